@@ -1,0 +1,3 @@
+"""Hedgerow: learning from tables."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Hedgerow's native kernels."""

@@ -1,0 +1,17 @@
+"""What Hedgerow raises. Each is also the built-in exception a caller would expect to catch."""
+
+
+class HedgerowError(Exception):
+    """Base of every exception of Hedgerow's own."""
+
+
+class DataError(HedgerowError, ValueError):
+    """A table, target or weight that cannot be learned from or predicted on."""
+
+
+class ParameterError(HedgerowError, ValueError):
+    """A parameter outside what is allowed."""
+
+
+class ModelFileError(HedgerowError, ValueError):
+    """A file that is not an intact model of a version this library reads."""
