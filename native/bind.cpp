@@ -81,7 +81,7 @@ bool meet(int threads) {
   std::atomic<bool> all_came{true};
   hedgerow::parallel_for(threads, static_cast<std::size_t>(threads), [&](std::size_t) {
     here.fetch_add(1);
-    if (!spin_until(0.1, [&] { return here.load() == threads; })) all_came.store(false);
+    if (!spin_until(1.0, [&] { return here.load() == threads; })) all_came.store(false);
   });
   return all_came.load();
 }
