@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -75,15 +76,31 @@ bool spin_until(double seconds, Ready&& ready) {
   return true;
 }
 
-// A region of one task a thread, each of which waits for all the others: whether they all came.
-bool meet(int threads) {
+// A region of one task a thread, each of which waits for all the others: whether they all came, and
+// `condition()` was true on each.
+template <class Condition>
+bool meet_where(int threads, Condition&& condition) {
   std::atomic<int> here{0};
-  std::atomic<bool> all_came{true};
+  std::atomic<bool> good{true};
   hedgerow::parallel_for(threads, static_cast<std::size_t>(threads), [&](std::size_t) {
     here.fetch_add(1);
-    if (!spin_until(1.0, [&] { return here.load() == threads; })) all_came.store(false);
+    const bool all_came = spin_until(1.0, [&] { return here.load() == threads; });
+    if (!all_came || !condition()) good.store(false);
   });
-  return all_came.load();
+  return good.load();
+}
+
+bool meet(int threads) {
+  return meet_where(threads, [] { return true; });
+}
+
+// Whether every thread of a region rounds upwards when its caller does.
+bool meet_rounding_upwards(int threads) {
+  volatile double one = 1.0, tiny = 1e-30;
+  std::fesetround(FE_UPWARD);
+  const bool good = meet_where(threads, [&] { return one + tiny > one; });
+  std::fesetround(FE_TONEAREST);
+  return good;
 }
 
 double seconds_per_meeting(int threads, int repeats) {
@@ -111,6 +128,7 @@ void bind_threads(nb::module_& m) {
   testing.def("fail_at", fail_at, "threads"_a, "index"_a, "out_of_memory"_a, "visits"_a.noconvert(),
               release);
   testing.def("meet", meet, "threads"_a, release);
+  testing.def("meet_rounding_upwards", meet_rounding_upwards, "threads"_a, release);
   testing.def("seconds_per_meeting", seconds_per_meeting, "threads"_a, "repeats"_a, release);
   testing.def("compute_for", compute_for, "threads"_a, "seconds"_a, release);
   testing.def("threads_for", hedgerow::threads_for, "work_units"_a, "units_per_thread"_a,
