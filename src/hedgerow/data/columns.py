@@ -206,15 +206,12 @@ def refuse_infinite(values: NDArray[Any], where: Callable[[int], str]) -> None:
 
 def _report_infinite(values: NDArray[Any], where: Callable[[int], str]) -> NoReturn:
     """Name the first column that holds an infinity, and its first row that does."""
-    columns = values.reshape(len(values), -1) if values.ndim == 1 else values
-    for j in range(columns.shape[1]):
-        rows = np.flatnonzero(np.isinf(columns[:, j]))
-        if rows.size:
-            raise DataError(
-                f"{where(j)} contains infinity (first in row {rows[0]}). Replace infinities by "
-                "NaN, which means missing, or by a large finite number."
-            )
-    raise AssertionError("called without an infinity")
+    infinite = np.isinf(values).reshape(len(values), -1)
+    column = int(infinite.any(axis=0).argmax())
+    raise DataError(
+        f"{where(column)} contains infinity (first in row {infinite[:, column].argmax()}). Replace "
+        "infinities by NaN, which means missing, or by a large finite number."
+    )
 
 
 def _kind_of_type(kind: type) -> str:

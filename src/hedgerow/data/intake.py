@@ -182,7 +182,7 @@ def _refuse_unknown(found: LabelColumn, codes: NDArray[np.int32], where: str) ->
     if rows.size:
         raise DataError(
             f"{where} holds the category {found.labels[found.codes[rows[0]]]!r} (first in row "
-            f"{rows[0]}), which fit did not see. With unknown_category='missing' it counts as missing."
+            f"{rows[0]}), which fit did not see. unknown_category='missing' would accept it."
         )
 
 

@@ -40,7 +40,7 @@ class Categories:
 
 @dataclass(frozen=True)
 class TableSchema:
-    """Columns of the table of `fit`; the categorical ones are those with an entry in `categories`."""
+    """Columns of the table of `fit`; `categories` has an entry for each categorical one."""
 
     n_features: int
     feature_names: tuple[str, ...] | None

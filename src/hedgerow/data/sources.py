@@ -94,9 +94,12 @@ def _open_array(X: NDArray[Any]) -> Source:
 
 def _split_masked(X: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     """Part a masked array into numbers and mask, or put None where objects are masked."""
+    mask = np.ma.getmaskarray(X)
     if X.dtype.kind in "biuf":
-        return X.data, np.ma.getmaskarray(X)
-    return X.astype(object).filled(None), None
+        return X.data, mask
+    objects = X.data.astype(object)
+    objects[mask] = None
+    return objects, None
 
 
 def _open_sparse(X: Any) -> Source:
@@ -136,7 +139,7 @@ def _open_frame(frame: nw.DataFrame[Any]) -> Source:
     columns = frame.columns
 
     def read(j: int) -> NumericColumn | LabelColumn:
-        return read_series(frame[columns[j]], column_label(names, j))
+        return read_series(frame.get_column(columns[j]), column_label(names, j))
 
     names = _string_names(columns)
     return Source(frame.shape[0], frame.shape[1], names, read)

@@ -1,7 +1,7 @@
 """y and sample_weight → arrays: the one door through which they enter.
 
-Lists, arrays and series of any library are read as columns are (`columns.py`, `frames.py`), but a gap or
-an infinity is an error here. What comes out may be the caller's own array: it is not written to.
+Lists, arrays and series of any library are read as columns are (`columns.py`, `frames.py`), but a
+gap or an infinity is an error here. What comes out may be the caller's own array: do not write.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hedgerow.data.frames import read_series
 from hedgerow.data.sources import as_array
 from hedgerow.exceptions import DataError
 
-# Whole numbers within this range are encoded by counting, which takes a tenth of the time of a sort.
+# Whole numbers within this range are encoded by counting, which is faster than sorting.
 _COUNTABLE = 1 << 16
 
 
@@ -29,15 +29,15 @@ def read_classification_target(
     y: Any, n_rows: int | None = None, *, estimator_name: str = "This classifier"
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Read classes: give them sorted, in the dtype they had, and each row's index among them."""
-    column, dtype = _read_vector(y, n_rows, estimator_name)
+    column, are_objects = _read_vector(y, n_rows, estimator_name)
     if isinstance(column, LabelColumn):
-        classes, index = _encode_labels(column, dtype)
+        classes, index = _encode_labels(column, are_objects)
     else:
         classes, index = _encode_numbers(column.values)
     if len(classes) < 2:
         raise DataError(
-            f"y holds one class only ({classes.tolist()[0]!r}), but {estimator_name} needs at least "
-            "two classes to tell apart."
+            f"y holds one class only ({classes.tolist()[0]!r}), but {estimator_name} needs at "
+            "least two classes to tell apart."
         )
     return classes, index
 
@@ -155,7 +155,7 @@ def _encode_labels(column: LabelColumn, as_objects: bool) -> tuple[NDArray[Any],
 
 
 def _encode_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Number the classes in increasing order."""
+    """Give the distinct numbers, sorted, and each row's place among them."""
     if values.dtype.kind == "f" and not (values == np.floor(values)).all():
         raise DataError(
             "Unknown label type: continuous. y holds fractions, so it does not look like classes. "
