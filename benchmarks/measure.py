@@ -35,11 +35,11 @@ def available_cores() -> int:
 
 
 def alternating(items: Sequence[T], turn: int) -> list[T]:
-    """The order of a turn: another item first each time, and every second turn backwards.
+    """The order of a turn: forwards, then backwards, then the same starting one item later.
 
     A machine that drifts (heat, neighbours) then favours nobody.
     """
-    first = turn % max(len(items), 1)
+    first = turn // 2 % max(len(items), 1)
     order = [*items[first:], *items[:first]]
     return order[::-1] if turn % 2 else order
 
