@@ -6,6 +6,7 @@ import numpy
 from numpy.typing import NDArray
 
 
+<<<<<<< HEAD
 class SplitRules:
     def __init__(self) -> None: ...
 
@@ -155,3 +156,17 @@ def update_scores(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, No
 
 def sample_rows(seed: int, round: int, fraction: float, n: int) -> NDArray[numpy.uint32]:
     """The rows that a round trains on, in increasing order."""
+=======
+def find_thresholds(table: object, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, max_bins: int, sample_size: int, seed: int, threads: int) -> tuple: ...
+
+def find_sparse_thresholds(values: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_rows: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, max_bins: int, sample_size: int, seed: int, threads: int) -> tuple: ...
+
+def map_to_bins(table: object, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], category_bins: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], category_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu')] | None, width: int, threads: int) -> bool:
+    """Whether every value was finite or missing."""
+
+def map_sparse_to_bins(values: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu')] | None, width: int, threads: int) -> bool:
+    """Whether every value was finite or missing."""
+
+def interleave(by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu')], width: int, threads: int) -> None:
+    """Fills by_row from by_column."""
+>>>>>>> 2c901382f7a3b2a1b587fdb5513509cf99778d64
