@@ -1,16 +1,51 @@
 // The thread team: parallel_for(threads, count, task) runs task(i) for every i in [0, count).
+//
+// The process has one team. It starts with the first region that can use it, grows when more
+// threads are asked for, and sleeps between regions. It is our own, and not OpenMP, so that it
+// survives fork(), shares nothing with the runtimes of other libraries, and starts in a
+// microsecond.
 #pragma once
+#include <algorithm>
 #include <cstddef>
+#include <memory>
+#include <type_traits>
 
 namespace hedgerow {
 
+namespace detail {
+
+using Call = void (*)(void* task, std::size_t i);
+
+void run_region(int threads, std::size_t count, Call call, void* task);
+
+}  // namespace detail
+
 // Runs task(i) for each i in [0, count) on at most `threads` threads, the calling one among them.
 // Which thread runs which i is unspecified: a task may write only what belongs to its i.
-// The first exception a task throws is rethrown here once every thread has stopped.
+// The first exception a task throws is rethrown here once every thread has stopped; the indices
+// not yet begun are abandoned.
+//
+// Fewer threads take part when the system refuses to start them. A region that begins while the
+// team is taken, by another thread of the program or by an enclosing region, runs on its caller
+// alone: so regions may nest and callers may be many, and none ever waits for another.
 template <class Task>
 void parallel_for(int threads, std::size_t count, Task&& task) {
-  (void)threads;
-  for (std::size_t i = 0; i < count; ++i) task(i);
+  if (threads <= 1 || count <= 1) {
+    for (std::size_t i = 0; i < count; ++i) task(i);
+    return;
+  }
+  using T = std::remove_reference_t<Task>;
+  const auto call = [](void* erased, std::size_t i) { (*static_cast<T*>(erased))(i); };
+  const void* address = std::addressof(task);
+  detail::run_region(threads, count, call, const_cast<void*>(address));
+}
+
+// How many of `threads` are worth using for `work_units`, when a thread should have at least
+// `units_per_thread` of them: between 1 and `threads`.
+inline int threads_for(std::size_t work_units, std::size_t units_per_thread, int threads) {
+  const std::size_t worth = work_units / std::max<std::size_t>(units_per_thread, 1);
+  if (threads <= 1 || worth <= 1) return 1;
+  return static_cast<int>(std::min(worth, static_cast<std::size_t>(threads)));
 }
 
 }  // namespace hedgerow

@@ -1,0 +1,24 @@
+// Interrupts: a kernel that may run for long calls check_interrupt() now and then, and Ctrl-C ends
+// it. Kernels know no Python: bind.cpp installs the function that asks whether a signal is pending.
+#pragma once
+#include <pthread.h>
+
+#include <exception>
+
+namespace hedgerow {
+
+// A signal handler raised; bind.cpp turns this into the exception that it raised.
+struct Interrupted : std::exception {
+  const char* what() const noexcept override { return "interrupted"; }
+};
+
+// `pending` is called on `main_thread` only, the one thread that Python runs signal handlers on.
+void install_interrupt(bool (*pending)(), pthread_t main_thread);
+
+// Throws Interrupted if a signal is pending. Call it where throwing is safe and about every
+// millisecond: it costs a look at the clock, and asks at most every 50 ms. On any thread but
+// Python's main one (a worker of the team included) it does nothing, so tasks of parallel_for may
+// call it.
+void check_interrupt();
+
+}  // namespace hedgerow

@@ -1,0 +1,38 @@
+// Randomness as a hash of what it is for: (seed, purpose, a, b) in, 64 random bits out. There is no
+// stream and no state, so a draw depends neither on the thread that makes it nor on the draws
+// before.
+#pragma once
+#include <cstdint>
+
+namespace hedgerow {
+
+// What a draw decides. Two purposes never share random bits, whatever their a and b.
+enum class Purpose : std::uint64_t {
+  bin_sample = 1,  // which rows the thresholds are found from: a = 0, b = row
+};
+
+// A bijection of 64-bit words whose every output bit depends on every input bit (the finaliser of
+// SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+constexpr std::uint64_t mix_u64(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+// For fixed (seed, purpose, a) this is SplitMix64 read at position b, and a compiler lifts all but
+// the last mix out of a loop over b: make b the index that runs fastest.
+constexpr std::uint64_t hash_u64(std::uint64_t seed, Purpose purpose, std::uint64_t a,
+                                 std::uint64_t b) {
+  constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;  // 2^64 / golden ratio, odd
+  std::uint64_t key = mix_u64(seed + golden);
+  key = mix_u64(key + golden * static_cast<std::uint64_t>(purpose));
+  key = mix_u64(key + golden * a);
+  return mix_u64(key + golden * b);
+}
+
+// Uniform on [0, 1) with 53 bits, exactly the same number everywhere.
+constexpr double unit_interval(std::uint64_t bits) {
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
+}  // namespace hedgerow

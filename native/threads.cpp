@@ -1,0 +1,202 @@
+// The thread team behind parallel_for. Each worker has a state of its own, and every handshake is
+// one atomic exchange on it:
+//
+//     idle → asleep            nothing came while the worker was spinning
+//     idle, asleep → invited   the caller begins a region
+//     invited → running        the worker joins it
+//     invited → idle           the caller withdraws: no work is left, and a worker that the system
+//                              has not scheduled yet must not hold up the region's end
+//     running → awaited        the caller goes to sleep until this worker is done
+//     running, awaited → idle  the worker is done
+//     idle, asleep → stopped   the process ends
+#include "threads.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace hedgerow {
+namespace {
+
+// Slots are static, so that a forked child can forget its parent's workers without freeing
+// anything.
+constexpr int kMaxWorkers = 1023;
+
+// Kernels keep small arrays on the stack; musl's default of 128 KiB would be tight.
+constexpr std::size_t kStackBytes = std::size_t{1} << 20;
+
+// How long a thread spins before it sleeps: longer than the serial gaps between the regions of a
+// tree, short enough to be unnoticed by whoever else wants the core.
+constexpr std::chrono::microseconds kSpin{30};
+
+constexpr std::size_t kCacheLine = 64;
+
+enum State : int { kIdle, kAsleep, kInvited, kRunning, kAwaited, kStopped };
+
+struct Region {
+  detail::Call call;
+  void* task;
+  std::size_t count;
+  std::exception_ptr error{};
+  std::atomic<bool> failed{false};
+  alignas(kCacheLine) std::atomic<std::size_t> next{0};
+};
+
+struct alignas(kCacheLine) Worker {
+  std::atomic<int> state{kIdle};
+  Region* region = nullptr;
+  pthread_t thread{};
+};
+
+struct Team {
+  std::atomic<bool> taken{false};  // by the caller of a region, who then owns all that follows
+  int size = 0;
+  Worker workers[kMaxWorkers];
+};
+
+constinit Team team;
+
+void relax() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Returns once `state` is no longer `from`; sleeps as `asleep` when spinning was in vain. Whoever
+// changes the state finds `asleep` there and knows that somebody must be woken.
+void await_change(std::atomic<int>& state, int from, int asleep) {
+  const auto deadline = std::chrono::steady_clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (state.load(std::memory_order_acquire) != from) return;
+      relax();
+    }
+  } while (std::chrono::steady_clock::now() < deadline);
+  if (state.compare_exchange_strong(from, asleep)) state.wait(asleep);
+}
+
+void work_through(Region& region) noexcept {
+  try {
+    std::size_t i;
+    while ((i = region.next.fetch_add(1, std::memory_order_relaxed)) < region.count) {
+      region.call(region.task, i);
+    }
+  } catch (...) {
+    if (!region.failed.exchange(true)) region.error = std::current_exception();
+    region.next.store(region.count, std::memory_order_relaxed);
+  }
+}
+
+void* worker_main(void* slot) {
+  Worker& self = *static_cast<Worker*>(slot);
+  for (;;) {
+    await_change(self.state, kIdle, kAsleep);
+    int found = kInvited;
+    if (self.state.compare_exchange_strong(found, kRunning)) {
+      work_through(*self.region);
+      if (self.state.exchange(kIdle) == kAwaited) self.state.notify_one();
+    } else if (found == kStopped) {
+      return nullptr;
+    }
+  }
+}
+
+void tell(Worker& worker, State state) {
+  if (worker.state.exchange(state) == kAsleep) worker.state.notify_one();
+}
+
+bool start(Worker& worker) {
+  worker.state.store(kIdle);
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  // A thread inherits its creator's mask: with all signals blocked, Ctrl-C reaches Python's thread.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int error = pthread_create(&worker.thread, &attributes, worker_main, &worker);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+#if defined(__linux__)
+  if (error == 0) pthread_setname_np(worker.thread, "hedgerow");
+#endif
+  return error == 0;
+}
+
+// Grows the team to `wanted` workers if the system allows; returns how many of them there are.
+int enlist(std::size_t wanted) {
+  const int limit = static_cast<int>(std::min<std::size_t>(wanted, kMaxWorkers));
+  while (team.size < limit && start(team.workers[team.size])) ++team.size;
+  return std::min(team.size, limit);
+}
+
+void invite(Worker& worker, Region& region) {
+  worker.region = &region;
+  tell(worker, kInvited);
+}
+
+// Makes sure that the worker is out of the region, or will never enter it.
+void dismiss(Worker& worker) {
+  int found = kInvited;
+  if (!worker.state.compare_exchange_strong(found, kIdle)) {
+    await_change(worker.state, kRunning, kAwaited);
+  }
+}
+
+void run_with_team(Region& region, std::size_t wanted) {
+  const int helpers = enlist(wanted);
+  int invited = 0;
+  // Waking a sleeper takes microseconds, in which those already awake may finish the work.
+  while (invited < helpers && region.next.load(std::memory_order_relaxed) < region.count) {
+    invite(team.workers[invited++], region);
+  }
+  work_through(region);
+  for (int k = 0; k < invited; ++k) dismiss(team.workers[k]);
+}
+
+// Only the forking thread lives on in the child: the workers' slots are free again, whatever a
+// region of another thread was doing with them.
+void forget_workers() {
+  team.size = 0;
+  team.taken.store(false);
+}
+
+// Ends the workers with the process (or when the module is unloaded), unless a thread that nobody
+// waited for is still inside a region: then they are left to die with it.
+struct Lifetime {
+  Lifetime() { pthread_atfork(nullptr, nullptr, forget_workers); }
+  ~Lifetime() {
+    if (team.taken.exchange(true)) return;
+    for (int k = 0; k < team.size; ++k) tell(team.workers[k], kStopped);
+    for (int k = 0; k < team.size; ++k) pthread_join(team.workers[k].thread, nullptr);
+  }
+};
+
+const Lifetime lifetime;
+
+}  // namespace
+
+namespace detail {
+
+void run_region(int threads, std::size_t count, Call call, void* task) {
+  if (team.taken.load(std::memory_order_relaxed) || team.taken.exchange(true)) {
+    for (std::size_t i = 0; i < count; ++i) call(task, i);
+    return;
+  }
+  Region region{call, task, count};
+  run_with_team(region, std::min(static_cast<std::size_t>(threads), count) - 1);
+  team.taken.store(false, std::memory_order_release);
+  if (region.error) std::rethrow_exception(region.error);
+}
+
+}  // namespace detail
+}  // namespace hedgerow
