@@ -8,7 +8,9 @@ namespace hedgerow {
 
 // What a draw decides. Two purposes never share random bits, whatever their a and b.
 enum class Purpose : std::uint64_t {
-  bin_sample = 1,  // which rows the thresholds are found from: a = 0, b = row
+  bin_sample = 1,      // which rows the thresholds are found from: a = 0, b = row
+  level_features = 2,  // which features a level of a tree may use: a = depth, b = feature
+  node_features = 3,   // which of those a node may use: a = node, b = feature
 };
 
 // A bijection of 64-bit words whose every output bit depends on every input bit (the finaliser of
