@@ -1,0 +1,843 @@
+// How a tree is grown on sorted columns. A round of the loop splits some leaves (one, or a level):
+//   1. rows:     each leaf's rows are divided and renumbered, so that a node's rows are neighbours;
+//                its sums are taken, and its gradients become integers in units of its own;
+//   2. features: every feature divides its sorted lists likewise, and scans those of the new
+//   leaves.
+// A scan adds integers, so the right side is exactly the node less the left, ties are ties whatever
+// the order, and the result does not depend on threads. Gains and weights that are written down
+// come from compensated sums of the rows themselves.
+#include "exact.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <utility>
+
+#include "double_double.hpp"
+#include "interrupt.hpp"
+#include "random.hpp"
+#include "threads.hpp"
+
+// Vectors wider than a register are passed among this file's own functions only, never across an
+// ABI.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+namespace hedgerow::exact {
+namespace {
+
+typedef std::int64_t Long8 __attribute__((vector_size(64)));
+typedef double Double8 __attribute__((vector_size(64)));
+
+// A gain below this share of the node's score is rounding, not improvement.
+constexpr double kRelativeNoise = 1e-12;
+// Positions scanned at a time: the running sums of a chunk stay in the L1 cache.
+constexpr std::size_t kChunk = 512;
+// Values that make it worth to wake another thread (about 50 µs of work).
+constexpr std::size_t kValuesPerThread = 20000;
+
+struct Gradient {
+  double g, h;
+};
+
+struct Sum {
+  std::int64_t g = 0, h = 0;
+
+  Sum& operator+=(const Sum& other) {
+    g += other.g;
+    h += other.h;
+    return *this;
+  }
+};
+
+// A sorted list of (row, rank), of one feature in one node.
+struct List {
+  std::uint32_t* rows;
+  std::uint32_t* ranks;
+};
+struct ConstList {
+  const std::uint32_t* rows;
+  const std::uint32_t* ranks;
+};
+
+struct Candidate {
+  double total = 0.0;  // score of the left child plus that of the right, in the node's units
+  int feature = -1;
+  std::size_t position = 0;  // numeric: the last of the feature's list that goes left
+  bool missing_left = false;
+  bool categorical = false;
+  double extra_lambda = 0.0;
+  std::uint32_t categories[8] = {};
+
+  bool found() const { return feature >= 0; }
+};
+
+// One node's integers: real g times g_scale, real h times h_scale, powers of two such that no sum
+// overflows. The regularisation is converted instead of every sum.
+struct Units {
+  double g_scale = 1.0, h_scale = 1.0;
+  Sum total;
+  double lambda = 0.0, alpha = 0.0, cap = 0.0, min_h = 0.0, cat_smooth = 0.0, cat_l2 = 0.0;
+  double node_score = 0.0;
+  double floor = 0.0;  // what a candidate's total must exceed
+
+  double to_gain(double total_score) const {
+    return 0.5 * (total_score - node_score) * (h_scale / g_scale / g_scale);
+  }
+};
+
+struct Node {
+  std::size_t begin = 0, end = 0;  // its rows, as numbered during growth
+  std::int64_t depth = 0;
+  DoubleDouble G, H;
+  Units units;
+  Candidate best;
+  double gain = 0.0;                            // of the best candidate, as the scan sees it
+  std::int64_t lower_row = -1, upper_row = -1;  // rows of the table whose values the cut is between
+  int left = -1;                                // child; the right one follows it
+
+  std::size_t size() const { return end - begin; }
+};
+
+template <class Real>
+Real soft_threshold(Real G, double alpha) {
+  const Real zero = {};
+  const Real down = G - alpha, up = G + alpha;
+  return G > alpha ? down : (G < -alpha ? up : zero);
+}
+
+// −2 × the objective at the best weight; the general form, of one sum or of eight.
+template <class Real>
+Real score(const Units& units, Real G, Real H, double extra_lambda) {
+  const Real zero = {}, one = zero + 1.0, cap = zero + units.cap;
+  const Real d = H + (units.lambda + extra_lambda);
+  Real w = d > 0.0 ? -soft_threshold(G, units.alpha) / (d > 0.0 ? d : one) : zero;
+  if (units.cap > 0.0) w = w > cap ? cap : (w < -cap ? -cap : w);
+  const Real size = w < 0.0 ? -w : w;
+  return -(2.0 * G * w + d * w * w + 2.0 * units.alpha * size);
+}
+
+template <class Real>
+struct Sides {
+  Real G_left, H_left, G_right, H_right;
+};
+
+// The plain form T(G)²/(H + λ) of both sides over their common denominator: one division, not two.
+// Both denominators are positive.
+Double8 plain_total(const Units& units, const Sides<Double8>& s) {
+  const Double8 a = s.H_left + units.lambda, b = s.H_right + units.lambda;
+  return (s.G_left * s.G_left * b + s.G_right * s.G_right * a) / (a * b);
+}
+
+template <class Real>
+Real general_total(const Units& units, const Sides<Real>& s, double extra_lambda = 0.0) {
+  return score(units, s.G_left, s.H_left, extra_lambda) +
+         score(units, s.G_right, s.H_right, extra_lambda);
+}
+
+Sides<double> sides(const Units& units, const Sum& left) {
+  return {static_cast<double>(left.g), static_cast<double>(left.h),
+          static_cast<double>(units.total.g - left.g), static_cast<double>(units.total.h - left.h)};
+}
+
+// Candidates of a numeric feature, collected from a chunk of its list: running sums where the value
+// changes. `position` is padded with −1 to whole groups of eight.
+struct Chunk {
+  alignas(64) std::int64_t g[kChunk];
+  alignas(64) std::int64_t h[kChunk];
+  alignas(64) std::int64_t position[kChunk + 8];
+  std::size_t count;
+};
+
+// The best of the candidates seen so far in each of eight lanes.
+struct Best8 {
+  Double8 total;
+  Long8 position;
+};
+
+// Candidates at positions first … last, with `start` on the left besides the list's own rows.
+struct Direction {
+  Sum start;
+  std::int64_t first, last;
+  Best8 best;
+};
+
+Long8 load8(const std::int64_t* from) { return *reinterpret_cast<const Long8*>(from); }
+
+template <bool kPlain>
+void evaluate(const Units& units, const Chunk& chunk, Direction& direction) {
+  for (std::size_t i = 0; i < chunk.count; i += 8) {
+    const Long8 position = load8(chunk.position + i);
+    const Long8 g = load8(chunk.g + i) + direction.start.g;
+    const Long8 h = load8(chunk.h + i) + direction.start.h;
+    const Sides<Double8> s = {__builtin_convertvector(g, Double8),
+                              __builtin_convertvector(h, Double8),
+                              __builtin_convertvector(units.total.g - g, Double8),
+                              __builtin_convertvector(units.total.h - h, Double8)};
+    const Double8 total = kPlain ? plain_total(units, s) : general_total(units, s);
+    const Long8 better = (total > direction.best.total) & (s.H_left >= units.min_h) &
+                         (s.H_right >= units.min_h) & (position >= direction.first) &
+                         (position <= direction.last);
+    direction.best.total = better ? total : direction.best.total;
+    direction.best.position = better ? position : direction.best.position;
+  }
+}
+
+// Takes the better of two candidates of one feature; of equals the one at the lower position.
+void prefer(Candidate& best, const Best8& lanes, bool missing_left) {
+  for (int lane = 0; lane < 8; ++lane) {
+    if (lanes.position[lane] < 0) continue;
+    const auto position = static_cast<std::size_t>(lanes.position[lane]);
+    const double total = lanes.total[lane];
+    if (total > best.total || (total == best.total && position < best.position)) {
+      best.total = total;
+      best.position = position;
+      best.missing_left = missing_left;
+    }
+  }
+}
+
+// Scans the lists of one node, whose rows' integers are sums[row].
+class Scanner {
+ public:
+  Scanner(const Params& params, const Node& node, const Sum* sums)
+      : params_(params),
+        units_(node.units),
+        sums_(sums),
+        n_(static_cast<std::int64_t>(node.size())),
+        least_(std::max<std::int64_t>(1, params.min_samples_leaf)) {}
+
+  Candidate numeric(const ConstList& list) const;
+  Candidate categorical(const ConstList& list) const;
+
+ private:
+  struct Category {
+    std::uint32_t bin = 0;
+    std::int64_t count = 0;
+    Sum sum;
+    double key = 0.0;
+  };
+
+  Sum sum_of(const std::uint32_t* first, const std::uint32_t* last) const {
+    Sum sum;
+    for (; first != last; ++first) sum += sums_[*first];
+    return sum;
+  }
+  void collect(const ConstList& list, std::int64_t begin, std::int64_t end, Sum& running,
+               Chunk& chunk) const;
+  std::vector<Category> categories(const ConstList& list) const;
+  bool improves(const Candidate& best, const Category& left, double extra_lambda,
+                double& total) const;
+  void one_against_rest(const std::vector<Category>& present, Candidate& best) const;
+  void sorted_prefixes(std::vector<Category>& present, Candidate& best) const;
+
+  const Params& params_;
+  const Units& units_;
+  const Sum* sums_;
+  std::int64_t n_;
+  std::int64_t least_;
+};
+
+void Scanner::collect(const ConstList& list, std::int64_t begin, std::int64_t end, Sum& running,
+                      Chunk& chunk) const {
+  std::size_t count = 0;
+  Sum sum = running;
+  for (std::int64_t i = begin; i < end; ++i) {
+    sum += sums_[list.rows[i]];
+    chunk.g[count] = sum.g;
+    chunk.h[count] = sum.h;
+    chunk.position[count] = i;
+    count += list.ranks[i] != list.ranks[i + 1];
+  }
+  running = sum;
+  chunk.count = count;
+  for (std::size_t i = 0; i < 8; ++i) chunk.position[count + i] = -1;
+}
+
+Candidate Scanner::numeric(const ConstList& list) const {
+  const std::int64_t present =
+      std::lower_bound(list.ranks, list.ranks + n_, kMissingRank) - list.ranks;
+  const std::int64_t missing = n_ - present;
+  const Best8 none = {Double8{} + units_.floor, Long8{} - 1};
+  Direction right = {{}, least_ - 1, n_ - least_ - 1, none};
+  Direction left = {sum_of(list.rows + present, list.rows + n_),
+                    std::max<std::int64_t>(0, least_ - 1 - missing), present - least_ - 1, none};
+  // T(G)²/(H + λ) needs no care where no weight is shrunk or capped and no denominator is zero.
+  const bool plain = units_.alpha == 0.0 && units_.cap == 0.0 && units_.lambda + units_.min_h > 0.0;
+  const auto evaluate_chunk = plain ? evaluate<true> : evaluate<false>;
+  const std::int64_t end = std::min(present, n_ - 1);
+  Sum running;
+  Chunk chunk;
+  for (std::int64_t begin = 0; begin < end; begin += kChunk) {
+    collect(list, begin, std::min<std::int64_t>(begin + kChunk, end), running, chunk);
+    evaluate_chunk(units_, chunk, right);
+    if (missing > 0) evaluate_chunk(units_, chunk, left);
+  }
+  Candidate best;
+  best.total = units_.floor;
+  prefer(best, right.best, false);
+  prefer(best, left.best, true);
+  return best;
+}
+
+std::vector<Scanner::Category> Scanner::categories(const ConstList& list) const {
+  std::vector<Category> present;
+  for (std::int64_t i = 0; i < n_ && list.ranks[i] != kMissingRank; ++i) {
+    if (i == 0 || list.ranks[i] != list.ranks[i - 1]) {
+      present.emplace_back();
+      present.back().bin = list.ranks[i];
+    }
+    present.back().sum += sums_[list.rows[i]];
+    ++present.back().count;
+  }
+  return present;
+}
+
+bool Scanner::improves(const Candidate& best, const Category& left, double extra_lambda,
+                       double& total) const {
+  const Sides<double> s = sides(units_, left.sum);
+  if (left.count < least_ || n_ - left.count < least_) return false;
+  if (s.H_left < units_.min_h || s.H_right < units_.min_h) return false;
+  total = general_total(units_, s, extra_lambda);
+  return total > best.total;
+}
+
+void add_category(Candidate& candidate, std::uint32_t bin) {
+  candidate.categories[bin >> 5] |= 1u << (bin & 31);
+}
+
+void Scanner::one_against_rest(const std::vector<Category>& present, Candidate& best) const {
+  for (const Category& category : present) {
+    double total;
+    if (!improves(best, category, 0.0, total)) continue;
+    best = {.total = total};
+    add_category(best, category.bin);
+  }
+}
+
+void Scanner::sorted_prefixes(std::vector<Category>& present, Candidate& best) const {
+  for (Category& c : present) {
+    c.key = static_cast<double>(c.sum.g) / (static_cast<double>(c.sum.h) + units_.cat_smooth);
+  }
+  std::stable_sort(present.begin(), present.end(),
+                   [](const Category& a, const Category& b) { return a.key < b.key; });
+  const std::size_t longest = std::min<std::size_t>(params_.max_cat_threshold, present.size() - 1);
+  for (const bool from_high : {false, true}) {
+    if (from_high) std::reverse(present.begin(), present.end());
+    Category left = {};
+    for (std::size_t taken = 1; taken <= longest; ++taken) {
+      left.sum += present[taken - 1].sum;
+      left.count += present[taken - 1].count;
+      double total;
+      if (!improves(best, left, units_.cat_l2, total)) continue;
+      best = {.total = total, .extra_lambda = params_.cat_l2};
+      for (std::size_t i = 0; i < taken; ++i) add_category(best, present[i].bin);
+    }
+  }
+}
+
+Candidate Scanner::categorical(const ConstList& list) const {
+  Candidate best;
+  best.total = units_.floor;
+  std::vector<Category> present = categories(list);
+  if (present.size() <= static_cast<std::size_t>(params_.max_cat_to_onehot)) {
+    one_against_rest(present, best);
+  } else {
+    sorted_prefixes(present, best);
+  }
+  best.categorical = true;
+  return best;
+}
+
+// What a weight or gain is computed from when it is written down.
+DoubleDouble soft_threshold(DoubleDouble G, double alpha) {
+  if (G.high > alpha) return G - alpha;
+  return G.high < -alpha ? G + alpha : DoubleDouble();
+}
+
+DoubleDouble weight(const DoubleDouble& G, const DoubleDouble& H, double lambda, double alpha,
+                    double cap) {
+  const DoubleDouble d = H + lambda;
+  if (!(d.high > 0.0)) return {};
+  const DoubleDouble w = -soft_threshold(G, alpha) / d;
+  return cap > 0.0 && std::fabs(w.high) > cap ? DoubleDouble(std::copysign(cap, w.high)) : w;
+}
+
+// The gain of a split from compensated sums, in the node's units so that nothing overflows.
+double written_gain(const Params& params, const Node& node, const Node& left, const Node& right) {
+  const Units& units = node.units;
+  const auto accurate = [&](const Node& n, double extra_lambda) {
+    const DoubleDouble G(n.G.high * units.g_scale, n.G.low * units.g_scale);
+    const DoubleDouble H(n.H.high * units.h_scale, n.H.low * units.h_scale);
+    const double lambda = units.lambda + extra_lambda;
+    const DoubleDouble w = weight(G, H, lambda, units.alpha, units.cap);
+    return -((G * 2.0 + (H + lambda) * w) * w +
+             DoubleDouble(2.0 * units.alpha) * std::fabs(w.high));
+  };
+  const double extra = node.best.extra_lambda > 0.0 ? units.cat_l2 : 0.0;
+  const DoubleDouble difference =
+      accurate(left, extra) + accurate(right, extra) - accurate(node, 0.0);
+  const double scale = units.h_scale / units.g_scale / units.g_scale;
+  const DoubleDouble gain(0.5 * scale * difference.high, 0.5 * scale * difference.low);
+  return static_cast<double>(gain - params.min_split_gain);
+}
+
+// The power of two that brings `sum` just below 2^61. Bounded, so that its square stays finite.
+double scale_for(double sum) {
+  int exponent = 0;
+  if (sum > 0.0) std::frexp(sum, &exponent);
+  return std::ldexp(1.0, 61 - std::clamp(exponent, -400, 1000));
+}
+
+// The `fraction` of `from` (at least one) with the smallest hashes.
+std::vector<std::int32_t> draw(std::vector<std::int32_t> from, double fraction, std::uint64_t seed,
+                               Purpose purpose, std::uint64_t index) {
+  const auto wanted = static_cast<std::size_t>(fraction * static_cast<double>(from.size()) + 0.5);
+  if (wanted >= from.size()) return from;
+  const auto key = [&](std::int32_t f) {
+    return hash_u64(seed, purpose, index, static_cast<std::uint64_t>(f));
+  };
+  std::sort(from.begin(), from.end(), [&](std::int32_t a, std::int32_t b) {
+    return key(a) != key(b) ? key(a) < key(b) : a < b;
+  });
+  from.resize(std::max<std::size_t>(wanted, 1));
+  return from;
+}
+
+// Renumbers a list and divides it: numbers below `middle` are written from `to` on, in order, the
+// others from `to` + n_left on.
+void divide(const ConstList& from, std::size_t n, const std::uint32_t* renumber,
+            std::uint32_t middle, std::size_t n_left, List to) {
+  std::size_t left = 0, right = n_left;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t row = renumber[from.rows[i]];
+    const bool goes_left = row < middle;
+    const std::size_t at = goes_left ? left : right;
+    to.rows[at] = row;
+    to.ranks[at] = from.ranks[i];
+    left += goes_left;
+    right += !goes_left;
+  }
+}
+
+// The number of a row that is not in the bag.
+constexpr std::uint32_t kOutside = 0xffffffffu;
+
+// Renumbers a list and leaves out the rows that have no number.
+void filter(const ConstList& from, std::size_t n, const std::uint32_t* renumber, List to) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t row = renumber[from.rows[i]];
+    to.rows[kept] = row;
+    to.ranks[kept] = from.ranks[i];
+    kept += row != kOutside;
+  }
+}
+
+bool goes_left(const Candidate& split, std::size_t position, std::uint32_t rank) {
+  if (rank == kMissingRank) return split.missing_left;
+  if (!split.categorical) return position <= split.position;
+  return split.categories[rank >> 5] >> (rank & 31) & 1;
+}
+
+}  // namespace
+
+// Rows are numbered anew in each tree, so that a node's rows are neighbours.
+struct Workspace {
+  explicit Workspace(const SortedTable& table) : table(table) {
+    const std::size_t n = table.n_rows;
+    rows.resize(n * static_cast<std::size_t>(table.n_features));
+    ranks.resize(rows.size());
+    gradients.resize(n);
+    gradients_copy.resize(n);
+    row_of.resize(n);
+    row_of_copy.resize(n);
+    sums.resize(n);
+    renumber.resize(n);
+  }
+
+  SortedTable table;
+  std::vector<std::uint32_t> rows, ranks;           // (n_features, n_rows): lists of the nodes
+  std::vector<Gradient> gradients, gradients_copy;  // by number
+  std::vector<std::uint32_t> row_of, row_of_copy;   // number → row of the table
+  std::vector<Sum> sums;                            // gradients in the units of their node
+  std::vector<std::uint32_t> renumber;              // old number → new
+  std::vector<std::vector<std::uint32_t>> copies;   // of lists, one for each task at work
+  std::mutex copies_mutex;
+
+  ConstList sorted(int feature) const {
+    const std::size_t at = static_cast<std::size_t>(feature) * table.n_rows;
+    return {table.rows + at, table.ranks + at};
+  }
+  List list(int feature, std::size_t begin) {
+    const std::size_t at = static_cast<std::size_t>(feature) * table.n_rows + begin;
+    return {rows.data() + at, ranks.data() + at};
+  }
+  std::vector<std::uint32_t> take_copy() {
+    const std::lock_guard lock(copies_mutex);
+    if (copies.empty()) return std::vector<std::uint32_t>(2 * table.n_rows);
+    std::vector<std::uint32_t> taken = std::move(copies.back());
+    copies.pop_back();
+    return taken;
+  }
+  void give_back(std::vector<std::uint32_t>&& taken) {
+    const std::lock_guard lock(copies_mutex);
+    copies.push_back(std::move(taken));
+  }
+};
+
+namespace {
+
+// One tree while it grows.
+class Growth {
+ public:
+  Growth(Workspace& work, std::span<const std::int32_t> features, const Params& params, int threads)
+      : work_(work),
+        params_(params),
+        features_(features.begin(), features.end()),
+        threads_(threads),
+        least_(static_cast<std::size_t>(std::max<std::int64_t>(1, params.min_samples_leaf))) {}
+
+  void start(const double* g, const double* h, std::span<const std::uint32_t> bag);
+  // Splits a leaf, or a level; false when there is nothing left to split.
+  bool step();
+  GrownTree finish() const;
+
+ private:
+  void measure(Node& node);
+  void set_units(Node& node, double size_g, double size_h);
+  bool may_split(const Node& node) const;
+  bool full() const { return params_.max_leaves > 0 && n_leaves_ >= params_.max_leaves; }
+  std::vector<int> next_batch();
+  ConstList list_of(int node, int feature) const;
+  void settle_cut(int parent);
+  std::size_t number_rows(int parent);
+  void divide_rows(int parent);
+  void divide_list(int parent, int feature, std::vector<std::uint32_t>& copy);
+  void bring_up_to_date(const std::vector<int>& parents, int feature);
+  void scan(const std::vector<int>& parents, const std::vector<int>& leaves);
+  Candidate best_candidate(int leaf, int feature) const;
+  std::vector<std::uint8_t> allowed_features(int node) const;
+  void open(int node);
+  bool opens_later(int a, int b) const;
+  void append(GrownTree& tree, const Node& node) const;
+
+  Workspace& work_;
+  const Params& params_;
+  std::vector<std::int32_t> features_;
+  int threads_;
+  std::size_t least_;
+  bool bagged_ = false;
+  std::vector<Node> nodes_;
+  std::vector<int> open_;  // leaves worth splitting: a heap if leafwise, else in order
+  std::int64_t n_leaves_ = 1;
+};
+
+void Growth::start(const double* g, const double* h, std::span<const std::uint32_t> bag) {
+  const std::size_t n = work_.table.n_rows;
+  bagged_ = !bag.empty();
+  Node root;
+  root.end = bagged_ ? bag.size() : n;
+  if (bagged_) std::fill(work_.renumber.begin(), work_.renumber.end(), kOutside);
+  for (std::size_t i = 0; i < root.end; ++i) {
+    const std::uint32_t row = bagged_ ? bag[i] : static_cast<std::uint32_t>(i);
+    work_.row_of[i] = row;
+    work_.renumber[row] = static_cast<std::uint32_t>(i);
+    work_.gradients[i] = {g[row], h[row]};
+  }
+  measure(root);
+  nodes_.push_back(root);
+  if (may_split(root)) scan({}, {0});
+}
+
+// Sums of a node's rows, and its gradients as integers.
+void Growth::measure(Node& node) {
+  CompensatedSum G, H;
+  double size_g = 0.0, size_h = 0.0;
+  for (std::size_t i = node.begin; i < node.end; ++i) {
+    const Gradient& row = work_.gradients[i];
+    G.add(row.g);
+    H.add(row.h);
+    size_g += std::fabs(row.g);
+    size_h += std::fabs(row.h);
+  }
+  node.G = G.total();
+  node.H = H.total();
+  set_units(node, size_g, size_h);
+}
+
+void Growth::set_units(Node& node, double size_g, double size_h) {
+  Units& units = node.units;
+  units.g_scale = scale_for(size_g);
+  // λ counts as well, so that products of two denominators stay finite.
+  units.h_scale = scale_for(std::max(size_h, params_.reg_lambda));
+  units.lambda = params_.reg_lambda * units.h_scale;
+  units.alpha = params_.reg_alpha * units.g_scale;
+  units.cap = params_.max_delta_step * (units.g_scale / units.h_scale);
+  units.min_h = params_.min_child_weight * units.h_scale;
+  units.cat_smooth = params_.cat_smooth * units.h_scale;
+  units.cat_l2 = params_.cat_l2 * units.h_scale;
+  if (!std::isfinite(size_g + size_h)) return;
+  for (std::size_t i = node.begin; i < node.end; ++i) {
+    const Gradient& row = work_.gradients[i];
+    work_.sums[i] = {static_cast<std::int64_t>(std::rint(row.g * units.g_scale)),
+                     static_cast<std::int64_t>(std::rint(row.h * units.h_scale))};
+    units.total += work_.sums[i];
+  }
+  units.node_score =
+      score(units, static_cast<double>(units.total.g), static_cast<double>(units.total.h), 0.0);
+  const double gamma = params_.min_split_gain * (units.g_scale * units.g_scale / units.h_scale);
+  units.floor = units.node_score * (1.0 + kRelativeNoise) + 2.0 * gamma;
+}
+
+bool Growth::may_split(const Node& node) const {
+  const bool within = params_.max_depth == 0 || node.depth < params_.max_depth;
+  return within && node.size() >= 2 * least_ && std::isfinite(node.G.high + node.H.high);
+}
+
+bool Growth::step() {
+  const std::vector<int> parents = next_batch();
+  if (parents.empty()) return false;
+  for (const int parent : parents) {
+    nodes_[parent].left = static_cast<int>(nodes_.size());
+    nodes_.resize(nodes_.size() + 2);
+  }
+  n_leaves_ += static_cast<std::int64_t>(parents.size());
+  std::size_t n_rows = 0;
+  for (const int parent : parents) n_rows += nodes_[parent].size();
+  parallel_for(threads_for(n_rows, kValuesPerThread, threads_), parents.size(),
+               [&](std::size_t i) { divide_rows(parents[i]); });
+  std::vector<int> leaves;
+  for (const int parent : parents) {
+    for (const int child : {nodes_[parent].left, nodes_[parent].left + 1}) {
+      if (!full() && may_split(nodes_[child])) leaves.push_back(child);
+    }
+  }
+  scan(parents, leaves);
+  check_interrupt();
+  return true;
+}
+
+// Leafwise the leaf that gains most, levelwise all that a level has, as far as max_leaves allows.
+std::vector<int> Growth::next_batch() {
+  if (full() || open_.empty()) return {};
+  if (params_.leafwise) {
+    std::pop_heap(open_.begin(), open_.end(), [this](int a, int b) { return opens_later(a, b); });
+    const int best = open_.back();
+    open_.pop_back();
+    return {best};
+  }
+  std::vector<int> level = std::exchange(open_, {});
+  if (params_.max_leaves > 0) {
+    const auto room = static_cast<std::size_t>(params_.max_leaves - n_leaves_);
+    level.resize(std::min(level.size(), room));
+  }
+  return level;
+}
+
+bool Growth::opens_later(int a, int b) const {
+  const double gain_a = nodes_[a].gain, gain_b = nodes_[b].gain;
+  return gain_a < gain_b || (gain_a == gain_b && a > b);
+}
+
+void Growth::open(int node) {
+  open_.push_back(node);
+  if (!params_.leafwise) return;
+  std::push_heap(open_.begin(), open_.end(), [this](int a, int b) { return opens_later(a, b); });
+}
+
+ConstList Growth::list_of(int node, int feature) const {
+  if (node == 0 && !bagged_) return work_.sorted(feature);
+  const List list = work_.list(feature, nodes_[node].begin);
+  return {list.rows, list.ranks};
+}
+
+// Writes the new numbers of a node's rows, those of the left child first, in their old order.
+// Returns how many go left.
+std::size_t Growth::number_rows(int parent) {
+  const Node& node = nodes_[parent];
+  const ConstList list = list_of(parent, node.best.feature);
+  std::size_t n_left = 0;
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    const bool left = goes_left(node.best, i, list.ranks[i]);
+    work_.renumber[list.rows[i]] = left;
+    n_left += left;
+  }
+  auto left = static_cast<std::uint32_t>(node.begin);
+  auto right = static_cast<std::uint32_t>(node.begin + n_left);
+  for (std::size_t i = node.begin; i < node.end; ++i) {
+    std::uint32_t& number = work_.renumber[i];
+    number = number ? left++ : right++;
+  }
+  return n_left;
+}
+
+// What a numeric cut needs to be written down: the rows of the table on either side of it, and
+// where missing values go that the node has not seen, which is to the larger child.
+void Growth::settle_cut(int parent) {
+  Node& node = nodes_[parent];
+  if (node.best.categorical) return;
+  const ConstList list = list_of(parent, node.best.feature);
+  const std::size_t at = node.best.position;
+  node.lower_row = work_.row_of[list.rows[at]];
+  const bool all_values = at + 1 == node.size() || list.ranks[at + 1] == kMissingRank;
+  node.upper_row = all_values ? -1 : static_cast<std::int64_t>(work_.row_of[list.rows[at + 1]]);
+  const bool has_missing = list.ranks[node.size() - 1] == kMissingRank;
+  if (!has_missing) node.best.missing_left = 2 * (at + 1) >= node.size();
+}
+
+void Growth::divide_rows(int parent) {
+  settle_cut(parent);
+  Node& node = nodes_[parent];
+  const std::size_t n_left = number_rows(parent);
+  for (std::size_t i = node.begin; i < node.end; ++i) {
+    work_.gradients_copy[work_.renumber[i]] = work_.gradients[i];
+    work_.row_of_copy[work_.renumber[i]] = work_.row_of[i];
+  }
+  const auto copy_back = [&](auto& to, const auto& from) {
+    std::copy(from.begin() + node.begin, from.begin() + node.end, to.begin() + node.begin);
+  };
+  copy_back(work_.gradients, work_.gradients_copy);
+  copy_back(work_.row_of, work_.row_of_copy);
+  Node &left = nodes_[node.left], &right = nodes_[node.left + 1];
+  left.begin = node.begin;
+  left.end = right.begin = node.begin + n_left;
+  right.end = node.end;
+  left.depth = right.depth = node.depth + 1;
+  measure(left);
+  measure(right);
+  node.gain = written_gain(params_, node, left, right);
+}
+
+// Divides one feature's list between the children of a split node.
+void Growth::divide_list(int parent, int feature, std::vector<std::uint32_t>& copy) {
+  const Node& node = nodes_[parent];
+  const std::size_t n = node.size(), middle = nodes_[node.left].end;
+  ConstList from = list_of(parent, feature);
+  const List to = work_.list(feature, node.begin);
+  if (from.rows == to.rows) {
+    std::copy_n(from.rows, n, copy.data());
+    std::copy_n(from.ranks, n, copy.data() + n);
+    from = {copy.data(), copy.data() + n};
+  }
+  divide(from, n, work_.renumber.data(), static_cast<std::uint32_t>(middle), middle - node.begin,
+         to);
+}
+
+// Brings the lists up to date with the splits just made, finds the best split of each new leaf and
+// opens those that gain.
+void Growth::scan(const std::vector<int>& parents, const std::vector<int>& leaves) {
+  if (leaves.empty()) return;
+  std::vector<std::vector<std::uint8_t>> allowed;
+  std::size_t n_rows = 0;
+  for (const int leaf : leaves) {
+    allowed.push_back(allowed_features(leaf));
+    n_rows += nodes_[leaf].size();
+  }
+  std::vector<Candidate> found(leaves.size() * features_.size());
+  const int threads = threads_for(n_rows * features_.size(), kValuesPerThread, threads_);
+  parallel_for(threads, features_.size(), [&](std::size_t index) {
+    const int feature = features_[index];
+    bring_up_to_date(parents, feature);
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      if (!allowed[i][feature]) continue;
+      Candidate& candidate = found[i * features_.size() + index];
+      candidate = best_candidate(leaves[i], feature);
+    }
+  });
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    Node& leaf = nodes_[leaves[i]];
+    leaf.best.total = leaf.units.floor;
+    for (std::size_t index = 0; index < features_.size(); ++index) {
+      const Candidate& candidate = found[i * features_.size() + index];
+      if (candidate.found() && candidate.total > leaf.best.total) leaf.best = candidate;
+    }
+    leaf.gain = leaf.units.to_gain(leaf.best.total) - params_.min_split_gain;
+    if (leaf.best.found() && leaf.gain > 0.0) open(leaves[i]);
+  }
+}
+
+void Growth::bring_up_to_date(const std::vector<int>& parents, int feature) {
+  if (parents.empty()) {  // the root: its list is the table's, or what the bag leaves of it
+    if (!bagged_) return;
+    const std::uint32_t* renumber = work_.renumber.data();
+    return filter(work_.sorted(feature), work_.table.n_rows, renumber, work_.list(feature, 0));
+  }
+  std::vector<std::uint32_t> copy = work_.take_copy();
+  for (const int parent : parents) {
+    const int left = nodes_[parent].left;
+    if (may_split(nodes_[left]) || may_split(nodes_[left + 1])) divide_list(parent, feature, copy);
+  }
+  work_.give_back(std::move(copy));
+}
+
+Candidate Growth::best_candidate(int leaf, int feature) const {
+  const Scanner scanner(params_, nodes_[leaf], work_.sums.data());
+  const ConstList list = list_of(leaf, feature);
+  const bool categorical = work_.table.is_categorical[feature];
+  Candidate best = categorical ? scanner.categorical(list) : scanner.numeric(list);
+  if (best.total > nodes_[leaf].units.floor) best.feature = feature;
+  return best;
+}
+
+// Flags by feature: those that the level drew, and of these those that the node drew.
+std::vector<std::uint8_t> Growth::allowed_features(int node) const {
+  const auto depth = static_cast<std::uint64_t>(nodes_[node].depth);
+  std::vector<std::int32_t> drawn =
+      draw(features_, params_.colsample_bylevel, params_.seed, Purpose::level_features, depth);
+  drawn = draw(std::move(drawn), params_.colsample_bynode, params_.seed, Purpose::node_features,
+               static_cast<std::uint64_t>(node));
+  std::vector<std::uint8_t> allowed(static_cast<std::size_t>(work_.table.n_features));
+  for (const std::int32_t feature : drawn) allowed[feature] = 1;
+  return allowed;
+}
+
+GrownTree Growth::finish() const {
+  GrownTree tree;
+  for (const Node& node : nodes_) append(tree, node);
+  tree.leaf_of_row.assign(work_.table.n_rows, -1);
+  for (std::size_t index = 0; index < nodes_.size(); ++index) {
+    if (nodes_[index].left >= 0) continue;
+    for (std::size_t i = nodes_[index].begin; i < nodes_[index].end; ++i) {
+      tree.leaf_of_row[work_.row_of[i]] = static_cast<std::int32_t>(index);
+    }
+  }
+  return tree;
+}
+
+void Growth::append(GrownTree& tree, const Node& node) const {
+  const bool split = node.left >= 0, categorical = split && node.best.categorical;
+  const auto n_sets = static_cast<std::int32_t>(tree.category_bits.size() / 8);
+  const DoubleDouble w =
+      weight(node.G, node.H, params_.reg_lambda, params_.reg_alpha, params_.max_delta_step);
+  tree.feature.push_back(split ? node.best.feature : -1);
+  tree.left.push_back(node.left);
+  tree.right.push_back(split ? node.left + 1 : -1);
+  tree.missing_left.push_back(split && node.best.missing_left);
+  tree.category_set.push_back(categorical ? n_sets : -1);
+  if (categorical) {
+    const auto& words = node.best.categories;
+    tree.category_bits.insert(tree.category_bits.end(), std::begin(words), std::end(words));
+  }
+  tree.value.push_back(params_.learning_rate * static_cast<double>(w));
+  tree.gain.push_back(split ? node.gain : 0.0);
+  tree.cover.push_back(static_cast<double>(node.H));
+  tree.count.push_back(static_cast<std::int64_t>(node.size()));
+  tree.lower_row.push_back(split ? node.lower_row : -1);
+  tree.upper_row.push_back(split ? node.upper_row : -1);
+}
+
+}  // namespace
+
+Grower::Grower(const SortedTable& table) : workspace_(std::make_unique<Workspace>(table)) {}
+Grower::~Grower() = default;
+
+GrownTree Grower::grow(const double* g, const double* h, std::span<const std::uint32_t> bag,
+                       std::span<const std::int32_t> features, const Params& params, int threads) {
+  Growth growth(*workspace_, features, params, threads);
+  growth.start(g, h, bag);
+  while (growth.step()) {
+  }
+  return growth.finish();
+}
+
+}  // namespace hedgerow::exact

@@ -1,0 +1,24 @@
+// Sorting a column once, for the exact splitter: rows in the order of their values.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace hedgerow {
+
+inline constexpr std::uint32_t kMissingRank = 0xffffffffu;
+
+// One column of any stride. Categories are bin numbers, 255 is missing; in floats NaN is.
+struct RawColumn {
+  enum class Type { float32, float64, category };
+  const void* data;
+  std::ptrdiff_t stride;  // in bytes
+  Type type;
+};
+
+// Writes the rows in the order of their values (equal values by row, missing ones last), and beside
+// each row the rank of its value among the distinct values, kMissingRank if it is missing. A
+// category's rank is its bin. There are fewer than 2^32 − 1 rows.
+void presort(const RawColumn& column, std::size_t n_rows, std::uint32_t* rows,
+             std::uint32_t* ranks);
+
+}  // namespace hedgerow

@@ -1,0 +1,1 @@
+"""Trees: their structure and the growers that make them."""

@@ -1,0 +1,64 @@
+"""The parameters of growing one tree, as every grower takes them.
+
+Plain numbers, already checked where the user gave them; 0 is "no limit" where a limit can be off.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+GrowPolicy = Literal["leafwise", "levelwise"]
+
+
+@dataclass(frozen=True)
+class GrowParams:
+    """How a tree grows, when it stops, and what its leaves are worth.
+
+    Attributes
+    ----------
+    max_leaves, max_depth : int
+        Limits on the tree; 0 is no limit. A root alone has depth 0.
+    min_samples_leaf : int
+        Rows that each child of a split must have.
+    min_child_weight : float
+        Sum of hessians that each child of a split must have.
+    reg_lambda, reg_alpha : float
+        L2 and L1 penalty on a leaf's weight.
+    min_split_gain : float
+        γ: what a split must gain before it is worth a leaf more.
+    max_delta_step : float
+        Largest magnitude of a leaf's weight before shrinkage; 0 is no limit.
+    learning_rate : float
+        Shrinkage: a leaf adds ``learning_rate * weight``.
+    grow_policy : {"leafwise", "levelwise"}
+        Split the leaf that gains most, or every leaf of a level in turn.
+    max_cat_to_onehot : int
+        Up to this many categories in a node, each is tried against the rest.
+    max_cat_threshold : int
+        Most categories on the listed side of a split that sorts categories.
+    cat_smooth : float
+        Added to a category's hessian when categories are sorted by gradient over hessian.
+    cat_l2 : float
+        Added to ``reg_lambda`` in the gain of a split that sorts categories.
+    colsample_bylevel, colsample_bynode : float
+        Fraction of the tree's features that a level, and of those that a node, may use.
+    seed : int
+        Key of the column draws of this tree.
+    """
+
+    max_leaves: int = 31
+    max_depth: int = 0
+    min_samples_leaf: int = 1
+    min_child_weight: float = 1e-3
+    reg_lambda: float = 1.0
+    reg_alpha: float = 0.0
+    min_split_gain: float = 0.0
+    max_delta_step: float = 0.0
+    learning_rate: float = 0.1
+    grow_policy: GrowPolicy = "leafwise"
+    max_cat_to_onehot: int = 4
+    max_cat_threshold: int = 32
+    cat_smooth: float = 10.0
+    cat_l2: float = 10.0
+    colsample_bylevel: float = 1.0
+    colsample_bynode: float = 1.0
+    seed: int = 0

@@ -1,0 +1,1 @@
+"""Naive, readable implementations that the fast kernels are held to."""
