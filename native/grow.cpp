@@ -360,7 +360,6 @@ void Grower::State::plant_root() {
 
 void Grower::State::divide_rows(const Leaf& parent, Leaf& left, Leaf& right) {
   const RowSet rows = rows_of(parent);
-  const std::uint8_t* column = bins.column(parent.best.feature);
   const std::size_t chunks = (parent.count + kPartitionChunk - 1) / kPartitionChunk;
   const int team = threads_for(chunks, 1, threads);
   const auto range = [&](std::size_t chunk) {
@@ -369,7 +368,7 @@ void Grower::State::divide_rows(const Leaf& parent, Leaf& left, Leaf& right) {
   std::vector<std::size_t> to_left(chunks);
   parallel_for(team, chunks, [&](std::size_t chunk) {
     const auto [begin, end] = range(chunk);
-    to_left[chunk] = mark_left(parent.best, column, rows, begin, end, marks.data());
+    to_left[chunk] = mark_left(bins, parent.best, rows, begin, end, marks.data());
   });
   std::exclusive_scan(to_left.begin(), to_left.end(), to_left.begin(), std::size_t{0});
   std::uint32_t* target = row_buffer[left.buffer].get();
