@@ -237,6 +237,36 @@ void bind_training(nb::module_& m) {
       },
       "scores"_a.noconvert(), "leaf"_a, "leaf_value"_a, "threads"_a, "scores += leaf_value[leaf].");
   m.def(
+      "loss_gradients",
+      [](const std::string& loss, Array<double, nb::ndim<2>> scores,
+         Array<const double, nb::ndim<1>> target, std::optional<Array<const double, nb::ndim<1>>> weight,
+         int threads) {
+        const std::size_t K = scores.shape(0), n = scores.shape(1);
+        const Rows rows{scores.data(), nullptr, nullptr, 0, target.data(),
+                        weight ? weight->data() : nullptr, n, static_cast<int>(K)};
+        std::vector<WidePair> pairs(K * n);
+        std::vector<GradientSummary> summary(K);
+        std::vector<double> g(K * n), h(K * n);
+        const Loss kind = loss_named(loss);
+        {
+          nb::gil_scoped_release release;
+          differentiate(kind, rows, {nullptr, pairs.data()}, summary.data(), threads);
+          for (std::size_t i = 0; i < pairs.size(); ++i) {
+            g[i] = pairs[i].g;
+            h[i] = pairs[i].h;
+          }
+        }
+        return nb::make_tuple(to_numpy<double>(g, {K, n}), to_numpy<double>(h, {K, n}));
+      },
+      "loss"_a, "scores"_a.noconvert(), "target"_a, "weight"_a.none(), "threads"_a,
+      "Gradients and hessians of a built-in loss as numbers, two (n_outputs, n_rows) arrays.");
+  m.def(
+      "sample_tree_features",
+      [](int n_features, double fraction, std::uint64_t seed, std::uint64_t tree_id) {
+        return to_numpy<std::int32_t>(sample_tree_features(n_features, fraction, seed, tree_id));
+      },
+      "n_features"_a, "fraction"_a, "seed"_a, "tree_id"_a, "The features that a tree may use.");
+  m.def(
       "sample_rows",
       [](std::uint64_t seed, std::uint64_t round, double fraction, std::size_t n) {
         return to_numpy<std::uint32_t>(sample_rows(seed, round, fraction, n));

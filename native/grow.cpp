@@ -289,9 +289,7 @@ void Grower::State::begin(const Gradients& given, std::span<const std::uint32_t>
   closed.clear();
   pool.release_all();
   if (features.empty() || settings.colsample_bytree < 1.0) {
-    std::vector<int> all(static_cast<std::size_t>(bins.n_features));
-    std::iota(all.begin(), all.end(), 0);
-    features = sample_features(all, settings.colsample_bytree, settings.seed, Purpose::tree_features, tree_id);
+    features = sample_tree_features(bins.n_features, settings.colsample_bytree, settings.seed, tree_id);
     groups = make_groups(features, bins.width);
     group_best.resize(2 * groups.size());
   }
@@ -507,6 +505,13 @@ GrownTree Grower::grow(const Gradients& gradients, std::span<const std::uint32_t
   }
   state.finish(leaf_of_row);
   return std::move(state.tree);
+}
+
+std::vector<int> sample_tree_features(int n_features, double fraction, std::uint64_t seed,
+                                      std::uint64_t tree_id) {
+  std::vector<int> all(static_cast<std::size_t>(n_features));
+  std::iota(all.begin(), all.end(), 0);
+  return sample_features(all, fraction, seed, Purpose::tree_features, tree_id);
 }
 
 std::vector<std::uint32_t> sample_rows(std::uint64_t seed, std::uint64_t round, double fraction,

@@ -154,6 +154,14 @@ class Grower:
 def update_scores(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> None:
     """scores += leaf_value[leaf]."""
 
+def loss_gradients(loss: str, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int) -> tuple:
+    """
+    Gradients and hessians of a built-in loss as numbers, two (n_outputs, n_rows) arrays.
+    """
+
+def sample_tree_features(n_features: int, fraction: float, seed: int, tree_id: int) -> NDArray[numpy.int32]:
+    """The features that a tree may use."""
+
 def sample_rows(seed: int, round: int, fraction: float, n: int) -> NDArray[numpy.uint32]:
     """The rows that a round trains on, in increasing order."""
 
