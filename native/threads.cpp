@@ -26,8 +26,8 @@
 namespace hedgerow {
 namespace {
 
-// Slots are static, so that a forked child can forget its parent's workers without freeing
-// anything.
+// More workers than this are never started. Their slots are static, so that a forked child can
+// forget its parent's workers without freeing anything.
 constexpr int kMaxWorkers = 1023;
 
 // Kernels keep small arrays on the stack; musl's default of 128 KiB would be tight.
