@@ -590,6 +590,16 @@ class TestNames:
         with pytest.raises(DataError, match="not seen in fit: 'd'"):
             read_table(pl.DataFrame({"a": [1], "b": [2], "c": [3], "d": [4]}), schema)
 
+    @pytest.mark.parametrize("choice", [None, ["c"]])
+    @pytest.mark.parametrize("n_rows", [2, 20_000])
+    def test_an_error_names_the_right_one_of_reordered_columns(self, choice, n_rows):
+        X = pd.DataFrame(np.zeros((n_rows, 3)), columns=list("abc"))
+        schema, _ = learn_schema(X, categorical_features=choice)
+        shuffled = X[["b", "c", "a"]].copy()
+        shuffled.loc[1, "a"] = np.inf
+        with pytest.raises(DataError, match=r"X, column 'a' contains infinity \(first in row 1\)"):
+            read_table(shuffled, schema)
+
     def test_libraries_may_differ_between_fit_and_predict(self):
         schema, _ = learn_schema(as_pandas_classic(SMALL))
         for build in FRAMES:

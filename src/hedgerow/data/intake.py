@@ -132,9 +132,10 @@ def _finite_table(
         table = Table(names, dense=source.dense, sparse_csc=source.sparse)
     else:
         table = Table(names, dense=one_matrix(columns), columns=columns)
-    matrix = table.dense if source.dense is None else source.dense
-    if matrix is not None:
-        refuse_infinite(matrix, lambda j: column_label(table.names, j))
+    if source.dense is not None:
+        refuse_infinite(source.dense, lambda j: column_label(source.names, j))
+    elif table.dense is not None:
+        refuse_infinite(table.dense, lambda j: column_label(names, j))
     elif table.sparse_csc is None or np.isinf(table.sparse_csc.data).any():
         _refuse_infinite_columns(table)
     return table
@@ -142,9 +143,10 @@ def _finite_table(
 
 def _in_order(source: Source, order: Sequence[int]) -> Source:
     """Put the columns of a matrix with names in the order of the schema."""
-    if source.dense is None or isinstance(order, range):
+    if source.dense is None or source.names is None or isinstance(order, range):
         return source
-    return replace(source, dense=source.dense[:, order])
+    names = tuple(source.names[place] for place in order)
+    return replace(source, dense=source.dense[:, order], names=names)
 
 
 def _refuse_infinite_columns(table: Table) -> None:

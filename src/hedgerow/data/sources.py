@@ -148,11 +148,11 @@ def _open_small_pandas(X: Any) -> Source | None:
     To predict a row or a few, a copy of them costs far less than a look at every column.
     """
     names = X.columns.tolist()
-    if X.size > _SMALL or len(set(names)) < len(names):
+    if not 0 < X.size <= _SMALL or len(set(names)) < len(names):
         return None
-    dtypes = set(X.dtypes)
-    dtype = dtypes.pop() if len(dtypes) == 1 else None
-    if not isinstance(dtype, np.dtype) or dtype.kind not in "biuf":
+    dtypes = X.dtypes.tolist()
+    numeric = all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in dtypes)
+    if not numeric or any(dtype != dtypes[0] for dtype in dtypes):
         return None
     matrix = native_numbers(X.to_numpy())
     return Source(
