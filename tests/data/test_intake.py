@@ -187,6 +187,13 @@ class TestEveryBackend:
             learn_schema(build(table))
 
     @each_backend
+    def test_infinity_is_refused_as_a_category(self, build):
+        with pytest.raises(
+            DataError, match=r"X, column (0|'a') contains infinity \(first in row 1\)"
+        ):
+            learn_schema(build({"a": ("float", [0.0, math.inf])}), categorical_features=[0])
+
+    @each_backend
     def test_strings_are_refused_where_categories_are_not_allowed(self, build):
         for choice in (None, [], ["size"] if build in FRAMES else [0]):
             with pytest.raises(DataError, match=r"column (3|'colour') holds strings"):
@@ -408,15 +415,16 @@ class TestArrays:
             assert peak < X.nbytes / 8
 
     def test_a_frame_made_from_an_array_is_that_array_again(self):
-        X = np.arange(12, dtype=np.float32).reshape(4, 3)
+        X = np.arange(60_000, dtype=np.float32).reshape(-1, 3)
         for array in (X, np.asfortranarray(X), X[::2], X[:, ::-1]):
             frame = pd.DataFrame(array, columns=list("abc"), copy=False)
             _, table = learn_schema(frame)
             assert np.shares_memory(table.dense, X) or np.shares_memory(table.dense, array)
             np.testing.assert_array_equal(table.dense, array)
 
-    def test_a_frame_of_separate_or_reordered_columns_is_read_right(self):
-        X = np.arange(12, dtype=np.float32).reshape(4, 3)
+    @pytest.mark.parametrize("n_rows", [4, 20_000])
+    def test_a_frame_of_separate_or_reordered_columns_is_read_right(self, n_rows):
+        X = np.arange(3 * n_rows, dtype=np.float32).reshape(n_rows, 3)
         frame = pd.DataFrame(X, columns=list("abc"), copy=False)
         schema, _ = learn_schema(frame)
         np.testing.assert_array_equal(as_matrix(read_table(frame[["c", "a", "b"]], schema)), X)
@@ -525,6 +533,10 @@ class TestCategories:
         assert contents(table, schema) == [[10, 9, None], [True, False, None]]
         assert schema == round_trip(schema)
 
+    def test_infinity_is_refused_as_a_category_of_its_own(self):
+        with pytest.raises(DataError, match="X, column 'a' contains infinity as a category"):
+            learn_schema(pd.DataFrame({"a": pd.Categorical([1.0, np.inf])}))
+
     def test_numbers_meet_by_value_whatever_their_dtype(self):
         schema, _ = learn_schema(pd.DataFrame({"a": [1, 2, 3]}), categorical_features=["a"])
         for column in (
@@ -577,6 +589,16 @@ class TestNames:
             read_table(pd.DataFrame({"a": [1], "z": [2]}), schema)
         with pytest.raises(DataError, match="not seen in fit: 'd'"):
             read_table(pl.DataFrame({"a": [1], "b": [2], "c": [3], "d": [4]}), schema)
+
+    @pytest.mark.parametrize("choice", [None, ["c"]])
+    @pytest.mark.parametrize("n_rows", [2, 20_000])
+    def test_an_error_names_the_right_one_of_reordered_columns(self, choice, n_rows):
+        X = pd.DataFrame(np.zeros((n_rows, 3)), columns=list("abc"))
+        schema, _ = learn_schema(X, categorical_features=choice)
+        shuffled = X[["b", "c", "a"]].copy()
+        shuffled.loc[1, "a"] = np.inf
+        with pytest.raises(DataError, match=r"X, column 'a' contains infinity \(first in row 1\)"):
+            read_table(shuffled, schema)
 
     def test_libraries_may_differ_between_fit_and_predict(self):
         schema, _ = learn_schema(as_pandas_classic(SMALL))

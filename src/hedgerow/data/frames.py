@@ -27,8 +27,11 @@ from hedgerow.data.columns import (
 
 def read_series(series: nw.Series[Any], where: str) -> NumericColumn | LabelColumn:
     """Read a series of any dtype; `where` names it in errors."""
+    native_dtype = getattr(series.to_native(), "dtype", None)
+    if isinstance(native_dtype, np.dtype):
+        return read_array(series.to_native().to_numpy(), where)
     dtype = series.dtype
-    if _holds_objects(series):
+    if dtype == nw.Object:
         return read_objects(series.to_list(), where)
     if dtype == nw.Decimal or dtype in (nw.Int128, nw.UInt128):
         series, dtype = series.cast(nw.Float64), nw.Float64()
@@ -63,12 +66,6 @@ def one_matrix(columns: Sequence[NumericColumn | CategoricalColumn]) -> NDArray[
             return None
     shape, strides = (len(first), len(arrays)), (first.strides[0], step)
     return np.lib.stride_tricks.as_strided(first, shape, strides, writeable=False)
-
-
-def _holds_objects(series: nw.Series[Any]) -> bool:
-    """Tell a column of Python objects: in pandas it may begin with strings and go on otherwise."""
-    native_dtype = getattr(series.to_native(), "dtype", None)
-    return series.dtype == nw.Object or native_dtype == np.dtype(object)
 
 
 def _whole_numbers(series: nw.Series[Any]) -> NumericColumn:

@@ -28,6 +28,9 @@ from hedgerow.data.columns import (
 from hedgerow.data.frames import read_series
 from hedgerow.exceptions import DataError
 
+# Values of a table that is copied without a thought: 64 KiB of float32.
+_SMALL = 1 << 14
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
@@ -59,6 +62,10 @@ def open_table(X: Any) -> Source:
         return _open_array(X)
     if scipy.sparse.issparse(X):
         return _open_sparse(X)
+    if nw.dependencies.is_pandas_dataframe(X):
+        source = _open_small_pandas(X)
+        if source is not None:
+            return source
     frame = _as_frame(X)
     return _open_array(as_array(X, "X")) if frame is None else _open_frame(frame)
 
@@ -133,6 +140,28 @@ def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
     if isinstance(found, nw.Series):
         _require_two_dimensions((len(found),))
     return found if isinstance(found, nw.DataFrame) else None
+
+
+def _open_small_pandas(X: Any) -> Source | None:
+    """Take a small pandas frame of one numeric dtype as a matrix, None if X is not one.
+
+    To predict a row or a few, a copy of them costs far less than a look at every column.
+    """
+    names = X.columns.tolist()
+    if not 0 < X.size <= _SMALL or len(set(names)) < len(names):
+        return None
+    dtypes = X.dtypes.tolist()
+    numeric = all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in dtypes)
+    if not numeric or any(dtype != dtypes[0] for dtype in dtypes):
+        return None
+    matrix = native_numbers(X.to_numpy())
+    return Source(
+        matrix.shape[0],
+        matrix.shape[1],
+        _string_names(names),
+        lambda j: NumericColumn(matrix[:, j]),
+        dense=matrix,
+    )
 
 
 def _open_frame(frame: nw.DataFrame[Any]) -> Source:
