@@ -106,7 +106,7 @@ class ExactGrower:
         lower_row: NDArray[np.int64],
         upper_row: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """Return the midpoints between two rows' values; without an upper one, all values go left."""
+        """Return the midpoints between two rows' values; without an upper one all go left."""
         threshold = np.zeros(len(feature))
         numeric = lower_row >= 0
         threshold[numeric & (upper_row < 0)] = np.inf
