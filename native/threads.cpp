@@ -15,6 +15,7 @@
 #include <signal.h>
 
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <exception>
 
@@ -40,10 +41,32 @@ constexpr std::size_t kCacheLine = 64;
 
 enum State : int { kIdle, kAsleep, kInvited, kRunning, kAwaited, kStopped };
 
+// How floating-point operations round, and whether they flush subnormal numbers to zero. A thread
+// starts with its creator's mode, and any library may change it later: so each region hands its
+// caller's to the workers, lest a result depend on who computed it.
+#if defined(__x86_64__)
+using FloatMode = unsigned;
+FloatMode float_mode() { return _mm_getcsr(); }
+void set_float_mode(FloatMode mode) { _mm_setcsr(mode); }
+#elif defined(__aarch64__)
+using FloatMode = unsigned long;
+FloatMode float_mode() {
+  FloatMode mode;
+  asm volatile("mrs %0, fpcr" : "=r"(mode));
+  return mode;
+}
+void set_float_mode(FloatMode mode) { asm volatile("msr fpcr, %0" : : "r"(mode)); }
+#else
+using FloatMode = int;
+FloatMode float_mode() { return std::fegetround(); }
+void set_float_mode(FloatMode mode) { std::fesetround(mode); }
+#endif
+
 struct Region {
   detail::Call call;
   void* task;
   std::size_t count;
+  FloatMode mode = float_mode();
   std::exception_ptr error{};
   std::atomic<bool> failed{false};
   alignas(kCacheLine) std::atomic<std::size_t> next{0};
@@ -102,6 +125,7 @@ void* worker_main(void* slot) {
     await_change(self.state, kIdle, kAsleep);
     int found = kInvited;
     if (self.state.compare_exchange_strong(found, kRunning)) {
+      set_float_mode(self.region->mode);
       work_through(*self.region);
       if (self.state.exchange(kIdle) == kAwaited) self.state.notify_one();
     } else if (found == kStopped) {

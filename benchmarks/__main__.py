@@ -1,0 +1,137 @@
+"""``python -m benchmarks``: Hedgerow and its peers in one run, a table of ratios at the end.
+
+Examples::
+
+    python -m benchmarks                                  # every generated case, some minutes
+    python -m benchmarks --quick                          # seconds, to see that it works
+    python -m benchmarks --cases big small --repeats 5
+    python -m benchmarks --cases adult --data FOLDER      # a real table from a folder
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks import report
+from benchmarks.cases import CASES, Case
+from benchmarks.libraries import LIBRARIES
+from benchmarks.machine import machine_facts, versions
+from benchmarks.measure import run_case
+from benchmarks.real_data import REAL_SETS, RealSet, found_in, run_real
+from benchmarks.results import GREATER_IS_BETTER, Result, judge
+
+RESULTS = Path(__file__).parent / "results"
+BUSY_LOAD = 0.5
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Hedgerow side by side with its peers."
+    )
+    names = [case.name for case in CASES] + [real.name for real in REAL_SETS]
+    parser.add_argument(
+        "--cases", nargs="+", choices=names, metavar="CASE", help=f"any of: {', '.join(names)}"
+    )
+    parser.add_argument(
+        "--libraries",
+        nargs="+",
+        choices=list(LIBRARIES),
+        metavar="LIBRARY",
+        help=f"any of: {', '.join(LIBRARIES)} (default: those installed)",
+    )
+    parser.add_argument("--repeats", type=_positive, help="turns of each library in each case")
+    parser.add_argument("--quick", action="store_true", help="small tables, one turn")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder with real tables")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the JSON here as well")
+    parser.add_argument(
+        "--results", type=Path, default=RESULTS, metavar="FOLDER", help="default: %(default)s"
+    )
+    options = parser.parse_args(arguments)
+    if options.data is not None and not options.data.is_dir():
+        parser.error(f"--data: {options.data} is not a folder")
+    return options
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, not {number}")
+    return number
+
+
+def chosen_cases(options: argparse.Namespace) -> list[Case | RealSet]:
+    """The cases asked for, or all; real tables only where their folder is given."""
+    every: list[Case | RealSet] = [*CASES, *(found_in(options.data) if options.data else [])]
+    wanted = options.cases or [case.name for case in every]
+    missing = set(wanted) - {case.name for case in every}
+    if missing:
+        raise SystemExit(f"no data for {', '.join(sorted(missing))}: give their folder with --data")
+    return [_adjusted(case, options) for case in every if case.name in wanted]
+
+
+def _adjusted(case: Case | RealSet, options: argparse.Namespace) -> Case | RealSet:
+    if isinstance(case, RealSet):
+        return case
+    if options.quick:
+        case = case.made_quick()
+    return replace(case, turns=options.repeats) if options.repeats else case
+
+
+def chosen_libraries(options: argparse.Namespace) -> list[str]:
+    """The libraries asked for, or all, as far as they are installed."""
+    wanted = options.libraries or list(LIBRARIES)
+    installed = [name for name in wanted if LIBRARIES[name].installed()]
+    for name in sorted(set(wanted) - set(installed)):
+        say(f"{name} is not installed and is left out")
+    return installed
+
+
+def warn_if_busy(machine: dict[str, str | float]) -> None:
+    """Say so when other programs are running: OpenMP's spinning threads suffer most from them."""
+    load = machine.get("load before the run", 0)
+    if isinstance(load, float) and load > BUSY_LOAD:
+        say(f"the machine is busy (load {load}): times will be too long, the peers' above all")
+
+
+def say(line: str) -> None:
+    """Progress goes to the error stream, so that the tables can be redirected alone."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def run(case: Case | RealSet, libraries: Sequence[str], data: Path | None) -> report.CaseReport:
+    chosen = [name for name in case.libraries if name in libraries]
+    results: list[Result]
+    if isinstance(case, RealSet):
+        assert data is not None
+        results = run_real(case, data, chosen, say)
+    else:
+        results = run_case(case, chosen, say)
+    greater = GREATER_IS_BETTER[case.metric]
+    verdicts = [
+        judge(bar, results, greater_is_better=greater and bar.measure == "score")
+        for bar in case.bars
+    ]
+    return report.CaseReport(case.name, case.about, case.metric, case.quick, results, verdicts)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parse(arguments)
+    machine = machine_facts()
+    warn_if_busy(machine)
+    libraries = chosen_libraries(options)
+    cases = []
+    for case in chosen_cases(options):
+        cases.append(run(case, libraries, options.data))
+        report.print_case(cases[-1])
+    whole = report.Report(machine, versions(libraries), cases)
+    if options.json:
+        options.json.write_text(report.as_json(whole), encoding="utf-8")
+    for path in report.write(whole, options.results):
+        print(f"written: {path}")
+    return int(any(result.error for case in cases for result in case.results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,197 @@
+"""The results of a run as tables for people (terminal, Markdown) and as JSON for programs."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.results import HEDGEROW, Measure, Result, Timing, Verdict
+
+MEGABYTE = 1_000_000
+MICROSECONDS = 1e6
+
+HOW = (
+    "Best of several turns in alternating order, every library in a process of its own, all cores "
+    "(with 'threads', the better of all cores and one). Fit includes binning. Memory is the peak "
+    "during a fit beyond what was resident before, so the input is excluded. Ratios are Hedgerow's "
+    "number over the peer's: below 1, Hedgerow needs less."
+)
+
+
+@dataclass(frozen=True)
+class CaseReport:
+    """A case, what was measured in it, and how Hedgerow stands to its bars."""
+
+    name: str
+    about: str
+    metric: str
+    quick: bool
+    results: list[Result]
+    verdicts: list[Verdict]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything a run has to say."""
+
+    machine: dict[str, str | float]
+    versions: dict[str, str]
+    cases: list[CaseReport]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading, and what it shows of a result; columns that show nothing anywhere are left out."""
+
+    heading: str
+    show: Callable[[Result], str | None]
+
+
+def columns(case: CaseReport) -> list[Column]:
+    """The columns of a case's table."""
+    ours = next((result for result in case.results if result.library == HEDGEROW), None)
+
+    def ratio(measure: Measure) -> Callable[[Result], str | None]:
+        return lambda result: _ratio(ours, result, measure)
+
+    return [
+        Column("fit s", lambda r: f"{r.fit.best:.3f}" if r.fit else None),
+        Column("median", lambda r: f"{r.fit.median:.3f}" if r.fit else None),
+        Column("ratio", ratio("fit")),
+        Column("predict s", lambda r: f"{r.predict.best:.4f}" if r.predict else None),
+        Column("ratio", ratio("predict")),
+        Column("one row µs", lambda r: _microseconds(r.one_row.median) if r.one_row else None),
+        Column("best", lambda r: _microseconds(r.one_row.best) if r.one_row else None),
+        Column("ratio", ratio("one row")),
+        Column("threads", lambda r: _threads(r.fit or r.one_row)),
+        Column(case.metric, lambda r: None if r.score is None else f"{r.score:.5f}"),
+        Column("memory MB", lambda r: f"{r.extra_bytes / MEGABYTE:.0f}" if r.extra_bytes else None),
+        Column("ratio", ratio("memory")),
+        Column("failed", lambda r: r.error),
+    ]
+
+
+def _ratio(ours: Result | None, result: Result, measure: Measure) -> str | None:
+    mine = ours and ours.value(measure)
+    theirs = result.value(measure)
+    return f"{mine / theirs:.2f}" if mine and theirs else None
+
+
+def _microseconds(seconds: float) -> str:
+    return f"{seconds * MICROSECONDS:.1f}"
+
+
+def _threads(timing: Timing | None) -> str | None:
+    return str(timing.threads) if timing else None
+
+
+def table(case: CaseReport) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows of a case, a row for each library."""
+    shown = [
+        (column.heading, [column.show(result) for result in case.results])
+        for column in columns(case)
+    ]
+    used = [(heading, cells) for heading, cells in shown if any(cells)]
+    rows = [
+        [result.library, *(cells[i] or "–" for _, cells in used)]
+        for i, result in enumerate(case.results)
+    ]
+    return ["library", *(heading for heading, _ in used)], rows
+
+
+def verdict_line(verdict: Verdict, *, quick: bool) -> str:
+    """A bar in words, with what was reached."""
+    bar = verdict.bar
+    best = f"best of {', '.join(bar.peers)}" if len(bar.peers) > 1 else "".join(bar.peers)
+    match bar.rule:
+        case "times":
+            wanted = f"{bar.measure} ≤ {bar.limit:g} × {best}"
+            reached = f"{verdict.reached or 0:.2f} × {verdict.reference}"
+        case "within":
+            wanted = f"{bar.measure} at most {bar.limit:g} worse than {best}"
+            reached = f"{_worse(verdict.reached or 0)} than {verdict.reference}"
+        case "absolute":
+            wanted = f"{bar.measure} ≤ {_microseconds(bar.limit)} µs"
+            reached = f"{_microseconds(verdict.reached or 0)} µs"
+    if verdict.met is None:
+        return f"not measured: {wanted}"
+    word = "quick run, says nothing" if quick else "met" if verdict.met else "MISSED"
+    return f"{word}: {wanted}; reached {reached}"
+
+
+def _worse(amount: float) -> str:
+    return f"{abs(amount):.5f} {'worse' if amount > 0 else 'better'}"
+
+
+def markdown(report: Report) -> str:
+    """The whole report as Markdown."""
+    facts = [f"- {name}: {value}" for name, value in report.machine.items()]
+    packages = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    parts = ["# Benchmarks", HOW, "\n".join([*facts, f"- versions: {packages}"])]
+    for case in report.cases:
+        parts += [f"## {case.name}", case.about, markdown_table(*table(case))]
+        parts.append("\n".join(f"- {verdict_line(v, quick=case.quick)}" for v in case.verdicts))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def markdown_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table with columns padded, so that it also reads well as text."""
+    lines = [list(headings), *(list(row) for row in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(headings))]
+
+    def line_of(cells: Sequence[str]) -> str:
+        first, *others = cells
+        padded = [first.ljust(widths[0])]
+        padded += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        return f"| {' | '.join(padded)} |"
+
+    rule = f"|{'-' * (widths[0] + 2)}|" + "".join(f"{'-' * (w + 1)}:|" for w in widths[1:])
+    return "\n".join([line_of(lines[0]), rule, *(line_of(line) for line in lines[1:])])
+
+
+def as_json(report: Report) -> str:
+    """The whole report, with every single timing."""
+    return json.dumps(_plain(report), indent=1, ensure_ascii=False) + "\n"
+
+
+def _plain(report: Report) -> dict[str, Any]:
+    content = asdict(report)
+    for case, plain_case in zip(report.cases, content["cases"], strict=True):
+        for result, plain in zip(case.results, plain_case["results"], strict=True):
+            for name in ("fit", "predict", "one_row"):
+                timing: Timing | None = getattr(result, name)
+                if timing is not None:
+                    plain[name] |= {"best": timing.best, "median": timing.median}
+    return content
+
+
+def write(report: Report, folder: Path) -> list[Path]:
+    """Write Markdown and JSON, named by the time, and say where."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
+    paths = [folder / f"{stem}.md", folder / f"{stem}.json"]
+    for path, text in zip(paths, (markdown(report), as_json(report)), strict=True):
+        path.write_text(text, encoding="utf-8")
+    return paths
+
+
+def print_case(case: CaseReport) -> None:
+    """A case on the terminal: with rich where it is installed, as Markdown elsewhere."""
+    headings, rows = table(case)
+    try:
+        from rich.console import Console
+        from rich.table import Table
+    except ImportError:
+        print(f"\n{case.about}\n\n{markdown_table(headings, rows)}")
+    else:
+        shown = Table(title=case.about, title_justify="left")
+        for i, heading in enumerate(headings):
+            shown.add_column(heading, justify="right" if i else "left")
+        for row in rows:
+            shown.add_row(*row)
+        Console().print(shown)
+    for verdict in case.verdicts:
+        print(verdict_line(verdict, quick=case.quick))
+    print(flush=True)

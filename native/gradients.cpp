@@ -1,0 +1,67 @@
+#include "gradients.hpp"
+
+#include <algorithm>
+
+namespace hedgerow {
+
+GradientStore::GradientStore(std::size_t n_rows, int n_outputs, int threads)
+    : n_(n_rows),
+      threads_(threads),
+      packed_(n_rows >= kPackedFromRows),
+      summary_(static_cast<std::size_t>(n_outputs)),
+      outputs_(static_cast<std::size_t>(n_outputs)) {}
+
+RawGradients GradientStore::raw(int k) {
+  const std::size_t start = static_cast<std::size_t>(k) * n_;
+  const std::size_t all = n_ * outputs_.size();
+  if (packed_) {
+    if (!narrow_) narrow_ = Buffer<NarrowPair>(all);
+    return {narrow_.get() + start, nullptr};
+  }
+  if (!wide_) wide_ = Buffer<WidePair>(all);
+  return {nullptr, wide_.get() + start};
+}
+
+bool GradientStore::all_fit_packed() const {
+  return std::all_of(summary_.begin(), summary_.end(),
+                     [&](const GradientSummary& summary) { return fits_packed(summary, n_); });
+}
+
+void GradientStore::quantise_all() {
+  for (int k = 0; k < n_outputs(); ++k) {
+    const auto i = static_cast<std::size_t>(k);
+    outputs_[i] = quantise(raw(k), choose_units(summary_[i], n_, packed_), n_, threads_);
+  }
+}
+
+// Differentiates in the form that served last. If that was packed and the gradients do not suit it, once
+// more in wide form; if they would suit it again, the next round returns to it.
+template <class Differentiate>
+void GradientStore::run(Differentiate differentiate) {
+  differentiate();
+  const bool suits_packed = all_fit_packed();
+  if (packed_ && !suits_packed) {
+    packed_ = false;
+    differentiate();
+  }
+  quantise_all();
+  packed_ = suits_packed;
+}
+
+void GradientStore::differentiate(Loss loss, Rows rows) {
+  run([&] {
+    hedgerow::differentiate(loss, rows, raw(0), summary_.data(), threads_);
+    rows.leaf = nullptr;  // the scores are up to date now
+  });
+}
+
+void GradientStore::take(const double* g, const double* h) {
+  run([&] {
+    for (int k = 0; k < n_outputs(); ++k) {
+      const std::size_t start = static_cast<std::size_t>(k) * n_;
+      summary_[static_cast<std::size_t>(k)] = take_gradients(g + start, h + start, n_, raw(k), threads_);
+    }
+  });
+}
+
+}  // namespace hedgerow

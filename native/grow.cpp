@@ -1,0 +1,525 @@
+// Growing one tree. A leaf that is split leaves its rows, divided, in the other of two buffers; the smaller
+// child's histogram is built from its rows and the larger one's is what remains of the parent's. Building,
+// subtracting and scanning happen in one parallel region, a group of features at a time, so that a group's
+// histograms are still in cache when they are scanned.
+#include "grow.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "buffer.hpp"
+#include "interrupt.hpp"
+#include "random.hpp"
+#include "threads.hpp"
+
+namespace hedgerow {
+namespace {
+
+// Memory that histograms may take; beyond it the smallest open leaf gives its own up and is rebuilt.
+constexpr std::size_t kHistogramBytes = std::size_t{512} << 20;
+constexpr std::size_t kFewestSlots = 4;
+// Histogram updates that repay waking a thread, and what a scanned bin costs in updates.
+constexpr std::size_t kUpdatesPerThread = 24'000;
+constexpr std::size_t kScanCost = 2;
+// Smaller nodes do not keep their histogram: adding up their children's rows costs less than a trip of 4 KiB
+// a feature through the second-level cache.
+constexpr std::size_t kKeepFromRows = 512;
+// With more threads than feature groups, a node's rows are cut into runs of at least this many.
+constexpr std::size_t kRowsPerRun = 65'536;
+
+struct Leaf {
+  int node = 0;     // its index in the tree
+  int depth = 0;
+  int buffer = -1;  // which row buffer its rows are in; −1: the bag itself
+  std::size_t begin = 0, count = 0;
+  int slot = -1;  // its histogram, −1 for none
+  Sum sum = {0, 0};
+  Split best;
+};
+
+// Histograms of n_features × kBins sums, recycled.
+class HistogramPool {
+ public:
+  explicit HistogramPool(int n_features)
+      : sums_(kBins * static_cast<std::size_t>(n_features)),
+        most_(std::max(kFewestSlots, kHistogramBytes / (sums_ * sizeof(Sum)))) {}
+
+  // −1 when the budget is spent.
+  int acquire() {
+    if (free_.empty()) {
+      if (slots_.size() == most_) return -1;
+      slots_.emplace_back(sums_);
+      free_.push_back(static_cast<int>(slots_.size()) - 1);
+    }
+    const int slot = free_.back();
+    free_.pop_back();
+    return slot;
+  }
+  void release(int& slot) {
+    if (slot >= 0) free_.push_back(slot);
+    slot = -1;
+  }
+  void release_all() {
+    free_.resize(slots_.size());
+    std::iota(free_.rbegin(), free_.rend(), 0);
+  }
+  Sum* operator[](int slot) { return slots_[static_cast<std::size_t>(slot)].get(); }
+
+ private:
+  std::size_t sums_, most_;  // sums in a histogram, histograms in the budget
+  std::vector<Buffer<Sum>> slots_;
+  std::vector<int> free_;
+};
+
+// A share of `from`, at least one, chosen by the rank of their hashes; in increasing order.
+std::vector<int> sample_features(const std::vector<int>& from, double fraction, std::uint64_t seed,
+                                 Purpose purpose, std::uint64_t key) {
+  if (fraction >= 1.0) return from;
+  const auto wanted = static_cast<std::size_t>(
+      std::max(1.0, std::floor(fraction * static_cast<double>(from.size()) + 0.5)));
+  std::vector<std::pair<std::uint64_t, int>> ranked;
+  for (const int feature : from) {
+    ranked.emplace_back(hash_u64(seed, purpose, key, static_cast<std::uint64_t>(feature)), feature);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<int> chosen;
+  for (std::size_t i = 0; i < std::min(wanted, ranked.size()); ++i) chosen.push_back(ranked[i].second);
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
+// Groups of features that share a block, of nearly equal size.
+std::vector<FeatureGroup> make_groups(const std::vector<int>& features, int width) {
+  std::vector<FeatureGroup> groups;
+  for (std::size_t begin = 0; begin < features.size();) {
+    const int block = features[begin] / width;
+    std::size_t end = begin;
+    while (end < features.size() && features[end] / width == block) ++end;
+    const std::size_t parts = (end - begin + kGroupWidth - 1) / kGroupWidth;
+    // An even number of groups keeps two threads equally busy.
+    const std::size_t share = (end - begin) / std::max<std::size_t>(parts, end - begin >= 8 ? 2 : 1);
+    const std::size_t size = std::max<std::size_t>(1, share);
+    while (begin < end) {
+      const std::size_t left = end - begin;
+      const std::size_t take = left < 2 * size && left <= kGroupWidth ? left : std::min(left, size);
+      FeatureGroup group{};
+      group.block = block;
+      group.first = static_cast<int>(begin);
+      group.count = static_cast<int>(take);
+      group.contiguous = true;
+      for (std::size_t k = 0; k < take; ++k) {
+        group.feature[k] = features[begin + k];
+        group.offset[k] = static_cast<std::uint8_t>(features[begin + k] % width);
+        group.contiguous = group.contiguous && group.offset[k] == group.offset[0] + k;
+      }
+      groups.push_back(group);
+      begin += take;
+    }
+  }
+  return groups;
+}
+
+bool goes_left(const GrownTree& tree, int node, std::uint8_t bin) {
+  const auto i = static_cast<std::size_t>(node);
+  if (bin == kMissingBin) return tree.missing_left[i];
+  if (tree.category_set[i] < 0) return bin <= tree.split_bin[i];
+  const auto set = static_cast<std::size_t>(tree.category_set[i]) * 8;
+  return tree.category_bits[set + (bin >> 5)] >> (bin & 31) & 1;
+}
+
+}  // namespace
+
+struct Grower::State {
+  State(const BinnedView& view, const GrowSettings& given, int team)
+      : bins(view), settings(given), threads(team), pool(view.n_features), marks(view.n_rows / 64 + 1) {
+    for (auto& buffer : row_buffer) buffer = Buffer<std::uint32_t>(view.n_rows);
+  }
+
+  BinnedView bins;
+  GrowSettings settings;
+  int threads;
+  HistogramPool pool;
+  std::array<Buffer<std::uint32_t>, 2> row_buffer;
+  std::vector<std::uint64_t> marks;
+
+  // Of the tree being grown.
+  Gradients gradients;
+  std::span<const std::uint32_t> bag;
+  std::uint64_t tree_id = 0;
+  std::vector<int> features;
+  std::vector<FeatureGroup> groups;
+  GrownTree tree;
+  std::vector<Leaf> open;    // a heap: the next to split in front
+  std::vector<Leaf> closed;  // will stay leaves
+  std::vector<Split> group_best;
+
+  void begin(const Gradients& given, std::span<const std::uint32_t> rows, std::uint64_t id);
+  void plant_root();
+  void split(Leaf parent);
+  void finish(std::uint16_t* leaf_of_row);
+
+  RowSet rows_of(const Leaf& leaf) const {
+    if (leaf.buffer >= 0) return {row_buffer[leaf.buffer].get() + leaf.begin, 0, leaf.count};
+    return {bag.empty() ? nullptr : bag.data(), 0, leaf.count};
+  }
+  int n_leaves() const { return static_cast<int>(open.size() + closed.size()); }
+  bool after(const Leaf& a, const Leaf& b) const;
+  void settle(Leaf leaf);
+  Leaf next();
+
+  int add_node(const Sum& sum);
+  void record_split(const Leaf& leaf, int left, int right);
+  bool may_split(const Leaf& leaf) const;
+  int take_slot();
+  std::vector<bool> allowed_features(const Leaf& leaf) const;
+  void divide_rows(const Leaf& parent, Leaf& left, Leaf& right);
+  int team_for(std::size_t rows) const;
+  Sum* histogram(int slot, const FeatureGroup& group) { return pool[slot] + group.first * kBins; }
+  void build(const Leaf& leaf);
+  void evaluate(Leaf& leaf);
+  void evaluate_children(Leaf& small, Leaf& large, int parent_slot);
+  void scan(const Leaf& leaf, const FeatureGroup& group, int k, const Sum* sums,
+            const std::vector<bool>& allowed, Split& best) const;
+  void choose(Leaf& leaf, std::size_t first);
+  void number_rows(const Leaf& leaf, std::uint16_t number, std::uint16_t* leaf_of_row) const;
+  void number_rows_outside_bag(const std::vector<std::uint16_t>& number,
+                               std::uint16_t* leaf_of_row) const;
+};
+
+// The heap's order: whether a waits longer than b.
+bool Grower::State::after(const Leaf& a, const Leaf& b) const {
+  if (settings.leafwise) {
+    return a.best.gain != b.best.gain ? a.best.gain < b.best.gain : a.node > b.node;
+  }
+  return a.depth != b.depth ? a.depth > b.depth : a.node > b.node;
+}
+
+// Files an evaluated leaf: open if it has a split worth making.
+void Grower::State::settle(Leaf leaf) {
+  if (!leaf.best.found()) {
+    pool.release(leaf.slot);
+    closed.push_back(leaf);
+    return;
+  }
+  open.push_back(leaf);
+  std::push_heap(open.begin(), open.end(), [this](const Leaf& a, const Leaf& b) { return after(a, b); });
+}
+
+Leaf Grower::State::next() {
+  std::pop_heap(open.begin(), open.end(), [this](const Leaf& a, const Leaf& b) { return after(a, b); });
+  const Leaf leaf = open.back();
+  open.pop_back();
+  return leaf;
+}
+
+int Grower::State::add_node(const Sum& sum) {
+  const double G = gradients.fixed.g(sum), H = gradients.fixed.h(sum);
+  tree.feature.push_back(-1);
+  tree.left.push_back(-1);
+  tree.right.push_back(-1);
+  tree.category_set.push_back(-1);
+  tree.split_bin.push_back(0);
+  tree.missing_left.push_back(0);
+  tree.value.push_back(settings.learning_rate * leaf_weight(settings.rules, G, H));
+  tree.gain.push_back(0.0);
+  tree.cover.push_back(H);
+  tree.count.push_back(static_cast<std::int64_t>(gradients.fixed.count(sum)));
+  return tree.n_nodes() - 1;
+}
+
+void Grower::State::record_split(const Leaf& leaf, int left, int right) {
+  const auto i = static_cast<std::size_t>(leaf.node);
+  const Split& split = leaf.best;
+  tree.feature[i] = split.feature;
+  tree.left[i] = left;
+  tree.right[i] = right;
+  tree.gain[i] = split.gain;
+  tree.missing_left[i] = split.missing_left;
+  if (split.categorical) {
+    tree.category_set[i] = static_cast<std::int32_t>(tree.category_bits.size() / 8);
+    tree.category_bits.insert(tree.category_bits.end(), split.categories, split.categories + 8);
+  } else {
+    tree.split_bin[i] = split.bin;
+  }
+}
+
+bool Grower::State::may_split(const Leaf& leaf) const {
+  const auto fewest = static_cast<std::size_t>(std::max<std::int64_t>(1, settings.rules.min_samples_leaf));
+  return leaf.count >= 2 * fewest && (settings.max_depth == 0 || leaf.depth < settings.max_depth) &&
+         gradients.fixed.h(leaf.sum) >= 2.0 * settings.rules.min_child_weight;
+}
+
+// A free histogram; if the budget is spent, that of the smallest open leaf.
+int Grower::State::take_slot() {
+  int slot = pool.acquire();
+  if (slot >= 0) return slot;
+  Leaf* smallest = nullptr;
+  for (Leaf& leaf : open) {
+    if (leaf.slot >= 0 && (!smallest || leaf.count < smallest->count)) smallest = &leaf;
+  }
+  pool.release(smallest->slot);
+  return pool.acquire();
+}
+
+std::vector<bool> Grower::State::allowed_features(const Leaf& leaf) const {
+  if (settings.colsample_bylevel >= 1.0 && settings.colsample_bynode >= 1.0) return {};
+  const std::uint64_t tree_key = mix_u64(tree_id);
+  const auto level = sample_features(features, settings.colsample_bylevel, settings.seed,
+                                     Purpose::level_features, tree_key + static_cast<std::uint64_t>(leaf.depth));
+  const auto node = sample_features(level, settings.colsample_bynode, settings.seed, Purpose::node_features,
+                                    tree_key + static_cast<std::uint64_t>(leaf.node));
+  std::vector<bool> allowed(static_cast<std::size_t>(bins.n_features), false);
+  for (const int feature : node) allowed[static_cast<std::size_t>(feature)] = true;
+  return allowed;
+}
+
+int Grower::State::team_for(std::size_t rows) const {
+  const std::size_t work = (rows + kScanCost * kBins) * features.size();
+  return threads_for(work, kUpdatesPerThread, threads);
+}
+
+void Grower::State::begin(const Gradients& given, std::span<const std::uint32_t> rows, std::uint64_t id) {
+  gradients = given;
+  bag = rows;
+  tree_id = id;
+  tree = {};
+  open.clear();
+  closed.clear();
+  pool.release_all();
+  if (features.empty() || settings.colsample_bytree < 1.0) {
+    std::vector<int> all(static_cast<std::size_t>(bins.n_features));
+    std::iota(all.begin(), all.end(), 0);
+    features = sample_features(all, settings.colsample_bytree, settings.seed, Purpose::tree_features, tree_id);
+    groups = make_groups(features, bins.width);
+    group_best.resize(2 * groups.size());
+  }
+}
+
+// Builds the histogram of a leaf from its rows, in runs of rows where there are threads to spare.
+void Grower::State::build(const Leaf& leaf) {
+  const RowSet rows = rows_of(leaf);
+  const int team = team_for(leaf.count);
+  const std::size_t spare = static_cast<std::size_t>(team) / groups.size();
+  const std::size_t runs = std::clamp<std::size_t>(leaf.count / kRowsPerRun, 1, std::max<std::size_t>(1, spare));
+  std::vector<int> part = {leaf.slot};
+  for (std::size_t run = 1; run < runs; ++run) part.push_back(take_slot());
+  parallel_for(team, groups.size() * runs, [&](std::size_t i) {
+    const std::size_t run = i % runs;
+    const RowSet slice = rows.slice(leaf.count * run / runs, leaf.count * (run + 1) / runs);
+    const FeatureGroup& group = groups[i / runs];
+    build_histogram(bins, group, gradients, slice, histogram(part[run], group));
+  });
+  for (std::size_t run = 1; run < runs; ++run) {
+    parallel_for(team, features.size(), [&](std::size_t i) {
+      add_histogram(pool[part[run]] + i * kBins, pool[leaf.slot] + i * kBins);
+    });
+    pool.release(part[run]);
+  }
+}
+
+// Offers the k-th feature of a group, with its histogram, to a leaf's best split.
+void Grower::State::scan(const Leaf& leaf, const FeatureGroup& group, int k, const Sum* sums,
+                         const std::vector<bool>& allowed, Split& best) const {
+  const auto feature = static_cast<std::size_t>(group.feature[k]);
+  if (!allowed.empty() && !allowed[feature]) return;
+  improve_split(settings.rules, gradients.fixed, leaf.sum,
+                {sums + k * kBins, group.feature[k], bins.n_bins[feature], bins.is_categorical[feature]}, best);
+}
+
+// The best over the groups, whose results stand in group_best[first], [first + 2], …
+void Grower::State::choose(Leaf& leaf, std::size_t first) {
+  leaf.best = Split{};
+  for (std::size_t i = first; i < group_best.size(); i += 2) {
+    if (group_best[i].beats(leaf.best)) leaf.best = group_best[i];
+  }
+}
+
+void Grower::State::evaluate(Leaf& leaf) {
+  const auto allowed = allowed_features(leaf);
+  parallel_for(team_for(0), groups.size(), [&](std::size_t i) {
+    group_best[2 * i] = Split{};
+    for (int k = 0; k < groups[i].count; ++k) {
+      scan(leaf, groups[i], k, histogram(leaf.slot, groups[i]), allowed, group_best[2 * i]);
+    }
+  });
+  choose(leaf, 0);
+}
+
+void Grower::State::plant_root() {
+  Leaf root;
+  root.count = bag.empty() ? bins.n_rows : bag.size();
+  root.slot = take_slot();
+  build(root);
+  for (int b = 0; b < kBins; ++b) root.sum += pool[root.slot][b];
+  root.node = add_node(root.sum);
+  if (may_split(root)) evaluate(root);
+  settle(root);
+}
+
+void Grower::State::divide_rows(const Leaf& parent, Leaf& left, Leaf& right) {
+  const RowSet rows = rows_of(parent);
+  const std::uint8_t* column = bins.column(parent.best.feature);
+  const std::size_t chunks = (parent.count + kPartitionChunk - 1) / kPartitionChunk;
+  const int team = threads_for(chunks, 1, threads);
+  const auto range = [&](std::size_t chunk) {
+    return std::pair{chunk * kPartitionChunk, std::min(parent.count, (chunk + 1) * kPartitionChunk)};
+  };
+  std::vector<std::size_t> to_left(chunks);
+  parallel_for(team, chunks, [&](std::size_t chunk) {
+    const auto [begin, end] = range(chunk);
+    to_left[chunk] = mark_left(parent.best, column, rows, begin, end, marks.data());
+  });
+  std::exclusive_scan(to_left.begin(), to_left.end(), to_left.begin(), std::size_t{0});
+  std::uint32_t* target = row_buffer[left.buffer].get();
+  parallel_for(team, chunks, [&](std::size_t chunk) {
+    const auto [begin, end] = range(chunk);
+    divide(rows, begin, end, marks.data(), target + left.begin + to_left[chunk],
+           target + right.begin + (begin - to_left[chunk]));
+  });
+}
+
+// Evaluates two new leaves. The smaller one's histogram is built from its rows; the larger one's is what
+// remains of the parent's, if the parent kept it.
+void Grower::State::evaluate_children(Leaf& small, Leaf& large, int parent_slot) {
+  const bool room = n_leaves() + 2 < settings.max_leaves;  // or they would never be split
+  const bool scan_small = room && may_split(small), scan_large = room && may_split(large);
+  const bool subtract = scan_large && parent_slot >= 0;
+  if (!subtract) pool.release(parent_slot);
+  if (!scan_small && !scan_large) return;
+  if (scan_small && small.count >= kKeepFromRows) small.slot = take_slot();
+  if (scan_large && !subtract && large.count >= kKeepFromRows) large.slot = take_slot();
+  if (subtract) large.slot = parent_slot;
+
+  const auto allowed_small = allowed_features(small), allowed_large = allowed_features(large);
+  const int team = team_for(small.count);
+  const bool in_runs = team > static_cast<int>(groups.size()) && small.slot >= 0;
+  if (in_runs) build(small);
+  parallel_for(team, groups.size(), [&](std::size_t i) {
+    alignas(64) static thread_local Sum scratch[kGroupWidth * kBins];
+    const FeatureGroup& group = groups[i];
+    Split best_small, best_large;
+    if (scan_small || subtract) {
+      Sum* of_small = small.slot >= 0 ? histogram(small.slot, group) : scratch;
+      if (!in_runs) build_histogram(bins, group, gradients, rows_of(small), of_small);
+      for (int k = 0; k < group.count; ++k) {
+        if (subtract) subtract_histogram(of_small + k * kBins, histogram(large.slot, group) + k * kBins);
+        if (scan_small) scan(small, group, k, of_small, allowed_small, best_small);
+        if (subtract) scan(large, group, k, histogram(large.slot, group), allowed_large, best_large);
+      }
+    }
+    if (scan_large && !subtract) {
+      Sum* of_large = large.slot >= 0 ? histogram(large.slot, group) : scratch;
+      build_histogram(bins, group, gradients, rows_of(large), of_large);
+      for (int k = 0; k < group.count; ++k) scan(large, group, k, of_large, allowed_large, best_large);
+    }
+    group_best[2 * i] = best_small;
+    group_best[2 * i + 1] = best_large;
+  });
+  if (scan_small) choose(small, 0);
+  if (scan_large) choose(large, 1);
+  if (large.count < kKeepFromRows) pool.release(large.slot);
+}
+
+void Grower::State::split(Leaf parent) {
+  Leaf left, right;
+  left.sum = parent.best.left;
+  right.sum = parent.sum - parent.best.left;
+  left.node = add_node(left.sum);
+  right.node = add_node(right.sum);
+  record_split(parent, left.node, right.node);
+  left.depth = right.depth = parent.depth + 1;
+  left.buffer = right.buffer = parent.buffer == 0 ? 1 : 0;
+  left.count = gradients.fixed.count(left.sum);
+  right.count = parent.count - left.count;
+  left.begin = parent.begin;
+  right.begin = parent.begin + left.count;
+  divide_rows(parent, left, right);
+  if (left.count <= right.count) {
+    evaluate_children(left, right, parent.slot);
+  } else {
+    evaluate_children(right, left, parent.slot);
+  }
+  settle(left);
+  settle(right);
+}
+
+void Grower::State::number_rows(const Leaf& leaf, std::uint16_t number, std::uint16_t* leaf_of_row) const {
+  const RowSet rows = rows_of(leaf);
+  if (!rows.ids) {
+    std::fill_n(leaf_of_row, rows.count, number);
+    return;
+  }
+  for (std::size_t i = 0; i < rows.count; ++i) leaf_of_row[rows.ids[i]] = number;
+}
+
+// Rows that the tree was not trained on find their leaves by going down it.
+void Grower::State::number_rows_outside_bag(const std::vector<std::uint16_t>& number,
+                                            std::uint16_t* leaf_of_row) const {
+  constexpr std::size_t kBlock = 8192;
+  parallel_for(threads_for(bins.n_rows, kBlock, threads), (bins.n_rows + kBlock - 1) / kBlock,
+               [&](std::size_t block) {
+                 const std::size_t end = std::min(bins.n_rows, (block + 1) * kBlock);
+                 auto inside = std::lower_bound(bag.begin(), bag.end(), block * kBlock);
+                 for (std::size_t row = block * kBlock; row < end; ++row) {
+                   if (inside != bag.end() && *inside == row) {
+                     ++inside;
+                     continue;
+                   }
+                   int node = 0;
+                   while (tree.feature[static_cast<std::size_t>(node)] >= 0) {
+                     const auto i = static_cast<std::size_t>(node);
+                     node = goes_left(tree, node, bins.column(tree.feature[i])[row]) ? tree.left[i] : tree.right[i];
+                   }
+                   leaf_of_row[row] = number[static_cast<std::size_t>(node)];
+                 }
+               });
+}
+
+void Grower::State::finish(std::uint16_t* leaf_of_row) {
+  closed.insert(closed.end(), open.begin(), open.end());
+  std::sort(closed.begin(), closed.end(), [](const Leaf& a, const Leaf& b) { return a.node < b.node; });
+  std::vector<std::uint16_t> number(tree.feature.size());
+  for (std::size_t i = 0; i < closed.size(); ++i) {
+    const auto node = static_cast<std::size_t>(closed[i].node);
+    number[node] = static_cast<std::uint16_t>(i);
+    tree.leaf_value.push_back(tree.value[node]);
+  }
+  parallel_for(threads_for(bins.n_rows, 16'384, threads), closed.size(), [&](std::size_t i) {
+    number_rows(closed[i], static_cast<std::uint16_t>(i), leaf_of_row);
+  });
+  if (!bag.empty()) number_rows_outside_bag(number, leaf_of_row);
+}
+
+Grower::Grower(const BinnedView& bins, const GrowSettings& settings, int threads)
+    : state_(std::make_unique<State>(bins, settings, threads)) {}
+
+Grower::~Grower() = default;
+
+GrownTree Grower::grow(const Gradients& gradients, std::span<const std::uint32_t> bag,
+                       std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
+  State& state = *state_;
+  state.begin(gradients, bag, tree_id);
+  state.plant_root();
+  while (!state.open.empty() && state.n_leaves() < state.settings.max_leaves) {
+    check_interrupt();
+    state.split(state.next());
+  }
+  state.finish(leaf_of_row);
+  return std::move(state.tree);
+}
+
+std::vector<std::uint32_t> sample_rows(std::uint64_t seed, std::uint64_t round, double fraction,
+                                       std::size_t n) {
+  std::vector<std::uint32_t> chosen;
+  chosen.reserve(static_cast<std::size_t>(fraction * static_cast<double>(n)) + 1);
+  for (std::size_t row = 0; row < n; ++row) {
+    if (unit_interval(hash_u64(seed, Purpose::row_sample, round, row)) < fraction) {
+      chosen.push_back(static_cast<std::uint32_t>(row));
+    }
+  }
+  return chosen;
+}
+
+}  // namespace hedgerow

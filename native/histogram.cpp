@@ -1,0 +1,181 @@
+// Histograms, by three routes that give the same integers: packed words added in the cache and
+// spilled into wide sums (many rows), packed words widened row by row (few rows: clearing and
+// spilling would cost more than the rows), and wide rows added as they are.
+#include "histogram.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace hedgerow {
+namespace {
+
+// Below this many rows a spill of 256 accumulators costs more than the wider additions it saves.
+constexpr std::size_t kFewRows = 1024;
+// Rows to fetch ahead: about the latency of main memory divided by the time a row takes.
+constexpr std::size_t kAhead = 20;
+
+typedef std::int64_t Pair __attribute__((vector_size(16), may_alias));
+
+template <bool kGather>
+struct Cursor {
+  const std::uint8_t* bins;
+  std::size_t stride;
+  RowSet rows;
+
+  std::size_t row(std::size_t i) const { return kGather ? rows.ids[i] : rows.first + i; }
+  const std::uint8_t* at(std::size_t row) const { return bins + row * stride; }
+};
+
+template <int K, bool kContiguous>
+struct Offsets {
+  std::uint8_t offset[kGroupWidth];
+  explicit Offsets(const FeatureGroup& group) {
+    std::memcpy(offset, group.offset, sizeof offset);
+  }
+  int operator[](int k) const { return kContiguous ? k : offset[k]; }
+};
+
+// Calls body(row, bins of the row) for i in [begin, end), fetching ahead where rows are gathered.
+template <bool kGather, class Value, class Body>
+inline __attribute__((always_inline)) void for_each_row(const Cursor<kGather>& cursor,
+                                                        const Value* values, std::size_t begin,
+                                                        std::size_t end, std::size_t total,
+                                                        Body body) {
+  std::size_t i = begin;
+  if constexpr (kGather) {
+    for (const std::size_t stop = std::min(end, total - std::min(total, kAhead)); i < stop; ++i) {
+      const std::size_t next = cursor.row(i + kAhead);
+      __builtin_prefetch(cursor.at(next));
+      __builtin_prefetch(values + next);
+      const std::size_t row = cursor.row(i);
+      body(row, cursor.at(row));
+    }
+  }
+  for (; i < end; ++i) {
+    const std::size_t row = cursor.row(i);
+    body(row, cursor.at(row));
+  }
+}
+
+template <bool kFirst>
+void spill(const FixedPoint& fixed, std::uint64_t* __restrict words, Sum* __restrict histogram) {
+  const int g_shift = fixed.h_bits + fixed.count_bits;
+  const int count_bits = fixed.count_bits, count_shift = fixed.count_shift;
+  const std::uint64_t count_mask = fixed.packed_rows();
+  const std::uint64_t h_mask = (std::uint64_t{1} << fixed.h_bits) - 1;
+  for (int b = 0; b < kBins; ++b) {
+    const std::uint64_t word = words[b];
+    const std::int64_t g = static_cast<std::int64_t>(word) >> g_shift;
+    const std::uint64_t hc = ((word >> count_bits) & h_mask) | (word & count_mask) << count_shift;
+    histogram[b].g = kFirst ? g : histogram[b].g + g;
+    histogram[b].hc = kFirst ? hc : histogram[b].hc + hc;
+    words[b] = 0;
+  }
+}
+
+template <int K, bool kGather, bool kContiguous>
+void build_packed(const Cursor<kGather>& cursor, const FeatureGroup& group,
+                  const Gradients& gradients, std::size_t count, Sum* histogram) {
+  alignas(64) static thread_local std::uint64_t accumulators[kGroupWidth * kBins];
+  std::uint64_t* __restrict words = accumulators;
+  const Offsets<K, kContiguous> offset(group);
+  const std::size_t batch = gradients.fixed.packed_rows();
+  std::memset(words, 0, sizeof(std::uint64_t) * K * kBins);
+  for (std::size_t begin = 0; begin < count; begin += batch) {
+    const std::size_t end = std::min(count, begin + batch);
+    for_each_row(cursor, gradients.packed, begin, end, count,
+                 [&](std::size_t row, const std::uint8_t* __restrict bin) {
+                   const std::uint64_t word = gradients.packed[row];
+#pragma GCC unroll 16
+                   for (int k = 0; k < K; ++k) words[k * kBins + bin[offset[k]]] += word;
+                 });
+    for (int k = 0; k < K; ++k) {
+      Sum* target = histogram + k * kBins;
+      if (begin == 0) {
+        spill<true>(gradients.fixed, words + k * kBins, target);
+      } else {
+        spill<false>(gradients.fixed, words + k * kBins, target);
+      }
+    }
+  }
+}
+
+template <int K, bool kGather, bool kContiguous, bool kPackedRows>
+void build_wide(const Cursor<kGather>& cursor, const FeatureGroup& group,
+                const Gradients& gradients, std::size_t count, Sum* histogram) {
+  const Offsets<K, kContiguous> offset(group);
+  std::memset(histogram, 0, sizeof(Sum) * kBins * K);
+  Pair* __restrict target = reinterpret_cast<Pair*>(histogram);
+  const auto add = [&](const Sum& sum, const std::uint8_t* bin) {
+    const Pair pair = {sum.g, static_cast<std::int64_t>(sum.hc)};
+#pragma GCC unroll 16
+    for (int k = 0; k < K; ++k) target[k * kBins + bin[offset[k]]] += pair;
+  };
+  if constexpr (kPackedRows) {
+    for_each_row(cursor, gradients.packed, 0, count, count,
+                 [&](std::size_t row, const std::uint8_t* bin) {
+                   add(gradients.fixed.unpack(gradients.packed[row]), bin);
+                 });
+  } else {
+    for_each_row(cursor, gradients.wide, 0, count, count,
+                 [&](std::size_t row, const std::uint8_t* bin) { add(gradients.wide[row], bin); });
+  }
+}
+
+template <int K, bool kGather, bool kContiguous>
+void build(const BinnedView& bins, const FeatureGroup& group, const Gradients& gradients,
+           const RowSet& rows, Sum* histogram) {
+  const Cursor<kGather> cursor{bins.block(group.block) + (kContiguous ? group.offset[0] : 0),
+                               static_cast<std::size_t>(bins.stride), rows};
+  if (!gradients.fixed.packed) {
+    build_wide<K, kGather, kContiguous, false>(cursor, group, gradients, rows.count, histogram);
+  } else if (rows.count < kFewRows) {
+    build_wide<K, kGather, kContiguous, true>(cursor, group, gradients, rows.count, histogram);
+  } else {
+    build_packed<K, kGather, kContiguous>(cursor, group, gradients, rows.count, histogram);
+  }
+}
+
+using Build = void (*)(const BinnedView&, const FeatureGroup&, const Gradients&, const RowSet&,
+                       Sum*);
+
+template <bool kGather, bool kContiguous, int... K>
+constexpr Build build_for(int count, std::integer_sequence<int, K...>) {
+  constexpr Build table[] = {&build<K + 1, kGather, kContiguous>...};
+  return table[count - 1];
+}
+
+template <bool kGather, bool kContiguous>
+Build build_for(int count) {
+  return build_for<kGather, kContiguous>(count, std::make_integer_sequence<int, kGroupWidth>{});
+}
+
+}  // namespace
+
+void build_histogram(const BinnedView& bins, const FeatureGroup& group, const Gradients& gradients,
+                     const RowSet& rows, Sum* histogram) {
+  const bool gather = rows.ids != nullptr;
+  const Build run = gather
+                        ? (group.contiguous ? build_for<true, true>(group.count)
+                                            : build_for<true, false>(group.count))
+                        : (group.contiguous ? build_for<false, true>(group.count)
+                                            : build_for<false, false>(group.count));
+  run(bins, group, gradients, rows, histogram);
+}
+
+void subtract_histogram(const Sum* __restrict child, Sum* __restrict parent) {
+  for (int b = 0; b < kBins; ++b) {
+    parent[b].g -= child[b].g;
+    parent[b].hc -= child[b].hc;
+  }
+}
+
+void add_histogram(const Sum* __restrict part, Sum* __restrict total) {
+  for (int b = 0; b < kBins; ++b) {
+    total[b].g += part[b].g;
+    total[b].hc += part[b].hc;
+  }
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,189 @@
+// Quantisation. Wide: one step of g is Σ|g| / 2^62, so no sum can overflow and none loses what a float64
+// sum would keep. Packed: as many bits as leave room to add 4095 rows before spilling.
+#include "quantise.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "threads.hpp"
+
+namespace hedgerow {
+namespace {
+
+// The mean |g| of a packed row keeps at least 2^14 / 64 = 256 steps.
+constexpr double kLargestToMean = 64.0;
+constexpr int kCountBits = 12;
+constexpr int kRowBitsG = 14;
+constexpr int kRowBitsH = 13;
+static_assert(kCountBits + (kRowBitsH + kCountBits) + (1 + kRowBitsG + kCountBits) == 64);
+
+// Floats and integers take turns in the same memory.
+typedef std::uint64_t Word __attribute__((may_alias));
+
+double steps(int bits) { return static_cast<double>((std::int64_t{1} << bits) - 1); }
+
+double unit_for(double largest, double max_steps) {
+  return largest > 0.0 ? largest / max_steps : 1.0;
+}
+
+FixedPoint packed_units(const GradientSummary& summary) {
+  FixedPoint fixed;
+  fixed.packed = true;
+  fixed.count_bits = kCountBits;
+  if (summary.min_h == summary.max_h) {  // h is a multiple of the count: one step says it all
+    fixed.h_bits = kCountBits;
+    fixed.h_unit = unit_for(summary.max_h, 1.0);
+  } else {
+    fixed.h_bits = kRowBitsH + kCountBits;
+    fixed.h_unit = unit_for(summary.max_h, steps(kRowBitsH));
+  }
+  const int row_bits_g = 64 - fixed.h_bits - 2 * fixed.count_bits - 1;
+  // Single precision holds 24 bits: more would be noise.
+  fixed.g_unit = unit_for(summary.max_g, steps(std::min(row_bits_g, 23)));
+  return fixed;
+}
+
+FixedPoint wide_units(const GradientSummary& summary, std::size_t n, int count_shift) {
+  FixedPoint fixed;
+  const double room = std::ldexp(1.0, count_shift) - 2.0 * static_cast<double>(n) - 2.0;
+  fixed.g_unit = unit_for(summary.sum_g, std::ldexp(1.0, 62));
+  fixed.h_unit = unit_for(summary.sum_h, room);
+  return fixed;
+}
+
+void quantise_narrow(const FixedPoint& fixed, NarrowPair* pairs, std::size_t n) {
+  const auto per_g = static_cast<float>(1.0 / fixed.g_unit);
+  const auto per_h = static_cast<float>(1.0 / fixed.h_unit);
+  const int g_shift = fixed.h_bits + fixed.count_bits, h_shift = fixed.count_bits;
+  const std::int32_t largest_h = std::max(1, (1 << (fixed.h_bits - fixed.count_bits)) - 1);
+  auto* words = reinterpret_cast<Word*>(pairs);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t both = words[i];
+    const auto g = std::bit_cast<float>(static_cast<std::uint32_t>(both));
+    const auto h = std::bit_cast<float>(static_cast<std::uint32_t>(both >> 32));
+    const auto g_steps = static_cast<std::int32_t>(std::floor(g * per_g + 0.5f));
+    // A row with weight never vanishes: H stays positive wherever there are rows.
+    auto h_steps = static_cast<std::int32_t>(std::floor(h * per_h + 0.5f));
+    h_steps = h_steps < 1 ? 1 : h_steps;
+    h_steps = h_steps > largest_h ? largest_h : h_steps;
+    h_steps = h > 0.0f ? h_steps : 0;
+    words[i] = static_cast<std::uint64_t>(static_cast<std::int64_t>(g_steps)) << g_shift |
+               static_cast<std::uint64_t>(h_steps) << h_shift | 1u;
+  }
+}
+
+void quantise_wide(const FixedPoint& fixed, WidePair* pairs, std::size_t n) {
+  const double per_g = 1.0 / fixed.g_unit, per_h = 1.0 / fixed.h_unit;
+  const std::uint64_t one = std::uint64_t{1} << fixed.count_shift;
+  auto* words = reinterpret_cast<Word*>(pairs);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto g = std::bit_cast<double>(words[2 * i]), h = std::bit_cast<double>(words[2 * i + 1]);
+    const auto g_steps = static_cast<std::int64_t>(std::floor(g * per_g + 0.5));
+    const auto h_steps = static_cast<std::int64_t>(std::floor(h * per_h + 0.5));
+    const std::int64_t positive = h_steps < 1 ? 1 : h_steps;
+    words[2 * i] = static_cast<std::uint64_t>(g_steps);
+    words[2 * i + 1] = (h > 0.0 ? static_cast<std::uint64_t>(positive) : 0) + one;
+  }
+}
+
+constexpr int kLanes = 8;
+
+}  // namespace
+
+GradientSummary summarise(const double* g, const double* h, std::size_t n) {
+  // A fixed number of lanes, so that the order of additions is the same at every vector width.
+  double max_g[kLanes] = {}, sum_g[kLanes] = {}, max_h[kLanes] = {}, sum_h[kLanes] = {};
+  double min_h[kLanes];
+  std::fill_n(min_h, kLanes, std::numeric_limits<double>::infinity());
+  const auto add = [&](int lane, double gradient, double hessian) {
+    const double size = std::fabs(gradient);
+    max_g[lane] = size > max_g[lane] ? size : max_g[lane];
+    sum_g[lane] += size;
+    max_h[lane] = hessian > max_h[lane] ? hessian : max_h[lane];
+    min_h[lane] = hessian < min_h[lane] ? hessian : min_h[lane];
+    sum_h[lane] += hessian;
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) add(lane, g[i + lane], h[i + lane]);
+  }
+  for (int lane = 0; i < n; ++i, ++lane) add(lane, g[i], h[i]);
+  GradientSummary summary;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    summary.add({max_g[lane], sum_g[lane], max_h[lane], sum_h[lane], min_h[lane]});
+  }
+  return summary;
+}
+
+void store(const double* g, const double* h, std::size_t n, const RawGradients& raw,
+           std::size_t begin) {
+  if (raw.narrow) {
+    for (std::size_t i = 0; i < n; ++i) {
+      raw.narrow[begin + i] = {static_cast<float>(g[i]), static_cast<float>(h[i])};
+    }
+  } else {
+    for (std::size_t i = 0; i < n; ++i) raw.wide[begin + i] = {g[i], h[i]};
+  }
+}
+
+GradientSummary take_gradients(const double* g, const double* h, std::size_t n,
+                               const RawGradients& raw, int threads) {
+  const std::size_t blocks = (n + kRowBlock - 1) / kRowBlock;
+  std::vector<GradientSummary> summaries(blocks);
+  parallel_for(threads_for(n, 4 * kRowBlock, threads), blocks, [&](std::size_t block) {
+    const std::size_t begin = block * kRowBlock, count = std::min(kRowBlock, n - begin);
+    double convex[kRowBlock];
+    for (std::size_t i = 0; i < count; ++i) convex[i] = std::max(h[begin + i], 0.0);
+    store(g + begin, convex, count, raw, begin);
+    summaries[block] = summarise(g + begin, convex, count);
+  });
+  GradientSummary total;
+  for (const GradientSummary& summary : summaries) total.add(summary);
+  return total;
+}
+
+void GradientSummary::add(const GradientSummary& other) {
+  max_g = std::max(max_g, other.max_g);
+  max_h = std::max(max_h, other.max_h);
+  min_h = std::min(min_h, other.min_h);
+  sum_g += other.sum_g;
+  sum_h += other.sum_h;
+}
+
+bool fits_packed(const GradientSummary& summary, std::size_t n) {
+  const auto rows = static_cast<double>(n);
+  return n >= kPackedFromRows && summary.max_g * rows <= kLargestToMean * summary.sum_g &&
+         summary.max_h * rows <= kLargestToMean * summary.sum_h;
+}
+
+FixedPoint choose_units(const GradientSummary& summary, std::size_t n, bool packed) {
+  const int count_shift = 64 - static_cast<int>(std::bit_width(n));
+  FixedPoint fixed = packed ? packed_units(summary) : wide_units(summary, n, count_shift);
+  fixed.count_shift = count_shift;
+  return fixed;
+}
+
+Gradients quantise(const RawGradients& raw, const FixedPoint& fixed, std::size_t n, int threads) {
+  parallel_for(threads_for(n, 4 * kRowBlock, threads), (n + kRowBlock - 1) / kRowBlock,
+               [&](std::size_t block) {
+                 const std::size_t begin = block * kRowBlock;
+                 const std::size_t count = std::min(kRowBlock, n - begin);
+                 if (fixed.packed) {
+                   quantise_narrow(fixed, raw.narrow + begin, count);
+                 } else {
+                   quantise_wide(fixed, raw.wide + begin, count);
+                 }
+               });
+  Gradients gradients;
+  gradients.fixed = fixed;
+  if (fixed.packed) {
+    gradients.packed = reinterpret_cast<const std::uint64_t*>(raw.narrow);
+  } else {
+    gradients.wide = reinterpret_cast<const Sum*>(raw.wide);
+  }
+  return gradients;
+}
+
+}  // namespace hedgerow

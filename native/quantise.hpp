@@ -1,0 +1,61 @@
+// Quantisation: gradients as reals become gradients as integers, with a unit chosen for each tree.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "layout.hpp"
+
+namespace hedgerow {
+
+// Rows in a block: sums of reals are taken over blocks and added up block by block, so that they do
+// not depend on the number of threads.
+inline constexpr std::size_t kRowBlock = 4096;
+// Fewer rows than this are trained on in wide form: the time is elsewhere, and precision is free.
+inline constexpr std::size_t kPackedFromRows = 32768;
+
+// Gradient and hessian before quantisation, in the memory that the integers will take over.
+struct NarrowPair {
+  float g, h;
+};
+struct WidePair {
+  double g, h;
+};
+static_assert(sizeof(NarrowPair) == sizeof(std::uint64_t) && sizeof(WidePair) == sizeof(Sum));
+
+// One of the two buffers; the other pointer is null.
+struct RawGradients {
+  NarrowPair* narrow;
+  WidePair* wide;
+};
+
+// What the choice of units depends on.
+struct GradientSummary {
+  double max_g = 0.0, sum_g = 0.0;  // of |g|
+  double max_h = 0.0, sum_h = 0.0;
+  double min_h = std::numeric_limits<double>::infinity();
+
+  void add(const GradientSummary& other);
+};
+
+// The summary of up to kRowBlock gradients and hessians.
+GradientSummary summarise(const double* g, const double* h, std::size_t n);
+
+// Takes over the gradients and hessians that a user's loss computed. A negative hessian counts as zero.
+GradientSummary take_gradients(const double* g, const double* h, std::size_t n,
+                               const RawGradients& raw, int threads);
+
+// Writes a run of gradients from row `begin` on into whichever buffer is in use.
+void store(const double* g, const double* h, std::size_t n, const RawGradients& raw,
+           std::size_t begin);
+
+// Whether packed rows are precise enough: many rows, none of which towers over the rest.
+bool fits_packed(const GradientSummary& summary, std::size_t n);
+
+// Units for `n` rows with this summary; `packed` says which form the raw gradients are in.
+FixedPoint choose_units(const GradientSummary& summary, std::size_t n, bool packed);
+
+// Turns the raw gradients of one output into integers, in place.
+Gradients quantise(const RawGradients& raw, const FixedPoint& fixed, std::size_t n, int threads);
+
+}  // namespace hedgerow

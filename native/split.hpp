@@ -1,0 +1,56 @@
+// Split finding: the best way to cut a node in two on one feature, from that feature's histogram.
+#pragma once
+#include <cstdint>
+
+#include "layout.hpp"
+
+namespace hedgerow {
+
+// What a split must respect; names as in the Python GrowParams.
+struct SplitRules {
+  double reg_lambda = 1.0;
+  double reg_alpha = 0.0;
+  double min_split_gain = 0.0;
+  double max_delta_step = 0.0;
+  double min_child_weight = 0.0;
+  std::int64_t min_samples_leaf = 1;
+  int max_cat_to_onehot = 4;
+  int max_cat_threshold = 32;
+  double cat_smooth = 10.0;
+  double cat_l2 = 10.0;
+};
+
+struct Split {
+  double gain = 0.0;  // ½[score(L) + score(R) − score(parent)] − γ; 0 when no split is worth making
+  int feature = -1;
+  std::uint8_t bin = 0;  // numeric: bins up to this one go left
+  bool missing_left = false;
+  bool categorical = false;
+  std::uint32_t categories[8] = {};  // categorical: the bins that go left
+  Sum left = {0, 0};
+
+  bool found() const { return feature >= 0; }
+  // The order of candidates: more gain first, the lower feature at a tie.
+  bool beats(const Split& other) const {
+    return gain > other.gain || (gain == other.gain && found() && feature < other.feature);
+  }
+};
+
+// The weight that minimises G·w + ½(H + λ)w² + α|w| within |w| ≤ max_delta_step.
+double leaf_weight(const SplitRules& rules, double G, double H);
+
+// A feature's histogram (kBins sums) in a node, and what its bins mean.
+struct FeatureHistogram {
+  const Sum* sums;
+  int feature;
+  int n_bins;
+  bool categorical;
+};
+
+// Replaces `best` if the feature has a better split of a node with sum `node`. Candidates come in their
+// order: lower bin first, missing values right before left; the first of equals wins. Features are to be
+// offered in increasing order.
+void improve_split(const SplitRules& rules, const FixedPoint& fixed, const Sum& node,
+                   const FeatureHistogram& histogram, Split& best);
+
+}  // namespace hedgerow

@@ -1,0 +1,1 @@
+"""From any table to a matrix of bins."""

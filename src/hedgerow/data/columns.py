@@ -1,0 +1,287 @@
+"""One column of a table: numbers as they came, or labels as codes.
+
+Here an array or a list of Python objects becomes a column, or an error that names the column, what
+was found in it and what to do. `frames.py` does the same for the series of a data frame.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import numbers
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.exceptions import DataError
+
+Label = str | int | float | bool
+LabelKind = Literal["string", "number", "boolean"]
+Rows = slice | NDArray[Any]
+
+# Beyond this a float64 no longer holds every integer, so a whole float is kept as the float it is.
+_EXACT_INTEGERS = 2.0**53
+# Elements of one look for infinities: the flags (64 KiB) stay in the second-level cache.
+_BLOCK = 1 << 16
+_DATES = (dt.date, dt.time, dt.timedelta, np.datetime64, np.timedelta64)
+
+
+class ColumnTypeError(DataError, TypeError):
+    """A column that holds something other than numbers or strings."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumericColumn:
+    """Numbers of any float, integer or boolean dtype; NaN, and what `missing` marks, is missing."""
+
+    values: NDArray[Any]
+    missing: NDArray[np.bool_] | None = None
+
+    def take(self, rows: Rows) -> NumericColumn:
+        """Give the column of some rows."""
+        return NumericColumn(
+            self.values[rows], None if self.missing is None else self.missing[rows]
+        )
+
+    def is_missing(self) -> NDArray[np.bool_]:
+        """Mark the rows without a value."""
+        if self.values.dtype.kind != "f":
+            return np.zeros(self.values.shape, bool) if self.missing is None else self.missing
+        nan: NDArray[np.bool_] = np.isnan(self.values)
+        return nan if self.missing is None else nan | self.missing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CategoricalColumn:
+    """Codes (int32) into the categories learned in `fit`; −1 is missing or unknown."""
+
+    codes: NDArray[np.int32]
+
+    def take(self, rows: Rows) -> CategoricalColumn:
+        """Give the column of some rows."""
+        return CategoricalColumn(self.codes[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelColumn:
+    """A categorical column as found: codes into labels in any order; −1 is missing."""
+
+    codes: NDArray[Any]
+    labels: list[Label]
+    kind: LabelKind
+
+
+def read_array(values: NDArray[Any], where: str) -> NumericColumn | LabelColumn:
+    """Read a 1-d array of any dtype; `where` names it in errors."""
+    kind = values.dtype.kind
+    if kind in "biuf":
+        return NumericColumn(native_numbers(values))
+    if kind in "OUT":
+        return read_objects(values.tolist(), where)
+    raise array_kind_error(values.dtype, where)
+
+
+def read_objects(values: list[Any], where: str) -> NumericColumn | LabelColumn:
+    """Read Python objects: all numbers or all strings, with None, NaN, NA and NaT as missing."""
+    types = set(map(type, values))
+    kinds = {_kind_of_type(t) for t in types} - {"missing"}
+    if not kinds:
+        return NumericColumn(np.full(len(values), np.nan, np.float32))
+    if kinds == {"number"}:
+        return NumericColumn(_numbers(values, types, where))
+    if kinds == {"string"} or (kinds == {"string", "number"} and _only_nan_besides_strings(values)):
+        return _encode_strings(values)
+    raise _objects_error(values, kinds, where)
+
+
+def labels_of_numbers(column: NumericColumn) -> LabelColumn:
+    """Make each distinct number a label of its own."""
+    missing = column.is_missing()
+    distinct, codes_of_present = np.unique(column.values[~missing], return_inverse=True)
+    codes = np.full(len(missing), -1, np.int32)
+    codes[~missing] = codes_of_present
+    kind: LabelKind = "boolean" if distinct.dtype.kind == "b" else "number"
+    return LabelColumn(codes, [plain_label(v) for v in distinct.tolist()], kind)
+
+
+def labelled(codes: NDArray[Any], values: Iterable[Any], where: str) -> LabelColumn:
+    """Make a column of codes into `values`, as another library encoded it; some may be missing."""
+    values = list(values)
+    types = {type(v) for v in values if not is_missing(v)}
+    kinds = {_kind_of_type(t) for t in types}
+    if len(kinds) > 1 or not kinds <= {"string", "number"}:
+        raise _objects_error(values, kinds, f"{where}, categories")
+    if any(is_missing(v) for v in values):
+        present = np.array([not is_missing(v) for v in values])
+        new_code = np.append(np.where(present, np.cumsum(present) - 1, -1), -1)
+        codes, values = new_code[codes], [v for v in values if not is_missing(v)]
+    return LabelColumn(codes, [plain_label(v) for v in values], _label_kind(types))
+
+
+def plain_label(value: Any) -> Label:
+    """Give a label as a plain str, bool, int or float; a whole float becomes the int it equals."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    number = float(value)
+    return int(number) if number.is_integer() and abs(number) < _EXACT_INTEGERS else number
+
+
+def is_missing(value: Any) -> bool:
+    """Tell None, NaN, pandas' NA and NaT from values."""
+    return _kind_of_type(type(value)) == "missing" or (
+        isinstance(value, numbers.Real | Decimal) and math.isnan(value)
+    )
+
+
+def native_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """Give numbers as kernels read them: native byte order, aligned, at most 8 bytes each."""
+    if is_native(values):
+        return values
+    wide = values.dtype.itemsize > 8
+    return values.astype(np.float64 if wide else values.dtype.newbyteorder("="))
+
+
+def is_native(values: NDArray[Any]) -> bool:
+    """Tell whether kernels read an array of numbers as it is."""
+    dtype = values.dtype
+    return dtype.itemsize <= 8 and dtype.isnative and values.flags.aligned
+
+
+def dense_column(csc: Any, j: int) -> NDArray[Any]:
+    """Give column j of a CSC matrix with its zeros."""
+    values = np.zeros(csc.shape[0], csc.dtype)
+    stored = slice(csc.indptr[j], csc.indptr[j + 1])
+    values[csc.indices[stored]] = csc.data[stored]
+    return values
+
+
+def array_kind_error(dtype: np.dtype[Any], where: str) -> DataError:
+    """Say why an array of this dtype can be no column."""
+    if dtype.kind == "c":
+        return DataError(f"Complex data not supported: {where} holds {dtype}.")
+    if dtype.kind in "mM":
+        return dates_error(where, str(dtype))
+    return ColumnTypeError(
+        f"{where} holds {dtype}, which is neither numbers nor strings. Decode bytes to strings, "
+        "and give each field of a record a column of its own."
+    )
+
+
+def dates_error(where: str, found: str) -> ColumnTypeError:
+    """Say what to do about dates and durations."""
+    return ColumnTypeError(
+        f"{where} holds dates, times or durations ({found}). Turn them into numbers that mean "
+        "something for the question (year, month, weekday, days since a day), or drop the column."
+    )
+
+
+def refuse_infinite(values: NDArray[Any], where: Callable[[int], str]) -> None:
+    """Raise if a float array (1-d or 2-d) holds an infinity; `where` names its column j.
+
+    The array is read in blocks, in the order of memory, so that no large temporary is made.
+    """
+    if values.dtype.kind != "f":
+        return
+    if values.size <= _BLOCK:
+        if np.isinf(values).any():
+            _report_infinite(values, where)
+        return
+    across = values if values.ndim == 1 or values.strides[0] >= values.strides[1] else values.T
+    step = max(1, _BLOCK // (across.size // len(across)))
+    for start in range(0, len(across), step):
+        line = across[start : start + step]
+        for part in range(0, line.size // len(line), _BLOCK):
+            block = line if line.ndim == 1 else line[:, part : part + _BLOCK]
+            if np.isinf(block).any():
+                _report_infinite(values, where)
+
+
+def _report_infinite(values: NDArray[Any], where: Callable[[int], str]) -> NoReturn:
+    """Name the first column that holds an infinity, and its first row that does."""
+    infinite = np.isinf(values).reshape(len(values), -1)
+    column = int(infinite.any(axis=0).argmax())
+    raise DataError(
+        f"{where(column)} contains infinity (first in row {infinite[:, column].argmax()}). Replace "
+        "infinities by NaN, which means missing, or by a large finite number."
+    )
+
+
+def _kind_of_type(kind: type) -> str:
+    if kind is type(None) or kind.__name__ in ("NAType", "NaTType"):
+        return "missing"
+    if issubclass(kind, str):
+        return "string"
+    if issubclass(kind, _DATES):
+        return "date"
+    if issubclass(kind, numbers.Real | np.bool_ | Decimal):
+        return "number"
+    return "complex" if issubclass(kind, numbers.Complex) else "other"
+
+
+def _label_kind(types: set[type]) -> LabelKind:
+    if any(issubclass(t, str) for t in types) or not types:
+        return "string"
+    return "boolean" if all(issubclass(t, bool | np.bool_) for t in types) else "number"
+
+
+def _numbers(values: list[Any], types: set[type], where: str) -> NDArray[Any]:
+    """Give the narrowest of bool, int64 and float64 that a list of numbers fits in."""
+    if all(issubclass(t, bool | np.bool_) for t in types):
+        return np.array(values, dtype=bool)
+    try:
+        if all(issubclass(t, numbers.Integral | np.bool_) for t in types):
+            return np.array(values, dtype=np.int64)
+    except OverflowError:
+        pass
+    try:
+        return np.array([math.nan if is_missing(v) else float(v) for v in values], np.float64)
+    except OverflowError as error:
+        raise DataError(f"{where} holds a number too large for float64.") from error
+
+
+def _only_nan_besides_strings(values: list[Any]) -> bool:
+    return all(isinstance(v, str) or is_missing(v) for v in values)
+
+
+def _encode_strings(values: list[Any]) -> LabelColumn:
+    """Encode strings by a dictionary, which is faster than to sort them all."""
+    distinct = set(values)
+    labels = [v for v in distinct if isinstance(v, str)]
+    code: dict[Any, int] = dict.fromkeys(distinct, -1)
+    code.update((label, i) for i, label in enumerate(labels))
+    codes = np.fromiter(map(code.__getitem__, values), np.int32, len(values))
+    return LabelColumn(codes, [plain_label(v) for v in labels], "string")
+
+
+def _objects_error(values: list[Any], kinds: set[str], where: str) -> DataError:
+    """Say why objects make no column, naming the first that is to blame."""
+    if "complex" in kinds:
+        return DataError(f"Complex data not supported: {where} holds complex numbers.")
+    if "other" in kinds:
+        row, value = _first_of_kind(values, "other")
+        return ColumnTypeError(
+            f"{where}: row {row} is a {type(value).__name__}, but the argument must be a string or "
+            "a number. Take numbers or strings out of it into columns of their own."
+        )
+    if "date" in kinds:
+        return dates_error(where, type(_first_of_kind(values, "date")[1]).__name__)
+    string_row, string = _first_of_kind(values, "string")
+    number_row, number = _first_of_kind(values, "number")
+    return DataError(
+        f"{where} mixes strings and numbers ({string!r} in row {string_row}, {number!r} in row "
+        f"{number_row}). Make it one or the other: strings for a category, numbers for a quantity."
+    )
+
+
+def _first_of_kind(values: list[Any], kind: str) -> tuple[int, Any]:
+    return next(
+        (i, v) for i, v in enumerate(values) if _kind_of_type(type(v)) == kind and not is_missing(v)
+    )

@@ -1,0 +1,106 @@
+"""Columns of a data frame (pandas, Polars, Arrow and whatever else narwhals reads).
+
+Numbers come out in the dtype they had, with a mask where the library marks gaps beside the values.
+Strings are encoded by the library that holds them, which has its own fast dictionary encoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.data.columns import (
+    CategoricalColumn,
+    ColumnTypeError,
+    LabelColumn,
+    NumericColumn,
+    dates_error,
+    labelled,
+    read_array,
+    read_objects,
+)
+
+
+def read_series(series: nw.Series[Any], where: str) -> NumericColumn | LabelColumn:
+    """Read a series of any dtype; `where` names it in errors."""
+    dtype = series.dtype
+    if _holds_objects(series):
+        return read_objects(series.to_list(), where)
+    if dtype == nw.Decimal or dtype in (nw.Int128, nw.UInt128):
+        series, dtype = series.cast(nw.Float64), nw.Float64()
+    if dtype.is_integer() or dtype == nw.Boolean:
+        return _whole_numbers(series)
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        return _labels(series, where)
+    if dtype.is_temporal():
+        raise dates_error(where, str(dtype))
+    if dtype.is_nested() or dtype == nw.Binary:
+        raise ColumnTypeError(
+            f"{where} holds {dtype}, but an argument must be a string or a number. "
+            "Unpack it into columns of its own, or drop it."
+        )
+    return read_array(series.to_numpy(), where)
+
+
+def one_matrix(columns: Sequence[NumericColumn | CategoricalColumn]) -> NDArray[Any] | None:
+    """Give the matrix whose columns these are if they already lie in memory as one, else None.
+
+    A pandas frame made from an array is such a matrix, and then nothing needs to be copied.
+    """
+    arrays = [c.values for c in columns if isinstance(c, NumericColumn) and c.missing is None]
+    if len(arrays) < len(columns) or arrays[0].base is None:
+        return None
+    first, addresses = arrays[0], [values.ctypes.data for values in arrays]
+    step = addresses[1] - addresses[0] if len(arrays) > 1 else first.itemsize
+    for j, values in enumerate(arrays):
+        same_kind = values.dtype == first.dtype and values.strides == first.strides
+        in_place = values.base is first.base and addresses[j] == addresses[0] + j * step
+        if not (same_kind and in_place):
+            return None
+    shape, strides = (len(first), len(arrays)), (first.strides[0], step)
+    return np.lib.stride_tricks.as_strided(first, shape, strides, writeable=False)
+
+
+def _holds_objects(series: nw.Series[Any]) -> bool:
+    """Tell a column of Python objects: in pandas it may begin with strings and go on otherwise."""
+    native_dtype = getattr(series.to_native(), "dtype", None)
+    return series.dtype == nw.Object or native_dtype == np.dtype(object)
+
+
+def _whole_numbers(series: nw.Series[Any]) -> NumericColumn:
+    """Keep the integer or boolean dtype, which has no NaN, and mark the gaps in a mask."""
+    if series.null_count() == 0:
+        return NumericColumn(series.to_numpy())
+    filled = series.fill_null(False if series.dtype == nw.Boolean else 0)
+    return NumericColumn(filled.to_numpy(), series.is_null().to_numpy())
+
+
+def _labels(series: nw.Series[Any], where: str) -> LabelColumn:
+    """Encode strings or categories with the library that holds them."""
+    native = series.to_native()
+    if series.implementation.is_polars():
+        return labelled(*_encode_polars(series, native), where)
+    if series.implementation.is_pyarrow():
+        return labelled(*_encode_arrow(series, native), where)
+    codes, distinct = native.factorize()
+    return labelled(np.asarray(codes), distinct.tolist(), where)
+
+
+def _encode_polars(series: nw.Series[Any], native: Any) -> tuple[NDArray[Any], list[str]]:
+    """Cast to an Enum of the strings that occur; a Categorical may know many more."""
+    polars = series.__native_namespace__()
+    distinct = native.drop_nulls().unique().cast(polars.String)
+    codes = native.cast(polars.Enum(distinct)).to_physical().cast(polars.Int32).fill_null(-1)
+    return codes.to_numpy(), distinct.to_list()
+
+
+def _encode_arrow(series: nw.Series[Any], native: Any) -> tuple[NDArray[Any], list[Any]]:
+    arrow = series.__native_namespace__()
+    encoded = native if arrow.types.is_dictionary(native.type) else native.dictionary_encode()
+    encoded = encoded.unify_dictionaries().combine_chunks()
+    codes = encoded.indices.cast(arrow.int32()).fill_null(-1)
+    return codes.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()

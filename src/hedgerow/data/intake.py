@@ -1,0 +1,235 @@
+"""Any table → `Table`: named columns, categories as codes. The one door through which X enters.
+
+`learn_schema` is for `fit` and learns the columns and their categories; `read_table` is for
+`predict` and matches columns by name and categories by value with what was learned.
+Integers beyond 2⁵³ are welcome, but are compared as float64, in `fit` and in `predict` alike.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.data.columns import (
+    CategoricalColumn,
+    LabelColumn,
+    NumericColumn,
+    labels_of_numbers,
+    refuse_infinite,
+)
+from hedgerow.data.frames import one_matrix
+from hedgerow.data.schema import Categories, TableSchema, chosen_columns, listed
+from hedgerow.data.sources import Source, column_label, open_table
+from hedgerow.data.table import Table, as_matrix, iter_dense_blocks
+from hedgerow.exceptions import DataError
+
+__all__ = [
+    "CategoricalColumn",
+    "NumericColumn",
+    "Table",
+    "TableSchema",
+    "as_matrix",
+    "is_plain",
+    "iter_dense_blocks",
+    "learn_schema",
+    "read_table",
+]
+
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def learn_schema(X: Any, categorical_features: Any = "auto") -> tuple[TableSchema, Table]:
+    """Read the table of a `fit` and learn its columns.
+
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix or list of lists
+    categorical_features : "auto", None, or list of names, of indices, or of booleans
+        "auto" takes columns of strings and of a categorical dtype (booleans are numbers, 0 and 1).
+        A list takes exactly the columns it names; numbers among them become categories by value.
+        None takes none. A column of strings that is not taken is an error.
+    """
+    source = open_table(X)
+    chosen = chosen_columns(categorical_features, source.names, source.n_features)
+    if _is_matrix(source) and (chosen is None or not chosen.any()):
+        return TableSchema(source.n_features, source.names, {}), _matrix_table(source)
+    categories: dict[int, Categories] = {}
+    columns: list[NumericColumn | CategoricalColumn] = []
+    for j in range(source.n_features):
+        found = _read_finite(source, j)
+        if chosen is not None:
+            found = _as_chosen(found, chosen[j], column_label(source.names, j))
+        if isinstance(found, NumericColumn):
+            columns.append(found)
+        else:
+            categories[j] = Categories(found.kind, tuple(sorted(set(found.labels))))
+            columns.append(CategoricalColumn(_match(found, categories[j])))
+    return TableSchema(source.n_features, source.names, categories), _table(source.names, columns)
+
+
+def read_table(
+    X: Any,
+    schema: TableSchema,
+    *,
+    unknown_category: Literal["missing", "error"] = "missing",
+    estimator_name: str = "the model",
+) -> Table:
+    """Read the table of a `predict` as the schema has it: its order of columns, its codes.
+
+    A category that `fit` did not see is missing, or an error if `unknown_category` says so.
+    """
+    if is_plain(X, schema):
+        refuse_infinite(X, lambda j: column_label(None, j))
+        return Table(None, dense=X)
+    source = open_table(X)
+    order = _column_order(source, schema, estimator_name)
+    if _is_matrix(source) and not schema.categories:
+        return _matrix_table(source)
+    columns: list[NumericColumn | CategoricalColumn] = []
+    for j, place in enumerate(order):
+        found = _read_finite(source, place)
+        where = column_label(source.names, place)
+        if j in schema.categories:
+            columns.append(_as_learned(found, schema.categories[j], unknown_category, where))
+        else:
+            columns.append(_require_numbers(found, where))
+    return _table(schema.feature_names, columns)
+
+
+def is_plain(X: Any, schema: TableSchema) -> bool:
+    """Tell whether X can go to the predictor as it is, save for a look at infinities."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and (X.dtype == _FLOAT32 or X.dtype == _FLOAT64)
+        and X.shape[1] == schema.n_features
+        and X.shape[0] > 0
+        and X.flags.c_contiguous
+        and X.flags.aligned
+        and not schema.categories
+        and schema.feature_names is None
+    )
+
+
+def _is_matrix(source: Source) -> bool:
+    return source.dense is not None or source.sparse is not None
+
+
+def _matrix_table(source: Source) -> Table:
+    """Make a table of a matrix of numbers, none of them infinite."""
+    if source.dense is not None:
+        refuse_infinite(source.dense, lambda j: column_label(None, j))
+    elif source.sparse.dtype.kind == "f" and np.isinf(source.sparse.data).any():
+        for j in range(source.n_features):
+            _read_finite(source, j)
+    return Table(source.names, dense=source.dense, sparse_csc=source.sparse)
+
+
+def _table(
+    names: tuple[str, ...] | None, columns: list[NumericColumn | CategoricalColumn]
+) -> Table:
+    """Make a table of columns, which may turn out to lie in memory as one matrix."""
+    return Table(names, dense=one_matrix(columns), columns=columns)
+
+
+def _read_finite(source: Source, j: int) -> NumericColumn | LabelColumn:
+    column = source.read(j)
+    if isinstance(column, NumericColumn):
+        refuse_infinite(column.values, lambda _: column_label(source.names, j))
+    return column
+
+
+def _as_chosen(
+    found: NumericColumn | LabelColumn, categorical: np.bool_, where: str
+) -> NumericColumn | LabelColumn:
+    """Make labels of a column chosen as categorical, and see that any other is of numbers."""
+    if isinstance(found, NumericColumn):
+        return labels_of_numbers(found) if categorical else found
+    if categorical:
+        return found
+    raise DataError(
+        f"{where} holds strings or categories, but is not among the categorical_features. "
+        "Add it, use categorical_features='auto', or encode it as numbers."
+    )
+
+
+def _match(found: LabelColumn, learned: Categories) -> NDArray[np.int32]:
+    """Translate the codes of the labels found into codes of the categories learned."""
+    translation = [learned.code.get(label, -1) for label in found.labels]
+    return np.array([*translation, -1], np.int32)[found.codes]
+
+
+def _as_learned(
+    found: NumericColumn | LabelColumn, learned: Categories, unknown: str, where: str
+) -> CategoricalColumn:
+    labels = found if isinstance(found, LabelColumn) else labels_of_numbers(found)
+    are_strings = learned.kind == "string"
+    if labels.labels and learned.values and are_strings != (labels.kind == "string"):
+        then, now = ("strings", "numbers") if are_strings else ("numbers", "strings")
+        raise DataError(f"{where} had {then} as its categories in fit, but has {now} now.")
+    codes = _match(labels, learned)
+    if unknown == "error":
+        _refuse_unknown(labels, codes, where)
+    return CategoricalColumn(codes)
+
+
+def _refuse_unknown(found: LabelColumn, codes: NDArray[np.int32], where: str) -> None:
+    rows = np.flatnonzero((codes < 0) & (found.codes >= 0))
+    if rows.size:
+        raise DataError(
+            f"{where} holds the category {found.labels[found.codes[rows[0]]]!r} (first in row "
+            f"{rows[0]}), which fit did not see. unknown_category='missing' would accept it."
+        )
+
+
+def _require_numbers(found: NumericColumn | LabelColumn, where: str) -> NumericColumn:
+    if isinstance(found, NumericColumn):
+        return found
+    if not found.labels:
+        return NumericColumn(np.full(len(found.codes), np.nan, np.float32))
+    raise DataError(
+        f"{where} held numbers in fit, but holds strings or categories now "
+        f"(such as {found.labels[0]!r}). Convert it to numbers, with None for gaps."
+    )
+
+
+def _column_order(source: Source, schema: TableSchema, estimator_name: str) -> Sequence[int]:
+    """Find each learned column's place in X: by name if both have names, else by position."""
+    learned, given = schema.feature_names, source.names
+    if learned is not None and given is not None:
+        return range(len(given)) if learned == given else _places_by_name(learned, given)
+    if source.n_features != schema.n_features:
+        raise DataError(
+            f"X has {source.n_features} features, but {estimator_name} is expecting "
+            f"{schema.n_features} features as input."
+        )
+    if given is not None:
+        _warn(f"X has feature names, but {estimator_name} was fitted without feature names")
+    elif learned is not None:
+        _warn(
+            f"X does not have valid feature names, but {estimator_name} was fitted with "
+            "feature names"
+        )
+    return range(source.n_features)
+
+
+def _places_by_name(learned: tuple[str, ...], given: tuple[str, ...]) -> list[int]:
+    place = {name: i for i, name in enumerate(given)}
+    missing = [name for name in learned if name not in place]
+    extra = sorted(set(given) - set(learned))
+    if missing or extra:
+        raise DataError(
+            "The feature names should match those of fit, in any order."
+            + (f" Missing from X: {listed(missing)}." if missing else "")
+            + (f" In X but not seen in fit: {listed(extra)}." if extra else "")
+        )
+    return [place[name] for name in learned]
+
+
+def _warn(message: str) -> None:
+    """Warn as scikit-learn does; the level is that of the caller of `predict`."""
+    warnings.warn(message, UserWarning, stacklevel=5)

@@ -1,0 +1,166 @@
+"""The tables a user may bring, behind one face: a shape, names, and columns read one at a time.
+
+Arrays, sparse matrices and data frames differ only here. Nothing is copied that need not be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import scipy.sparse
+from narwhals.exceptions import DuplicateError
+from numpy.typing import NDArray
+
+from hedgerow.data.columns import (
+    ColumnTypeError,
+    LabelColumn,
+    NumericColumn,
+    array_kind_error,
+    dense_column,
+    is_native,
+    native_numbers,
+    read_array,
+)
+from hedgerow.data.frames import read_series
+from hedgerow.exceptions import DataError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A table as it came: `read(j)` reads a column; `dense` or `sparse` is all, if a matrix."""
+
+    n_rows: int
+    n_features: int
+    names: tuple[str, ...] | None
+    read: Callable[[int], NumericColumn | LabelColumn]
+    dense: NDArray[Any] | None = None
+    sparse: Any = None
+
+    def __post_init__(self) -> None:
+        shape = f"(shape=({self.n_rows}, {self.n_features})) while a minimum of 1 is required."
+        if self.n_rows == 0:
+            raise DataError(f"X has 0 sample(s) {shape}")
+        if self.n_features == 0:
+            raise DataError(f"X has 0 feature(s) {shape}")
+
+
+def column_label(names: tuple[str, ...] | None, j: int) -> str:
+    """Name a column in an error."""
+    return f"X, column {j}" if names is None else f"X, column {names[j]!r}"
+
+
+def open_table(X: Any) -> Source:
+    """Recognise a table."""
+    if isinstance(X, np.ndarray):
+        return _open_array(X)
+    if scipy.sparse.issparse(X):
+        return _open_sparse(X)
+    frame = _as_frame(X)
+    return _open_array(as_array(X, "X")) if frame is None else _open_frame(frame)
+
+
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """Turn a list, or anything array-like, into an array; numbers beside strings stay numbers."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "US" and not isinstance(values, np.ndarray | np.str_):
+            array = np.asarray(values, dtype=object)
+    except ValueError as error:
+        raise DataError(f"{name} does not have the shape of an array: {error}") from error
+    return array
+
+
+def _open_array(X: NDArray[Any]) -> Source:
+    mask = None
+    if isinstance(X, np.ma.MaskedArray):
+        X, mask = _split_masked(X)
+    X = np.asarray(X)
+    _require_two_dimensions(X.shape)
+    if X.dtype.kind not in "biufOUT":
+        raise array_kind_error(X.dtype, "X")
+
+    def read(j: int) -> NumericColumn | LabelColumn:
+        if mask is not None:
+            return NumericColumn(native_numbers(X[:, j]), mask[:, j])
+        return read_array(X[:, j], column_label(None, j))
+
+    dense = X if mask is None and X.dtype.kind in "biuf" and is_native(X) else None
+    return Source(X.shape[0], X.shape[1], None, read, dense=dense)
+
+
+def _split_masked(X: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Part a masked array into numbers and mask, or put None where objects are masked."""
+    mask = np.ma.getmaskarray(X)
+    if X.dtype.kind in "biuf":
+        return X.data, mask
+    objects = X.data.astype(object)
+    objects[mask] = None
+    return objects, None
+
+
+def _open_sparse(X: Any) -> Source:
+    _require_two_dimensions(X.shape)
+    if X.dtype.kind not in "biuf":
+        raise array_kind_error(X.dtype, "X")
+    csc = X.tocsc()
+    if not csc.has_canonical_format:
+        csc = csc.copy() if csc is X else csc
+        csc.sum_duplicates()
+
+    def read(j: int) -> NumericColumn:
+        return NumericColumn(dense_column(csc, j))
+
+    return Source(csc.shape[0], csc.shape[1], None, read, sparse=csc)
+
+
+def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
+    """Give X as a data frame, or None if it is something else."""
+    if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):
+        X = type(X.schema.empty_table()).from_batches([X])
+    try:
+        found = nw.from_native(X, pass_through=True, allow_series=True)
+    except DuplicateError as error:
+        raise DataError(f"X has columns of the same name. {error}") from error
+    if isinstance(found, nw.LazyFrame):
+        raise ColumnTypeError(
+            "X is a lazy table, whose rows do not exist yet: call its collect() (Polars) or "
+            "compute() (Dask) first."
+        )
+    if isinstance(found, nw.Series):
+        _require_two_dimensions((len(found),))
+    return found if isinstance(found, nw.DataFrame) else None
+
+
+def _open_frame(frame: nw.DataFrame[Any]) -> Source:
+    columns = frame.columns
+
+    def read(j: int) -> NumericColumn | LabelColumn:
+        return read_series(frame.get_column(columns[j]), column_label(names, j))
+
+    names = _string_names(columns)
+    return Source(frame.shape[0], frame.shape[1], names, read)
+
+
+def _string_names(columns: list[Any]) -> tuple[str, ...] | None:
+    """Keep names that are strings; a pandas frame that was given none has numbers instead."""
+    strings = [isinstance(name, str) for name in columns]
+    if all(strings):
+        return tuple(str.__str__(name) for name in columns)
+    if any(strings):
+        raise ColumnTypeError(
+            "X has columns named by strings and others that are not. Make all names strings "
+            "(in pandas: X.columns = X.columns.astype(str)), or none."
+        )
+    return None
+
+
+def _require_two_dimensions(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        raise DataError(
+            f"X must have two dimensions, rows and columns, but its shape is {shape}. "
+            "Reshape your data: X.reshape(-1, 1) makes one column of it, X.reshape(1, -1) one row."
+        )

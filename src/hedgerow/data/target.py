@@ -1,0 +1,171 @@
+"""y and sample_weight → arrays: the one door through which they enter.
+
+Lists, arrays and series of any library are read as columns are (`columns.py`, `frames.py`), but a
+gap or an infinity is an error here. What comes out may be the caller's own array: do not write.
+"""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
+
+from hedgerow.data.columns import LabelColumn, NumericColumn, read_array
+from hedgerow.data.frames import read_series
+from hedgerow.data.sources import as_array
+from hedgerow.exceptions import DataError
+
+# Whole numbers within this range are encoded by counting, which is faster than sorting.
+_COUNTABLE = 1 << 16
+
+
+def read_classification_target(
+    y: Any, n_rows: int | None = None, *, estimator_name: str = "This classifier"
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Read classes: give them sorted, in the dtype they had, and each row's index among them."""
+    column, are_objects = _read_vector(y, n_rows, estimator_name)
+    if isinstance(column, LabelColumn):
+        classes, index = _encode_labels(column, are_objects)
+    else:
+        classes, index = _encode_numbers(column.values)
+    if len(classes) < 2:
+        raise DataError(
+            f"y holds one class only ({classes.tolist()[0]!r}), but {estimator_name} needs at "
+            "least two classes to tell apart."
+        )
+    return classes, index
+
+
+def read_regression_target(
+    y: Any, n_rows: int | None = None, *, estimator_name: str = "This regressor"
+) -> NDArray[np.float64]:
+    """Read numbers as float64."""
+    column, _ = _read_vector(y, n_rows, estimator_name)
+    if isinstance(column, LabelColumn):
+        raise DataError(
+            f"y holds strings or categories (such as {column.labels[0]!r}), but {estimator_name} "
+            "learns numbers. Convert y to numbers, or use a classifier."
+        )
+    return np.ascontiguousarray(column.values, np.float64)
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Read weights as float64; None stays None, and one number is every row's weight."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Number):
+        sample_weight = np.full(n_rows, sample_weight)
+    column, _ = _read_column(sample_weight, "sample_weight")
+    if isinstance(column, LabelColumn):
+        raise DataError("sample_weight holds strings or categories, but weights are numbers.")
+    _require_length(len(column.values), n_rows, "sample_weight")
+    _require_finite(column, "sample_weight")
+    weights = np.ascontiguousarray(column.values, np.float64)
+    if weights.min() < 0:
+        row = int(np.argmax(weights < 0))
+        raise DataError(
+            f"sample_weight is negative in row {row} ({weights[row]}). Weights are 0 or more."
+        )
+    if not weights.any():
+        raise DataError("sample_weight is zero in every row: no row would count.")
+    return weights
+
+
+def _read_vector(
+    y: Any, n_rows: int | None, estimator_name: str
+) -> tuple[NumericColumn | LabelColumn, bool]:
+    """Read a y without gaps or infinities, and tell whether its strings were Python objects."""
+    if y is None:
+        raise DataError(f"{estimator_name} requires y to be passed, but the target y is None.")
+    column, are_objects = _read_column(y, "y")
+    length = len(column.codes if isinstance(column, LabelColumn) else column.values)
+    _require_length(length, n_rows, "y")
+    _require_finite(column, "y")
+    return column, are_objects
+
+
+def _read_column(values: Any, name: str) -> tuple[NumericColumn | LabelColumn, bool]:
+    if scipy.sparse.issparse(values):
+        raise DataError(f"{name} is sparse. Give it as an array: {name}.toarray().ravel().")
+    found = nw.from_native(values, pass_through=True, allow_series=True)
+    if isinstance(found, nw.DataFrame):
+        _require_one_dimension(found.shape, name)
+        found = found[found.columns[0]]
+    if isinstance(found, nw.Series):
+        return read_series(found, name), True
+    if np.ma.is_masked(values):
+        raise DataError(f"{name} has masked values. Leave out the rows without a value.")
+    array = as_array(values, name)
+    _require_one_dimension(array.shape, name)
+    is_object_array = isinstance(values, np.ndarray) and array.dtype.kind == "O"
+    return read_array(array.reshape(-1), name), is_object_array
+
+
+def _require_one_dimension(shape: tuple[int, ...], name: str) -> None:
+    """Let a column vector pass as y, with scikit-learn's warning."""
+    if name == "y" and len(shape) == 2 and shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Give y the shape "
+            "(n_samples,), for example by y.ravel().",
+            DataConversionWarning,
+            stacklevel=6,
+        )
+    elif len(shape) != 1:
+        raise DataError(f"{name} should be a 1d array, got an array of shape {shape} instead.")
+
+
+def _require_length(length: int, n_rows: int | None, name: str) -> None:
+    if n_rows is not None and length != n_rows:
+        raise DataError(f"{name} has {length} values, but X has {n_rows} rows.")
+    if length == 0:
+        raise DataError(f"{name} has no values.")
+
+
+def _require_finite(column: NumericColumn | LabelColumn, name: str) -> None:
+    """Refuse gaps and infinities, naming the first row that has one."""
+    if isinstance(column, LabelColumn):
+        _refuse_rows(column.codes < 0, name, "NaN or another missing value")
+        return
+    if column.missing is not None:
+        _refuse_rows(column.missing, name, "NaN or another missing value")
+    if column.values.dtype.kind == "f" and not np.isfinite(column.values).all():
+        _refuse_rows(np.isnan(column.values), name, "NaN or another missing value")
+        _refuse_rows(np.isinf(column.values), name, "infinity")
+
+
+def _refuse_rows(bad: NDArray[np.bool_], name: str, what: str) -> None:
+    if bad.any():
+        raise DataError(
+            f"{name} contains {what} (first in row {int(bad.argmax())}). "
+            "Leave out the rows without a usable value."
+        )
+
+
+def _encode_labels(column: LabelColumn, as_objects: bool) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    labels = sorted(set(column.labels))
+    rank = {label: i for i, label in enumerate(labels)}
+    index = np.array([rank[label] for label in column.labels], np.int64)[column.codes]
+    return np.array(labels, object if as_objects and column.kind == "string" else None), index
+
+
+def _encode_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Give the distinct numbers, sorted, and each row's place among them."""
+    if values.dtype.kind == "f" and not (values == np.floor(values)).all():
+        raise DataError(
+            "Unknown label type: continuous. y holds fractions, so it does not look like classes. "
+            "Use a regressor, or convert y to strings if each distinct number is a class."
+        )
+    low, high = int(values.min()), int(values.max())
+    if high - low >= _COUNTABLE or max(abs(low), abs(high)) > 2**53:
+        classes, index = np.unique(values, return_inverse=True)
+        return classes, index.astype(np.int64, copy=False)
+    offset = values.astype(np.int64) - low
+    occurs = np.bincount(offset) > 0
+    rank = np.cumsum(occurs) - 1
+    return (np.flatnonzero(occurs) + low).astype(values.dtype), rank[offset]

@@ -1,0 +1,172 @@
+"""From ``n_jobs`` to a number of threads.
+
+The count follows what this process may really use (affinity, container quotas) and who else is
+working: inside a joblib or Dask worker the default is that worker's share, not the machine.
+"""
+
+import math
+import os
+import sys
+from collections.abc import Iterator
+from functools import cache
+from numbers import Integral
+from pathlib import Path
+
+from joblib.parallel import get_active_backend
+
+from hedgerow.exceptions import ParameterError
+
+
+def effective_n_jobs(n_jobs: int | None) -> int:
+    """Return how many threads ``n_jobs`` stands for, here and now.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        - A positive number is taken as it is.
+        - ``-1`` means all available CPUs (see `available_cpus`), ``-2`` all but one, and so on, but
+          never less than one thread.
+        - ``None`` means the first of these that applies:
+
+          1. ``n_jobs`` of the surrounding ``joblib.parallel_config``, outside of joblib's workers;
+          2. the environment variable ``HEDGEROW_NUM_THREADS``;
+          3. the environment variable ``OMP_NUM_THREADS`` as it was when Hedgerow was imported, in
+             which joblib's process workers find their share of the machine (or
+             ``inner_max_num_threads``), and Dask's theirs;
+          4. one thread, inside a joblib or Dask worker;
+          5. all available CPUs.
+
+    Returns
+    -------
+    int
+        At least 1. The number of threads changes the time that work takes, never its result.
+
+    Raises
+    ------
+    ParameterError
+        If ``n_jobs`` is 0 or no integer, or ``HEDGEROW_NUM_THREADS`` is not a positive integer.
+    """
+    if n_jobs is None:
+        return _default_threads()
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise ParameterError(
+            f"n_jobs={n_jobs!r} is not allowed: give a positive number of threads, -1 for all "
+            "available CPUs, -2 for all but one, or None for the default"
+        )
+    if n_jobs > 0:
+        return int(n_jobs)
+    return max(1, available_cpus() + 1 + int(n_jobs))
+
+
+def available_cpus() -> int:
+    """Return the number of CPUs that this process may use, at least 1.
+
+    That is the CPUs in its affinity mask, or fewer if a cgroup (version 1 or 2, its own or one
+    above it) grants it less time than that, rounded up: a quota of 1.5 CPUs gives 2. The affinity
+    is read each time; the quota is read once in a process, and again after a fork.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        allowed = len(os.sched_getaffinity(0))
+    else:
+        allowed = os.cpu_count() or 1
+    return max(1, math.ceil(min(allowed, _cpu_quota())))
+
+
+def _default_threads() -> int:
+    in_worker, context_n_jobs = _joblib_context()
+    if context_n_jobs is not None and not in_worker:
+        return effective_n_jobs(context_n_jobs)
+    asked = _hedgerow_num_threads() or _OMP_NUM_THREADS
+    if asked is not None:
+        return asked
+    return 1 if in_worker or _in_dask_worker() else available_cpus()
+
+
+def _joblib_context() -> tuple[bool, int | None]:
+    """Return whether this is a joblib worker, and the n_jobs of the surrounding configuration."""
+    backend, n_jobs = get_active_backend()
+    return (getattr(backend, "nesting_level", 0) or 0) > 0, n_jobs
+
+
+def _in_dask_worker() -> bool:
+    # Whoever runs inside a Dask worker has Dask loaded; nobody else should have to load it.
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return False
+    try:
+        distributed.get_worker()
+    except ValueError:
+        return False
+    return True
+
+
+def _hedgerow_num_threads() -> int | None:
+    text = os.environ.get("HEDGEROW_NUM_THREADS", "").strip()
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) == 0:
+        raise ParameterError(
+            f"HEDGEROW_NUM_THREADS={text!r} is not allowed: give a positive number of threads"
+        )
+    return int(text)
+
+
+def _omp_num_threads(text: str) -> int | None:
+    # OpenMP allows a list, one number for each level of nesting, and ignores what it cannot read.
+    first = text.split(",")[0].strip()
+    return int(first) or None if first.isdecimal() else None
+
+
+# Read once, as OpenMP does: Dask sets it for its workers in the process that starts them, too.
+_OMP_NUM_THREADS = _omp_num_threads(os.environ.get("OMP_NUM_THREADS", ""))
+
+
+@cache
+def _cpu_quota() -> float:
+    return min(_cgroup_quotas(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")), default=math.inf)
+
+
+os.register_at_fork(after_in_child=_cpu_quota.cache_clear)
+
+
+def _cgroup_quotas(root: Path, membership: Path) -> Iterator[float]:
+    """Yield every quota, in CPUs, on this process's control groups and on those above them.
+
+    Inside a container the groups' paths may be the host's, which are not mounted there; the
+    container's own limits are then those of the mounted root, where each walk upwards ends.
+    """
+    for line in _read(membership).splitlines():
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            yield from _quotas_upwards(root, path)
+        elif "cpu" in controllers.split(","):
+            yield from _quotas_upwards(root / "cpu", path)
+            yield from _quotas_upwards(root / controllers, path)
+
+
+def _quotas_upwards(mount: Path, path: str) -> Iterator[float]:
+    group = mount / path.lstrip("/")
+    while True:
+        yield from _quota_of(group)
+        if group == mount:
+            return
+        group = group.parent
+
+
+def _quota_of(group: Path) -> Iterator[float]:
+    version_2 = _read(group / "cpu.max").split()
+    version_1 = [
+        *_read(group / "cpu.cfs_quota_us").split(),
+        *_read(group / "cpu.cfs_period_us").split(),
+    ]
+    for limit in (version_2, version_1):
+        # "max" and -1 mean that there is none.
+        if len(limit) == 2 and limit[0].isdecimal():
+            yield int(limit[0]) / int(limit[1])
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError:
+        return ""

@@ -1,0 +1,462 @@
+"""The thread team (through the kernels in ``_native.testing``) and the meaning of ``n_jobs``."""
+
+import math
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from hedgerow import threads
+from hedgerow._native import testing
+from hedgerow.exceptions import ParameterError
+from hedgerow.threads import available_cpus, effective_n_jobs
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+def visits(n):
+    return np.zeros(n, dtype=np.int32)
+
+
+def visits_each_index_once(n_threads, count):
+    seen = visits(count)
+    testing.count_visits(n_threads, seen)
+    return bool((seen == 1).all())
+
+
+def team_folders():
+    folders = Path("/proc/self/task").iterdir()
+    return [f for f in folders if (f / "comm").read_text().strip() == "hedgerow"]
+
+
+def succeeds_in_fork(action):
+    """Whether ``action()`` is true in a forked child, which is killed after ten seconds."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if action() else 1)
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        finished, status = os.waitpid(child, os.WNOHANG)
+        if finished:
+            return status == 0
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+def run_script(source):
+    return subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+# ---- regions ---------------------------------------------------------------------------------
+
+
+@settings(max_examples=200, deadline=None)
+@given(n_threads=st.integers(-1, 12), count=st.integers(0, 300))
+def test_every_index_is_visited_exactly_once(n_threads, count):
+    assert visits_each_index_once(n_threads, count)
+
+
+def test_a_region_has_as_many_threads_as_were_asked_for():
+    for n_threads in (2, 3, 5, 4, 2):
+        assert testing.meet(n_threads)
+
+
+@pytest.mark.parametrize("pause", [0.0, 10e-6, 30e-6, 60e-6, 2e-3])
+def test_regions_work_whether_the_team_is_awake_or_asleep(pause):
+    for _ in range(50):
+        time.sleep(pause)
+        assert visits_each_index_once(3, 20)
+
+
+def test_a_nested_region_visits_every_pair_once():
+    seen = visits(40 * 30)
+    testing.count_nested_visits(3, 30, seen)
+    assert (seen == 1).all()
+
+
+def test_eight_python_threads_may_use_the_team_at_once():
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = pool.map(lambda k: visits_each_index_once(2 + k % 3, 50), range(4000))
+        assert all(outcomes)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+def test_an_exception_in_a_task_reaches_the_caller(n_threads):
+    with pytest.raises(RuntimeError, match="task 7 failed"):
+        testing.fail_at(n_threads, 7, False, visits(100))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+def test_running_out_of_memory_in_a_task_is_a_memory_error(n_threads):
+    with pytest.raises(MemoryError):
+        testing.fail_at(n_threads, 7, True, visits(100))
+
+
+def test_indices_after_an_exception_are_abandoned_and_none_runs_twice():
+    seen = visits(10_000_000)
+    with pytest.raises(RuntimeError):
+        testing.fail_at(2, 0, False, seen)
+    assert seen.max() == 1
+    assert seen.sum() < seen.size
+
+
+def test_the_team_works_on_after_exceptions():
+    for _ in range(200):
+        with pytest.raises(RuntimeError):
+            testing.fail_at(3, 5, False, visits(20))
+        assert visits_each_index_once(3, 20)
+    assert testing.meet(3)
+
+
+def test_every_thread_of_a_region_rounds_as_its_caller_does():
+    assert testing.meet(3)
+    assert testing.meet_rounding_upwards(3)
+
+
+@given(
+    work=st.integers(0, 10**9), per_thread=st.integers(0, 10**6), n_threads=st.integers(-3, 1000)
+)
+@example(work=10**9, per_thread=0, n_threads=4)
+def test_threads_for_is_the_most_threads_that_each_have_enough_work(work, per_thread, n_threads):
+    expected = max(1, min(n_threads, work // max(per_thread, 1)))
+    assert testing.threads_for(work, per_thread, n_threads) == expected
+
+
+@pytest.mark.skipif(available_cpus() < 2, reason="two threads cannot run at once")
+def test_a_region_of_an_awake_team_starts_far_faster_than_a_thread():
+    assert any(testing.seconds_per_meeting(2, 10) < 20e-6 for _ in range(500))
+
+
+def test_an_idle_team_uses_no_processor_time():
+    testing.meet(2)
+    before = time.process_time()
+    time.sleep(0.2)
+    assert time.process_time() - before < 0.02
+
+
+# ---- the process around the team ---------------------------------------------------------------
+
+
+def test_a_forked_child_has_a_team_of_its_own():
+    assert testing.meet(3)
+    assert succeeds_in_fork(lambda: testing.meet(4) and visits_each_index_once(3, 100))
+    assert testing.meet(3)
+
+
+def test_a_fork_during_another_threads_region_leaves_the_child_a_free_team():
+    other = threading.Thread(target=testing.compute_for, args=(2, 0.6))
+    other.start()
+    time.sleep(0.05)
+    for _ in range(5):
+        assert succeeds_in_fork(lambda: testing.meet(3))
+    other.join()
+    assert testing.meet(3)
+
+
+def test_multiprocessing_children_made_by_fork_may_use_the_team():
+    testing.meet(2)
+    fork = multiprocessing.get_context("fork")
+    children = [fork.Process(target=lambda: sys.exit(not testing.meet(2))) for _ in range(3)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join(timeout=30)
+    assert [child.exitcode for child in children] == [0, 0, 0]
+
+
+@on_linux
+def test_workers_block_every_signal_that_can_be_blocked():
+    testing.meet(3)
+    blockable = set(range(1, 32)) - {signal.SIGKILL, signal.SIGSTOP}
+    folders = team_folders()
+    assert len(folders) >= 2
+    for folder in folders:
+        mask = next(x for x in (folder / "status").read_text().splitlines() if "SigBlk" in x)
+        bits = int(mask.split()[1], 16)
+        assert all(bits >> (number - 1) & 1 for number in blockable)
+
+
+@on_linux
+def test_work_is_done_by_fewer_threads_when_no_more_can_be_started():
+    script = """
+import resource, sys
+import numpy as np
+from pathlib import Path
+from hedgerow._native import testing
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+seen = np.zeros(1000, dtype=np.int32)
+resource.setrlimit(resource.RLIMIT_AS, (used + 5 * 2**20, resource.RLIM_INFINITY))
+for _ in range(10):
+    testing.count_visits(64, seen)
+print(set(seen.tolist()), len(list(Path("/proc/self/task").iterdir())) < 20)
+"""
+    outcome = run_script(script)
+    assert (outcome.stdout, outcome.stderr) == ("{10} True\n", "")
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        pytest.param("time.sleep(0.05)", id="asleep"),
+        pytest.param("pass", id="awake"),
+        pytest.param("sys.exit(0)", id="exit"),
+        pytest.param("sys.exit(os.waitpid(pid, 0)[1]) if (pid := os.fork()) else None", id="fork"),
+        pytest.param(
+            "threading.Thread(target=testing.compute_for, args=(3, 30), daemon=True).start()",
+            id="daemon inside a region",
+        ),
+    ],
+)
+def test_the_process_ends_cleanly_with_the_team(ending):
+    setup = "import os, sys, threading, time; from hedgerow._native import testing; testing.meet(3)"
+    outcome = run_script(f"{setup}\n{ending}")
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, "", "")
+
+
+# ---- interrupts --------------------------------------------------------------------------------
+
+
+def test_ctrl_c_ends_a_long_kernel_within_half_a_second():
+    script = """
+from hedgerow._native import testing
+testing.meet(2)
+print("ready", flush=True)
+try:
+    testing.compute_for(2, 30)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(0.2)
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == b"interrupted\n"
+        assert time.monotonic() - start < 0.5
+        assert process.wait(timeout=5) == 0
+
+
+@pytest.fixture
+def on_signal():
+    """Set the handler of SIGUSR1, which arrives on the main thread after 0.1 s."""
+    before = signal.getsignal(signal.SIGUSR1)
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1))
+
+    def install(handler):
+        signal.signal(signal.SIGUSR1, handler)
+        timer.start()
+
+    yield install
+    timer.join()
+    signal.signal(signal.SIGUSR1, before)
+
+
+def test_what_a_signal_handler_raises_is_raised_by_the_kernel(on_signal):
+    def handler(*_):
+        raise LookupError("from the handler")
+
+    on_signal(handler)
+    with pytest.raises(LookupError, match="from the handler"):
+        testing.compute_for(2, 30)
+    assert testing.meet(2)
+
+
+def test_a_signal_handler_that_returns_lets_the_kernel_go_on(on_signal):
+    calls = []
+    on_signal(lambda *_: calls.append(time.monotonic()))
+    testing.compute_for(2, 0.6)
+    assert len(calls) == 1
+    assert time.monotonic() - calls[0] > 0.05
+
+
+# ---- n_jobs ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def plain_environment(monkeypatch):
+    monkeypatch.delenv("HEDGEROW_NUM_THREADS", raising=False)
+    monkeypatch.setattr(threads, "_OMP_NUM_THREADS", None)
+
+
+@pytest.fixture
+def sixteen_cpus(monkeypatch):
+    monkeypatch.setattr(threads, "available_cpus", lambda: 16)
+
+
+@pytest.mark.usefixtures("plain_environment", "sixteen_cpus")
+@pytest.mark.parametrize(
+    ("n_jobs", "expected"),
+    [(None, 16), (1, 1), (40, 40), (np.int64(3), 3), (-1, 16), (-2, 15), (-16, 1), (-99, 1)],
+)
+def test_n_jobs_counts_cpus_as_scikit_learn_does(n_jobs, expected):
+    assert effective_n_jobs(n_jobs) == expected
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.0, "2", True])
+def test_an_impossible_n_jobs_is_refused_by_name(n_jobs):
+    with pytest.raises(ParameterError, match="n_jobs"):
+        effective_n_jobs(n_jobs)
+
+
+@pytest.mark.usefixtures("plain_environment", "sixteen_cpus")
+def test_the_surrounding_parallel_config_sets_the_default():
+    with joblib.parallel_config(n_jobs=3):
+        assert effective_n_jobs(None) == 3
+    with joblib.parallel_config(n_jobs=-2):
+        assert effective_n_jobs(None) == 15
+    with joblib.parallel_config(backend="threading"):
+        assert effective_n_jobs(None) == 16
+
+
+@pytest.mark.usefixtures("plain_environment", "sixteen_cpus")
+def test_environment_variables_set_the_default_and_ours_comes_first(monkeypatch):
+    monkeypatch.setattr(threads, "_OMP_NUM_THREADS", 5)
+    assert effective_n_jobs(None) == 5
+    monkeypatch.setenv("HEDGEROW_NUM_THREADS", "7")
+    assert effective_n_jobs(None) == 7
+    assert effective_n_jobs(-1) == 16
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "many", "1.5"])
+def test_a_wrong_hedgerow_num_threads_is_refused_by_name(monkeypatch, text):
+    monkeypatch.setenv("HEDGEROW_NUM_THREADS", text)
+    with pytest.raises(ParameterError, match="HEDGEROW_NUM_THREADS"):
+        effective_n_jobs(None)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("", None), ("4", 4), (" 4,2 ", 4), ("0", None), ("all", None)]
+)
+def test_omp_num_threads_is_read_as_openmp_reads_it(text, expected):
+    assert threads._omp_num_threads(text) == expected
+
+
+def default_in_workers(**parallel):
+    return joblib.Parallel(n_jobs=2, **parallel)(
+        joblib.delayed(effective_n_jobs)(None) for _ in "ab"
+    )
+
+
+@pytest.mark.usefixtures("plain_environment")
+def test_a_loky_worker_uses_its_share_of_the_machine(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert default_in_workers(backend="loky") == [max(1, joblib.cpu_count() // 2)] * 2
+
+
+@pytest.mark.usefixtures("plain_environment")
+def test_a_loky_worker_keeps_to_inner_max_num_threads():
+    with joblib.parallel_config(backend="loky", inner_max_num_threads=5):
+        assert default_in_workers() == [5, 5]
+
+
+@pytest.mark.usefixtures("plain_environment", "sixteen_cpus")
+@pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
+def test_a_joblib_worker_without_a_stated_share_uses_one_thread(backend):
+    assert default_in_workers(backend=backend) == [1, 1]
+
+
+@pytest.mark.usefixtures("plain_environment", "sixteen_cpus")
+def test_sequential_joblib_is_no_worker():
+    outcome = joblib.Parallel(n_jobs=1)(joblib.delayed(effective_n_jobs)(None) for _ in "ab")
+    assert outcome == [16, 16]
+
+
+@pytest.mark.usefixtures("plain_environment", "sixteen_cpus")
+def test_a_dask_task_uses_one_thread_and_its_client_all(monkeypatch):
+    def no_worker():
+        raise ValueError("No worker found")
+
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(get_worker=no_worker))
+    assert effective_n_jobs(None) == 16
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(get_worker=object))
+    assert effective_n_jobs(None) == 1
+
+
+# ---- available CPUs ----------------------------------------------------------------------------
+
+
+@on_linux
+def test_available_cpus_follow_the_affinity():
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        assert available_cpus() == 1
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@pytest.mark.parametrize(("quota", "expected"), [(0.2, 1), (1.0, 1), (1.5, 2), (math.inf, None)])
+def test_available_cpus_round_a_quota_up(monkeypatch, quota, expected):
+    monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    monkeypatch.setattr(threads, "_cpu_quota", lambda: quota)
+    assert available_cpus() == (expected or 8)
+
+
+def test_the_quota_is_read_once_and_again_after_a_fork(monkeypatch):
+    threads._cpu_quota.cache_clear()
+    monkeypatch.setattr(threads, "_cgroup_quotas", lambda *_: [3.0])
+    assert threads._cpu_quota() == 3.0
+    monkeypatch.setattr(threads, "_cgroup_quotas", lambda *_: [4.0])
+    assert threads._cpu_quota() == 3.0
+    assert succeeds_in_fork(lambda: threads._cpu_quota() == 4.0)
+    threads._cpu_quota.cache_clear()
+
+
+V2 = "0::/app/job\n"
+V1 = "5:memory:/host/42\n4:cpu,cpuacct:/host/42\n0::/\n"
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "expected"),
+    [
+        pytest.param(V2, {"app/job/cpu.max": "150000 100000\n"}, [1.5], id="own group"),
+        pytest.param(V2, {"app/job/cpu.max": "max 100000\n"}, [], id="no limit"),
+        pytest.param(
+            V2, {"app/job/cpu.max": "300000 100000", "app/cpu.max": "50000 100000"}, [3.0, 0.5],
+            id="parent's limit",
+        ),
+        pytest.param(V2, {"cpu.max": "200000 100000"}, [2.0], id="container's root"),
+        pytest.param("0::/../..\n", {"cpu.max": "200000 100000"}, [2.0], id="outside namespace"),
+        pytest.param(
+            V1, {"cpu/cpu.cfs_quota_us": "250000", "cpu/cpu.cfs_period_us": "100000"}, [2.5],
+            id="version 1",
+        ),
+        pytest.param(
+            V1,
+            {
+                "cpu,cpuacct/host/42/cpu.cfs_quota_us": "70000",
+                "cpu,cpuacct/host/42/cpu.cfs_period_us": "35000",
+            },
+            [2.0],
+            id="version 1, joint mount",
+        ),
+        pytest.param(
+            V1, {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, [],
+            id="version 1, no limit",
+        ),
+        pytest.param("", {}, [], id="no cgroups"),
+    ],
+)  # fmt: skip
+def test_quotas_of_a_group_and_of_those_above_it_are_found(tmp_path, membership, files, expected):
+    (tmp_path / "membership").write_text(membership)
+    root = tmp_path / "cgroup"
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    assert list(threads._cgroup_quotas(root, tmp_path / "membership")) == expected
