@@ -477,13 +477,15 @@ Candidate Growth::best_candidate(int leaf, int feature) const {
   return best;
 }
 
-// Flags by feature: those that the level drew, and of these those that the node drew.
+// Flags by feature: those that the level drew, and of these those that the node drew. The same
+// draws as the histogram engine's.
 std::vector<std::uint8_t> Growth::allowed_features(int node) const {
+  const std::uint64_t tree = mix_u64(params_.tree_id);
   const auto depth = static_cast<std::uint64_t>(nodes_[node].depth);
-  std::vector<std::int32_t> drawn =
-      draw(features_, params_.colsample_bylevel, params_.seed, Purpose::level_features, depth);
+  std::vector<std::int32_t> drawn = draw(features_, params_.colsample_bylevel, params_.seed,
+                                         Purpose::level_features, tree + depth);
   drawn = draw(std::move(drawn), params_.colsample_bynode, params_.seed, Purpose::node_features,
-               static_cast<std::uint64_t>(node));
+               tree + static_cast<std::uint64_t>(node));
   std::vector<std::uint8_t> allowed(static_cast<std::size_t>(work_.table.n_features));
   for (const std::int32_t feature : drawn) allowed[feature] = 1;
   return allowed;

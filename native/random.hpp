@@ -8,17 +8,11 @@ namespace hedgerow {
 
 // What a draw decides. Two purposes never share random bits, whatever their a and b.
 enum class Purpose : std::uint64_t {
-<<<<<<< HEAD
-  bin_sample = 1,     // which rows the thresholds are found from: a = 0, b = row
-  row_sample = 2,     // which rows a round trains on: a = round, b = row
-  tree_features = 3,  // which features a tree may use: a = tree, b = feature
-  level_features = 4,  // and a level of it: a = hash of tree and depth
-  node_features = 5,   // and a node of it: a = hash of tree and node
-=======
   bin_sample = 1,      // which rows the thresholds are found from: a = 0, b = row
-  level_features = 2,  // which features a level of a tree may use: a = depth, b = feature
-  node_features = 3,   // which of those a node may use: a = node, b = feature
->>>>>>> 89f3867d98fbb36550b77f7adcb22c7442437b53
+  row_sample = 2,      // which rows a round trains on: a = round, b = row
+  tree_features = 3,   // which features a tree may use: a = tree, b = feature
+  level_features = 4,  // which of those a level of it may use: a = tree and depth, b = feature
+  node_features = 5,   // which of those a node may use: a = tree and node, b = feature
 };
 
 // A bijection of 64-bit words whose every output bit depends on every input bit (the finaliser of

@@ -1,17 +1,12 @@
 """Hedgerow's native kernels."""
 
-<<<<<<< HEAD
-=======
 from collections.abc import Sequence
->>>>>>> 89f3867d98fbb36550b77f7adcb22c7442437b53
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy
 from numpy.typing import NDArray
 
 
-<<<<<<< HEAD
-<<<<<<< HEAD
 class SplitRules:
     def __init__(self) -> None: ...
 
@@ -161,7 +156,7 @@ def update_scores(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, No
 
 def sample_rows(seed: int, round: int, fraction: float, n: int) -> NDArray[numpy.uint32]:
     """The rows that a round trains on, in increasing order."""
-=======
+
 def find_thresholds(table: object, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, max_bins: int, sample_size: int, seed: int, threads: int) -> tuple: ...
 
 def find_sparse_thresholds(values: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_rows: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, max_bins: int, sample_size: int, seed: int, threads: int) -> tuple: ...
@@ -174,9 +169,8 @@ def map_sparse_to_bins(values: Annotated[NDArray, dict(shape=(None,), order='C',
 
 def interleave(by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu')], width: int, threads: int) -> None:
     """Fills by_row from by_column."""
->>>>>>> 2c901382f7a3b2a1b587fdb5513509cf99778d64
-=======
-def exact_presort(columns: Sequence[Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C')], ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C')], threads: int) -> None:
+
+def exact_presort(columns: Sequence[object], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C')], ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C')], threads: int) -> None:
     """Sort each column once: rows by value, and the ranks of their values."""
 
 class ExactGrower:
@@ -184,6 +178,5 @@ class ExactGrower:
 
     def __init__(self, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C')], ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C')], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def grow(self, g: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], h: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], params: object, threads: int) -> dict:
+    def grow(self, g: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], h: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], params: object, tree_id: int, threads: int) -> dict[str, Any]:
         """Grow one tree and return its arrays."""
->>>>>>> 89f3867d98fbb36550b77f7adcb22c7442437b53
