@@ -632,6 +632,7 @@ using ExactReals = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::devi
 using ExactRows = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ExactFeatures = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ExactFlags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ExactArrays = nb::typed<nb::dict, nb::str, nb::any>;
 using ExactColumn = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 
 hedgerow::RawColumn exact_column(const ExactColumn& array) {
@@ -647,11 +648,12 @@ hedgerow::RawColumn exact_column(const ExactColumn& array) {
   return {array.data(), array.stride(0) * bytes, type};
 }
 
-void exact_presort(const std::vector<ExactColumn>& columns, const ExactLists& rows,
+void exact_presort(const nb::typed<nb::sequence, nb::object>& columns, const ExactLists& rows,
                    const ExactLists& ranks, int threads) {
   const std::size_t n_rows = rows.shape(1);
   std::vector<hedgerow::RawColumn> raw;
-  for (const ExactColumn& column : columns) {
+  for (const nb::handle object : columns) {
+    const auto column = nb::cast<ExactColumn>(object, false);
     if (column.shape(0) != n_rows) throw nb::value_error("columns differ in length");
     raw.push_back(exact_column(column));
   }
@@ -664,7 +666,7 @@ void exact_presort(const std::vector<ExactColumn>& columns, const ExactLists& ro
   });
 }
 
-hedgerow::exact::Params exact_params(const nb::object& params) {
+hedgerow::exact::Params exact_params(const nb::object& params, std::uint64_t tree_id) {
   const auto real = [&](const char* name) { return nb::cast<double>(params.attr(name)); };
   const auto integer = [&](const char* name) { return nb::cast<std::int64_t>(params.attr(name)); };
   return {
@@ -685,6 +687,7 @@ hedgerow::exact::Params exact_params(const nb::object& params) {
       .colsample_bylevel = real("colsample_bylevel"),
       .colsample_bynode = real("colsample_bynode"),
       .seed = nb::cast<std::uint64_t>(params.attr("seed")),
+      .tree_id = tree_id,
   };
 }
 
@@ -697,7 +700,7 @@ nb::object exact_array(std::vector<T>&& values, std::size_t columns = 0) {
   return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {size / columns, columns}, owner));
 }
 
-nb::dict exact_tree(hedgerow::exact::GrownTree&& tree) {
+ExactArrays exact_tree(hedgerow::exact::GrownTree&& tree) {
   nb::dict arrays;
   arrays["feature"] = exact_array(std::move(tree.feature));
   arrays["left"] = exact_array(std::move(tree.left));
@@ -712,7 +715,7 @@ nb::dict exact_tree(hedgerow::exact::GrownTree&& tree) {
   arrays["lower_row"] = exact_array(std::move(tree.lower_row));
   arrays["upper_row"] = exact_array(std::move(tree.upper_row));
   arrays["leaf_of_row"] = exact_array(std::move(tree.leaf_of_row));
-  return arrays;
+  return ExactArrays(arrays);
 }
 
 // The grower and the arrays it reads.
@@ -724,13 +727,14 @@ struct ExactGrower {
         grower({this->rows.data(), this->ranks.data(), this->is_categorical.data(),
                 this->rows.shape(1), static_cast<int>(this->rows.shape(0))}) {}
 
-  nb::dict grow(const ExactReals& g, const ExactReals& h, const std::optional<ExactRows>& bag,
-                const ExactFeatures& features, const nb::object& params, int threads) {
+  ExactArrays grow(const ExactReals& g, const ExactReals& h, const std::optional<ExactRows>& bag,
+                const ExactFeatures& features, const nb::object& params, std::uint64_t tree_id,
+                   int threads) {
     const std::size_t n_rows = rows.shape(1);
     if (g.shape(0) != n_rows || h.shape(0) != n_rows) {
       throw nb::value_error("g and h need one value for each row");
     }
-    const hedgerow::exact::Params plain = exact_params(params);
+    const hedgerow::exact::Params plain = exact_params(params, tree_id);
     std::span<const std::uint32_t> in_bag;
     if (bag) in_bag = {bag->data(), bag->size()};
     const std::span<const std::int32_t> allowed(features.data(), features.size());
@@ -756,7 +760,7 @@ void bind_exact(nb::module_& m) {
            nb::arg("ranks").noconvert(), nb::arg("is_categorical").noconvert())
       .def("grow", &ExactGrower::grow, nb::arg("g").noconvert(), nb::arg("h").noconvert(),
            nb::arg("bag").none().noconvert(), nb::arg("features").noconvert(), nb::arg("params"),
-           nb::arg("threads"), "Grow one tree and return its arrays.");
+           nb::arg("tree_id"), nb::arg("threads"), "Grow one tree and return its arrays.");
 }
 
 }  // namespace

@@ -1,11 +1,8 @@
 // How a tree is grown on sorted columns. A round of the loop splits some leaves (one, or a level):
 //   1. rows:     each leaf's rows are divided and renumbered, so that a node's rows are neighbours;
 //                its sums are taken, and its gradients become integers in units of its own;
-//   2. features: every feature divides its sorted lists likewise, and scans those of the new
-//   leaves.
-// A scan adds integers, so the right side is exactly the node less the left, ties are ties whatever
-// the order, and the result does not depend on threads. Gains and weights that are written down
-// come from compensated sums of the rows themselves.
+//   2. features: every feature divides its sorted lists likewise and scans the new leaves'.
+// Gains, weights and covers that are written down come from compensated sums of the rows.
 #include "exact.hpp"
 
 #include <algorithm>
@@ -14,75 +11,27 @@
 #include <utility>
 
 #include "double_double.hpp"
+#include "exact_scan.hpp"
 #include "interrupt.hpp"
 #include "random.hpp"
 #include "threads.hpp"
 
-// Vectors wider than a register are passed among this file's own functions only, never across an
-// ABI.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace hedgerow::exact {
 namespace {
 
-typedef std::int64_t Long8 __attribute__((vector_size(64)));
-typedef double Double8 __attribute__((vector_size(64)));
-
-// A gain below this share of the node's score is rounding, not improvement.
-constexpr double kRelativeNoise = 1e-12;
-// Positions scanned at a time: the running sums of a chunk stay in the L1 cache.
-constexpr std::size_t kChunk = 512;
 // Values that make it worth to wake another thread (about 50 µs of work).
 constexpr std::size_t kValuesPerThread = 20000;
+
+// A gain below this share of the node's score is rounding: about ten operations, half an ulp each.
+constexpr double kRelativeNoise = 0x1p-49;
 
 struct Gradient {
   double g, h;
 };
 
-struct Sum {
-  std::int64_t g = 0, h = 0;
-
-  Sum& operator+=(const Sum& other) {
-    g += other.g;
-    h += other.h;
-    return *this;
-  }
-};
-
-// A sorted list of (row, rank), of one feature in one node.
-struct List {
+struct MutableList {
   std::uint32_t* rows;
   std::uint32_t* ranks;
-};
-struct ConstList {
-  const std::uint32_t* rows;
-  const std::uint32_t* ranks;
-};
-
-struct Candidate {
-  double total = 0.0;  // score of the left child plus that of the right, in the node's units
-  int feature = -1;
-  std::size_t position = 0;  // numeric: the last of the feature's list that goes left
-  bool missing_left = false;
-  bool categorical = false;
-  double extra_lambda = 0.0;
-  std::uint32_t categories[8] = {};
-
-  bool found() const { return feature >= 0; }
-};
-
-// One node's integers: real g times g_scale, real h times h_scale, powers of two such that no sum
-// overflows. The regularisation is converted instead of every sum.
-struct Units {
-  double g_scale = 1.0, h_scale = 1.0;
-  Sum total;
-  double lambda = 0.0, alpha = 0.0, cap = 0.0, min_h = 0.0, cat_smooth = 0.0, cat_l2 = 0.0;
-  double node_score = 0.0;
-  double floor = 0.0;  // what a candidate's total must exceed
-
-  double to_gain(double total_score) const {
-    return 0.5 * (total_score - node_score) * (h_scale / g_scale / g_scale);
-  }
 };
 
 struct Node {
@@ -97,256 +46,6 @@ struct Node {
 
   std::size_t size() const { return end - begin; }
 };
-
-template <class Real>
-Real soft_threshold(Real G, double alpha) {
-  const Real zero = {};
-  const Real down = G - alpha, up = G + alpha;
-  return G > alpha ? down : (G < -alpha ? up : zero);
-}
-
-// −2 × the objective at the best weight; the general form, of one sum or of eight.
-template <class Real>
-Real score(const Units& units, Real G, Real H, double extra_lambda) {
-  const Real zero = {}, one = zero + 1.0, cap = zero + units.cap;
-  const Real d = H + (units.lambda + extra_lambda);
-  Real w = d > 0.0 ? -soft_threshold(G, units.alpha) / (d > 0.0 ? d : one) : zero;
-  if (units.cap > 0.0) w = w > cap ? cap : (w < -cap ? -cap : w);
-  const Real size = w < 0.0 ? -w : w;
-  return -(2.0 * G * w + d * w * w + 2.0 * units.alpha * size);
-}
-
-template <class Real>
-struct Sides {
-  Real G_left, H_left, G_right, H_right;
-};
-
-// The plain form T(G)²/(H + λ) of both sides over their common denominator: one division, not two.
-// Both denominators are positive.
-Double8 plain_total(const Units& units, const Sides<Double8>& s) {
-  const Double8 a = s.H_left + units.lambda, b = s.H_right + units.lambda;
-  return (s.G_left * s.G_left * b + s.G_right * s.G_right * a) / (a * b);
-}
-
-template <class Real>
-Real general_total(const Units& units, const Sides<Real>& s, double extra_lambda = 0.0) {
-  return score(units, s.G_left, s.H_left, extra_lambda) +
-         score(units, s.G_right, s.H_right, extra_lambda);
-}
-
-Sides<double> sides(const Units& units, const Sum& left) {
-  return {static_cast<double>(left.g), static_cast<double>(left.h),
-          static_cast<double>(units.total.g - left.g), static_cast<double>(units.total.h - left.h)};
-}
-
-// Candidates of a numeric feature, collected from a chunk of its list: running sums where the value
-// changes. `position` is padded with −1 to whole groups of eight.
-struct Chunk {
-  alignas(64) std::int64_t g[kChunk];
-  alignas(64) std::int64_t h[kChunk];
-  alignas(64) std::int64_t position[kChunk + 8];
-  std::size_t count;
-};
-
-// The best of the candidates seen so far in each of eight lanes.
-struct Best8 {
-  Double8 total;
-  Long8 position;
-};
-
-// Candidates at positions first … last, with `start` on the left besides the list's own rows.
-struct Direction {
-  Sum start;
-  std::int64_t first, last;
-  Best8 best;
-};
-
-Long8 load8(const std::int64_t* from) { return *reinterpret_cast<const Long8*>(from); }
-
-template <bool kPlain>
-void evaluate(const Units& units, const Chunk& chunk, Direction& direction) {
-  for (std::size_t i = 0; i < chunk.count; i += 8) {
-    const Long8 position = load8(chunk.position + i);
-    const Long8 g = load8(chunk.g + i) + direction.start.g;
-    const Long8 h = load8(chunk.h + i) + direction.start.h;
-    const Sides<Double8> s = {__builtin_convertvector(g, Double8),
-                              __builtin_convertvector(h, Double8),
-                              __builtin_convertvector(units.total.g - g, Double8),
-                              __builtin_convertvector(units.total.h - h, Double8)};
-    const Double8 total = kPlain ? plain_total(units, s) : general_total(units, s);
-    const Long8 better = (total > direction.best.total) & (s.H_left >= units.min_h) &
-                         (s.H_right >= units.min_h) & (position >= direction.first) &
-                         (position <= direction.last);
-    direction.best.total = better ? total : direction.best.total;
-    direction.best.position = better ? position : direction.best.position;
-  }
-}
-
-// Takes the better of two candidates of one feature; of equals the one at the lower position.
-void prefer(Candidate& best, const Best8& lanes, bool missing_left) {
-  for (int lane = 0; lane < 8; ++lane) {
-    if (lanes.position[lane] < 0) continue;
-    const auto position = static_cast<std::size_t>(lanes.position[lane]);
-    const double total = lanes.total[lane];
-    if (total > best.total || (total == best.total && position < best.position)) {
-      best.total = total;
-      best.position = position;
-      best.missing_left = missing_left;
-    }
-  }
-}
-
-// Scans the lists of one node, whose rows' integers are sums[row].
-class Scanner {
- public:
-  Scanner(const Params& params, const Node& node, const Sum* sums)
-      : params_(params),
-        units_(node.units),
-        sums_(sums),
-        n_(static_cast<std::int64_t>(node.size())),
-        least_(std::max<std::int64_t>(1, params.min_samples_leaf)) {}
-
-  Candidate numeric(const ConstList& list) const;
-  Candidate categorical(const ConstList& list) const;
-
- private:
-  struct Category {
-    std::uint32_t bin = 0;
-    std::int64_t count = 0;
-    Sum sum;
-    double key = 0.0;
-  };
-
-  Sum sum_of(const std::uint32_t* first, const std::uint32_t* last) const {
-    Sum sum;
-    for (; first != last; ++first) sum += sums_[*first];
-    return sum;
-  }
-  void collect(const ConstList& list, std::int64_t begin, std::int64_t end, Sum& running,
-               Chunk& chunk) const;
-  std::vector<Category> categories(const ConstList& list) const;
-  bool improves(const Candidate& best, const Category& left, double extra_lambda,
-                double& total) const;
-  void one_against_rest(const std::vector<Category>& present, Candidate& best) const;
-  void sorted_prefixes(std::vector<Category>& present, Candidate& best) const;
-
-  const Params& params_;
-  const Units& units_;
-  const Sum* sums_;
-  std::int64_t n_;
-  std::int64_t least_;
-};
-
-void Scanner::collect(const ConstList& list, std::int64_t begin, std::int64_t end, Sum& running,
-                      Chunk& chunk) const {
-  std::size_t count = 0;
-  Sum sum = running;
-  for (std::int64_t i = begin; i < end; ++i) {
-    sum += sums_[list.rows[i]];
-    chunk.g[count] = sum.g;
-    chunk.h[count] = sum.h;
-    chunk.position[count] = i;
-    count += list.ranks[i] != list.ranks[i + 1];
-  }
-  running = sum;
-  chunk.count = count;
-  for (std::size_t i = 0; i < 8; ++i) chunk.position[count + i] = -1;
-}
-
-Candidate Scanner::numeric(const ConstList& list) const {
-  const std::int64_t present =
-      std::lower_bound(list.ranks, list.ranks + n_, kMissingRank) - list.ranks;
-  const std::int64_t missing = n_ - present;
-  const Best8 none = {Double8{} + units_.floor, Long8{} - 1};
-  Direction right = {{}, least_ - 1, n_ - least_ - 1, none};
-  Direction left = {sum_of(list.rows + present, list.rows + n_),
-                    std::max<std::int64_t>(0, least_ - 1 - missing), present - least_ - 1, none};
-  // T(G)²/(H + λ) needs no care where no weight is shrunk or capped and no denominator is zero.
-  const bool plain = units_.alpha == 0.0 && units_.cap == 0.0 && units_.lambda + units_.min_h > 0.0;
-  const auto evaluate_chunk = plain ? evaluate<true> : evaluate<false>;
-  const std::int64_t end = std::min(present, n_ - 1);
-  Sum running;
-  Chunk chunk;
-  for (std::int64_t begin = 0; begin < end; begin += kChunk) {
-    collect(list, begin, std::min<std::int64_t>(begin + kChunk, end), running, chunk);
-    evaluate_chunk(units_, chunk, right);
-    if (missing > 0) evaluate_chunk(units_, chunk, left);
-  }
-  Candidate best;
-  best.total = units_.floor;
-  prefer(best, right.best, false);
-  prefer(best, left.best, true);
-  return best;
-}
-
-std::vector<Scanner::Category> Scanner::categories(const ConstList& list) const {
-  std::vector<Category> present;
-  for (std::int64_t i = 0; i < n_ && list.ranks[i] != kMissingRank; ++i) {
-    if (i == 0 || list.ranks[i] != list.ranks[i - 1]) {
-      present.emplace_back();
-      present.back().bin = list.ranks[i];
-    }
-    present.back().sum += sums_[list.rows[i]];
-    ++present.back().count;
-  }
-  return present;
-}
-
-bool Scanner::improves(const Candidate& best, const Category& left, double extra_lambda,
-                       double& total) const {
-  const Sides<double> s = sides(units_, left.sum);
-  if (left.count < least_ || n_ - left.count < least_) return false;
-  if (s.H_left < units_.min_h || s.H_right < units_.min_h) return false;
-  total = general_total(units_, s, extra_lambda);
-  return total > best.total;
-}
-
-void add_category(Candidate& candidate, std::uint32_t bin) {
-  candidate.categories[bin >> 5] |= 1u << (bin & 31);
-}
-
-void Scanner::one_against_rest(const std::vector<Category>& present, Candidate& best) const {
-  for (const Category& category : present) {
-    double total;
-    if (!improves(best, category, 0.0, total)) continue;
-    best = {.total = total};
-    add_category(best, category.bin);
-  }
-}
-
-void Scanner::sorted_prefixes(std::vector<Category>& present, Candidate& best) const {
-  for (Category& c : present) {
-    c.key = static_cast<double>(c.sum.g) / (static_cast<double>(c.sum.h) + units_.cat_smooth);
-  }
-  std::stable_sort(present.begin(), present.end(),
-                   [](const Category& a, const Category& b) { return a.key < b.key; });
-  const std::size_t longest = std::min<std::size_t>(params_.max_cat_threshold, present.size() - 1);
-  for (const bool from_high : {false, true}) {
-    if (from_high) std::reverse(present.begin(), present.end());
-    Category left = {};
-    for (std::size_t taken = 1; taken <= longest; ++taken) {
-      left.sum += present[taken - 1].sum;
-      left.count += present[taken - 1].count;
-      double total;
-      if (!improves(best, left, units_.cat_l2, total)) continue;
-      best = {.total = total, .extra_lambda = params_.cat_l2};
-      for (std::size_t i = 0; i < taken; ++i) add_category(best, present[i].bin);
-    }
-  }
-}
-
-Candidate Scanner::categorical(const ConstList& list) const {
-  Candidate best;
-  best.total = units_.floor;
-  std::vector<Category> present = categories(list);
-  if (present.size() <= static_cast<std::size_t>(params_.max_cat_to_onehot)) {
-    one_against_rest(present, best);
-  } else {
-    sorted_prefixes(present, best);
-  }
-  best.categorical = true;
-  return best;
-}
 
 // What a weight or gain is computed from when it is written down.
 DoubleDouble soft_threshold(DoubleDouble G, double alpha) {
@@ -370,8 +69,7 @@ double written_gain(const Params& params, const Node& node, const Node& left, co
     const DoubleDouble H(n.H.high * units.h_scale, n.H.low * units.h_scale);
     const double lambda = units.lambda + extra_lambda;
     const DoubleDouble w = weight(G, H, lambda, units.alpha, units.cap);
-    return -((G * 2.0 + (H + lambda) * w) * w +
-             DoubleDouble(2.0 * units.alpha) * std::fabs(w.high));
+    return -w * (soft_threshold(G, units.alpha) * 2.0 + (H + lambda) * w);
   };
   const double extra = node.best.extra_lambda > 0.0 ? units.cat_l2 : 0.0;
   const DoubleDouble difference =
@@ -405,8 +103,8 @@ std::vector<std::int32_t> draw(std::vector<std::int32_t> from, double fraction, 
 
 // Renumbers a list and divides it: numbers below `middle` are written from `to` on, in order, the
 // others from `to` + n_left on.
-void divide(const ConstList& from, std::size_t n, const std::uint32_t* renumber,
-            std::uint32_t middle, std::size_t n_left, List to) {
+void divide(const List& from, std::size_t n, const std::uint32_t* renumber, std::uint32_t middle,
+            std::size_t n_left, MutableList to) {
   std::size_t left = 0, right = n_left;
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint32_t row = renumber[from.rows[i]];
@@ -423,7 +121,7 @@ void divide(const ConstList& from, std::size_t n, const std::uint32_t* renumber,
 constexpr std::uint32_t kOutside = 0xffffffffu;
 
 // Renumbers a list and leaves out the rows that have no number.
-void filter(const ConstList& from, std::size_t n, const std::uint32_t* renumber, List to) {
+void filter(const List& from, std::size_t n, const std::uint32_t* renumber, MutableList to) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint32_t row = renumber[from.rows[i]];
@@ -464,11 +162,11 @@ struct Workspace {
   std::vector<std::vector<std::uint32_t>> copies;   // of lists, one for each task at work
   std::mutex copies_mutex;
 
-  ConstList sorted(int feature) const {
+  List sorted(int feature) const {
     const std::size_t at = static_cast<std::size_t>(feature) * table.n_rows;
     return {table.rows + at, table.ranks + at};
   }
-  List list(int feature, std::size_t begin) {
+  MutableList list(int feature, std::size_t begin) {
     const std::size_t at = static_cast<std::size_t>(feature) * table.n_rows + begin;
     return {rows.data() + at, ranks.data() + at};
   }
@@ -508,7 +206,7 @@ class Growth {
   bool may_split(const Node& node) const;
   bool full() const { return params_.max_leaves > 0 && n_leaves_ >= params_.max_leaves; }
   std::vector<int> next_batch();
-  ConstList list_of(int node, int feature) const;
+  List list_of(int node, int feature) const;
   void settle_cut(int parent);
   std::size_t number_rows(int parent);
   void divide_rows(int parent);
@@ -645,9 +343,9 @@ void Growth::open(int node) {
   std::push_heap(open_.begin(), open_.end(), [this](int a, int b) { return opens_later(a, b); });
 }
 
-ConstList Growth::list_of(int node, int feature) const {
+List Growth::list_of(int node, int feature) const {
   if (node == 0 && !bagged_) return work_.sorted(feature);
-  const List list = work_.list(feature, nodes_[node].begin);
+  const MutableList list = work_.list(feature, nodes_[node].begin);
   return {list.rows, list.ranks};
 }
 
@@ -655,7 +353,7 @@ ConstList Growth::list_of(int node, int feature) const {
 // Returns how many go left.
 std::size_t Growth::number_rows(int parent) {
   const Node& node = nodes_[parent];
-  const ConstList list = list_of(parent, node.best.feature);
+  const List list = list_of(parent, node.best.feature);
   std::size_t n_left = 0;
   for (std::size_t i = 0; i < node.size(); ++i) {
     const bool left = goes_left(node.best, i, list.ranks[i]);
@@ -676,7 +374,7 @@ std::size_t Growth::number_rows(int parent) {
 void Growth::settle_cut(int parent) {
   Node& node = nodes_[parent];
   if (node.best.categorical) return;
-  const ConstList list = list_of(parent, node.best.feature);
+  const List list = list_of(parent, node.best.feature);
   const std::size_t at = node.best.position;
   node.lower_row = work_.row_of[list.rows[at]];
   const bool all_values = at + 1 == node.size() || list.ranks[at + 1] == kMissingRank;
@@ -712,8 +410,8 @@ void Growth::divide_rows(int parent) {
 void Growth::divide_list(int parent, int feature, std::vector<std::uint32_t>& copy) {
   const Node& node = nodes_[parent];
   const std::size_t n = node.size(), middle = nodes_[node.left].end;
-  ConstList from = list_of(parent, feature);
-  const List to = work_.list(feature, node.begin);
+  List from = list_of(parent, feature);
+  const MutableList to = work_.list(feature, node.begin);
   if (from.rows == to.rows) {
     std::copy_n(from.rows, n, copy.data());
     std::copy_n(from.ranks, n, copy.data() + n);
@@ -771,21 +469,23 @@ void Growth::bring_up_to_date(const std::vector<int>& parents, int feature) {
 }
 
 Candidate Growth::best_candidate(int leaf, int feature) const {
-  const Scanner scanner(params_, nodes_[leaf], work_.sums.data());
-  const ConstList list = list_of(leaf, feature);
+  const Scanner scanner(params_, nodes_[leaf].units, work_.sums.data(), nodes_[leaf].size());
+  const List list = list_of(leaf, feature);
   const bool categorical = work_.table.is_categorical[feature];
   Candidate best = categorical ? scanner.categorical(list) : scanner.numeric(list);
   if (best.total > nodes_[leaf].units.floor) best.feature = feature;
   return best;
 }
 
-// Flags by feature: those that the level drew, and of these those that the node drew.
+// Flags by feature: those that the level drew, and of these those that the node drew. The same
+// draws as the histogram engine's.
 std::vector<std::uint8_t> Growth::allowed_features(int node) const {
+  const std::uint64_t tree = mix_u64(params_.tree_id);
   const auto depth = static_cast<std::uint64_t>(nodes_[node].depth);
-  std::vector<std::int32_t> drawn =
-      draw(features_, params_.colsample_bylevel, params_.seed, Purpose::level_features, depth);
+  std::vector<std::int32_t> drawn = draw(features_, params_.colsample_bylevel, params_.seed,
+                                         Purpose::level_features, tree + depth);
   drawn = draw(std::move(drawn), params_.colsample_bynode, params_.seed, Purpose::node_features,
-               static_cast<std::uint64_t>(node));
+               tree + static_cast<std::uint64_t>(node));
   std::vector<std::uint8_t> allowed(static_cast<std::size_t>(work_.table.n_features));
   for (const std::int32_t feature : drawn) allowed[feature] = 1;
   return allowed;

@@ -41,6 +41,7 @@ struct Params {
   double colsample_bylevel;
   double colsample_bynode;
   std::uint64_t seed;
+  std::uint64_t tree_id;  // not one of them: which tree this is, for the column draws
 };
 
 // The arrays of a Tree, but for thresholds: a numeric split lies between the values of two rows.

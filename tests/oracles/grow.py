@@ -15,8 +15,9 @@ candidate that is listed first below.
     Numeric: "x ≤ b" for each value (bin) b present in the node, ascending; for each b first with
         the missing rows on the right, then, if the node has missing rows and b is not its largest
         value, on the left. The largest value with the missing rows on the right is the split
-        "all values | missing": its bin is n_bins − 1, its threshold +inf. If the node has no
-        missing row of that feature, missing values go with the larger child (left if equal).
+        "all values | missing": its bin is n_bins − 1, its threshold the largest float64. If the
+        node has no missing row of that feature, missing values go with the larger child (left
+        if equal).
     Categorical: missing rows, and categories absent from the node, always go right.
         At most max_cat_to_onehot categories present: {c} goes left, for each c present, ascending.
         More: the categories are sorted by G_c / (H_c + cat_smooth), equal ones by bin; the first k
@@ -46,6 +47,7 @@ from hedgerow.tree.grow_params import GrowParams
 
 MISSING_BIN = 255
 MISSING = -1
+EVERY_VALUE = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Columns:
     def threshold(self, f: int, code: int, next_code: int | None) -> float:
         """Return the midpoint to the next value present in the node, within [lower, upper)."""
         if self.values is None or next_code is None:
-            return math.inf
+            return EVERY_VALUE
         lower, upper = self.values[f][code], self.values[f][next_code]
         middle = lower / 2 + upper / 2
         return float(middle if lower <= middle < upper else lower)

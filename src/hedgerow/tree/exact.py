@@ -14,6 +14,7 @@ from hedgerow import _native
 from hedgerow.tree.grow_params import GrowParams
 
 MISSING_BIN = 255
+EVERY_VALUE = np.finfo(np.float64).max  # the threshold of "all values | missing"
 
 Column = NDArray[Any]
 
@@ -62,6 +63,7 @@ class ExactGrower:
         *,
         rows: NDArray[np.integer[Any]] | None = None,
         features: NDArray[np.bool_] | None = None,
+        tree_id: int = 0,
         n_threads: int = 1,
     ) -> dict[str, NDArray[Any]]:
         """Grow one tree.
@@ -76,6 +78,8 @@ class ExactGrower:
             Distinct rows in the bag, at least one; all by default.
         features : bool array (n_features,), optional
             Features that this tree may use; all by default.
+        tree_id : int
+            Which tree this is; with ``params.seed`` the key of the draws of columns.
         n_threads : int
             Threads at most; the tree does not depend on it.
 
@@ -93,6 +97,7 @@ class ExactGrower:
             bag,
             allowed.astype(np.int32),
             params,
+            tree_id,
             n_threads,
         )
         tree["missing_left"] = tree["missing_left"].view(np.bool_)
@@ -106,10 +111,10 @@ class ExactGrower:
         lower_row: NDArray[np.int64],
         upper_row: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """Return the midpoints between two rows' values; without an upper one, all values go left."""
+        """Return the midpoints between two rows' values; without an upper one all go left."""
         threshold = np.zeros(len(feature))
         numeric = lower_row >= 0
-        threshold[numeric & (upper_row < 0)] = np.inf
+        threshold[numeric & (upper_row < 0)] = EVERY_VALUE
         between = numeric & (upper_row >= 0)
         for f in np.unique(feature[between]):
             nodes = np.flatnonzero(between & (feature == f))

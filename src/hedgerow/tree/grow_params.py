@@ -42,7 +42,7 @@ class GrowParams:
     colsample_bylevel, colsample_bynode : float
         Fraction of the tree's features that a level, and of those that a node, may use.
     seed : int
-        Key of the column draws of this tree.
+        Key of the column draws, with the number of the tree.
     """
 
     max_leaves: int = 31

@@ -1,0 +1,121 @@
+// Finding the best split of one node on one feature, from the feature's sorted list of the node's
+// rows. Sums are integers in units of the node, so the right side is exactly the node less the
+// left, and equal splits have equal scores whatever the order of the rows.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "exact.hpp"
+#include "presort.hpp"
+
+namespace hedgerow::exact {
+
+// Of gradients and hessians.
+struct Sum {
+  std::int64_t g = 0, h = 0;
+
+  Sum& operator+=(const Sum& other) {
+    g += other.g;
+    h += other.h;
+    return *this;
+  }
+};
+
+// A sorted list of (row, rank), of one feature in one node.
+struct List {
+  const std::uint32_t* rows;
+  const std::uint32_t* ranks;
+};
+
+// A split that was tried, the best so far.
+struct Candidate {
+  double total = 0.0;  // score of the left child plus that of the right, in the node's units
+  int feature = -1;
+  std::size_t position = 0;  // numeric: the last of the feature's list that goes left
+  bool missing_left = false;
+  bool categorical = false;
+  double extra_lambda = 0.0;
+  std::uint32_t categories[8] = {};
+
+  bool found() const { return feature >= 0; }
+};
+
+// One node's integers: real g times g_scale, real h times h_scale, powers of two such that no sum
+// overflows. The regularisation is converted instead of every sum.
+struct Units {
+  double g_scale = 1.0, h_scale = 1.0;
+  Sum total;
+  double lambda = 0.0, alpha = 0.0, cap = 0.0, min_h = 0.0, cat_smooth = 0.0, cat_l2 = 0.0;
+  double node_score = 0.0;
+  double floor = 0.0;  // what a candidate's total must exceed
+
+  double to_gain(double total_score) const {
+    return 0.5 * (total_score - node_score) * (h_scale / g_scale / g_scale);
+  }
+};
+
+template <class Real>
+Real soft_threshold(Real G, double alpha) {
+  const Real zero = {};
+  const Real down = G - alpha, up = G + alpha;
+  return G > alpha ? down : (G < -alpha ? up : zero);
+}
+
+// −2 × the objective at the best weight w, of one sum or of eight. With T(G) in place of G the L1
+// penalty is already counted, as w has the opposite sign.
+template <class Real>
+Real score(const Units& units, Real G, Real H, double extra_lambda) {
+  const Real zero = {}, one = zero + 1.0, cap = zero + units.cap;
+  const Real T = soft_threshold(G, units.alpha), d = H + (units.lambda + extra_lambda);
+  Real w = d > 0.0 ? -T / (d > 0.0 ? d : one) : zero;
+  if (units.cap > 0.0) w = w > cap ? cap : (w < -cap ? -cap : w);
+  return -w * (2.0 * T + d * w);
+}
+
+// Collected candidates; exact_scan.cpp knows.
+struct Chunk;
+
+// Scans the lists of one node, whose rows' integers are sums[row].
+class Scanner {
+ public:
+  Scanner(const Params& params, const Units& units, const Sum* sums, std::size_t n_rows)
+      : params_(params),
+        units_(units),
+        sums_(sums),
+        n_(static_cast<std::int64_t>(n_rows)),
+        least_(std::max<std::int64_t>(1, params.min_samples_leaf)) {}
+
+  Candidate numeric(const List& list) const;
+  Candidate categorical(const List& list) const;
+
+ private:
+  struct Category {
+    std::uint32_t bin = 0;
+    std::int64_t count = 0;
+    Sum sum;
+    double key = 0.0;
+  };
+
+  Sum sum_of(const std::uint32_t* first, const std::uint32_t* last) const {
+    Sum sum;
+    for (; first != last; ++first) sum += sums_[*first];
+    return sum;
+  }
+  void collect(const List& list, std::int64_t begin, std::int64_t end, Sum& running,
+               Chunk& chunk) const;
+  std::vector<Category> categories(const List& list) const;
+  bool improves(const Candidate& best, const Category& left, double extra_lambda,
+                double& total) const;
+  void one_against_rest(const std::vector<Category>& present, Candidate& best) const;
+  void sorted_prefixes(std::vector<Category>& present, Candidate& best) const;
+
+  const Params& params_;
+  const Units& units_;
+  const Sum* sums_;
+  std::int64_t n_;
+  std::int64_t least_;
+};
+
+}  // namespace hedgerow::exact
