@@ -120,10 +120,13 @@ def labelled(codes: NDArray[Any], values: Iterable[Any], where: str) -> LabelCol
         present = np.array([not is_missing(v) for v in values])
         new_code = np.append(np.where(present, np.cumsum(present) - 1, -1), -1)
         codes, values = new_code[codes], [v for v in values if not is_missing(v)]
+    kind = _label_kind(types)
     labels = [plain_label(v) for v in values]
+    if kind == "number":  # True among numbers is 1
+        labels = [int(v) if isinstance(v, bool) else v for v in labels]
     if math.inf in labels or -math.inf in labels:
         raise DataError(f"{where} contains infinity as a category. Give it a finite number.")
-    return LabelColumn(codes, labels, _label_kind(types))
+    return LabelColumn(codes, labels, kind)
 
 
 def plain_label(value: Any) -> Label:
@@ -198,7 +201,8 @@ def refuse_infinite(values: NDArray[Any], where: Callable[[int], str]) -> None:
         if np.isinf(values).any():
             _report_infinite(values, where)
         return
-    across = values if values.ndim == 1 or values.strides[0] >= values.strides[1] else values.T
+    by_row = values.ndim == 1 or abs(values.strides[0]) >= abs(values.strides[1])
+    across = values if by_row else values.T
     step = max(1, _BLOCK // (across.size // len(across)))
     for start in range(0, len(across), step):
         line = across[start : start + step]

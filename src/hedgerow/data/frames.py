@@ -70,10 +70,13 @@ def one_matrix(columns: Sequence[NumericColumn | CategoricalColumn]) -> NDArray[
 
 def _whole_numbers(series: nw.Series[Any]) -> NumericColumn:
     """Keep the integer or boolean dtype, which has no NaN, and mark the gaps in a mask."""
-    if series.null_count() == 0:
-        return NumericColumn(series.to_numpy())
-    filled = series.fill_null(False if series.dtype == nw.Boolean else 0)
-    return NumericColumn(filled.to_numpy(), series.is_null().to_numpy())
+    missing = series.is_null().to_numpy() if series.null_count() else None
+    if missing is not None:
+        series = series.fill_null(False if series.dtype == nw.Boolean else 0)
+    values = series.to_numpy()
+    if values.dtype.kind == "O":  # so do older versions of pandas give nullable integers
+        values = np.array(values.tolist())
+    return NumericColumn(values, missing)
 
 
 def _labels(series: nw.Series[Any], where: str) -> LabelColumn:

@@ -74,7 +74,7 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
     """Turn a list, or anything array-like, into an array; numbers beside strings stay numbers."""
     try:
         array = np.asarray(values)
-        if array.dtype.kind in "US" and not isinstance(values, np.ndarray | np.str_):
+        if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
             array = np.asarray(values, dtype=object)
     except ValueError as error:
         raise DataError(f"{name} does not have the shape of an array: {error}") from error
@@ -92,7 +92,7 @@ def _open_array(X: NDArray[Any]) -> Source:
 
     def read(j: int) -> NumericColumn | LabelColumn:
         if mask is not None:
-            return NumericColumn(native_numbers(X[:, j]), mask[:, j])
+            return _masked_column(X[:, j], mask[:, j])
         return read_array(X[:, j], column_label(None, j))
 
     dense = X if mask is None and X.dtype.kind in "biuf" and is_native(X) else None
@@ -109,11 +109,18 @@ def _split_masked(X: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     return objects, None
 
 
+def _masked_column(values: NDArray[Any], mask: NDArray[np.bool_]) -> NumericColumn:
+    """Put NaN for what is masked (an infinity may be under the mask); integers keep the mask."""
+    if values.dtype.kind != "f":
+        return NumericColumn(native_numbers(values), mask)
+    return NumericColumn(native_numbers(np.where(mask, values.dtype.type(np.nan), values)))
+
+
 def _open_sparse(X: Any) -> Source:
     _require_two_dimensions(X.shape)
     if X.dtype.kind not in "biuf":
         raise array_kind_error(X.dtype, "X")
-    csc = X.tocsc()
+    csc = X.tocsc() if X.dtype.itemsize <= 8 else X.astype(np.float64).tocsc()
     if not csc.has_canonical_format:
         csc = csc.copy() if csc is X else csc
         csc.sum_duplicates()
