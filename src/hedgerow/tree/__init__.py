@@ -1,0 +1,1 @@
+"""Trees: their arrays, how they are grown, how they predict."""
