@@ -7,6 +7,7 @@
 
 #include <optional>
 
+#include "math.hpp"
 #include "predict.hpp"
 #include "probability.hpp"
 #include "threads.hpp"
@@ -100,6 +101,18 @@ void bind_predictor_methods(nb::class_<BoundPredictor>& predictor) {
 
 }  // namespace
 
+// So that the functions of math.hpp can be tested one by one.
+template <double (*function)(double)>
+static void bind_elementwise(nb::module_& m, const char* name) {
+  m.def(
+      name,
+      [](nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> numbers) {
+        double* x = numbers.data();
+        for (std::size_t i = 0; i < numbers.shape(0); ++i) x[i] = function(x[i]);
+      },
+      nb::arg("numbers").noconvert());
+}
+
 static void bind_predict(nb::module_& m) {
   nb::class_<BoundPredictor> predictor(m, "Predictor", "An ensemble made ready for prediction.");
   predictor.def(
@@ -166,6 +179,9 @@ static void bind_predict(nb::module_& m) {
       },
       nb::arg("scores").noconvert(), nb::arg("n_threads") = 1,
       "Replace every row of scores (rows, outputs) by its softmax. Any strides.");
+  bind_elementwise<hedgerow::exp>(m, "exp_inplace");
+  bind_elementwise<hedgerow::log>(m, "log_inplace");
+  bind_elementwise<hedgerow::log1p>(m, "log1p_inplace");
 }
 
 #define HEDGEROW_NB_MODULE(name, variable) NB_MODULE(name, variable)

@@ -30,7 +30,7 @@ TreeArrays EnsembleArrays::tree(std::size_t t) const {
 
 namespace {
 
-constexpr std::size_t few_rows = 6;                 // up to here steps are faster than a block
+constexpr std::size_t few_rows = 10;                // up to here steps are faster than a block
 constexpr std::size_t max_chunk_rows = 2048;        // rows a thread takes at a time
 constexpr std::size_t max_split_points = 254;       // codes 0 … 254, and 255 for missing
 constexpr std::size_t max_segment_features = 2048;  // half a megabyte of codes

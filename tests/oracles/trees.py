@@ -5,9 +5,7 @@ import numpy as np
 from hedgerow.tree.structure import Ensemble, Tree
 
 
-def random_tree(
-    rng, n_leaves, n_features, *, n_categorical=0, thresholds=None, chain=False
-):
+def random_tree(rng, n_leaves, n_features, *, n_categorical=0, thresholds=None, chain=False):
     """A tree of ``n_leaves`` leaves; the last ``n_categorical`` features are categorical.
 
     ``thresholds`` are the numbers to split at, of which a node takes one (and its rank as its bin).

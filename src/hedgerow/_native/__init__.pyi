@@ -39,3 +39,9 @@ def softmax_inplace(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, 
     """
     Replace every row of scores (rows, outputs) by its softmax. Any strides.
     """
+
+def exp_inplace(numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+def log_inplace(numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+def log1p_inplace(numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
