@@ -117,10 +117,11 @@ class FlatScratch {
                                     std::size_t first_test_column) {
     for (std::size_t i = tree.test_begin; i < tree.test_end; ++i)
       run_test(trees.tests[i], columns[first_test_column + i - tree.test_begin]);
-    Column* result = slots_.data() + max_flat_leaves;
-    for (std::size_t i = tree.node_begin; i < tree.node_end; ++i)
-      run_node(trees.nodes[i], *result++);
-    const Column& root = tree.node_begin == tree.node_end ? slots_[0] : result[-1];
+    run_nodes(trees.nodes.data() + tree.node_begin, tree.node_end - tree.node_begin, columns.data(),
+              slots_.data());
+    const bool is_leaf = tree.node_begin == tree.node_end;
+    const Column& root =
+        slots_[is_leaf ? 0 : max_flat_leaves + tree.node_end - tree.node_begin - 1];
     return reinterpret_cast<const std::uint8_t*>(root.code);
   }
 
@@ -137,14 +138,18 @@ class FlatScratch {
   typedef std::int8_t Bytes __attribute__((vector_size(width), may_alias));
   typedef std::uint32_t Words __attribute__((vector_size(width), may_alias));
 
-  void run_node(const FlatNode& node, Column& result) const {
-    const Bytes split = reinterpret_cast<Bytes>(Words{} + node.split);
-    const auto* code = reinterpret_cast<const Bytes*>(columns[node.column].code);
-    const auto* left = reinterpret_cast<const Bytes*>(slots_[node.left].code);
-    const auto* right = reinterpret_cast<const Bytes*>(slots_[node.right].code);
-    auto* out = reinterpret_cast<Bytes*>(result.code);
-    for (std::size_t i = 0; i < block_rows / width; ++i)
-      out[i] = code[i] > split ? right[i] : left[i];
+  static void run_nodes(const FlatNode* nodes, std::size_t n_nodes, const Column* columns,
+                        Column* slots) {
+    for (std::size_t n = 0; n < n_nodes; ++n) {
+      const FlatNode node = nodes[n];
+      const Bytes split = reinterpret_cast<Bytes>(Words{} + node.split);
+      const auto* code = reinterpret_cast<const Bytes*>(columns[node.column].code);
+      const auto* left = reinterpret_cast<const Bytes*>(slots[node.left].code);
+      const auto* right = reinterpret_cast<const Bytes*>(slots[node.right].code);
+      auto* result = reinterpret_cast<Bytes*>(slots[max_flat_leaves + n].code);
+      for (std::size_t i = 0; i < block_rows / width; ++i)
+        result[i] = code[i] > split ? right[i] : left[i];
+    }
   }
 
   void run_test(const CategoryTest& test, Column& result) const {

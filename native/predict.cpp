@@ -499,8 +499,8 @@ class ScoreSink {
   void add(std::size_t t, const Leaf* leaf) {
     const TreeForms& tree = forest_.trees[t];
     const double* value = &forest_.leaf_value[tree.leaf_begin];
-    double* scores = &scores_[static_cast<std::size_t>(tree.output) * block_rows];
-    for (std::size_t i = 0; i < n_rows_; ++i) scores[i] += value[leaf[i]];
+    double* __restrict scores = &scores_[static_cast<std::size_t>(tree.output) * block_rows];
+    for (std::size_t i = 0, n = n_rows_; i < n; ++i) scores[i] += value[leaf[i]];
     if (--pending_ == 0) write();
   }
 
