@@ -127,10 +127,15 @@ class Fitting:
         if self.start is None:
             self.binner = self._new_binner()
             self.base_score = self.loss.base_score(train.target, train.weights)
-            binned = self.binner.fit_transform(train.table, train.weights)
+            binned = self.binner.fit_transform(
+                train.table,
+                train.weights,
+                n_categories=self._n_categories(),
+                threads=self.n_threads,
+            )
         else:
             self.binner, self.base_score = self.start.binner, self.start.ensemble.base_score
-            binned = self.binner.transform(train.table)
+            binned = self.binner.transform(train.table, threads=self.n_threads)
         trainer = self._trainer(binned, train)
         if self.start is not None:
             trainer.scores[...] = self._scores_so_far(self._matrix(train)).T
@@ -204,13 +209,11 @@ class Fitting:
         return self.start.ensemble.predict_raw(matrix, n_threads=self.n_threads)
 
     def _new_binner(self) -> Binner:
-        estimator = self.estimator
-        return Binner(
-            estimator.max_bins,
-            estimator.subsample_for_bin,
-            seed=self.seed,
-            n_threads=self.n_threads,
-        )
+        max_bins, subsample = self.estimator.max_bins, self.estimator.subsample_for_bin
+        return Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=self.seed)
+
+    def _n_categories(self) -> dict[int, int]:
+        return {j: len(learned.values) for j, learned in self.schema.categories.items()}
 
     def _trainer(self, binned: Any, train: Examples) -> Trainer:
         return Trainer(

@@ -54,7 +54,9 @@ class EvalSet:
     def measure(self, metrics: Sequence[Metric | UserMetric], link: Link) -> dict[str, float]:
         """Return every metric's value."""
         prediction = prediction_of(self.scores, link)
-        return {m.name: m.measure(self.target, prediction, self.weights) for m in metrics}
+        values = [m.measure(self.target, prediction, self.weights) for m in metrics]
+        # Names last: a user's function may tell its name with its value.
+        return {m.name: value for m, value in zip(metrics, values, strict=True)}
 
 
 @dataclass
