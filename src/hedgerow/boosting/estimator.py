@@ -21,6 +21,8 @@ from hedgerow.exceptions import ParameterError
 from hedgerow.params import check_parameters
 from hedgerow.threads import effective_n_jobs
 
+# Below this, finding out how many threads there may be takes longer than the rows do.
+FEW_ROWS = 32
 Importance = Literal["gain", "split", "cover"]
 
 
@@ -73,7 +75,7 @@ class GradientBoosting(BaseEstimator):
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the leaf of every row in every tree, as node numbers, shape (n_rows, n_trees)."""
         matrix = self._matrix(X)
-        return self._model.ensemble.apply(matrix, n_threads=effective_n_jobs(self.n_jobs))
+        return self._model.ensemble.apply(matrix, n_threads=self._threads_for(matrix))
 
     @property
     def feature_importances_(self) -> Floats:
@@ -118,17 +120,20 @@ class GradientBoosting(BaseEstimator):
     def _scores(self, X: Any) -> Floats:
         """Return raw scores, shape (n_rows, n_outputs)."""
         matrix = self._matrix(X)
-        return self._model.ensemble.predict_raw(matrix, n_threads=effective_n_jobs(self.n_jobs))
+        return self._model.ensemble.predict_raw(matrix, n_threads=self._threads_for(matrix))
 
     def _staged_scores(self, X: Any) -> Iterator[Floats]:
         """Yield raw scores after each round."""
         matrix = self._matrix(X)
-        return self._model.ensemble.staged_raw(matrix, n_threads=effective_n_jobs(self.n_jobs))
+        return self._model.ensemble.staged_raw(matrix, n_threads=self._threads_for(matrix))
 
     def _matrix(self, X: Any) -> NDArray[Any]:
         """Read a table into the matrix that thresholds and category sets refer to."""
         model = self._fitted_model()
-        return as_matrix(read_table_for(self, X, model.schema), model.binner.category_bins)
+        return as_matrix(read_table_for(self, X, model.schema), model.category_bins)
+
+    def _threads_for(self, rows: NDArray[Any]) -> int:
+        return 1 if len(rows) < FEW_ROWS else effective_n_jobs(self.n_jobs)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")

@@ -81,7 +81,7 @@ class Fitting:
 
     def rounds_done(self) -> int:
         """Return how many rounds a warm start begins with; n_estimators counts them too."""
-        done = 0 if self.start is None else self.start.n_rounds
+        done = 0 if self.start is None else self.start.ensemble.n_rounds
         if self.estimator.n_estimators < done:
             raise ParameterError(
                 f"n_estimators={self.estimator.n_estimators} is less than the {done} rounds that "
@@ -170,7 +170,7 @@ class Fitting:
         fitted: Attributes = {
             "_model": model,
             "n_features_in_": self.schema.n_features,
-            "n_iter_": model.n_rounds,
+            "n_iter_": model.ensemble.n_rounds,
             "evals_result_": {} if watcher is None else watcher.history,
         }
         if self.schema.feature_names is not None:
@@ -188,10 +188,11 @@ class Fitting:
         return fitted
 
     def _model(self, trees: Sequence[Tree]) -> BoostedModel:
-        if self.start is None:
-            ensemble = Ensemble.from_trees(trees, self.base_score)
-        else:
-            ensemble = self.start.ensemble.append(trees)
+        if self.start is not None:
+            before = self.start.ensemble
+            trees = [*map(before.tree, range(before.n_trees)), *trees]
+        outputs = np.arange(len(trees), dtype=np.int32) % self.loss.n_outputs
+        ensemble = Ensemble.from_trees(trees, outputs, self.base_score, self.schema.n_features)
         return BoostedModel(self.schema, self.binner, ensemble, self.loss.link)
 
     def _eval_set(self, name: str, examples: Examples) -> EvalSet:

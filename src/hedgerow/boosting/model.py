@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from hedgerow import _native
 from hedgerow.boosting.losses import Floats, Link
 from hedgerow.data.binning import Binner
 from hedgerow.data.intake import TableSchema
-from hedgerow.tree.structure import Ensemble, sigmoid, softmax
+from hedgerow.tree.structure import Ensemble
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,22 +24,25 @@ class BoostedModel:
     ensemble: Ensemble
     link: Link
 
-    @property
-    def n_rounds(self) -> int:
-        """Rounds of boosting: a tree for each output."""
-        return self.ensemble.n_trees // len(self.ensemble.base_score)
+    @cached_property
+    def category_bins(self) -> list[Any]:
+        """Of each categorical feature, the bin of each category code."""
+        return self.binner.category_bins
 
 
-def prediction_of(scores: Floats, link: Link) -> Floats:
+def prediction_of(scores: Floats, link: Link, n_threads: int = 1) -> Floats:
     """Return what raw scores (n, K) mean: values, P(class 1), or the (n, K) class probabilities."""
+    prediction = scores.copy() if link == "softmax" else scores[:, 0].copy()
     if link == "softmax":
-        return softmax(scores)
-    return sigmoid(scores[:, 0]) if link == "sigmoid" else scores[:, 0]
+        _native.softmax_inplace(prediction, n_threads)
+    elif link == "sigmoid":
+        _native.sigmoid_inplace(prediction, n_threads)
+    return prediction
 
 
-def class_probabilities(scores: Floats, link: Link) -> Floats:
-    """Return the probability of every class, (n, K), of two classes as well."""
-    p = prediction_of(scores, link)
+def class_probabilities(scores: Floats, link: Link, n_threads: int = 1) -> Floats:
+    """Return the probability of every class, (n, K), for two classes as for more."""
+    p = prediction_of(scores, link, n_threads)
     if link == "softmax":
         return p
     both = np.empty((len(p), 2))

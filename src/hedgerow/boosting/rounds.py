@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.boosting.callbacks import Callbacks, RoundInfo
 from hedgerow.boosting.losses import Floats, Link
@@ -40,7 +41,7 @@ class EvalSet:
     """Rows to measure on, and their scores (n, K) so far."""
 
     name: str
-    matrix: Any
+    matrix: NDArray[Any]
     target: Floats
     weights: Floats | None
     scores: Floats
@@ -48,12 +49,13 @@ class EvalSet:
 
     def add(self, trees: Sequence[Tree]) -> None:
         """Add a round's trees to the scores."""
-        grown = Ensemble.from_trees(trees, np.zeros(self.scores.shape[1]))
-        self.scores += grown.predict_raw(self.matrix, n_threads=self.n_threads)
+        outputs = range(len(trees))
+        grown = Ensemble.from_trees(trees, outputs, np.zeros(len(trees)), self.matrix.shape[1])
+        grown.add_trees(self.matrix, self.scores, 0, len(trees), n_threads=self.n_threads)
 
     def measure(self, metrics: Sequence[Metric | UserMetric], link: Link) -> dict[str, float]:
         """Return every metric's value."""
-        prediction = prediction_of(self.scores, link)
+        prediction = prediction_of(self.scores, link, self.n_threads)
         values = [m.measure(self.target, prediction, self.weights) for m in metrics]
         # Names last: a user's function may tell its name with its value.
         return {m.name: value for m, value in zip(metrics, values, strict=True)}

@@ -68,8 +68,14 @@ class Classification:
         """Apply class_weight."""
         if estimator.class_weight is None:
             return examples
-        weights = class_weight_vector(estimator.class_weight, classes, examples)
-        return examples.weighted_by_class(weights)
+        weighted = examples.weighted_by_class(
+            class_weight_vector(estimator.class_weight, classes, examples)
+        )
+        if not np.any(weighted.weights):
+            raise ParameterError(
+                f"class_weight={estimator.class_weight!r} leaves no row any weight."
+            )
+        return weighted
 
 
 class Regression:
