@@ -29,7 +29,7 @@ from hedgerow.data.target import read_weights
 from hedgerow.exceptions import ParameterError
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.grow_params import GrowParams
-from hedgerow.tree.grower import Trainer
+from hedgerow.tree.grower import BoostsRounds, ExactTrainer, Trainer
 from hedgerow.tree.structure import Ensemble, Tree
 
 Attributes = dict[str, Any]
@@ -125,18 +125,11 @@ class Fitting:
     def prepare(self, train: Examples) -> GrowRound:
         """Bin the table; return the function that grows a round."""
         if self.start is None:
-            self.binner = self._new_binner()
+            self.binner = self._fit_binner(train)
             self.base_score = self.loss.base_score(train.target, train.weights)
-            binned = self.binner.fit_transform(
-                train.table,
-                train.weights,
-                n_categories=self._n_categories(),
-                threads=self.n_threads,
-            )
         else:
             self.binner, self.base_score = self.start.binner, self.start.ensemble.base_score
-            binned = self.binner.transform(train.table, threads=self.n_threads)
-        trainer = self._trainer(binned, train)
+        trainer = self._trainer(train)
         if self.start is not None:
             trainer.scores[...] = self._scores_so_far(self._matrix(train)).T
         if isinstance(self.loss, CustomLoss):
@@ -209,26 +202,27 @@ class Fitting:
             return np.tile(self.base_score, (len(matrix), 1))
         return self.start.ensemble.predict_raw(matrix, n_threads=self.n_threads)
 
-    def _new_binner(self) -> Binner:
+    def _fit_binner(self, train: Examples) -> Binner:
         max_bins, subsample = self.estimator.max_bins, self.estimator.subsample_for_bin
-        return Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=self.seed)
+        binner = Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=self.seed)
+        counts = {j: len(learned.values) for j, learned in self.schema.categories.items()}
+        return binner.fit(train.table, train.weights, n_categories=counts, threads=self.n_threads)
 
-    def _n_categories(self) -> dict[int, int]:
-        return {j: len(learned.values) for j, learned in self.schema.categories.items()}
-
-    def _trainer(self, binned: Any, train: Examples) -> Trainer:
-        return Trainer(
-            binned,
-            train.target,
-            train.weights,
-            loss=self.loss.name,
-            n_outputs=self.loss.n_outputs,
-            base_score=self.base_score,
-            params=grow_params(self.estimator, self.seed),
-            subsample=self.estimator.subsample,
-            colsample_bytree=self.estimator.colsample_bytree,
-            n_threads=self.n_threads,
-        )
+    def _trainer(self, train: Examples) -> BoostsRounds:
+        options: dict[str, Any] = {
+            "loss": self.loss.name,
+            "n_outputs": self.loss.n_outputs,
+            "base_score": self.base_score,
+            "params": grow_params(self.estimator, self.seed),
+            "subsample": self.estimator.subsample,
+            "colsample_bytree": self.estimator.colsample_bytree,
+            "n_threads": self.n_threads,
+        }
+        if self.estimator.splitter == "exact":
+            flags = self.binner.is_categorical
+            return ExactTrainer(self._matrix(train), flags, train.target, train.weights, **options)
+        binned = self.binner.transform(train.table, threads=self.n_threads)
+        return Trainer(binned, train.target, train.weights, **options)
 
 
 def adopt(estimator: Any, attributes: Attributes) -> None:
@@ -263,7 +257,7 @@ def grow_params(estimator: Any, seed: int) -> GrowParams:
 
 
 def _grow_with_gradients(
-    trainer: Trainer, loss: CustomLoss, train: Examples, round_index: int
+    trainer: BoostsRounds, loss: CustomLoss, train: Examples, round_index: int
 ) -> Sequence[Tree]:
     gradient, hessian = loss.gradients(train.target, trainer.scores, train.weights)
     return trainer.boost_with(round_index, gradient, hessian)
