@@ -195,8 +195,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "max_leaves",
         31,
-        any_of(Number(2, 2**20, integer=True), NOTHING),
-        "Leaves of a tree, at most. None sets no limit.",
+        any_of(Number(2, 65_535, integer=True), NOTHING),
+        "Leaves of a tree, at most. None sets no limit but 65,535.",
         Peers("max_leaves", "num_leaves", "max_leaves", "max_leaf_nodes"),
     ),
     Parameter(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from decimal import Context, Decimal
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -56,8 +57,8 @@ class BinaryLogLoss:
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the log-odds of class 1."""
-        p = _clipped(np.array([_weighted_mean(target, weights)]))
-        return np.log(p / (1.0 - p))
+        p = _clipped(_weighted_mean(target, weights))
+        return np.array([_log(p) - _log(1.0 - p)])
 
 
 class MultinomialLogLoss:
@@ -72,7 +73,7 @@ class MultinomialLogLoss:
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the logarithm of each class's part of the weight."""
         counts = np.bincount(target.astype(np.intp), weights, minlength=self.n_outputs)
-        return np.log(_clipped(counts / counts.sum()))
+        return np.array([_log(_clipped(p)) for p in (counts / counts.sum()).tolist()])
 
 
 class CustomLoss:
@@ -153,12 +154,18 @@ def _checked(what: str, returned: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def _weighted_mean(target: Floats, weights: Floats | None) -> float:
-    # Weights are divided by their largest, so that neither sum can overflow or vanish.
+    # Weights are divided by their largest, so that neither sum can overflow or vanish. No dot
+    # product: its order of addition is the linear algebra library's, and differs between machines.
     if weights is None:
         return float(target.mean())
     relative = weights / weights.max()
-    return float(relative @ target / relative.sum())
+    return float((relative * target).sum() / relative.sum())
 
 
-def _clipped(probabilities: Floats) -> Floats:
-    return np.clip(probabilities, SMALLEST_PRIOR, 1.0 - SMALLEST_PRIOR)
+def _clipped(probability: float) -> float:
+    return min(max(probability, SMALLEST_PRIOR), 1.0 - SMALLEST_PRIOR)
+
+
+def _log(x: float) -> float:
+    """Return the logarithm, correctly rounded: the same bits whatever the C library."""
+    return float(Context(prec=30).ln(Decimal(x)))

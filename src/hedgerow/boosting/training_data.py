@@ -75,7 +75,8 @@ def _checked_names(names: Sequence[str] | None, n_sets: int) -> list[str]:
 def hold_out(target: Floats, fraction: float, seed: int, stratify: bool) -> tuple[Rows, Rows]:
     """Draw the rows to train on and those to hold out, if asked to of each class the same part."""
     n_rows = len(target)
-    shuffled = np.random.default_rng(seed).permutation(n_rows)
+    # RandomState, because NumPy promises that its streams never change.
+    shuffled = np.random.RandomState(seed).permutation(n_rows)
     groups = target[shuffled] if stratify else np.zeros(n_rows)
     held = np.zeros(n_rows, dtype=bool)
     for group in np.unique(groups):
