@@ -1,5 +1,5 @@
-// Growing one tree: evaluate the root, then take the most promising leaf, part its rows, evaluate its
-// children, until no leaf gains or a limit is reached.
+// Growing one tree: evaluate the root, then take the most promising leaf, part its rows, evaluate
+// its children, until no leaf gains or a limit is reached.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -46,8 +46,9 @@ class Grower {
   Grower(const BinnedView& bins, const GrowSettings& settings, int threads);
   ~Grower();
 
-  // Grows a tree on the rows in `bag` (increasing; empty: on all rows). tree_id tells apart the random
-  // draws of different trees. leaf_of_row[i] becomes the leaf of row i, for every row of the table.
+  // Grows a tree on the rows in `bag` (increasing; empty: on all rows). tree_id tells apart the
+  // random draws of different trees. leaf_of_row[i] becomes the leaf of row i, for every row of the
+  // table.
   GrownTree grow(const Gradients& gradients, std::span<const std::uint32_t> bag,
                  std::uint64_t tree_id, std::uint16_t* leaf_of_row);
 
@@ -56,7 +57,8 @@ class Grower {
   std::unique_ptr<State> state_;
 };
 
-// The rows that a round trains on: each with probability `fraction`, by a hash of (seed, round, row).
+// The rows that a round trains on: each with probability `fraction`, by a hash of (seed, round,
+// row).
 std::vector<std::uint32_t> sample_rows(std::uint64_t seed, std::uint64_t round, double fraction,
                                        std::size_t n);
 
