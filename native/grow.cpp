@@ -17,9 +17,6 @@
 namespace hedgerow {
 namespace {
 
-// Memory that histograms may take; beyond it the smallest open leaf gives its own up and is
-// rebuilt.
-constexpr std::size_t kHistogramBytes = std::size_t{512} << 20;
 constexpr std::size_t kFewestSlots = 4;
 // Histogram updates that repay waking a thread, and what a scanned bin costs in updates.
 constexpr std::size_t kUpdatesPerThread = 24'000;
@@ -43,9 +40,9 @@ struct Leaf {
 // Histograms of n_features × kBins sums, recycled.
 class HistogramPool {
  public:
-  explicit HistogramPool(int n_features)
+  HistogramPool(int n_features, std::size_t budget)
       : sums_(kBins * static_cast<std::size_t>(n_features)),
-        most_(std::max(kFewestSlots, kHistogramBytes / (sums_ * sizeof(Sum)))) {}
+        most_(std::max(kFewestSlots, budget / (sums_ * sizeof(Sum)))) {}
 
   // −1 when the budget is spent.
   int acquire() {
@@ -139,7 +136,7 @@ struct Grower::State {
       : bins(view),
         settings(given),
         threads(team),
-        pool(view.n_features),
+        pool(view.n_features, given.histogram_bytes),
         marks(view.n_rows / 64 + 1) {
     for (auto& buffer : row_buffer) buffer = Buffer<std::uint32_t>(view.n_rows);
   }

@@ -26,6 +26,9 @@ struct GrowSettings {
   double colsample_bylevel = 1.0;
   double colsample_bynode = 1.0;
   std::uint64_t seed = 0;
+  // Memory that histograms may take; beyond it the smallest open leaf gives its own up, and its children are
+  // built from their rows.
+  std::size_t histogram_bytes = std::size_t{512} << 20;
 };
 
 // A tree as flat arrays, as docs/architecture.md describes them.

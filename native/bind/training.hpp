@@ -129,7 +129,8 @@ inline void bind(nb::module_& m) {
       .def_rw("colsample_bytree", &GrowSettings::colsample_bytree)
       .def_rw("colsample_bylevel", &GrowSettings::colsample_bylevel)
       .def_rw("colsample_bynode", &GrowSettings::colsample_bynode)
-      .def_rw("seed", &GrowSettings::seed);
+      .def_rw("seed", &GrowSettings::seed)
+      .def_rw("histogram_bytes", &GrowSettings::histogram_bytes);
   m.attr("most_leaves") = kMostLeaves;
 
   nb::class_<GradientStore>(m, "GradientStore")
