@@ -289,9 +289,7 @@ void Grower::State::begin(const Gradients& given, std::span<const std::uint32_t>
   closed.clear();
   pool.release_all();
   if (features.empty() || settings.colsample_bytree < 1.0) {
-    std::vector<int> all(static_cast<std::size_t>(bins.n_features));
-    std::iota(all.begin(), all.end(), 0);
-    features = sample_features(all, settings.colsample_bytree, settings.seed, Purpose::tree_features, tree_id);
+    features = sample_tree_features(bins.n_features, settings.colsample_bytree, settings.seed, tree_id);
     groups = make_groups(features, bins.width);
     group_best.resize(2 * groups.size());
   }
@@ -360,7 +358,6 @@ void Grower::State::plant_root() {
 
 void Grower::State::divide_rows(const Leaf& parent, Leaf& left, Leaf& right) {
   const RowSet rows = rows_of(parent);
-  const std::uint8_t* column = bins.column(parent.best.feature);
   const std::size_t chunks = (parent.count + kPartitionChunk - 1) / kPartitionChunk;
   const int team = threads_for(chunks, 1, threads);
   const auto range = [&](std::size_t chunk) {
@@ -369,7 +366,7 @@ void Grower::State::divide_rows(const Leaf& parent, Leaf& left, Leaf& right) {
   std::vector<std::size_t> to_left(chunks);
   parallel_for(team, chunks, [&](std::size_t chunk) {
     const auto [begin, end] = range(chunk);
-    to_left[chunk] = mark_left(parent.best, column, rows, begin, end, marks.data());
+    to_left[chunk] = mark_left(bins, parent.best, rows, begin, end, marks.data());
   });
   std::exclusive_scan(to_left.begin(), to_left.end(), to_left.begin(), std::size_t{0});
   std::uint32_t* target = row_buffer[left.buffer].get();
@@ -508,6 +505,13 @@ GrownTree Grower::grow(const Gradients& gradients, std::span<const std::uint32_t
   }
   state.finish(leaf_of_row);
   return std::move(state.tree);
+}
+
+std::vector<int> sample_tree_features(int n_features, double fraction, std::uint64_t seed,
+                                      std::uint64_t tree_id) {
+  std::vector<int> all(static_cast<std::size_t>(n_features));
+  std::iota(all.begin(), all.end(), 0);
+  return sample_features(all, fraction, seed, Purpose::tree_features, tree_id);
 }
 
 std::vector<std::uint32_t> sample_rows(std::uint64_t seed, std::uint64_t round, double fraction,

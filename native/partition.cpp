@@ -45,39 +45,51 @@ struct ByteTest {
         limit(static_cast<std::uint8_t>(split.bin + (split.missing_left ? 1 : 0))) {}
 };
 
-std::uint64_t mark_64(const ByteTest& test, const std::uint8_t* column, const RowSet& rows,
+// A gather reads four bytes for the one it is after. Taking them up to the bin in all columns but the first,
+// and from the bin in the first, never leaves the array, unless there is but one column.
+struct ByteGather {
+  const std::uint8_t* base;
+  unsigned shift;
+  ByteGather(const BinnedView& bins, int feature)
+      : base(bins.column(feature) - (feature > 0 ? 3 : 0)), shift(feature > 0 ? 24 : 0) {}
+
+  __m128i operator()(const std::uint32_t* ids) const {
+    const __m512i words = _mm512_i32gather_epi32(_mm512_loadu_si512(ids), base, 1);
+    return _mm512_cvtepi32_epi8(_mm512_srli_epi32(words, shift));
+  }
+};
+
+std::uint64_t mark_64(const BinnedView& bins, const Split& split, const RowSet& rows,
                       std::size_t begin) {
+  const ByteTest test(split);
   const __m512i limit = _mm512_set1_epi8(static_cast<char>(test.limit));
   const __m512i shift = _mm512_set1_epi8(static_cast<char>(test.shift));
   if (!rows.ids) {
-    const __m512i bins = _mm512_loadu_si512(column + rows.first + begin);
-    return _mm512_cmple_epu8_mask(_mm512_add_epi8(bins, shift), limit);
+    const __m512i bin = _mm512_loadu_si512(bins.column(split.feature) + rows.first + begin);
+    return _mm512_cmple_epu8_mask(_mm512_add_epi8(bin, shift), limit);
   }
-  __m128i part[4];
-  for (int k = 0; k < 4; ++k) {
-    const __m512i ids = _mm512_loadu_si512(rows.ids + begin + 16 * k);
-    // The gather reads three bytes past each bin: by_column has spare bytes at its end.
-    part[k] = _mm512_cvtepi32_epi8(_mm512_i32gather_epi32(ids, column, 1));
-  }
-  const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(part[0]), part[1], 1);
-  const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(part[2]), part[3], 1);
-  const __m512i bins = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-  return _mm512_cmple_epu8_mask(_mm512_add_epi8(bins, shift), limit);
+  const ByteGather gather(bins, split.feature);
+  const std::uint32_t* ids = rows.ids + begin;
+  const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(gather(ids)), gather(ids + 16), 1);
+  const __m256i high =
+      _mm256_inserti128_si256(_mm256_castsi128_si256(gather(ids + 32)), gather(ids + 48), 1);
+  const __m512i bin = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+  return _mm512_cmple_epu8_mask(_mm512_add_epi8(bin, shift), limit);
 }
 
 #endif
 
 }  // namespace
 
-std::size_t mark_left(const Split& split, const std::uint8_t* column, const RowSet& rows,
+std::size_t mark_left(const BinnedView& bins, const Split& split, const RowSet& rows,
                       std::size_t begin, std::size_t end, std::uint64_t* marks) {
   const GoesLeft goes_left(split);
+  const std::uint8_t* column = bins.column(split.feature);
   std::size_t count = 0, i = begin;
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
-  if (!split.categorical) {
-    const ByteTest test(split);
+  if (!split.categorical && bins.n_features > 1) {
     for (; i + 64 <= end; i += 64) {
-      marks[i / 64] = mark_64(test, column, rows, i);
+      marks[i / 64] = mark_64(bins, split, rows, i);
       count += static_cast<std::size_t>(std::popcount(marks[i / 64]));
     }
   }

@@ -13,7 +13,7 @@ inline constexpr std::size_t kPartitionChunk = 16384;
 
 // First pass over rows [begin, end) of the set: sets bit i of marks if row i goes left, and returns how
 // many do. begin is a multiple of 64.
-std::size_t mark_left(const Split& split, const std::uint8_t* column, const RowSet& rows,
+std::size_t mark_left(const BinnedView& bins, const Split& split, const RowSet& rows,
                       std::size_t begin, std::size_t end, std::uint64_t* marks);
 
 // Second pass: writes the marked ones of rows [begin, end) to `left` and the others to `right`.

@@ -47,7 +47,8 @@ FixedPoint packed_units(const GradientSummary& summary) {
 
 FixedPoint wide_units(const GradientSummary& summary, std::size_t n, int count_shift) {
   FixedPoint fixed;
-  const double room = std::ldexp(1.0, count_shift) - 2.0 * static_cast<double>(n) - 2.0;
+  // Rounding may add a step a row, and a few parts in 2^53 of the whole.
+  const double room = std::ldexp(1.0 - 0x1p-40, count_shift) - 2.0 * static_cast<double>(n);
   fixed.g_unit = unit_for(summary.sum_g, std::ldexp(1.0, 62));
   fixed.h_unit = unit_for(summary.sum_h, room);
   return fixed;

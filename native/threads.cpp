@@ -26,15 +26,15 @@
 namespace hedgerow {
 namespace {
 
-// Slots are static, so that a forked child can forget its parent's workers without freeing
-// anything.
+// More workers than this are never started. Their slots are static, so that a forked child can
+// forget its parent's workers without freeing anything.
 constexpr int kMaxWorkers = 1023;
 
 // Kernels keep small arrays on the stack; musl's default of 128 KiB would be tight.
 constexpr std::size_t kStackBytes = std::size_t{1} << 20;
 
-// How long a thread spins before it sleeps: longer than the serial gaps between the regions of a
-// tree, short enough to be unnoticed by whoever else wants the core.
+// How long a thread spins before it sleeps: about what waking it costs (18 to 70 µs measured on two
+// virtual cores), so that waiting in vain costs at most as much again as sleeping at once.
 constexpr std::chrono::microseconds kSpin{30};
 
 constexpr std::size_t kCacheLine = 64;

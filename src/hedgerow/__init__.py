@@ -1,3 +1,15 @@
 """Hedgerow: learning from tables."""
 
+from hedgerow.boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from hedgerow.exceptions import DataError, HedgerowError, ModelFileError, ParameterError
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "DataError",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "HedgerowError",
+    "ModelFileError",
+    "ParameterError",
+]

@@ -90,11 +90,11 @@ def _joblib_context() -> tuple[bool, int | None]:
 
 def _in_dask_worker() -> bool:
     # Whoever runs inside a Dask worker has Dask loaded; nobody else should have to load it.
-    distributed = sys.modules.get("distributed")
-    if distributed is None:
+    get_worker = getattr(sys.modules.get("distributed"), "get_worker", None)
+    if get_worker is None:
         return False
     try:
-        distributed.get_worker()
+        get_worker()
     except ValueError:
         return False
     return True

@@ -49,6 +49,8 @@ class BinnedMatrix:
     width: int
     n_bins: NDArray[np.int32]
     is_categorical: NDArray[np.bool_]
+    threshold_values: NDArray[np.float64]
+    threshold_starts: NDArray[np.int64]
 
     @property
     def n_rows(self) -> int:
@@ -61,22 +63,19 @@ class BinnedMatrix:
         return self.by_column.shape[0]
 
     def __reduce__(self) -> tuple[Callable[..., BinnedMatrix], tuple[Any, ...]]:
-        columns_only = self.by_row is None
-        return _rebuild, (self.by_column, columns_only, self.n_bins, self.is_categorical)
+        features = (self.n_bins, self.is_categorical, self.threshold_values, self.threshold_starts)
+        return _rebuild, (self.by_column, self.by_row is None, features)
 
 
 def _rebuild(
-    by_column: NDArray[np.uint8],
-    columns_only: bool,
-    n_bins: NDArray[np.int32],
-    is_categorical: NDArray[np.bool_],
+    by_column: NDArray[np.uint8], columns_only: bool, features: tuple[NDArray[Any], ...]
 ) -> BinnedMatrix:
     n_features, n_rows = by_column.shape
     width, stride = block_shape(n_features)
     by_row = None if columns_only else _empty_by_row(n_rows, n_features, width, stride)
     if by_row is not None:
         _native.interleave(by_column, by_row, width, 1)
-    return BinnedMatrix(by_column, by_row, width, n_bins, is_categorical)
+    return BinnedMatrix(by_column, by_row, width, *features)
 
 
 def block_shape(n_features: int) -> tuple[int, int]:
@@ -193,7 +192,8 @@ class Binner:
             finite = _native.map_to_bins(_columns(table), *thresholds, *categories, *out)
         if not finite:
             _report_infinity(table)
-        return BinnedMatrix(by_column, by_row, width, self.n_bins, self.is_categorical)
+        features = (self.n_bins, self.is_categorical, *thresholds)
+        return BinnedMatrix(by_column, by_row, width, *features)
 
     def fit_transform(
         self,

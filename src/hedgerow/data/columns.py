@@ -98,8 +98,9 @@ def read_objects(values: list[Any], where: str) -> NumericColumn | LabelColumn:
     raise _objects_error(values, kinds, where)
 
 
-def labels_of_numbers(column: NumericColumn) -> LabelColumn:
+def labels_of_numbers(column: NumericColumn, where: str) -> LabelColumn:
     """Make each distinct number a label of its own."""
+    refuse_infinite_column(column, where)
     missing = column.is_missing()
     distinct, codes_of_present = np.unique(column.values[~missing], return_inverse=True)
     codes = np.full(len(missing), -1, np.int32)
@@ -119,7 +120,13 @@ def labelled(codes: NDArray[Any], values: Iterable[Any], where: str) -> LabelCol
         present = np.array([not is_missing(v) for v in values])
         new_code = np.append(np.where(present, np.cumsum(present) - 1, -1), -1)
         codes, values = new_code[codes], [v for v in values if not is_missing(v)]
-    return LabelColumn(codes, [plain_label(v) for v in values], _label_kind(types))
+    kind = _label_kind(types)
+    labels = [plain_label(v) for v in values]
+    if kind == "number":  # True among numbers is 1
+        labels = [int(v) if isinstance(v, bool) else v for v in labels]
+    if math.inf in labels or -math.inf in labels:
+        raise DataError(f"{where} contains infinity as a category. Give it a finite number.")
+    return LabelColumn(codes, labels, kind)
 
 
 def plain_label(value: Any) -> Label:
@@ -194,7 +201,8 @@ def refuse_infinite(values: NDArray[Any], where: Callable[[int], str]) -> None:
         if np.isinf(values).any():
             _report_infinite(values, where)
         return
-    across = values if values.ndim == 1 or values.strides[0] >= values.strides[1] else values.T
+    by_row = values.ndim == 1 or abs(values.strides[0]) >= abs(values.strides[1])
+    across = values if by_row else values.T
     step = max(1, _BLOCK // (across.size // len(across)))
     for start in range(0, len(across), step):
         line = across[start : start + step]
@@ -202,6 +210,11 @@ def refuse_infinite(values: NDArray[Any], where: Callable[[int], str]) -> None:
             block = line if line.ndim == 1 else line[:, part : part + _BLOCK]
             if np.isinf(block).any():
                 _report_infinite(values, where)
+
+
+def refuse_infinite_column(column: NumericColumn, where: str) -> None:
+    """Raise if a column holds an infinity."""
+    refuse_infinite(column.values, lambda _: where)
 
 
 def _report_infinite(values: NDArray[Any], where: Callable[[int], str]) -> NoReturn:

@@ -27,8 +27,11 @@ from hedgerow.data.columns import (
 
 def read_series(series: nw.Series[Any], where: str) -> NumericColumn | LabelColumn:
     """Read a series of any dtype; `where` names it in errors."""
+    native_dtype = getattr(series.to_native(), "dtype", None)
+    if isinstance(native_dtype, np.dtype):
+        return read_array(series.to_native().to_numpy(), where)
     dtype = series.dtype
-    if _holds_objects(series):
+    if dtype == nw.Object:
         return read_objects(series.to_list(), where)
     if dtype == nw.Decimal or dtype in (nw.Int128, nw.UInt128):
         series, dtype = series.cast(nw.Float64), nw.Float64()
@@ -65,18 +68,15 @@ def one_matrix(columns: Sequence[NumericColumn | CategoricalColumn]) -> NDArray[
     return np.lib.stride_tricks.as_strided(first, shape, strides, writeable=False)
 
 
-def _holds_objects(series: nw.Series[Any]) -> bool:
-    """Tell a column of Python objects: in pandas it may begin with strings and go on otherwise."""
-    native_dtype = getattr(series.to_native(), "dtype", None)
-    return series.dtype == nw.Object or native_dtype == np.dtype(object)
-
-
 def _whole_numbers(series: nw.Series[Any]) -> NumericColumn:
     """Keep the integer or boolean dtype, which has no NaN, and mark the gaps in a mask."""
-    if series.null_count() == 0:
-        return NumericColumn(series.to_numpy())
-    filled = series.fill_null(False if series.dtype == nw.Boolean else 0)
-    return NumericColumn(filled.to_numpy(), series.is_null().to_numpy())
+    missing = series.is_null().to_numpy() if series.null_count() else None
+    if missing is not None:
+        series = series.fill_null(False if series.dtype == nw.Boolean else 0)
+    values = series.to_numpy()
+    if values.dtype.kind == "O":  # so do older versions of pandas give nullable integers
+        values = np.array(values.tolist())
+    return NumericColumn(values, missing)
 
 
 def _labels(series: nw.Series[Any], where: str) -> LabelColumn:

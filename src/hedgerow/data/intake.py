@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from hedgerow.data.columns import (
     NumericColumn,
     labels_of_numbers,
     refuse_infinite,
+    refuse_infinite_column,
 )
 from hedgerow.data.frames import one_matrix
 from hedgerow.data.schema import Categories, TableSchema, chosen_columns, listed
@@ -56,11 +58,11 @@ def learn_schema(X: Any, categorical_features: Any = "auto") -> tuple[TableSchem
     source = open_table(X)
     chosen = chosen_columns(categorical_features, source.names, source.n_features)
     if _is_matrix(source) and (chosen is None or not chosen.any()):
-        return TableSchema(source.n_features, source.names, {}), _matrix_table(source)
+        return TableSchema(source.n_features, source.names, {}), _finite_table(source, source.names)
     categories: dict[int, Categories] = {}
     columns: list[NumericColumn | CategoricalColumn] = []
     for j in range(source.n_features):
-        found = _read_finite(source, j)
+        found = source.read(j)
         if chosen is not None:
             found = _as_chosen(found, chosen[j], column_label(source.names, j))
         if isinstance(found, NumericColumn):
@@ -68,7 +70,8 @@ def learn_schema(X: Any, categorical_features: Any = "auto") -> tuple[TableSchem
         else:
             categories[j] = Categories(found.kind, tuple(sorted(set(found.labels))))
             columns.append(CategoricalColumn(_match(found, categories[j])))
-    return TableSchema(source.n_features, source.names, categories), _table(source.names, columns)
+    schema = TableSchema(source.n_features, source.names, categories)
+    return schema, _finite_table(source, source.names, columns)
 
 
 def read_table(
@@ -88,16 +91,16 @@ def read_table(
     source = open_table(X)
     order = _column_order(source, schema, estimator_name)
     if _is_matrix(source) and not schema.categories:
-        return _matrix_table(source)
+        return _finite_table(_in_order(source, order), schema.feature_names)
     columns: list[NumericColumn | CategoricalColumn] = []
     for j, place in enumerate(order):
-        found = _read_finite(source, place)
+        found = source.read(place)
         where = column_label(source.names, place)
         if j in schema.categories:
             columns.append(_as_learned(found, schema.categories[j], unknown_category, where))
         else:
             columns.append(_require_numbers(found, where))
-    return _table(schema.feature_names, columns)
+    return _finite_table(source, schema.feature_names, columns)
 
 
 def is_plain(X: Any, schema: TableSchema) -> bool:
@@ -119,28 +122,38 @@ def _is_matrix(source: Source) -> bool:
     return source.dense is not None or source.sparse is not None
 
 
-def _matrix_table(source: Source) -> Table:
-    """Make a table of a matrix of numbers, none of them infinite."""
-    if source.dense is not None:
-        refuse_infinite(source.dense, lambda j: column_label(None, j))
-    elif source.sparse.dtype.kind == "f" and np.isinf(source.sparse.data).any():
-        for j in range(source.n_features):
-            _read_finite(source, j)
-    return Table(source.names, dense=source.dense, sparse_csc=source.sparse)
-
-
-def _table(
-    names: tuple[str, ...] | None, columns: list[NumericColumn | CategoricalColumn]
+def _finite_table(
+    source: Source,
+    names: tuple[str, ...] | None,
+    columns: list[NumericColumn | CategoricalColumn] | None = None,
 ) -> Table:
-    """Make a table of columns, which may turn out to lie in memory as one matrix."""
-    return Table(names, dense=one_matrix(columns), columns=columns)
+    """Make a table of columns, or of a source that is a matrix, and refuse infinities in it."""
+    if columns is None:
+        table = Table(names, dense=source.dense, sparse_csc=source.sparse)
+    else:
+        table = Table(names, dense=one_matrix(columns), columns=columns)
+    if source.dense is not None:
+        refuse_infinite(source.dense, lambda j: column_label(source.names, j))
+    elif table.dense is not None:
+        refuse_infinite(table.dense, lambda j: column_label(names, j))
+    elif table.sparse_csc is None or np.isinf(table.sparse_csc.data).any():
+        _refuse_infinite_columns(table)
+    return table
 
 
-def _read_finite(source: Source, j: int) -> NumericColumn | LabelColumn:
-    column = source.read(j)
-    if isinstance(column, NumericColumn):
-        refuse_infinite(column.values, lambda _: column_label(source.names, j))
-    return column
+def _in_order(source: Source, order: Sequence[int]) -> Source:
+    """Put the columns of a matrix with names in the order of the schema."""
+    if source.dense is None or source.names is None or isinstance(order, range):
+        return source
+    names = tuple(source.names[place] for place in order)
+    return replace(source, dense=source.dense[:, order], names=names)
+
+
+def _refuse_infinite_columns(table: Table) -> None:
+    for j in range(table.n_features):
+        column, where = table.column(j), column_label(table.names, j)
+        if isinstance(column, NumericColumn):
+            refuse_infinite_column(column, where)
 
 
 def _as_chosen(
@@ -148,7 +161,7 @@ def _as_chosen(
 ) -> NumericColumn | LabelColumn:
     """Make labels of a column chosen as categorical, and see that any other is of numbers."""
     if isinstance(found, NumericColumn):
-        return labels_of_numbers(found) if categorical else found
+        return labels_of_numbers(found, where) if categorical else found
     if categorical:
         return found
     raise DataError(
@@ -166,7 +179,7 @@ def _match(found: LabelColumn, learned: Categories) -> NDArray[np.int32]:
 def _as_learned(
     found: NumericColumn | LabelColumn, learned: Categories, unknown: str, where: str
 ) -> CategoricalColumn:
-    labels = found if isinstance(found, LabelColumn) else labels_of_numbers(found)
+    labels = found if isinstance(found, LabelColumn) else labels_of_numbers(found, where)
     are_strings = learned.kind == "string"
     if labels.labels and learned.values and are_strings != (labels.kind == "string"):
         then, now = ("strings", "numbers") if are_strings else ("numbers", "strings")

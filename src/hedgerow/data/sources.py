@@ -28,6 +28,9 @@ from hedgerow.data.columns import (
 from hedgerow.data.frames import read_series
 from hedgerow.exceptions import DataError
 
+# Values of a table that is copied without a thought: 64 KiB of float32.
+_SMALL = 1 << 14
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
@@ -59,6 +62,10 @@ def open_table(X: Any) -> Source:
         return _open_array(X)
     if scipy.sparse.issparse(X):
         return _open_sparse(X)
+    if nw.dependencies.is_pandas_dataframe(X):
+        source = _open_small_pandas(X)
+        if source is not None:
+            return source
     frame = _as_frame(X)
     return _open_array(as_array(X, "X")) if frame is None else _open_frame(frame)
 
@@ -67,7 +74,7 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
     """Turn a list, or anything array-like, into an array; numbers beside strings stay numbers."""
     try:
         array = np.asarray(values)
-        if array.dtype.kind in "US" and not isinstance(values, np.ndarray | np.str_):
+        if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
             array = np.asarray(values, dtype=object)
     except ValueError as error:
         raise DataError(f"{name} does not have the shape of an array: {error}") from error
@@ -85,7 +92,7 @@ def _open_array(X: NDArray[Any]) -> Source:
 
     def read(j: int) -> NumericColumn | LabelColumn:
         if mask is not None:
-            return NumericColumn(native_numbers(X[:, j]), mask[:, j])
+            return _masked_column(X[:, j], mask[:, j])
         return read_array(X[:, j], column_label(None, j))
 
     dense = X if mask is None and X.dtype.kind in "biuf" and is_native(X) else None
@@ -102,11 +109,18 @@ def _split_masked(X: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     return objects, None
 
 
+def _masked_column(values: NDArray[Any], mask: NDArray[np.bool_]) -> NumericColumn:
+    """Put NaN for what is masked (an infinity may be under the mask); integers keep the mask."""
+    if values.dtype.kind != "f":
+        return NumericColumn(native_numbers(values), mask)
+    return NumericColumn(native_numbers(np.where(mask, values.dtype.type(np.nan), values)))
+
+
 def _open_sparse(X: Any) -> Source:
     _require_two_dimensions(X.shape)
     if X.dtype.kind not in "biuf":
         raise array_kind_error(X.dtype, "X")
-    csc = X.tocsc()
+    csc = X.tocsc() if X.dtype.itemsize <= 8 else X.astype(np.float64).tocsc()
     if not csc.has_canonical_format:
         csc = csc.copy() if csc is X else csc
         csc.sum_duplicates()
@@ -133,6 +147,28 @@ def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
     if isinstance(found, nw.Series):
         _require_two_dimensions((len(found),))
     return found if isinstance(found, nw.DataFrame) else None
+
+
+def _open_small_pandas(X: Any) -> Source | None:
+    """Take a small pandas frame of one numeric dtype as a matrix, None if X is not one.
+
+    To predict a row or a few, a copy of them costs far less than a look at every column.
+    """
+    names = X.columns.tolist()
+    if not 0 < X.size <= _SMALL or len(set(names)) < len(names):
+        return None
+    dtypes = X.dtypes.tolist()
+    numeric = all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in dtypes)
+    if not numeric or any(dtype != dtypes[0] for dtype in dtypes):
+        return None
+    matrix = native_numbers(X.to_numpy())
+    return Source(
+        matrix.shape[0],
+        matrix.shape[1],
+        _string_names(names),
+        lambda j: NumericColumn(matrix[:, j]),
+        dense=matrix,
+    )
 
 
 def _open_frame(frame: nw.DataFrame[Any]) -> Source:

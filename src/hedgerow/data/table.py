@@ -27,7 +27,7 @@ class Table:
     dense : ndarray of shape (n_rows, n_features), or None
         The table as one array of booleans, integers or floats, of any strides, if it came as one
         and no column is categorical. Not a copy.
-    sparse_csc : scipy sparse matrix or array in CSC format without duplicates, or None
+    sparse_csc : scipy sparse matrix or array in CSC format, sorted, without duplicates, or None
         The table, if it came sparse and no column is categorical.
     """
 
@@ -44,8 +44,8 @@ class Table:
         self.names = names
         self.dense = dense
         self.sparse_csc = sparse_csc
-        self._columns = columns
         whole = dense if dense is not None else sparse_csc
+        self._columns = columns if whole is None else ()
         if whole is not None:
             self.n_rows, self.n_features = whole.shape
         else:
@@ -63,12 +63,13 @@ class Table:
 
     def take(self, rows: Rows) -> Table:
         """Give the table of some rows: a slice, indices, or a mask."""
-        return Table(
-            self.names,
-            dense=None if self.dense is None else self.dense[rows],
-            sparse_csc=None if self.sparse_csc is None else self.sparse_csc[rows].tocsc(),
-            columns=[column.take(rows) for column in self._columns],
-        )
+        if self.dense is not None:
+            return Table(self.names, dense=self.dense[rows])
+        if self.sparse_csc is not None:
+            taken = self.sparse_csc[rows].tocsc()
+            taken.sort_indices()
+            return Table(self.names, sparse_csc=taken)
+        return Table(self.names, columns=[column.take(rows) for column in self._columns])
 
 
 def as_matrix(table: Table, category_bins: CategoryBins = ()) -> NDArray[Any]:

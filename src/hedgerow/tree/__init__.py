@@ -1,1 +1,1 @@
-"""Trees: their structure and the growers that make them."""
+"""Trees: their arrays, how they are grown, how they predict."""

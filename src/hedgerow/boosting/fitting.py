@@ -1,0 +1,269 @@
+"""One call of `fit`, from a table to the attributes of a fitted estimator.
+
+Everything lives in a `Fitting` until it is finished; then the estimator adopts the result in one
+step. So a fit that fails or is interrupted leaves the estimator as it was.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from hedgerow.boosting.callbacks import Callbacks
+from hedgerow.boosting.losses import CustomLoss, Floats, Loss
+from hedgerow.boosting.metrics import resolve_metrics
+from hedgerow.boosting.model import BoostedModel
+from hedgerow.boosting.progress import Progress, progress
+from hedgerow.boosting.rounds import BestRound, EvalSet, Watcher, boost
+from hedgerow.boosting.tasks import Task
+from hedgerow.boosting.training_data import Examples, hold_out, read_eval_sets
+from hedgerow.data.binning import Binner
+from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema, read_table
+from hedgerow.data.target import read_weights
+from hedgerow.exceptions import ParameterError
+from hedgerow.threads import effective_n_jobs
+from hedgerow.tree.grow_params import GrowParams
+from hedgerow.tree.grower import BoostsRounds, ExactTrainer, Trainer
+from hedgerow.tree.structure import Ensemble, Tree
+
+Attributes = dict[str, Any]
+FITTED = (
+    "_model",
+    "n_features_in_",
+    "feature_names_in_",
+    "classes_",
+    "n_iter_",
+    "evals_result_",
+    "best_iteration_",
+    "best_score_",
+)
+GrowRound = Callable[[int], Sequence[Tree]]
+
+
+class Fitting:
+    """A fit under way; `start` is the model that a warm start adds to."""
+
+    classes: NDArray[Any] | None
+    schema: TableSchema
+    loss: Loss
+    binner: Binner
+    base_score: Floats
+
+    def __init__(self, estimator: Any, task: Task, start: BoostedModel | None) -> None:
+        self.estimator = estimator
+        self.task = task
+        self.start = start
+        self.seed = _seed(estimator.random_state)
+        self.n_threads = effective_n_jobs(estimator.n_jobs)
+
+    def run(
+        self, X: Any, y: Any, sample_weight: Any, eval_set: Any, eval_names: Any, callbacks: Any
+    ) -> Attributes:
+        """Read, bin, boost; return the attributes of the fitted estimator."""
+        told = Callbacks(callbacks)
+        done = self.rounds_done()
+        train, watched = self.read(X, y, sample_weight, eval_set, eval_names)
+        rounds = range(done, self.estimator.n_estimators)
+        grow_round = self.prepare(train)
+        told.before_fit(self.estimator)
+        with progress(self.estimator.verbose, rounds.stop, rounds.start) as shown:
+            watcher = self.watcher(rounds, watched, told, shown)
+            trees = boost(grow_round, rounds, watcher)
+        attributes = self.attributes(trees, watcher)
+        told.after_fit(self.copy_with(attributes))
+        return attributes
+
+    def rounds_done(self) -> int:
+        """Return how many rounds a warm start begins with; n_estimators counts them too."""
+        done = 0 if self.start is None else self.start.ensemble.n_rounds
+        if self.estimator.n_estimators < done:
+            raise ParameterError(
+                f"n_estimators={self.estimator.n_estimators} is less than the {done} rounds that "
+                "warm_start=True begins with."
+            )
+        return done
+
+    def read(
+        self, X: Any, y: Any, sample_weight: Any, eval_set: Any, eval_names: Any
+    ) -> tuple[Examples, dict[str, Examples]]:
+        """Check everything that was given; return what to train on and what to measure on."""
+        train = self._read_training(X, y, sample_weight)
+        self.loss = self.task.choose_loss(self.estimator.loss, self.classes)
+        self.metrics = resolve_metrics(self.estimator.eval_metric, self.classes)
+        watched = read_eval_sets(eval_set, eval_names, self._read_more)
+        if not self.estimator.early_stopping or watched:
+            return train, watched
+        fraction, stratify = self.estimator.validation_fraction, self.classes is not None
+        train_rows, held_out = hold_out(train.target, fraction, self.seed, stratify)
+        return train.take(train_rows), {"validation": train.take(held_out)}
+
+    def _read_training(self, X: Any, y: Any, sample_weight: Any) -> Examples:
+        if self.start is None:
+            self.schema, table = learn_schema(X, self.estimator.categorical_features)
+            self.classes, target = self.task.learn_target(y, table.n_rows)
+        else:
+            self.schema, self.classes = self.start.schema, getattr(self.estimator, "classes_", None)
+            table = self._read_table(X)
+            target = self.task.read_target(y, table.n_rows, self.classes)
+        examples = Examples(table, target, read_weights(sample_weight, table.n_rows))
+        return self.task.weigh(examples, self.estimator, self.classes)
+
+    def _read_more(self, X: Any, y: Any, sample_weight: Any) -> Examples:
+        table = self._read_table(X)
+        target = self.task.read_target(y, table.n_rows, self.classes)
+        return Examples(table, target, read_weights(sample_weight, table.n_rows))
+
+    def _read_table(self, X: Any) -> Table:
+        return read_table_for(self.estimator, X, self.schema)
+
+    def prepare(self, train: Examples) -> GrowRound:
+        """Bin the table; return the function that grows a round."""
+        if self.start is None:
+            self.binner = self._fit_binner(train)
+            self.base_score = self.loss.base_score(train.target, train.weights)
+        else:
+            self.binner, self.base_score = self.start.binner, self.start.ensemble.base_score
+        trainer = self._trainer(train)
+        if self.start is not None:
+            trainer.scores[...] = self._scores_so_far(self._matrix(train)).T
+        if isinstance(self.loss, CustomLoss):
+            return partial(_grow_with_gradients, trainer, self.loss, train)
+        return trainer.boost
+
+    def watcher(
+        self, rounds: range, watched: dict[str, Examples], told: Callbacks, shown: Progress | None
+    ) -> Watcher | None:
+        """Return what looks at each round, if anyone wants it looked at."""
+        if not (watched or told or shown):
+            return None
+        estimator = self.estimator
+        return Watcher(
+            n_rounds=rounds.stop,
+            link=self.loss.link,
+            eval_sets=[self._eval_set(name, examples) for name, examples in watched.items()],
+            metrics=self.metrics,
+            best=BestRound(estimator.tol),
+            patience=estimator.n_iter_no_change if estimator.early_stopping and watched else None,
+            callbacks=told,
+            progress=shown,
+            build_model=lambda trees: self.copy_with(self.attributes(trees, None)),
+        )
+
+    def attributes(self, trees: Sequence[Tree], watcher: Watcher | None) -> Attributes:
+        """Assemble what the estimator will hold; with early stopping, up to the best round."""
+        if watcher is not None and watcher.patience is not None and watcher.best.round:
+            trees = trees[: (watcher.best.round - self.rounds_done()) * self.loss.n_outputs]
+        model = self._model(trees)
+        fitted: Attributes = {
+            "_model": model,
+            "n_features_in_": self.schema.n_features,
+            "n_iter_": model.ensemble.n_rounds,
+            "evals_result_": {} if watcher is None else watcher.history,
+        }
+        if self.schema.feature_names is not None:
+            fitted["feature_names_in_"] = np.array(self.schema.feature_names, dtype=object)
+        if self.classes is not None:
+            fitted["classes_"] = self.classes
+        if watcher is not None and watcher.best.round:
+            fitted |= {"best_iteration_": watcher.best.round, "best_score_": watcher.best.score}
+        return fitted
+
+    def copy_with(self, attributes: Attributes) -> Any:
+        """Return a copy of the estimator, fitted."""
+        fitted = copy.copy(self.estimator)
+        adopt(fitted, attributes)
+        return fitted
+
+    def _model(self, trees: Sequence[Tree]) -> BoostedModel:
+        if self.start is not None:
+            before = self.start.ensemble
+            trees = [*map(before.tree, range(before.n_trees)), *trees]
+        outputs = np.arange(len(trees), dtype=np.int32) % self.loss.n_outputs
+        ensemble = Ensemble.from_trees(trees, outputs, self.base_score, self.schema.n_features)
+        return BoostedModel(self.schema, self.binner, ensemble, self.loss.link)
+
+    def _eval_set(self, name: str, examples: Examples) -> EvalSet:
+        matrix = self._matrix(examples)
+        scores = self._scores_so_far(matrix)
+        return EvalSet(name, matrix, examples.target, examples.weights, scores, self.n_threads)
+
+    def _matrix(self, examples: Examples) -> NDArray[Any]:
+        return as_matrix(examples.table, self.binner.category_bins)
+
+    def _scores_so_far(self, matrix: NDArray[Any]) -> Floats:
+        """Return the scores (n, K) that the first round to run finds."""
+        if self.start is None:
+            return np.tile(self.base_score, (len(matrix), 1))
+        return self.start.ensemble.predict_raw(matrix, n_threads=self.n_threads)
+
+    def _fit_binner(self, train: Examples) -> Binner:
+        max_bins, subsample = self.estimator.max_bins, self.estimator.subsample_for_bin
+        binner = Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=self.seed)
+        counts = {j: len(learned.values) for j, learned in self.schema.categories.items()}
+        return binner.fit(train.table, train.weights, n_categories=counts, threads=self.n_threads)
+
+    def _trainer(self, train: Examples) -> BoostsRounds:
+        options: dict[str, Any] = {
+            "loss": self.loss.name,
+            "n_outputs": self.loss.n_outputs,
+            "base_score": self.base_score,
+            "params": grow_params(self.estimator, self.seed),
+            "subsample": self.estimator.subsample,
+            "colsample_bytree": self.estimator.colsample_bytree,
+            "n_threads": self.n_threads,
+        }
+        if self.estimator.splitter == "exact":
+            flags = self.binner.is_categorical
+            return ExactTrainer(self._matrix(train), flags, train.target, train.weights, **options)
+        binned = self.binner.transform(train.table, threads=self.n_threads)
+        return Trainer(binned, train.target, train.weights, **options)
+
+
+def adopt(estimator: Any, attributes: Attributes) -> None:
+    """Make the estimator the result of a fit, and let it forget that of the last."""
+    kept = {name: value for name, value in vars(estimator).items() if name not in FITTED}
+    estimator.__dict__ = kept | attributes
+
+
+def read_table_for(estimator: Any, X: Any, schema: TableSchema) -> Table:
+    """Read a table as the estimator's parameters have it."""
+    name, unknown = type(estimator).__name__, estimator.unknown_category
+    return read_table(X, schema, unknown_category=unknown, estimator_name=name)
+
+
+def grow_params(estimator: Any, seed: int) -> GrowParams:
+    """Translate an estimator's parameters into a grower's, where 0 is no limit."""
+    return GrowParams(
+        max_leaves=estimator.max_leaves or 0,
+        max_depth=estimator.max_depth or 0,
+        min_samples_leaf=estimator.min_samples_leaf,
+        min_child_weight=estimator.min_child_weight,
+        reg_lambda=estimator.reg_lambda,
+        reg_alpha=estimator.reg_alpha,
+        min_split_gain=estimator.min_split_gain,
+        max_delta_step=estimator.max_delta_step,
+        learning_rate=estimator.learning_rate,
+        grow_policy=estimator.grow_policy,
+        colsample_bylevel=estimator.colsample_bylevel,
+        colsample_bynode=estimator.colsample_bynode,
+        seed=seed,
+    )
+
+
+def _grow_with_gradients(
+    trainer: BoostsRounds, loss: CustomLoss, train: Examples, round_index: int
+) -> Sequence[Tree]:
+    gradient, hessian = loss.gradients(train.target, trainer.scores, train.weights)
+    return trainer.boost_with(round_index, gradient, hessian)
+
+
+def _seed(random_state: int | np.random.RandomState | None) -> int:
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**31))
+    return int(random_state)

@@ -1,0 +1,278 @@
+"""The estimators: gradient boosting for classes and for numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from hedgerow.boosting.estimator import GradientBoosting
+from hedgerow.boosting.losses import Floats
+from hedgerow.boosting.model import class_probabilities
+from hedgerow.boosting.tasks import Classification, Regression, Task
+from hedgerow.params import documented
+
+LossFunction = Callable[..., tuple[Any, Any]]
+
+
+@documented("classifier")
+class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
+    """Gradient boosting of trees for two or more classes.
+
+    Each round grows a tree, for more than two classes one for each class, on the gradient of the
+    loss at the scores of the rounds before.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The classes, sorted.
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Names of the columns, if they had names.
+    n_iter_ : int
+        Rounds in the model.
+    evals_result_ : dict
+        ``evals_result_[set][metric]`` holds a value for each round of the last fit, those after
+        the best round included.
+    best_iteration_, best_score_ : int, float
+        The best round, counted from 1, and its metric: the first metric on the last evaluation
+        set. Only there if something was measured.
+    feature_importances_ : array of shape (n_features,)
+        Each feature's part of the total gain; see `importances` for more.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import hedgerow as hr
+    >>> X, y = load_iris(return_X_y=True)
+    >>> hr.GradientBoostingClassifier(n_estimators=20).fit(X, y).predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    _task: ClassVar[Task] = Classification()
+
+    def __init__(
+        self,
+        *,
+        loss: str | LossFunction = "log_loss",
+        learning_rate: float = 0.1,
+        n_estimators: int = 100,
+        max_leaves: int | None = 31,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 20,
+        min_child_weight: float = 1e-3,
+        reg_lambda: float = 1.0,
+        reg_alpha: float = 0.0,
+        min_split_gain: float = 0.0,
+        max_delta_step: float = 0.0,
+        max_bins: int = 255,
+        subsample: float = 1.0,
+        colsample_bytree: float = 1.0,
+        colsample_bylevel: float = 1.0,
+        colsample_bynode: float = 1.0,
+        grow_policy: str = "leafwise",
+        splitter: str = "hist",
+        categorical_features: Any = "auto",
+        unknown_category: str = "missing",
+        class_weight: Mapping[Any, float] | str | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        eval_metric: Any = None,
+        subsample_for_bin: int = 200_000,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.max_leaves = max_leaves
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_child_weight = min_child_weight
+        self.reg_lambda = reg_lambda
+        self.reg_alpha = reg_alpha
+        self.min_split_gain = min_split_gain
+        self.max_delta_step = max_delta_step
+        self.max_bins = max_bins
+        self.subsample = subsample
+        self.colsample_bytree = colsample_bytree
+        self.colsample_bylevel = colsample_bylevel
+        self.colsample_bynode = colsample_bynode
+        self.grow_policy = grow_policy
+        self.splitter = splitter
+        self.categorical_features = categorical_features
+        self.unknown_category = unknown_category
+        self.class_weight = class_weight
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.eval_metric = eval_metric
+        self.subsample_for_bin = subsample_for_bin
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return raw scores: the log-odds of ``classes_[1]``, or for more a column a class."""
+        return _decision(self._scores(X))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class, shape (n_rows, n_classes)."""
+        scores = self._scores(X)
+        return class_probabilities(scores, self._model.link)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithm of the probabilities."""
+        return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of each row."""
+        return self._classes_of(self._scores(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
+        """Yield what `decision_function` returns after each round."""
+        return map(_decision, self._staged_scores(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
+        """Yield what `predict_proba` returns after each round."""
+        return (class_probabilities(scores, self._model.link) for scores in self._staged_scores(X))
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Yield what `predict` returns after each round."""
+        return map(self._classes_of, self._staged_scores(X))
+
+    def _classes_of(self, scores: Floats) -> NDArray[Any]:
+        if scores.shape[1] == 1:
+            return self.classes_[(scores[:, 0] > 0.0).astype(np.intp)]
+        return self.classes_[scores.argmax(axis=1)]
+
+
+@documented("regressor")
+class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
+    """Gradient boosting of trees for a number.
+
+    Each round grows a tree on the gradient of the loss at the scores of the rounds before; for the
+    squared error, on what the rounds before left over.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Names of the columns, if they had names.
+    n_iter_ : int
+        Rounds in the model.
+    evals_result_ : dict
+        ``evals_result_[set][metric]`` holds a value for each round of the last fit, those after
+        the best round included.
+    best_iteration_, best_score_ : int, float
+        The best round, counted from 1, and its metric: the first metric on the last evaluation
+        set. Only there if something was measured.
+    feature_importances_ : array of shape (n_features,)
+        Each feature's part of the total gain; see `importances` for more.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import hedgerow as hr
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> bool(hr.GradientBoostingRegressor().fit(X, y).score(X, y) > 0.8)
+    True
+    """
+
+    _task: ClassVar[Task] = Regression()
+
+    def __init__(
+        self,
+        *,
+        loss: str | LossFunction = "squared_error",
+        learning_rate: float = 0.1,
+        n_estimators: int = 100,
+        max_leaves: int | None = 31,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 20,
+        min_child_weight: float = 1e-3,
+        reg_lambda: float = 1.0,
+        reg_alpha: float = 0.0,
+        min_split_gain: float = 0.0,
+        max_delta_step: float = 0.0,
+        max_bins: int = 255,
+        subsample: float = 1.0,
+        colsample_bytree: float = 1.0,
+        colsample_bylevel: float = 1.0,
+        colsample_bynode: float = 1.0,
+        grow_policy: str = "leafwise",
+        splitter: str = "hist",
+        categorical_features: Any = "auto",
+        unknown_category: str = "missing",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        eval_metric: Any = None,
+        subsample_for_bin: int = 200_000,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.max_leaves = max_leaves
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_child_weight = min_child_weight
+        self.reg_lambda = reg_lambda
+        self.reg_alpha = reg_alpha
+        self.min_split_gain = min_split_gain
+        self.max_delta_step = max_delta_step
+        self.max_bins = max_bins
+        self.subsample = subsample
+        self.colsample_bytree = colsample_bytree
+        self.colsample_bylevel = colsample_bylevel
+        self.colsample_bynode = colsample_bynode
+        self.grow_policy = grow_policy
+        self.splitter = splitter
+        self.categorical_features = categorical_features
+        self.unknown_category = unknown_category
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.eval_metric = eval_metric
+        self.subsample_for_bin = subsample_for_bin
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def predict(self, X: Any) -> Floats:
+        """Return the predicted value of each row."""
+        return self._scores(X)[:, 0]
+
+    def staged_predict(self, X: Any) -> Iterator[Floats]:
+        """Yield what `predict` returns after each round."""
+        return (scores[:, 0].copy() for scores in self._staged_scores(X))
+
+
+def _decision(scores: Floats) -> Floats:
+    return scores[:, 0].copy() if scores.shape[1] == 1 else scores.copy()

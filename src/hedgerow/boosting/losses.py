@@ -1,0 +1,171 @@
+"""What boosting minimises: where the scores start, and what a raw score means.
+
+The gradients of the built-in losses are native and belong to the trainer, which knows a loss by its
+name; here are the parts that are needed once a fit or once a prediction. `CustomLoss` is the door
+for a user's own function, whose results are checked before the trainer sees them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from decimal import Context, Decimal
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.exceptions import ParameterError
+
+Floats = NDArray[np.float64]
+Link = Literal["identity", "sigmoid", "softmax"]
+
+# A class of no weight has probability 0, and its log-odds would be infinite.
+SMALLEST_PRIOR = 1e-15
+BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class Loss(Protocol):
+    """A loss: `name` is what the trainer calls it, `link` leads from a score to a prediction."""
+
+    name: str
+    link: Link
+    n_outputs: int
+
+    def base_score(self, target: Floats, weights: Floats | None) -> Floats:
+        """Return the constant score, one for each output, that minimises the loss."""
+
+
+class SquaredError:
+    """½ (y − s)²; its best constant is the mean."""
+
+    name = "squared_error"
+    link: Link = "identity"
+    n_outputs = 1
+
+    def base_score(self, target: Floats, weights: Floats | None) -> Floats:
+        """Return the weighted mean."""
+        return np.array([_weighted_mean(target, weights)])
+
+
+class BinaryLogLoss:
+    """−log P(y) with P(1) = 1 / (1 + e^−s); its best constant is the log-odds."""
+
+    name = "log_loss"
+    link: Link = "sigmoid"
+    n_outputs = 1
+
+    def base_score(self, target: Floats, weights: Floats | None) -> Floats:
+        """Return the log-odds of class 1."""
+        p = _clipped(_weighted_mean(target, weights))
+        return np.array([_log(p) - _log(1.0 - p)])
+
+
+class MultinomialLogLoss:
+    """−log P(y) with P = softmax(s); its best constants are the log priors."""
+
+    name = "multinomial"
+    link: Link = "softmax"
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_outputs = n_classes
+
+    def base_score(self, target: Floats, weights: Floats | None) -> Floats:
+        """Return the logarithm of each class's part of the weight."""
+        counts = np.bincount(target.astype(np.intp), weights, minlength=self.n_outputs)
+        return np.array([_log(_clipped(p)) for p in (counts / counts.sum()).tolist()])
+
+
+class CustomLoss:
+    """A user's function (y, raw_scores[, sample_weight]) → (gradient, hessian).
+
+    Its scores start at 0: a better constant cannot be known without knowing its link.
+    """
+
+    name = "custom"
+
+    def __init__(self, function: Callable[..., Any], link: Link, n_outputs: int) -> None:
+        self.function, self.takes_weights = with_weights(function)
+        self.link = link
+        self.n_outputs = n_outputs
+
+    def base_score(self, target: Floats, weights: Floats | None) -> Floats:  # noqa: ARG002
+        """Return zeros."""
+        return np.zeros(self.n_outputs)
+
+    def gradients(
+        self, target: Floats, scores: Floats, weights: Floats | None
+    ) -> tuple[Floats, Floats]:
+        """Call the function on scores (K, n); its checked gradient and hessian, both (K, n)."""
+        raw_scores = scores[0].copy() if self.n_outputs == 1 else scores.T.copy()
+        returned = self.function(target, raw_scores, weights)
+        gradient, hessian = _checked_pair(returned, raw_scores.shape)
+        if weights is not None and not self.takes_weights:
+            gradient, hessian = gradient * weights, hessian * weights
+        return gradient, hessian
+
+
+def with_weights(function: Callable[..., Any]) -> tuple[Callable[[Any, Any, Any], Any], bool]:
+    """Return a user's function as one of three arguments, and whether it uses the third.
+
+    The third is sample_weight, which a function may take by that name, by position, or not at all.
+    """
+    parameters = _parameters(function)
+    if "sample_weight" in parameters:
+        return lambda y, scores, weights: function(y, scores, sample_weight=weights), True
+    required = [p for p in parameters.values() if p.default is p.empty and p.kind in BY_POSITION]
+    if len(required) >= 3:
+        return function, True
+    return lambda y, scores, _: function(y, scores), False
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some functions written in C tell nothing about themselves
+        return {}
+
+
+def _checked_pair(returned: Any, shape: tuple[int, ...]) -> tuple[Floats, Floats]:
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise ParameterError(
+            f"loss: the function must return (gradient, hessian), not {type(returned).__name__}."
+        )
+    gradient = _checked("gradient", returned[0], shape)
+    hessian = _checked("hessian", returned[1], shape)
+    if hessian.min() < 0.0:
+        raise ParameterError("loss: the function returned a negative hessian.")
+    return gradient, hessian
+
+
+def _checked(what: str, returned: Any, shape: tuple[int, ...]) -> Floats:
+    """Return the array as contiguous float64 of shape (K, n), or say what is wrong with it."""
+    array = np.asarray(returned)
+    if array.dtype.kind not in "fiub":
+        raise ParameterError(f"loss: the function's {what} has dtype {array.dtype}, not numbers.")
+    if array.shape != shape:
+        raise ParameterError(
+            f"loss: the function's {what} has shape {array.shape}; raw_scores has {shape}."
+        )
+    if not np.isfinite(array).all():
+        raise ParameterError(f"loss: the function's {what} has NaN or infinite values.")
+    by_output = array.reshape(1, -1) if array.ndim == 1 else array.T
+    return np.ascontiguousarray(by_output, dtype=np.float64)
+
+
+def _weighted_mean(target: Floats, weights: Floats | None) -> float:
+    # Weights are divided by their largest, so that neither sum can overflow or vanish. No dot
+    # product: its order of addition is the linear algebra library's, and differs between machines.
+    if weights is None:
+        return float(target.mean())
+    relative = weights / weights.max()
+    return float((relative * target).sum() / relative.sum())
+
+
+def _clipped(probability: float) -> float:
+    return min(max(probability, SMALLEST_PRIOR), 1.0 - SMALLEST_PRIOR)
+
+
+def _log(x: float) -> float:
+    """Return the logarithm, correctly rounded: the same bits whatever the C library."""
+    return float(Context(prec=30).ln(Decimal(x)))

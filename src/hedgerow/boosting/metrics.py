@@ -1,0 +1,174 @@
+"""What is measured on evaluation sets: metrics by name, or a user's function.
+
+A metric sees predictions, not raw scores: the predicted value in regression, the probability of
+`classes_[1]` (one number a row) for two classes, and the (n, K) probabilities for more.
+The two default metrics are computed here, because they run after every round and scikit-learn's
+argument checks cost more than the rounds of a small table; all others are scikit-learn's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import metrics as sk
+
+from hedgerow.boosting.losses import Floats, with_weights
+from hedgerow.exceptions import ParameterError
+
+Measure = Callable[[Any, Any, Any], float]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A named measure of (target, prediction, weights) and the direction that is better.
+
+    The target is the class number in classification.
+    """
+
+    name: str
+    higher_is_better: bool
+    measure: Measure
+
+
+class UserMetric:
+    """A user's (y, prediction[, sample_weight]) → number or (name, number, higher_is_better).
+
+    If it returns a number alone, higher is better when its name ends in ``_score``, as in
+    scikit-learn, and lower otherwise. In classification y holds the classes as they were given.
+    """
+
+    def __init__(self, function: Callable[..., Any], classes: NDArray[Any] | None) -> None:
+        self.function, _ = with_weights(function)
+        self.classes = classes
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self.higher_is_better = self.name.endswith("_score")
+
+    def measure(self, target: Floats, prediction: Floats, weights: Floats | None) -> float:
+        """Call the function; a name and direction that it returns replace the guessed ones."""
+        y = target if self.classes is None else self.classes[target.astype(np.intp)]
+        returned = self.function(y, prediction, weights)
+        if isinstance(returned, tuple):
+            self.name, returned, self.higher_is_better = self._checked_triple(returned)
+        return self._checked_number(returned)
+
+    def _checked_triple(self, returned: tuple[Any, ...]) -> tuple[str, Any, bool]:
+        if len(returned) != 3 or not isinstance(returned[0], str):
+            raise ParameterError(
+                f"eval_metric: {self.name} returned {returned!r}, "
+                "not a number or (name, number, higher_is_better)."
+            )
+        return returned[0], returned[1], bool(returned[2])
+
+    def _checked_number(self, returned: Any) -> float:
+        try:
+            return float(returned)
+        except (TypeError, ValueError):
+            raise ParameterError(
+                f"eval_metric: {self.name} returned {type(returned).__name__}, not a number."
+            ) from None
+
+
+def log_loss(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    """Return the mean of −log P(y), with P kept a rounding error away from 0."""
+    rows = target.astype(np.intp)
+    if prediction.ndim == 1:
+        p = np.where(rows == 1, prediction, 1.0 - prediction)
+    else:
+        p = prediction[np.arange(len(rows)), rows]
+    surprise = -np.log(np.maximum(p, np.finfo(np.float64).eps))
+    return float(np.average(surprise, weights=weights))
+
+
+def rmse(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    """Return the root of the mean squared error."""
+    return float(np.sqrt(np.average((target - prediction) ** 2, weights=weights)))
+
+
+def _labels(prediction: Floats) -> NDArray[np.intp]:
+    """Return the class numbers that `predict` would give."""
+    if prediction.ndim == 1:
+        return (prediction > 0.5).astype(np.intp)
+    return prediction.argmax(axis=1)
+
+
+def _on_labels(function: Callable[..., float]) -> Measure:
+    def measure(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+        return float(function(target, _labels(prediction), sample_weight=weights))
+
+    return measure
+
+
+def _on_prediction(function: Callable[..., float]) -> Measure:
+    def measure(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+        return float(function(target, prediction, sample_weight=weights))
+
+    return measure
+
+
+def _error(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    return 1.0 - float(sk.accuracy_score(target, _labels(prediction), sample_weight=weights))
+
+
+def _f1(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    """Return F1 of class 1 for two classes, the mean over the classes for more."""
+    options: dict[str, Any] = {"average": "binary" if prediction.ndim == 1 else "macro"}
+    options |= {"sample_weight": weights, "zero_division": 0.0}
+    return float(sk.f1_score(target, _labels(prediction), **options))
+
+
+def _auc(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    if prediction.ndim == 1:
+        return float(sk.roc_auc_score(target, prediction, sample_weight=weights))
+    options: dict[str, Any] = {"multi_class": "ovr", "labels": np.arange(prediction.shape[1])}
+    return float(sk.roc_auc_score(target, prediction, sample_weight=weights, **options))
+
+
+def _average_precision(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    truth = target if prediction.ndim == 1 else target[:, None] == np.arange(prediction.shape[1])
+    return float(sk.average_precision_score(truth, prediction, sample_weight=weights))
+
+
+CLASSIFICATION: dict[str, tuple[bool, Measure]] = {
+    "log_loss": (False, log_loss),
+    "auc": (True, _auc),
+    "average_precision": (True, _average_precision),
+    "error": (False, _error),
+    "accuracy": (True, _on_labels(sk.accuracy_score)),
+    "balanced_accuracy": (True, _on_labels(sk.balanced_accuracy_score)),
+    "f1": (True, _f1),
+}
+
+REGRESSION: dict[str, tuple[bool, Measure]] = {
+    "rmse": (False, rmse),
+    "mse": (False, _on_prediction(sk.mean_squared_error)),
+    "mae": (False, _on_prediction(sk.mean_absolute_error)),
+    "median_absolute_error": (False, _on_prediction(sk.median_absolute_error)),
+    "mape": (False, _on_prediction(sk.mean_absolute_percentage_error)),
+    "r2": (True, _on_prediction(sk.r2_score)),
+}
+
+
+def resolve_metrics(wanted: Any, classes: NDArray[Any] | None) -> list[Metric | UserMetric]:
+    """Turn `eval_metric` into metrics; classes are None in regression."""
+    known = REGRESSION if classes is None else CLASSIFICATION
+    if wanted is None:
+        wanted = next(iter(known))
+    several = wanted if isinstance(wanted, (list, tuple)) else [wanted]
+    return [_resolve(one, known, classes) for one in several]
+
+
+def _resolve(
+    wanted: Any, known: dict[str, tuple[bool, Measure]], classes: NDArray[Any] | None
+) -> Metric | UserMetric:
+    if callable(wanted):
+        return UserMetric(wanted, classes)
+    if wanted not in known:
+        raise ParameterError(
+            f"eval_metric={wanted!r} is not allowed; it must be a function or one of "
+            f"{', '.join(known)}."
+        )
+    return Metric(wanted, *known[wanted])

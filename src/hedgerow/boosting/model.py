@@ -1,0 +1,51 @@
+"""What a fit leaves behind and a prediction needs; the estimators hold one, files store one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hedgerow import _native
+from hedgerow.boosting.losses import Floats, Link
+from hedgerow.data.binning import Binner
+from hedgerow.data.intake import TableSchema
+from hedgerow.tree.structure import Ensemble
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedModel:
+    """An ensemble, how a table is read for it (schema, bins) and what its scores mean (link)."""
+
+    schema: TableSchema
+    binner: Binner
+    ensemble: Ensemble
+    link: Link
+
+    @cached_property
+    def category_bins(self) -> list[Any]:
+        """Of each categorical feature, the bin of each category code."""
+        return self.binner.category_bins
+
+
+def prediction_of(scores: Floats, link: Link, n_threads: int = 1) -> Floats:
+    """Return what raw scores (n, K) mean: values, P(class 1), or the (n, K) class probabilities."""
+    prediction = scores.copy() if link == "softmax" else scores[:, 0].copy()
+    if link == "softmax":
+        _native.softmax_inplace(prediction, n_threads)
+    elif link == "sigmoid":
+        _native.sigmoid_inplace(prediction, n_threads)
+    return prediction
+
+
+def class_probabilities(scores: Floats, link: Link, n_threads: int = 1) -> Floats:
+    """Return the probability of every class, (n, K), for two classes as for more."""
+    p = prediction_of(scores, link, n_threads)
+    if link == "softmax":
+        return p
+    both = np.empty((len(p), 2))
+    both[:, 1] = p
+    np.subtract(1.0, p, out=both[:, 0])
+    return both

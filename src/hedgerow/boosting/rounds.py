@@ -1,0 +1,126 @@
+"""The boosting loop, and what happens after each round: measure, remember the best, show, stop.
+
+A fit without evaluation sets, callbacks or progress has no `Watcher`, and a round is then one call
+of the trainer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.boosting.callbacks import Callbacks, RoundInfo
+from hedgerow.boosting.losses import Floats, Link
+from hedgerow.boosting.metrics import Metric, UserMetric
+from hedgerow.boosting.model import prediction_of
+from hedgerow.boosting.progress import Progress
+from hedgerow.tree.structure import Ensemble, Tree
+
+EvalsResult = dict[str, dict[str, list[float]]]
+
+
+def boost(
+    grow_round: Callable[[int], Sequence[Tree]], rounds: range, watcher: Watcher | None
+) -> list[Tree]:
+    """Grow the trees of each round on what the rounds before left over, until told to stop."""
+    trees: list[Tree] = []
+    for index in rounds:
+        grown = grow_round(index)
+        trees.extend(grown)
+        if watcher is not None and watcher.sees(index, grown, trees):
+            break
+    return trees
+
+
+@dataclass
+class EvalSet:
+    """Rows to measure on, and their scores (n, K) so far."""
+
+    name: str
+    matrix: NDArray[Any]
+    target: Floats
+    weights: Floats | None
+    scores: Floats
+    n_threads: int
+
+    def add(self, trees: Sequence[Tree]) -> None:
+        """Add a round's trees to the scores."""
+        outputs = range(len(trees))
+        grown = Ensemble.from_trees(trees, outputs, np.zeros(len(trees)), self.matrix.shape[1])
+        grown.add_trees(self.matrix, self.scores, 0, len(trees), n_threads=self.n_threads)
+
+    def measure(self, metrics: Sequence[Metric | UserMetric], link: Link) -> dict[str, float]:
+        """Return every metric's value."""
+        prediction = prediction_of(self.scores, link, self.n_threads)
+        values = [m.measure(self.target, prediction, self.weights) for m in metrics]
+        # Names last: a user's function may tell its name with its value.
+        return {m.name: value for m, value in zip(metrics, values, strict=True)}
+
+
+@dataclass
+class BestRound:
+    """The best value of a metric so far and when it was; an improvement must exceed `tol`."""
+
+    tol: float
+    score: float = np.nan
+    round: int = 0
+
+    def update(self, round_: int, score: float, higher_is_better: bool) -> None:
+        """Remember this round if it is better than the best."""
+        better = score - self.score if higher_is_better else self.score - score
+        first = np.isnan(self.score) and not np.isnan(score)
+        if first or better > self.tol:
+            self.score, self.round = score, round_
+
+
+@dataclass
+class Watcher:
+    """Looks at every round: measures it, keeps the history and the best, tells the user."""
+
+    n_rounds: int
+    link: Link
+    eval_sets: Sequence[EvalSet]
+    metrics: Sequence[Metric | UserMetric]
+    best: BestRound
+    patience: int | None
+    callbacks: Callbacks
+    progress: Progress | None
+    build_model: Callable[[Sequence[Tree]], Any]
+    history: EvalsResult = field(default_factory=dict)
+
+    def sees(self, index: int, grown: Sequence[Tree], trees: Sequence[Tree]) -> bool:
+        """Take note of a finished round; whether it shall be the last."""
+        round_ = index + 1
+        metrics = {of.name: self._measure(of, grown) for of in self.eval_sets}
+        if metrics:
+            self._remember(round_, metrics)
+        info = RoundInfo(round_, self.n_rounds, metrics, lambda: self.build_model(trees))
+        if self.progress is not None:
+            self.progress.show(info)
+        return self.callbacks.after_round(info) or self._is_patience_over(round_)
+
+    def _measure(self, eval_set: EvalSet, grown: Sequence[Tree]) -> dict[str, float]:
+        eval_set.add(grown)
+        return eval_set.measure(self.metrics, self.link)
+
+    def _remember(self, round_: int, metrics: dict[str, dict[str, float]]) -> None:
+        for of, values in metrics.items():
+            for name, value in values.items():
+                self.history.setdefault(of, {}).setdefault(name, []).append(value)
+        judge = self.metrics[0]
+        self.best.update(
+            round_, metrics[self.eval_sets[-1].name][judge.name], judge.higher_is_better
+        )
+
+    def _is_patience_over(self, round_: int) -> bool:
+        if self.patience is None:
+            return False
+        waiting_since = self.best.round or round_ - len(self._judged())
+        return round_ - waiting_since >= self.patience
+
+    def _judged(self) -> list[float]:
+        return self.history[self.eval_sets[-1].name][self.metrics[0].name]

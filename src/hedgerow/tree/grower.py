@@ -1,0 +1,247 @@
+"""Boosting on one training set: gradients of the loss at the current scores, then trees that fit them.
+
+`Trainer` grows trees from histograms, `ExactTrainer` from sorted columns; both have the same face.
+Python owns the rounds here, native code owns the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.data.binning import BinnedMatrix
+from hedgerow.tree.exact import ExactGrower
+from hedgerow.tree.grow_params import GrowParams
+from hedgerow.tree.structure import Ensemble, Tree
+
+Floats = NDArray[np.float64]
+
+MOST_LEAVES: int = _native.most_leaves
+_TREE_FIELDS = (
+    *("feature", "threshold", "left", "right", "missing_left", "category_set", "category_bits"),
+    *("value", "gain", "cover", "count", "split_bin"),
+)
+
+
+class BoostsRounds(Protocol):
+    """What the rounds need of a trainer."""
+
+    scores: Floats
+
+    def boost(self, round_index: int) -> list[Tree]:
+        """Grow one round on the gradients of a built-in loss."""
+
+    def boost_with(self, round_index: int, gradient: Floats, hessian: Floats) -> list[Tree]:
+        """Grow one round on the gradients of a user's loss."""
+
+
+class Trainer:
+    """Grows trees from histograms of fixed-point gradients.
+
+    Parameters
+    ----------
+    binned : BinnedMatrix
+        The table.
+    target : float64 array (n_rows,)
+        Numbers, or class numbers 0 … K-1.
+    weights : float64 array (n_rows,), optional
+        Weights of the rows.
+    loss : {"squared_error", "log_loss", "multinomial", "custom"}
+        A custom loss comes with its gradients, through `boost_with`.
+    n_outputs : int
+        Scores of a row, and trees of a round.
+    base_score : float64 array (n_outputs,)
+        Where the scores start.
+    params : GrowParams
+        How trees grow.
+    subsample, colsample_bytree : float
+        Part of the rows that a round, and of the features that a tree, may use.
+    n_threads : int
+        Threads at most; the trees do not depend on it.
+    """
+
+    def __init__(
+        self,
+        binned: BinnedMatrix,
+        target: Floats,
+        weights: Floats | None,
+        *,
+        loss: str,
+        n_outputs: int,
+        base_score: Floats,
+        params: GrowParams,
+        subsample: float = 1.0,
+        colsample_bytree: float = 1.0,
+        n_threads: int = 1,
+    ) -> None:
+        self._target, self._weights, self._loss = target, weights, loss
+        self._n_outputs, self._n_threads = n_outputs, n_threads
+        self._bag = _bagger(params.seed, subsample, binned.n_rows)
+        settings = _settings(params, colsample_bytree)
+        self._grower = _native.Grower(
+            binned.by_column,
+            binned.by_row,
+            binned.n_bins,
+            binned.is_categorical,
+            binned.width,
+            binned.threshold_values,
+            binned.threshold_starts,
+            settings,
+            n_threads,
+        )
+        self._gradients = _native.GradientStore(binned.n_rows, n_outputs, n_threads)
+        self._scores = np.empty((n_outputs, binned.n_rows))
+        self._scores[...] = base_score[:, None]
+        # The last round's trees as rows see them. They are added to the scores when the gradients
+        # of the next round are taken: one pass over the rows instead of two.
+        self._leaf_of_row = np.empty((n_outputs, binned.n_rows), np.uint16)
+        self._leaf_value = np.empty((n_outputs, settings.max_leaves))
+        self._pending = False
+
+    @property
+    def scores(self) -> Floats:
+        """Scores of the rows, (n_outputs, n_rows), all trees so far included."""
+        if self._pending:
+            self._pending = False
+            _native.update_scores(
+                self._scores, self._leaf_of_row, self._leaf_value, self._n_threads
+            )
+        return self._scores
+
+    def boost(self, round_index: int) -> list[Tree]:
+        """Grow one round: take the loss's gradients, then fit a tree for each output."""
+        self._gradients.differentiate(
+            self._loss,
+            self._scores,
+            self._leaf_of_row if self._pending else None,
+            self._leaf_value,
+            self._target,
+            self._weights,
+        )
+        self._pending = False
+        return self._grow(round_index)
+
+    def boost_with(self, round_index: int, gradient: Floats, hessian: Floats) -> list[Tree]:
+        """Grow one round on given gradients, (n_outputs, n_rows), weights multiplied in."""
+        self.scores  # noqa: B018  brings them up to date
+        self._gradients.take(gradient, hessian)
+        return self._grow(round_index)
+
+    def _grow(self, round_index: int) -> list[Tree]:
+        bag = self._bag(round_index)
+        trees = []
+        for output in range(self._n_outputs):
+            arrays = self._grower.grow(
+                self._gradients,
+                output,
+                bag,
+                round_index * self._n_outputs + output,
+                self._leaf_of_row,
+                self._leaf_value,
+            )
+            trees.append(Tree(**dict(zip(_TREE_FIELDS, arrays, strict=True))))
+        self._pending = True
+        return trees
+
+
+class ExactTrainer:
+    """Grows trees from sorted columns, trying every boundary between values.
+
+    `matrix` is the table as the predictor sees it (n_rows, n_features), categories as bin numbers;
+    all else is as in `Trainer`.
+    """
+
+    def __init__(
+        self,
+        matrix: NDArray[Any],
+        is_categorical: NDArray[np.bool_],
+        target: Floats,
+        weights: Floats | None,
+        *,
+        loss: str,
+        n_outputs: int,
+        base_score: Floats,
+        params: GrowParams,
+        subsample: float = 1.0,
+        colsample_bytree: float = 1.0,
+        n_threads: int = 1,
+    ) -> None:
+        self._matrix, self._target, self._weights, self._loss = matrix, target, weights, loss
+        self._params, self._colsample, self._n_threads = params, colsample_bytree, n_threads
+        n_rows = len(matrix)
+        self._bag = _bagger(params.seed, subsample, n_rows)
+        self._grower = ExactGrower(matrix, is_categorical, n_threads)
+        self.scores = np.empty((n_outputs, n_rows))
+        self.scores[...] = base_score[:, None]
+
+    def boost(self, round_index: int) -> list[Tree]:
+        """Grow one round: take the loss's gradients, then fit a tree for each output."""
+        gradient, hessian = _native.loss_gradients(
+            self._loss, self.scores, self._target, self._weights, self._n_threads
+        )
+        return self.boost_with(round_index, gradient, hessian)
+
+    def boost_with(self, round_index: int, gradient: Floats, hessian: Floats) -> list[Tree]:
+        """Grow one round on given gradients, (n_outputs, n_rows), weights multiplied in."""
+        bag = self._bag(round_index)
+        trees = []
+        for output, (g, h) in enumerate(zip(gradient, hessian, strict=True)):
+            features = self._tree_features(round_index * len(gradient) + output)
+            arrays = self._grower.grow(
+                g, h, self._params, rows=bag, features=features, n_threads=self._n_threads
+            )
+            leaf_of_row = arrays.pop("leaf_of_row")
+            trees.append(Tree(**arrays))
+            self._add(output, trees[-1], leaf_of_row)
+        return trees
+
+    def _tree_features(self, tree_id: int) -> NDArray[np.bool_]:
+        n_features = self._matrix.shape[1]
+        allowed = np.zeros(n_features, bool)
+        allowed[
+            _native.sample_tree_features(n_features, self._colsample, self._params.seed, tree_id)
+        ] = True
+        return allowed
+
+    def _add(self, output: int, tree: Tree, leaf_of_row: NDArray[np.int32]) -> None:
+        values = tree.value[leaf_of_row, 0]
+        outside = np.flatnonzero(leaf_of_row < 0)
+        if len(outside):
+            alone = Ensemble.from_trees([tree], [0], np.zeros(1), self._matrix.shape[1])
+            values[outside] = alone.predict_raw(self._matrix[outside])[:, 0]
+        self.scores[output] += values
+
+
+def _bagger(seed: int, subsample: float, n_rows: int) -> Callable[[int], NDArray[np.uint32] | None]:
+    """Return the function that draws a round's rows: None is all of them."""
+
+    def draw(round_index: int) -> NDArray[np.uint32]:
+        rows: NDArray[np.uint32] = _native.sample_rows(seed, round_index, subsample, n_rows)
+        return rows if len(rows) else np.array([round_index % n_rows], np.uint32)
+
+    return draw if subsample < 1.0 else lambda _: None
+
+
+def _settings(params: GrowParams, colsample_bytree: float) -> _native.GrowSettings:
+    rules = _native.SplitRules()
+    for name in (
+        *("reg_lambda", "reg_alpha", "min_split_gain", "max_delta_step", "min_child_weight"),
+        *("max_cat_to_onehot", "max_cat_threshold", "cat_smooth", "cat_l2"),
+    ):
+        setattr(rules, name, getattr(params, name))
+    rules.min_samples_leaf = max(1, params.min_samples_leaf)
+    settings = _native.GrowSettings()
+    settings.rules = rules
+    settings.max_leaves = min(params.max_leaves or MOST_LEAVES, MOST_LEAVES)
+    settings.max_depth = params.max_depth
+    settings.leafwise = params.grow_policy == "leafwise"
+    settings.learning_rate = params.learning_rate
+    settings.colsample_bytree = colsample_bytree
+    settings.colsample_bylevel = params.colsample_bylevel
+    settings.colsample_bynode = params.colsample_bynode
+    settings.seed = params.seed
+    return settings

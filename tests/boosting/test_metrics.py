@@ -1,0 +1,109 @@
+"""Metrics: the values scikit-learn gives, and the door for a user's function."""
+
+# ruff: noqa: ARG005
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as sk
+
+from hedgerow import GradientBoostingClassifier, ParameterError
+from hedgerow.boosting.metrics import CLASSIFICATION, REGRESSION, resolve_metrics
+
+TWO, THREE = np.array(["a", "b"]), np.array(["a", "b", "c"])
+
+
+def classification_case(seed, n_classes):
+    rng = np.random.default_rng(seed)
+    target = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, 40)]).astype(float)
+    p = rng.dirichlet(np.ones(n_classes), len(target))
+    weights = rng.uniform(0.1, 2, len(target)) if seed % 2 else None
+    return target, p[:, 1] if n_classes == 2 else p, weights
+
+
+@given(st.integers(0, 2**31), st.integers(2, 4))
+def test_log_loss_is_scikit_learn_s(seed, n_classes):
+    target, p, w = classification_case(seed, n_classes)
+    expected = sk.log_loss(target, p, sample_weight=w, labels=np.arange(n_classes))
+    assert CLASSIFICATION["log_loss"][1](target, p, w) == pytest.approx(expected, rel=1e-12)
+
+
+def test_log_loss_of_a_certain_mistake_is_finite():
+    assert CLASSIFICATION["log_loss"][1](np.array([1.0]), np.array([0.0]), None) < 40
+
+
+@given(st.integers(0, 2**31))
+def test_rmse_is_scikit_learn_s(seed):
+    rng = np.random.default_rng(seed)
+    y, s, w = rng.normal(size=20), rng.normal(size=20), rng.uniform(0.1, 2, 20)
+    expected = sk.root_mean_squared_error(y, s, sample_weight=w)
+    assert REGRESSION["rmse"][1](y, s, w) == pytest.approx(expected, rel=1e-12)
+
+
+ORACLES = {
+    "auc": lambda y, p, w: sk.roc_auc_score(y, p, sample_weight=w),
+    "average_precision": lambda y, p, w: sk.average_precision_score(y, p, sample_weight=w),
+    "error": lambda y, p, w: 1 - sk.accuracy_score(y, p > 0.5, sample_weight=w),
+    "accuracy": lambda y, p, w: sk.accuracy_score(y, p > 0.5, sample_weight=w),
+    "balanced_accuracy": lambda y, p, w: sk.balanced_accuracy_score(y, p > 0.5, sample_weight=w),
+    "f1": lambda y, p, w: sk.f1_score(y, p > 0.5, sample_weight=w),
+}
+
+
+@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_metrics_of_two_classes_are_scikit_learn_s(name, seed):
+    target, p, w = classification_case(seed, 2)
+    assert CLASSIFICATION[name][1](target, p, w) == pytest.approx(ORACLES[name](target, p, w))
+
+
+@pytest.mark.parametrize("name", CLASSIFICATION)
+def test_every_metric_takes_more_classes_and_prefers_the_truth(name):
+    target, p, w = classification_case(3, 3)
+    higher_is_better, measure = CLASSIFICATION[name]
+    perfect, guessed = measure(target, np.eye(3)[target.astype(int)], w), measure(target, p, w)
+    assert perfect > guessed if higher_is_better else perfect < guessed
+
+
+@pytest.mark.parametrize("name", REGRESSION)
+def test_every_metric_of_numbers_prefers_the_truth(name):
+    rng = np.random.default_rng(0)
+    y, w = rng.uniform(1, 2, 30), rng.uniform(0.1, 1, 30)
+    higher_is_better, measure = REGRESSION[name]
+    perfect, guessed = measure(y, y, w), measure(y, y[::-1].copy(), w)
+    assert perfect > guessed if higher_is_better else perfect < guessed
+
+
+def test_an_unknown_name_is_an_error_that_lists_those_there_are():
+    with pytest.raises(ParameterError, match=r"eval_metric='rsme' .* rmse, mse, mae"):
+        resolve_metrics("rsme", None)
+
+
+def test_a_wrong_metric_is_noticed_without_an_evaluation_set():
+    with pytest.raises(ParameterError, match="eval_metric='rmse'"):
+        GradientBoostingClassifier(eval_metric="rmse").fit([[0], [1]], [0, 1])
+
+
+def test_a_scikit_learn_function_sees_the_labels_and_gets_the_right_direction():
+    (metric,) = resolve_metrics(sk.roc_auc_score, TWO)
+    target, p, w = classification_case(1, 2)
+    assert metric.measure(target, p, w) == pytest.approx(
+        sk.roc_auc_score(target, p, sample_weight=w)
+    )
+    assert metric.name == "roc_auc_score"
+    assert metric.higher_is_better
+    assert not resolve_metrics(sk.mean_squared_error, None)[0].higher_is_better
+
+
+def test_a_function_may_name_itself_and_its_direction():
+    (metric,) = resolve_metrics(lambda y, p: ("hits", (y == "b").sum(), True), THREE)
+    assert metric.measure(np.array([1.0, 1.0, 2.0]), np.ones((3, 3)), None) == 2.0
+    assert (metric.name, metric.higher_is_better) == ("hits", True)
+
+
+@pytest.mark.parametrize("returned", [None, "good", ("a", 1.0), (1.0, "a", True)])
+def test_what_a_function_returns_is_checked(returned):
+    (metric,) = resolve_metrics(lambda y, p: returned, None)
+    with pytest.raises(ParameterError, match=r"^eval_metric: <lambda> returned"):
+        metric.measure(np.zeros(2), np.zeros(2), None)

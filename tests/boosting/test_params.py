@@ -1,0 +1,115 @@
+"""Parameters: one declaration each, checked before any work."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from hedgerow import GradientBoostingClassifier, GradientBoostingRegressor, ParameterError
+from hedgerow.params import PARAMETERS, Number, parameters_of
+
+BOTH = pytest.mark.parametrize(
+    ("estimator", "task"),
+    [(GradientBoostingClassifier, "classifier"), (GradientBoostingRegressor, "regressor")],
+)
+
+NOT_ALLOWED = [
+    ("loss", "hinge"),
+    ("learning_rate", 0.0),
+    ("learning_rate", np.nan),
+    ("learning_rate", np.inf),
+    ("learning_rate", "0.1"),
+    ("learning_rate", True),
+    ("n_estimators", 0),
+    ("n_estimators", 10.0),
+    ("max_leaves", 1),
+    ("max_depth", 0),
+    ("min_samples_leaf", 0),
+    ("min_child_weight", -1e-9),
+    ("reg_lambda", -1),
+    ("reg_alpha", -1),
+    ("min_split_gain", -1),
+    ("max_delta_step", -1),
+    ("max_bins", 256),
+    ("max_bins", 1),
+    ("subsample", 0.0),
+    ("subsample", 1.01),
+    ("colsample_bytree", 0.0),
+    ("colsample_bylevel", 2),
+    ("colsample_bynode", -0.5),
+    ("grow_policy", "depthwise"),
+    ("splitter", "best"),
+    ("categorical_features", "all"),
+    ("categorical_features", 3),
+    ("unknown_category", None),
+    ("early_stopping", "auto"),
+    ("validation_fraction", 1.0),
+    ("n_iter_no_change", 0),
+    ("tol", -1.0),
+    ("eval_metric", []),
+    ("eval_metric", 7),
+    ("subsample_for_bin", 0),
+    ("warm_start", 1),
+    ("random_state", -1),
+    ("random_state", "seed"),
+    ("n_jobs", 0),
+    ("n_jobs", 1.5),
+    ("verbose", -1),
+]
+
+
+class Untouchable:
+    """A table that fails when it is looked at."""
+
+    def __getattribute__(self, name):
+        raise AssertionError("the table was touched")
+
+
+@BOTH
+@pytest.mark.parametrize(("name", "value"), NOT_ALLOWED)
+def test_what_is_not_allowed_is_named_before_any_work(estimator, task, name, value):
+    with pytest.raises(ParameterError, match=rf"^{name}=.* must be "):
+        estimator(**{name: value}).fit(Untouchable(), Untouchable())
+
+
+def test_a_class_weight_must_be_a_dict_or_balanced():
+    with pytest.raises(ParameterError, match=r"class_weight='even' .* 'balanced', or a dict"):
+        GradientBoostingClassifier(class_weight="even").fit(Untouchable(), Untouchable())
+
+
+@BOTH
+def test_every_default_is_allowed_and_is_the_signature_s(estimator, task):
+    signature = inspect.signature(estimator).parameters
+    declared = parameters_of(task)
+    assert [p.name for p in declared] == list(signature)
+    for parameter in declared:
+        parameter.check(parameter.default)
+        assert signature[parameter.name].default == parameter.default
+
+
+@BOTH
+def test_the_docstring_explains_every_parameter(estimator, task):
+    lines = [line.strip() for line in estimator.__doc__.splitlines()]
+    for parameter in parameters_of(task):
+        heading = next(i for i, line in enumerate(lines) if line.startswith(f"{parameter.name} : "))
+        assert parameter.description.startswith(lines[heading + 1])
+    assert "{parameters}" not in estimator.__doc__
+
+
+@BOTH
+def test_numpy_numbers_are_numbers(estimator, task):
+    X, y = np.arange(50.0)[:, None], np.arange(50) % 2
+    model = estimator(
+        n_estimators=np.int64(3), learning_rate=np.float32(0.5), max_leaves=np.int8(3)
+    )
+    assert model.fit(X, y).n_iter_ == 3
+
+
+def test_every_description_is_a_sentence():
+    for parameter in PARAMETERS:
+        assert parameter.description.endswith("."), parameter.name
+
+
+def test_an_interval_is_written_as_in_mathematics():
+    assert str(Number(0, 1, open_low=True)) == "a number in (0, 1]"
+    assert str(Number(1, integer=True)) == "an int >= 1"

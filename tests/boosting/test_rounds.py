@@ -1,0 +1,344 @@
+"""Rounds: evaluation, early stopping, callbacks, progress, warm start, stages."""
+
+# ruff: noqa: ARG005
+
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import log_loss, root_mean_squared_error
+
+from hedgerow import (
+    DataError,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    ParameterError,
+)
+from hedgerow.boosting.rounds import BestRound, boost
+from hedgerow.boosting.training_data import hold_out
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(600, 5))
+SIGNAL = X[:, 0] + X[:, 1] * X[:, 2]
+NUMBERS = SIGNAL + RNG.normal(size=600)
+TWO = np.where(NUMBERS > 0, "yes", "no")
+THREE = np.digitize(NUMBERS, [-1.0, 1.0])
+TRAIN, TEST = slice(0, 400), slice(400, 600)
+
+
+def classifier(**parameters):
+    return GradientBoostingClassifier(**{"n_estimators": 15, "max_leaves": 6} | parameters)
+
+
+def regressor(**parameters):
+    return GradientBoostingRegressor(**{"n_estimators": 15, "max_leaves": 6} | parameters)
+
+
+def test_the_loop_runs_every_round_and_collects_the_trees():
+    assert boost(lambda index: [f"{index}a", f"{index}b"], range(3, 5), None) == [
+        "3a",
+        "3b",
+        "4a",
+        "4b",
+    ]
+
+
+@pytest.mark.parametrize("y", [TWO, THREE])
+def test_recorded_log_loss_is_that_of_the_staged_probabilities(y):
+    model = classifier().fit(X[TRAIN], y[TRAIN], eval_set=[(X[TEST], y[TEST])])
+    staged = [log_loss(y[TEST], p) for p in model.staged_predict_proba(X[TEST])]
+    np.testing.assert_allclose(model.evals_result_["eval_0"]["log_loss"], staged, rtol=1e-9)
+
+
+def test_recorded_rmse_is_that_of_the_staged_predictions_with_weights():
+    w = RNG.uniform(0.1, 2.0, 200)
+    model = regressor().fit(X[TRAIN], NUMBERS[TRAIN], eval_set=[(X[TEST], NUMBERS[TEST], w)])
+    staged = [
+        root_mean_squared_error(NUMBERS[TEST], p, sample_weight=w)
+        for p in model.staged_predict(X[TEST])
+    ]
+    np.testing.assert_allclose(model.evals_result_["eval_0"]["rmse"], staged, rtol=1e-9)
+
+
+def test_several_sets_and_metrics_have_their_names():
+    model = classifier(eval_metric=["auc", "error"]).fit(
+        X[TRAIN],
+        TWO[TRAIN],
+        eval_set=[(X[TRAIN], TWO[TRAIN]), (X[TEST], TWO[TEST])],
+        eval_names=["train", "test"],
+    )
+    assert {of: set(values) for of, values in model.evals_result_.items()} == {
+        "train": {"auc", "error"},
+        "test": {"auc", "error"},
+    }
+
+
+def test_a_metric_that_names_itself_is_recorded_under_that_name():
+    model = regressor(eval_metric=lambda y, p: ("bias", abs(np.mean(y - p)), False))
+    model.fit(X, NUMBERS, eval_set=[(X, NUMBERS)])
+    assert list(model.evals_result_["eval_0"]) == ["bias"]
+    assert len(model.evals_result_["eval_0"]["bias"]) == 15
+
+
+@pytest.mark.parametrize("metric", ["log_loss", "auc"])
+def test_early_stopping_restores_the_best_round(metric):
+    model = classifier(
+        n_estimators=300,
+        learning_rate=0.5,
+        early_stopping=True,
+        n_iter_no_change=5,
+        eval_metric=metric,
+    )
+    model.fit(X[TRAIN], TWO[TRAIN], eval_set=[(X[TEST], TWO[TEST])])
+    history = model.evals_result_["eval_0"][metric]
+    best = int(np.argmax(history) if metric == "auc" else np.argmin(history)) + 1
+    assert model.n_iter_ == model.best_iteration_ == best
+    assert model.best_score_ == history[best - 1]
+    assert len(history) == best + 5 < 300
+    shorter = classifier(n_estimators=best, learning_rate=0.5).fit(X[TRAIN], TWO[TRAIN])
+    np.testing.assert_array_equal(model.predict_proba(X), shorter.predict_proba(X))
+
+
+def test_early_stopping_is_judged_by_the_last_set_and_the_first_metric():
+    model = classifier(
+        n_estimators=200, learning_rate=0.5, early_stopping=True, eval_metric=["log_loss", "auc"]
+    )
+    model.fit(X[TRAIN], TWO[TRAIN], eval_set=[(X[TRAIN], TWO[TRAIN]), (X[TEST], TWO[TEST])])
+    assert model.best_score_ == min(model.evals_result_["eval_1"]["log_loss"])
+
+
+def test_without_early_stopping_the_best_round_is_known_but_all_are_kept():
+    model = classifier(n_estimators=60, learning_rate=0.5)
+    model.fit(X[TRAIN], TWO[TRAIN], eval_set=[(X[TEST], TWO[TEST])])
+    assert model.n_iter_ == 60
+    assert model.best_iteration_ < 60
+
+
+def test_the_held_out_part_is_neither_trained_on_nor_random():
+    model = regressor(
+        early_stopping=True, validation_fraction=0.25, random_state=7, n_estimators=100
+    )
+    model.fit(X, NUMBERS)
+    train, held_out = hold_out(NUMBERS, 0.25, 7, False)
+    same = regressor(early_stopping=True, random_state=7, n_estimators=100)
+    same.fit(X[train], NUMBERS[train], eval_set=[(X[held_out], NUMBERS[held_out])])
+    np.testing.assert_array_equal(model.predict(X), same.predict(X))
+    assert model.evals_result_["validation"] == same.evals_result_["eval_0"]
+
+
+def test_the_held_out_part_has_the_same_part_of_each_class():
+    y = np.repeat([0.0, 1.0, 2.0], [700, 200, 30])
+    train, held_out = hold_out(y, 0.1, 0, True)
+    assert np.bincount(y[held_out].astype(int)).tolist() == [70, 20, 3]
+    assert sorted([*train, *held_out]) == list(range(930))
+
+
+def test_the_held_out_part_depends_on_the_seed():
+    y = np.arange(100.0)
+    assert hold_out(y, 0.2, 1, False)[1].tolist() != hold_out(y, 0.2, 2, False)[1].tolist()
+
+
+def test_a_table_too_small_to_hold_out_from_is_an_error():
+    with pytest.raises(DataError, match=r"validation_fraction=0.1 of 3 rows"):
+        regressor(early_stopping=True).fit(X[:3], NUMBERS[:3])
+
+
+def test_an_improvement_must_exceed_the_tolerance():
+    best = BestRound(tol=0.1)
+    for round_, score in enumerate([1.0, 0.95, 0.85, 0.80], start=1):
+        best.update(round_, score, higher_is_better=False)
+    assert (best.round, best.score) == (3, 0.85)
+
+
+def test_a_metric_that_is_never_a_number_ends_after_the_patience_with_all_rounds_kept():
+    model = regressor(eval_metric=lambda y, p: np.nan, early_stopping=True, n_iter_no_change=4)
+    model.fit(X, NUMBERS)
+    assert model.n_iter_ == 4
+    assert not hasattr(model, "best_iteration_")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"eval_set": [(X,)]}, DataError, r"eval_set must be a list of \(X, y\)"),
+        ({"eval_set": [(X[:, :2], TWO)]}, DataError, r"eval_set\[0\]: X has 2 features"),
+        (
+            {"eval_set": [(X, TWO), (X, np.full(600, "maybe"))]},
+            DataError,
+            r"eval_set\[1\]: y holds 'maybe'",
+        ),
+        ({"eval_set": [(X, TWO, -np.ones(600))]}, DataError, r"eval_set\[0\]: sample_weight"),
+        ({"eval_set": [(X, TWO)], "eval_names": ["a", "b"]}, ParameterError, "eval_names"),
+        ({"callbacks": [3]}, ParameterError, "callbacks: 3 is neither"),
+    ],
+)
+def test_what_fit_is_given_is_checked(arguments, error, message):
+    with pytest.raises(error, match=message):
+        classifier().fit(X, TWO, **arguments)
+
+
+def test_an_evaluation_set_of_one_class_is_fine():
+    model = classifier().fit(X, TWO, eval_set=[(X[TWO == "no"], TWO[TWO == "no"])])
+    assert len(model.evals_result_["eval_0"]["log_loss"]) == 15
+
+
+class Recorder:
+    def __init__(self):
+        self.seen = []
+
+    def before_fit(self, estimator):
+        self.seen.append(("before", hasattr(estimator, "n_iter_")))
+
+    def after_round(self, info):
+        self.seen.append((info.round, info.n_rounds, info.metrics["eval_0"]["rmse"]))
+
+    def after_fit(self, estimator):
+        self.seen.append(("after", estimator.n_iter_))
+
+
+def test_callbacks_see_every_round_with_its_metrics():
+    recorder = Recorder()
+    model = regressor(n_estimators=3).fit(X, NUMBERS, eval_set=[(X, NUMBERS)], callbacks=[recorder])
+    values = model.evals_result_["eval_0"]["rmse"]
+    rounds = [(i, 3, value) for i, value in enumerate(values, start=1)]
+    assert recorder.seen == [("before", False), *rounds, ("after", 3)]
+
+
+def test_a_callback_that_returns_true_ends_the_rounds():
+    assert regressor().fit(X, NUMBERS, callbacks=[lambda info: info.round == 4]).n_iter_ == 4
+
+
+def test_a_callback_gets_a_model_of_the_rounds_so_far():
+    models = []
+    model = classifier(n_estimators=5).fit(
+        X, THREE, callbacks=[lambda info: models.append(info.model)]
+    )
+    for seen, expected in zip(models, model.staged_predict_proba(X), strict=True):
+        np.testing.assert_array_equal(seen.predict_proba(X), expected)
+
+
+@pytest.mark.parametrize("exception", [KeyboardInterrupt, RuntimeError])
+def test_a_fit_that_is_broken_off_leaves_the_estimator_as_it_was(exception):
+    def stop(info):
+        if info.round == 3:
+            raise exception
+
+    model = regressor().fit(X, NUMBERS, eval_set=[(X, NUMBERS)])
+    before = dict(vars(model))
+    with pytest.raises(exception):
+        model.fit(X[:, :2], NUMBERS, callbacks=[stop])
+    assert vars(model) == before
+    fresh = regressor()
+    with pytest.raises(exception):
+        fresh.fit(X, NUMBERS, callbacks=[stop])
+    assert vars(fresh) == vars(regressor())
+
+
+def test_a_second_fit_forgets_the_first():
+    named = pd.DataFrame(X, columns=list("abcde"))
+    model = regressor().fit(named, NUMBERS, eval_set=[(named, NUMBERS)])
+    model.fit(X, NUMBERS)
+    assert not hasattr(model, "best_iteration_")
+    assert not hasattr(model, "feature_names_in_")
+    assert model.evals_result_ == {}
+
+
+@pytest.mark.parametrize("y", [TWO, THREE])
+def test_a_warm_start_ends_where_one_fit_would_have(y):
+    at_once = classifier(n_estimators=12).fit(X, y)
+    model = classifier(n_estimators=5, warm_start=True).fit(X, y)
+    model.set_params(n_estimators=12).fit(X, y)
+    assert model.n_iter_ == 12
+    np.testing.assert_allclose(model.predict_proba(X), at_once.predict_proba(X), rtol=1e-9)
+
+
+def test_a_warm_start_with_as_many_rounds_changes_nothing():
+    model = regressor(warm_start=True).fit(X, NUMBERS)
+    before = model.predict(X)
+    np.testing.assert_array_equal(model.fit(X, NUMBERS).predict(X), before)
+
+
+def test_a_warm_start_cannot_lose_rounds():
+    model = regressor(warm_start=True).fit(X, NUMBERS)
+    with pytest.raises(ParameterError, match="n_estimators=3 is less than the 15 rounds"):
+        model.set_params(n_estimators=3).fit(X, NUMBERS)
+
+
+def test_a_warm_start_needs_the_same_columns_and_classes():
+    model = classifier(warm_start=True).fit(X, TWO)
+    model.set_params(n_estimators=20)
+    with pytest.raises(DataError, match="X has 4 features"):
+        model.fit(X[:, :4], TWO)
+    with pytest.raises(DataError, match="y holds 0"):
+        model.fit(X, THREE)
+
+
+def test_a_warm_start_measures_the_rounds_it_adds():
+    arguments = {"eval_set": [(X[TEST], NUMBERS[TEST])]}
+    at_once = regressor(n_estimators=9).fit(X[TRAIN], NUMBERS[TRAIN], **arguments)
+    model = regressor(n_estimators=5, warm_start=True).fit(X[TRAIN], NUMBERS[TRAIN])
+    model.set_params(n_estimators=9).fit(X[TRAIN], NUMBERS[TRAIN], **arguments)
+    np.testing.assert_allclose(
+        model.evals_result_["eval_0"]["rmse"],
+        at_once.evals_result_["eval_0"]["rmse"][5:],
+        rtol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("y", [TWO, THREE])
+def test_the_last_stage_is_the_prediction(y):
+    model = classifier().fit(X, y)
+    for staged, whole in [
+        (model.staged_predict, model.predict),
+        (model.staged_predict_proba, model.predict_proba),
+        (model.staged_decision_function, model.decision_function),
+    ]:
+        stages = list(staged(X))
+        assert len(stages) == 15
+        np.testing.assert_array_equal(stages[-1], whole(X))
+
+
+def test_stages_of_a_regressor_are_independent_arrays():
+    stages = list(regressor().fit(X, NUMBERS).staged_predict(X))
+    assert not np.array_equal(stages[0], stages[-1])
+
+
+def test_nothing_is_printed_unless_asked_for(capfd):
+    regressor().fit(X, NUMBERS, eval_set=[(X, NUMBERS)])
+    assert capfd.readouterr() == ("", "")
+
+
+def test_verbose_prints_every_so_many_rounds_where_there_is_no_terminal(capfd):
+    regressor(verbose=7).fit(X, NUMBERS, eval_set=[(X, NUMBERS)])
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert [line.split("  ")[0] for line in err.splitlines()] == [
+        "round 7/15",
+        "round 14/15",
+        "round 15/15",
+    ]
+    assert "eval_0 rmse 1." in err
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_a_bar_with_the_metric(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    regressor(verbose=1).fit(X, NUMBERS, eval_set=[(X, NUMBERS)])
+    shown = sys.stderr.getvalue()
+    assert "15/15" in shown
+    assert "rmse" in shown
+
+
+def test_a_terminal_without_rich_gets_lines(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    regressor(verbose=15).fit(X, NUMBERS)
+    assert sys.stderr.getvalue() == "round 15/15\n"

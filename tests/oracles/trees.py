@@ -1,0 +1,71 @@
+"""Random trees and ensembles that keep every rule of the structure."""
+
+import numpy as np
+
+from hedgerow.tree.structure import Ensemble, Tree
+
+
+def random_tree(rng, n_leaves, n_features, *, n_categorical=0, thresholds=None, chain=False):
+    """A tree of ``n_leaves`` leaves; the last ``n_categorical`` features are categorical.
+
+    ``thresholds`` are the numbers to split at, of which a node takes one (and its rank as its bin).
+    """
+    thresholds = np.linspace(-2, 2, 50) if thresholds is None else thresholds
+    children = {}
+    leaves, n_nodes = [0], 1
+    while len(leaves) < n_leaves:
+        parent = leaves.pop() if chain else leaves.pop(rng.integers(len(leaves)))
+        children[parent] = (n_nodes, n_nodes + 1)
+        leaves += [n_nodes, n_nodes + 1]
+        n_nodes += 2
+    inner = np.array(sorted(children), dtype=np.int64)
+    feature = np.full(n_nodes, -1, dtype=np.int32)
+    feature[inner] = rng.integers(n_features, size=len(inner))
+    categorical = np.flatnonzero(feature >= n_features - n_categorical)
+    category_set = np.full(n_nodes, -1, dtype=np.int32)
+    category_set[categorical] = rng.permutation(len(categorical))
+    split_bin = np.zeros(n_nodes, dtype=np.uint8)
+    threshold = np.zeros(n_nodes)
+    numeric = np.setdiff1d(inner, categorical)
+    place = rng.integers(len(thresholds), size=len(numeric))
+    split_bin[numeric] = np.minimum(place, 254)
+    threshold[numeric] = np.asarray(thresholds, dtype=np.float64)[place]
+    links = np.full((2, n_nodes), -1, dtype=np.int32)
+    for parent, (left, right) in children.items():
+        links[:, parent] = (left, right) if rng.random() < 0.5 else (right, left)
+    is_inner = feature >= 0
+    return Tree(
+        feature=feature,
+        threshold=threshold,
+        left=links[0],
+        right=links[1],
+        missing_left=is_inner & (rng.random(n_nodes) < 0.5),
+        category_set=category_set,
+        value=rng.normal(size=(n_nodes, 1)),
+        gain=np.where(is_inner, rng.random(n_nodes), 0.0),
+        cover=rng.random(n_nodes),
+        count=rng.integers(1, 100, size=n_nodes),
+        category_bits=rng.integers(2**32, size=(len(categorical), 8), dtype=np.uint32),
+        split_bin=split_bin,
+    )
+
+
+def random_ensemble(rng, leaves, n_features, *, n_outputs=1, **options):
+    """One tree for each number in ``leaves``, the outputs in turn."""
+    trees = [random_tree(rng, n, n_features, **options) for n in leaves]
+    outputs = np.arange(len(trees)) % n_outputs
+    return Ensemble.from_trees(trees, outputs, rng.normal(size=n_outputs), n_features)
+
+
+def random_rows(rng, n_rows, n_features, *, n_categorical=0, missing=0.1, thresholds=None):
+    """Rows with values at and between the thresholds, bins, numbers that are no bins, and NaN."""
+    thresholds = np.linspace(-2, 2, 50) if thresholds is None else thresholds
+    X = rng.normal(size=(n_rows, n_features))
+    exact = rng.random(X.shape) < 0.3
+    X[exact] = rng.choice(thresholds, size=exact.sum())
+    if n_categorical:
+        bins = rng.integers(-2, 258, size=(n_rows, n_categorical)).astype(np.float64)
+        bins[rng.random(bins.shape) < 0.1] += 0.5
+        X[:, n_features - n_categorical :] = bins
+    X[rng.random(X.shape) < missing] = np.nan
+    return X
