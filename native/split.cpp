@@ -21,7 +21,7 @@ typedef double Double8 __attribute__((vector_size(64)));
 typedef Long8 Long8Unaligned __attribute__((aligned(8), may_alias));
 
 // A gain below this share of the parent's score is rounding, not improvement.
-constexpr double kRelativeNoise = 1e-12;
+constexpr double kRelativeNoise = 0x1p-48;
 // Nodes with fewer rows than this have mostly empty bins, which are squeezed out before the scan.
 constexpr std::uint64_t kSparseRows = 160;
 
@@ -213,9 +213,11 @@ void consider(const Node& node, const Scan& scan, const Sum& start, bool missing
   if (position < 0) return;
   const Sum left = left_of(scan, position, start);
   const double gain = node.gain(left);
-  if (!(gain > std::max(best.gain, node.gain_to_beat))) return;
+  const int bin = scan.bin(position);
+  const bool wins_tie = gain == best.gain && bin < best.bin;
+  if (!(gain > node.gain_to_beat) || !(gain > best.gain || wins_tie)) return;
   best.gain = gain;
-  best.bin = static_cast<std::uint8_t>(scan.bin(position));
+  best.bin = static_cast<std::uint8_t>(bin);
   best.missing_left = missing_left;
   best.left = left;
 }

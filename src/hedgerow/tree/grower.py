@@ -194,9 +194,15 @@ class ExactTrainer:
         bag = self._bag(round_index)
         trees = []
         for output, (g, h) in enumerate(zip(gradient, hessian, strict=True)):
-            features = self._tree_features(round_index * len(gradient) + output)
+            tree_id = round_index * len(gradient) + output
             arrays = self._grower.grow(
-                g, h, self._params, rows=bag, features=features, n_threads=self._n_threads
+                g,
+                h,
+                self._params,
+                rows=bag,
+                features=self._tree_features(tree_id),
+                tree_id=tree_id,
+                n_threads=self._n_threads,
             )
             leaf_of_row = arrays.pop("leaf_of_row")
             trees.append(Tree(**arrays))
