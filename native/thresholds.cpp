@@ -31,27 +31,35 @@ struct Sample {
   std::uint64_t weight(std::size_t i) const { return weights.empty() ? 1 : weights[i]; }
 };
 
-std::uint64_t rank_of(std::uint64_t seed, std::size_t row) {
-  return hash_u64(seed, Purpose::bin_sample, 0, row);
-}
-
-// The `wanted`-th smallest rank among rows that count(row) admits, of which there are more. Two
-// passes over the ranks rather than an array of them, which could be larger than the sample.
-template <class Counts>
-std::uint64_t cutting_rank(std::size_t n_rows, std::size_t wanted, std::uint64_t seed,
-                           const Counts& counts) {
-  constexpr int shift = 52;
-  std::vector<std::size_t> bucket_size(std::size_t{1} << (64 - shift));
-  for (std::size_t row = 0; row < n_rows; ++row)
-    bucket_size[rank_of(seed, row) >> shift] += counts(row);
-  std::size_t bucket = 0;
-  for (; wanted > bucket_size[bucket]; ++bucket) wanted -= bucket_size[bucket];
+// The `wanted` rows of smallest rank, in order, among the n_weighty that weigh something. Only
+// ranks that are likely to be small enough are kept while looking: six standard deviations more of
+// them than wanted, so that a second look is next to never needed.
+std::vector<std::int64_t> rows_of_smallest_rank(std::size_t n_rows, std::size_t n_weighty,
+                                                std::size_t wanted, std::uint64_t seed,
+                                                std::span<const double> row_weight) {
+  std::vector<std::int64_t> rows;
   std::vector<std::uint64_t> ranks;
-  ranks.reserve(bucket_size[bucket]);
-  for (std::size_t row = 0; row < n_rows; ++row)
-    if (rank_of(seed, row) >> shift == bucket && counts(row)) ranks.push_back(rank_of(seed, row));
-  std::ranges::nth_element(ranks, ranks.begin() + (wanted - 1));
-  return ranks[wanted - 1];
+  for (double margin = 6;; margin *= 4) {
+    const double share = (wanted + margin * std::sqrt(wanted + 1.0)) / n_weighty;
+    const std::uint64_t bound = share < 1 ? static_cast<std::uint64_t>(share * 0x1p64) : ~0ull;
+    rows.clear();
+    ranks.clear();
+    for (std::size_t row = 0; row < n_rows; ++row) {
+      const std::uint64_t rank = hash_u64(seed, Purpose::bin_sample, 0, row);
+      if (rank > bound || (!row_weight.empty() && !(row_weight[row] > 0))) continue;
+      rows.push_back(static_cast<std::int64_t>(row));
+      ranks.push_back(rank);
+    }
+    if (ranks.size() >= wanted) break;
+  }
+  if (wanted == 0) return {};
+  std::vector<std::uint64_t> order(ranks);
+  std::ranges::nth_element(order, order.begin() + (wanted - 1));
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (ranks[i] <= order[wanted - 1]) rows[kept++] = rows[i];
+  rows.resize(kept);
+  return rows;
 }
 
 // Weights as integers, so that a sum of them is the same in any order. 2^62 bounds every sum, and a
@@ -71,24 +79,15 @@ std::vector<std::uint64_t> integer_weights(std::span<const double> row_weight,
   return weights;
 }
 
-// The rows of smallest rank, in order of row, among those with weight.
 Sample choose_sample(std::size_t n_rows, std::span<const double> row_weight,
                      const ThresholdOptions& options) {
-  const auto counts = [&](std::size_t row) { return row_weight.empty() || row_weight[row] > 0; };
+  std::size_t n_weighty = n_rows;
+  if (!row_weight.empty())
+    n_weighty = std::ranges::count_if(row_weight, [](double w) { return w > 0; });
   Sample sample;
-  const auto n_weighty = row_weight.empty() ? n_rows
-                                            : static_cast<std::size_t>(std::ranges::count_if(
-                                                  row_weight, [](double w) { return w > 0; }));
   sample.size = std::min({n_weighty, options.sample_size, max_sample});
-  if (sample.size < n_rows) {
-    const std::uint64_t last = sample.size < n_weighty
-                                   ? cutting_rank(n_rows, sample.size, options.seed, counts)
-                                   : std::numeric_limits<std::uint64_t>::max();
-    sample.rows.reserve(sample.size);
-    for (std::size_t row = 0; row < n_rows; ++row)
-      if (counts(row) && rank_of(options.seed, row) <= last)
-        sample.rows.push_back(static_cast<std::int64_t>(row));
-  }
+  if (sample.size < n_rows)
+    sample.rows = rows_of_smallest_rank(n_rows, n_weighty, sample.size, options.seed, row_weight);
   if (!row_weight.empty()) sample.weights = integer_weights(row_weight, sample);
   return sample;
 }
@@ -126,81 +125,77 @@ struct Weighted {
   std::uint64_t weight() const { return own_weight; }
 };
 
-template <int digit_bits, class Item>
-Item* radix_sort(Item* items, Item* scratch, std::size_t count) {
-  constexpr int key_bits = 8 * sizeof(items->key);
-  constexpr int n_digits = (key_bits + digit_bits - 1) / digit_bits;
-  constexpr std::size_t radix = std::size_t{1} << digit_bits;
-  const auto digit_of = [](const Item& item, int digit) {
-    return static_cast<std::size_t>(item.key >> (digit * digit_bits)) & (radix - 1);
+// Sorts by key, a byte at a time from the lowest, with as much scratch space as there are items;
+// the result is in one of the two. (Digits of 11 bits took as long, sample sizes 10^3 to 2 * 10^5.)
+template <class Item>
+Item* sort_items(Item* items, Item* scratch, std::size_t count) {
+  constexpr std::size_t n_digits = sizeof(items->key);
+  const auto digit_of = [](const Item& item, std::size_t digit) {
+    return static_cast<std::uint8_t>(item.key >> (8 * digit));
   };
-  std::vector<std::uint32_t> counts(n_digits * radix);
+  std::uint32_t counts[n_digits][256] = {};
   for (std::size_t i = 0; i < count; ++i)
-    for (int digit = 0; digit < n_digits; ++digit)
-      ++counts[digit * radix + digit_of(items[i], digit)];
-  for (int digit = 0; digit < n_digits; ++digit) {
-    std::uint32_t* at = counts.data() + digit * radix;
+    for (std::size_t digit = 0; digit < n_digits; ++digit)
+      ++counts[digit][digit_of(items[i], digit)];
+  for (std::size_t digit = 0; digit < n_digits && count > 0; ++digit) {
+    std::uint32_t (&at)[256] = counts[digit];
     if (at[digit_of(items[0], digit)] == count) continue;  // all alike in this digit
-    std::exclusive_scan(at, at + radix, at, 0u);
+    std::exclusive_scan(std::begin(at), std::end(at), std::begin(at), 0u);
     for (std::size_t i = 0; i < count; ++i) scratch[at[digit_of(items[i], digit)]++] = items[i];
     std::swap(items, scratch);
   }
   return items;
 }
 
-// Sorts by key, with as much scratch space as there are items; the result is in one of the two.
-template <class Item>
-Item* sort_items(Item* items, Item* scratch, std::size_t count) {
-  constexpr std::size_t few = 64, some = 8192;  // where the methods' times crossed when measured
-  if (count > some) return radix_sort<11>(items, scratch, count);
-  if (count > few) return radix_sort<8>(items, scratch, count);
-  std::sort(items, items + count, [](const Item& a, const Item& b) { return a.key < b.key; });
-  return items;
-}
-
 // ---- from sorted values to thresholds
 
-struct Distinct {
-  std::vector<double> values;
-  std::vector<std::uint64_t> weights;
-};
-
+// The distinct values among sorted items, each a run of equal keys.
 template <class Item>
-Distinct distinct_values(const Item* sorted, std::size_t count) {
-  Distinct distinct;
-  if (count == 0) return distinct;
-  std::size_t n = 1;
-  for (std::size_t i = 1; i < count; ++i) n += sorted[i].key != sorted[i - 1].key;
-  distinct.values.resize(n);
-  distinct.weights.resize(n);
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    at += i > 0 && sorted[i].key != sorted[i - 1].key;
-    distinct.values[at] = value_of(sorted[i].key);
-    distinct.weights[at] += sorted[i].weight();
+struct Runs {
+  std::span<const Item> sorted;
+
+  std::size_t count() const {
+    std::size_t n = !sorted.empty();
+    for (std::size_t i = 1; i < sorted.size(); ++i) n += sorted[i].key != sorted[i - 1].key;
+    return n;
   }
-  return distinct;
-}
+
+  // Calls visit(index, key, weight) for each distinct value in order.
+  template <class Visitor>
+  void for_each(Visitor&& visit) const {
+    for (std::size_t i = 0, index = 0; i < sorted.size(); ++index) {
+      const auto key = sorted[i].key;
+      std::uint64_t weight = sorted[i].weight();
+      while (++i < sorted.size() && sorted[i].key == key) weight += sorted[i].weight();
+      visit(index, key, weight);
+    }
+  }
+};
 
 // Deals distinct values out to bins of nearly equal weight. A value that weighs as much as an
 // average bin gets a bin of its own, and the others share the bins that are left.
+template <class Item>
 class Quantiles {
  public:
-  Quantiles(const Distinct& distinct, int max_bins)
-      : distinct_(distinct), heavy_(distinct.values.size()), light_bins_(max_bins) {
-    for (const std::uint64_t weight : distinct.weights) light_weight_ += weight;
+  Quantiles(const Runs<Item>& runs, int max_bins) : runs_(runs), light_bins_(max_bins) {
+    for (const Item& item : runs.sorted) light_weight_ += item.weight();
     while (set_heavy_values_apart()) {
     }
     set_target();
   }
 
   std::vector<double> thresholds() && {
-    for (std::size_t i = 0; i < heavy_.size(); ++i) {
-      if (heavy_[i])
-        place_heavy(i);
+    auto heavy = heavy_.begin();
+    runs_.for_each([&](std::size_t index, auto key, std::uint64_t weight) {
+      const bool is_heavy = heavy != heavy_.end() && *heavy == index;
+      heavy += is_heavy;
+      const double value = value_of(key);
+      if (is_heavy)
+        place_heavy(value);
       else
-        place_light(i);
-    }
+        place_light(value, weight);
+      last_value_ = value;
+    });
     return std::move(thresholds_);
   }
 
@@ -208,84 +203,94 @@ class Quantiles {
   // One bin less for each value found changes the average, so others may be found next time.
   bool set_heavy_values_apart() {
     set_target();
-    bool found = false;
-    for (std::size_t i = 0; i < heavy_.size(); ++i) {
-      if (heavy_[i] || static_cast<double>(distinct_.weights[i]) < target_) continue;
-      heavy_[i] = found = true;
-      light_weight_ -= distinct_.weights[i];
-      --light_bins_;
-    }
-    return found;
+    const std::size_t n_known = heavy_.size();
+    std::size_t known = 0;
+    runs_.for_each([&](std::size_t index, auto, std::uint64_t weight) {
+      if (known < n_known && heavy_[known] == index) {
+        ++known;
+      } else if (weight >= target_) {
+        heavy_.push_back(index);
+        light_weight_ -= weight;
+        --light_bins_;
+      }
+    });
+    std::inplace_merge(heavy_.begin(), heavy_.begin() + n_known, heavy_.end());
+    return heavy_.size() > n_known;
   }
 
-  void place_heavy(std::size_t i) {
+  void place_heavy(double value) {
     // Few light values below a heavy one are not worth a bin: they join it.
-    const bool enough = static_cast<double>(2 * open_weight_) >= target_;
+    const bool enough = 2 * open_weight_ >= target_;
     if (open_weight_ > 0 && enough && may_close())
-      close_light_bin(i);
+      close_light_bin();
     else
       light_weight_ -= std::exchange(open_weight_, 0);
     set_target();
-    cut_before(i + 1);
+    cut_if_closed(value);
+    closed_ = true;
   }
 
-  void place_light(std::size_t i) {
-    const std::uint64_t weight = distinct_.weights[i];
-    const bool nearer_without = static_cast<double>(2 * open_weight_ + weight) > 2 * target_;
-    if (open_weight_ > 0 && nearer_without && may_close()) close_light_bin(i);
+  void place_light(double value, std::uint64_t weight) {
+    const bool nearer_without = 2 * open_weight_ + weight > twice_target_;
+    if (open_weight_ > 0 && nearer_without && may_close()) close_light_bin();
+    cut_if_closed(value);
     open_weight_ += weight;
-    if (static_cast<double>(open_weight_) >= target_ && may_close()) close_light_bin(i + 1);
+    if (open_weight_ >= target_ && may_close()) close_light_bin();
   }
 
   // The last bin takes whatever is left.
   bool may_close() const { return light_bins_ > 1 || open_weight_ == light_weight_; }
 
-  void close_light_bin(std::size_t next) {
-    cut_before(next);
+  void close_light_bin() {
+    closed_ = true;
     light_weight_ -= std::exchange(open_weight_, 0);
     --light_bins_;
     set_target();
   }
 
-  void cut_before(std::size_t i) {
-    if (i < heavy_.size())
-      thresholds_.push_back(threshold_between(distinct_.values[i - 1], distinct_.values[i]));
+  void cut_if_closed(double value) {
+    if (std::exchange(closed_, false)) thresholds_.push_back(threshold_between(last_value_, value));
   }
 
+  // Weights are integers, so comparing with the average rounded loses nothing.
   void set_target() {
-    target_ = static_cast<double>(light_weight_) / static_cast<double>(std::max(light_bins_, 1));
+    const std::uint64_t bins = std::max(light_bins_, 1);
+    target_ = (light_weight_ + bins - 1) / bins;
+    twice_target_ = 2 * light_weight_ / bins;
   }
 
-  const Distinct& distinct_;
-  std::vector<std::uint8_t> heavy_;
+  Runs<Item> runs_;
+  std::vector<std::size_t> heavy_;  // indices of the heavy values, increasing
   int light_bins_;                  // bins not yet given away
   std::uint64_t light_weight_ = 0;  // weight of the light values not yet in a closed bin
   std::uint64_t open_weight_ = 0;   // of those, in the open bin
-  double target_ = 0;               // weight of an average light bin
+  std::uint64_t target_ = 0;        // weight of an average light bin, rounded up
+  std::uint64_t twice_target_ = 0;  // twice that weight, rounded down
+  double last_value_ = 0;           // the value placed last
+  bool closed_ = false;             // its bin ends with it
   std::vector<double> thresholds_;
 };
 
-std::vector<double> thresholds_from(const Distinct& distinct, int max_bins) {
-  const std::size_t n = distinct.values.size();
-  if (n > static_cast<std::size_t>(max_bins)) return Quantiles(distinct, max_bins).thresholds();
+template <class Item>
+std::vector<double> thresholds_between(const Runs<Item>& runs, int max_bins) {
+  if (runs.count() > static_cast<std::size_t>(max_bins))
+    return Quantiles<Item>(runs, max_bins).thresholds();
   std::vector<double> thresholds;
-  for (std::size_t i = 1; i < n; ++i)
-    thresholds.push_back(threshold_between(distinct.values[i - 1], distinct.values[i]));
+  double last_value = 0;
+  runs.for_each([&](std::size_t index, auto key, std::uint64_t) {
+    if (index > 0) thresholds.push_back(threshold_between(last_value, value_of(key)));
+    last_value = value_of(key);
+  });
   return thresholds;
 }
 
 // ---- one feature
 
 template <class Item>
-std::vector<double> thresholds_of_items(std::unique_ptr<Item[]> items, std::size_t count,
-                                        int max_bins) {
-  Distinct distinct;
-  {
-    const auto scratch = std::make_unique_for_overwrite<Item[]>(count);
-    distinct = distinct_values(sort_items(items.get(), scratch.get(), count), count);
-  }
-  items.reset();
-  return thresholds_from(distinct, max_bins);
+std::vector<double> thresholds_of_items(Item* items, std::size_t count, int max_bins) {
+  const auto scratch = std::make_unique_for_overwrite<Item[]>(count);
+  const Item* sorted = sort_items(items, scratch.get(), count);
+  return thresholds_between(Runs<Item>{{sorted, count}}, max_bins);
 }
 
 template <class Real>
@@ -293,13 +298,13 @@ std::vector<double> thresholds_of_values(const Real* values, const Sample& sampl
   using Key = decltype(key_of(Real{}));
   const auto collect = [&](auto make_item) {
     using Item = decltype(make_item(Real{}, 0));
-    auto items = std::make_unique_for_overwrite<Item[]>(sample.size);
+    const auto items = std::make_unique_for_overwrite<Item[]>(sample.size);
     std::size_t count = 0;
     for (std::size_t i = 0; i < sample.size; ++i) {
       items[count] = make_item(values[i], i);
       count += std::isfinite(values[i]);
     }
-    return thresholds_of_items(std::move(items), count, max_bins);
+    return thresholds_of_items(items.get(), count, max_bins);
   };
   if (sample.weights.empty())
     return collect([](Real x, std::size_t) { return Plain<Key>{key_of(x)}; });
@@ -388,7 +393,7 @@ std::vector<double> sparse_feature(const SparseView& table, std::size_t f, const
     count += std::isfinite(value);
   }
   if (zero_weight > 0) items[count++] = {key_of(Real<T>{0}), zero_weight};
-  return thresholds_of_items(std::move(items), count, max_bins);
+  return thresholds_of_items(items.get(), count, max_bins);
 }
 
 }  // namespace

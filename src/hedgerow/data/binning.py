@@ -148,14 +148,36 @@ class Binner:
         """
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, np.float64)
         columns = _columns(table)
-        options = (weights, self.max_bins, self.subsample_for_bin, self.seed, threads)
-        if table.sparse_csc is not None:
-            found = _native.find_sparse_thresholds(*_csc(table), table.n_rows, *options)
-        else:
-            found = _native.find_thresholds(columns, *options)
-        self.threshold_values, self.threshold_starts = found
+        self._fit_thresholds(table, columns, weights, threads)
         self._fit_categories(columns, table.n_features, weights, n_categories or {})
         return self
+
+    def _fit_thresholds(
+        self,
+        table: BinnableTable,
+        columns: _Columns,
+        weights: NDArray[np.float64] | None,
+        threads: int,
+    ) -> None:
+        n_sample = self.subsample_for_bin
+        if table.sparse_csc is None:
+            found = _native.find_thresholds(
+                columns, weights, self.max_bins, n_sample, self.seed, threads
+            )
+        else:
+            data, rows, starts = _csc(table)
+            found = _native.find_sparse_thresholds(
+                data,
+                rows,
+                starts,
+                table.n_rows,
+                weights,
+                self.max_bins,
+                n_sample,
+                self.seed,
+                threads,
+            )
+        self.threshold_values, self.threshold_starts = found
 
     def _fit_categories(
         self,
@@ -184,13 +206,24 @@ class Binner:
         by_row = (
             None if columns_only else _empty_by_row(table.n_rows, table.n_features, width, stride)
         )
-        out = (by_column, by_row, width, threads)
-        thresholds = (self.threshold_values, self.threshold_starts)
-        if table.sparse_csc is not None:
-            finite = _native.map_sparse_to_bins(*_csc(table), *thresholds, *out)
+        values, starts = self.threshold_values, self.threshold_starts
+        if table.sparse_csc is None:
+            finite = _native.map_to_bins(
+                _columns(table),
+                values,
+                starts,
+                self.category_values,
+                self.category_starts,
+                by_column,
+                by_row,
+                width,
+                threads,
+            )
         else:
-            categories = (self.category_values, self.category_starts)
-            finite = _native.map_to_bins(_columns(table), *thresholds, *categories, *out)
+            data, rows, columns = _csc(table)
+            finite = _native.map_sparse_to_bins(
+                data, rows, columns, values, starts, by_column, by_row, width, threads
+            )
         if not finite:
             _report_infinity(table)
         return BinnedMatrix(by_column, by_row, width, self.n_bins, self.is_categorical)
@@ -211,7 +244,7 @@ class Binner:
     def n_bins(self) -> NDArray[np.int32]:
         """Value bins of each feature."""
         counts = np.diff(self.threshold_starts).astype(np.int32) + 1
-        for f in np.flatnonzero(self.is_categorical):
+        for f in np.flatnonzero(self.is_categorical).tolist():
             counts[f] = self._category_bins(f).max(initial=0) + 1
         return counts
 
