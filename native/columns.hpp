@@ -112,6 +112,7 @@ inline std::size_t size_of(ValueType type) {
   return visit_type(type, [](auto zero) { return sizeof zero; });
 }
 
+// Whether a column is compared as float. (A column of categories is not compared at all.)
 inline bool is_single(ValueType type) {
   return visit_type(type, [](auto zero) { return std::is_same_v<Real<decltype(zero)>, float>; });
 }
@@ -150,6 +151,39 @@ void load_column(const ColumnView& column, RowAt row_at, std::size_t count, Real
     if (column.missing[static_cast<std::ptrdiff_t>(row_at(i)) * column.missing_stride] !=
         std::byte{0})
       out[i] = std::numeric_limits<Real<T>>::quiet_NaN();
+}
+
+// Room for the values of some columns, float or double, each `pitch` bytes from the last.
+struct Slots {
+  std::byte* start;
+  std::size_t pitch;
+
+  template <class R>
+  R* column(std::size_t j) const {
+    return reinterpret_cast<R*>(start + j * pitch);
+  }
+};
+
+// Copies the columns' values at rows row_at(first .. end) into slots, the first at place `first`;
+// categories are left out.
+template <class RowAt>
+void load_block(std::span<const ColumnView> columns, RowAt row_at, std::size_t first,
+                std::size_t end, Slots out) {
+  const auto row_after_first = [&](std::size_t i) { return row_at(first + i); };
+  if (interleaved(columns)) {
+    visit_type(columns.front().type, [&](auto zero) {
+      using T = decltype(zero);
+      load_interleaved<T>(columns, row_after_first, end - first, out.column<Real<T>>(0) + first,
+                          out.pitch / sizeof(Real<T>));
+    });
+    return;
+  }
+  for (std::size_t j = 0; j < columns.size(); ++j)
+    if (columns[j].type != ValueType::category)
+      visit_type(columns[j].type, [&](auto zero) {
+        using T = decltype(zero);
+        load_column<T>(columns[j], row_after_first, end - first, out.column<Real<T>>(j) + first);
+      });
 }
 
 }  // namespace hedgerow

@@ -1,364 +1,107 @@
 #include "thresholds.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <limits>
 #include <memory>
-#include <numeric>
-#include <type_traits>
-#include <utility>
+#include <optional>
 
-#include "random.hpp"
+#include "quantiles.hpp"
+#include "rare_values.hpp"
+#include "row_sample.hpp"
 #include "threads.hpp"
 
 namespace hedgerow {
 namespace {
 
-constexpr std::size_t max_sample = std::size_t{1} << 31;  // radix sort counts in 32 bits
 constexpr std::size_t batch_columns = 16;  // one cache line of a float32 row is gathered at once
 constexpr std::size_t gather_rows = 4096;
 constexpr std::size_t small_work = 32768;  // values sorted in the time it takes to wake a thread
 
-// ---- the sample of rows
-
-struct Sample {
-  std::size_t size = 0;
-  std::vector<std::int64_t> rows;      // empty: every row
-  std::vector<std::uint64_t> weights;  // one a sampled row; empty: every weight is one
-
-  std::size_t row(std::size_t i) const { return rows.empty() ? i : rows[i]; }
-  std::uint64_t weight(std::size_t i) const { return weights.empty() ? 1 : weights[i]; }
-};
-
-std::uint64_t rank_of(std::uint64_t seed, std::size_t row) {
-  return hash_u64(seed, Purpose::bin_sample, 0, row);
-}
-
-// The `wanted`-th smallest rank among rows that count(row) admits, of which there are more. Two
-// passes over the ranks rather than an array of them, which could be larger than the sample.
-template <class Counts>
-std::uint64_t cutting_rank(std::size_t n_rows, std::size_t wanted, std::uint64_t seed,
-                           const Counts& counts) {
-  constexpr int shift = 52;
-  std::vector<std::size_t> bucket_size(std::size_t{1} << (64 - shift));
-  for (std::size_t row = 0; row < n_rows; ++row)
-    bucket_size[rank_of(seed, row) >> shift] += counts(row);
-  std::size_t bucket = 0;
-  for (; wanted > bucket_size[bucket]; ++bucket) wanted -= bucket_size[bucket];
-  std::vector<std::uint64_t> ranks;
-  ranks.reserve(bucket_size[bucket]);
-  for (std::size_t row = 0; row < n_rows; ++row)
-    if (rank_of(seed, row) >> shift == bucket && counts(row)) ranks.push_back(rank_of(seed, row));
-  std::ranges::nth_element(ranks, ranks.begin() + (wanted - 1));
-  return ranks[wanted - 1];
-}
-
-// Weights as integers, so that a sum of them is the same in any order. 2^62 bounds every sum, and a
-// weight too small to register still counts as one.
-std::vector<std::uint64_t> integer_weights(std::span<const double> row_weight,
-                                           const Sample& sample) {
-  double largest = 0;
-  for (std::size_t i = 0; i < sample.size; ++i)
-    largest = std::max(largest, row_weight[sample.row(i)]);
-  const double scale =
-      0x1p62 /
-      static_cast<double>(std::bit_ceil(std::max<std::size_t>(sample.size, std::size_t{1} << 16)));
-  std::vector<std::uint64_t> weights(sample.size);
-  for (std::size_t i = 0; i < sample.size; ++i)
-    weights[i] = static_cast<std::uint64_t>(
-        std::max(1.0, std::floor(row_weight[sample.row(i)] / largest * scale)));
-  return weights;
-}
-
-// The rows of smallest rank, in order of row, among those with weight.
-Sample choose_sample(std::size_t n_rows, std::span<const double> row_weight,
-                     const ThresholdOptions& options) {
-  const auto counts = [&](std::size_t row) { return row_weight.empty() || row_weight[row] > 0; };
-  Sample sample;
-  const auto n_weighty = row_weight.empty() ? n_rows
-                                            : static_cast<std::size_t>(std::ranges::count_if(
-                                                  row_weight, [](double w) { return w > 0; }));
-  sample.size = std::min({n_weighty, options.sample_size, max_sample});
-  if (sample.size < n_rows) {
-    const std::uint64_t last = sample.size < n_weighty
-                                   ? cutting_rank(n_rows, sample.size, options.seed, counts)
-                                   : std::numeric_limits<std::uint64_t>::max();
-    sample.rows.reserve(sample.size);
-    for (std::size_t row = 0; row < n_rows; ++row)
-      if (counts(row) && rank_of(options.seed, row) <= last)
-        sample.rows.push_back(static_cast<std::int64_t>(row));
-  }
-  if (!row_weight.empty()) sample.weights = integer_weights(row_weight, sample);
-  return sample;
-}
-
-// ---- sorting
-
-// A real number as an unsigned integer of the same order; both zeros become one.
-template <class Real>
-auto key_of(Real value) {
-  using Key = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
-  constexpr Key sign = Key{1} << (8 * sizeof(Key) - 1);
-  const Key bits = std::bit_cast<Key>(value + Real{0});
-  return bits & sign ? static_cast<Key>(~bits) : static_cast<Key>(bits | sign);
-}
-
-double value_of(std::uint32_t key) {
-  constexpr std::uint32_t sign = 1u << 31;
-  return std::bit_cast<float>(key & sign ? key ^ sign : ~key);
-}
-double value_of(std::uint64_t key) {
-  constexpr std::uint64_t sign = std::uint64_t{1} << 63;
-  return std::bit_cast<double>(key & sign ? key ^ sign : ~key);
-}
-
-// What is sorted: a key alone where every row weighs the same, else a key and its weight.
-template <class Key>
-struct Plain {
-  Key key;
-  std::uint64_t weight() const { return 1; }
-};
-template <class Key>
-struct Weighted {
-  Key key;
-  std::uint64_t own_weight;
-  std::uint64_t weight() const { return own_weight; }
-};
-
-template <int digit_bits, class Item>
-Item* radix_sort(Item* items, Item* scratch, std::size_t count) {
-  constexpr int key_bits = 8 * sizeof(items->key);
-  constexpr int n_digits = (key_bits + digit_bits - 1) / digit_bits;
-  constexpr std::size_t radix = std::size_t{1} << digit_bits;
-  const auto digit_of = [](const Item& item, int digit) {
-    return static_cast<std::size_t>(item.key >> (digit * digit_bits)) & (radix - 1);
-  };
-  std::vector<std::uint32_t> counts(n_digits * radix);
-  for (std::size_t i = 0; i < count; ++i)
-    for (int digit = 0; digit < n_digits; ++digit)
-      ++counts[digit * radix + digit_of(items[i], digit)];
-  for (int digit = 0; digit < n_digits; ++digit) {
-    std::uint32_t* at = counts.data() + digit * radix;
-    if (at[digit_of(items[0], digit)] == count) continue;  // all alike in this digit
-    std::exclusive_scan(at, at + radix, at, 0u);
-    for (std::size_t i = 0; i < count; ++i) scratch[at[digit_of(items[i], digit)]++] = items[i];
-    std::swap(items, scratch);
-  }
-  return items;
-}
-
-// Sorts by key, with as much scratch space as there are items; the result is in one of the two.
-template <class Item>
-Item* sort_items(Item* items, Item* scratch, std::size_t count) {
-  constexpr std::size_t few = 64, some = 8192;  // where the methods' times crossed when measured
-  if (count > some) return radix_sort<11>(items, scratch, count);
-  if (count > few) return radix_sort<8>(items, scratch, count);
-  std::sort(items, items + count, [](const Item& a, const Item& b) { return a.key < b.key; });
-  return items;
-}
-
-// ---- from sorted values to thresholds
-
-struct Distinct {
-  std::vector<double> values;
-  std::vector<std::uint64_t> weights;
-};
-
-template <class Item>
-Distinct distinct_values(const Item* sorted, std::size_t count) {
-  Distinct distinct;
-  if (count == 0) return distinct;
-  std::size_t n = 1;
-  for (std::size_t i = 1; i < count; ++i) n += sorted[i].key != sorted[i - 1].key;
-  distinct.values.resize(n);
-  distinct.weights.resize(n);
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    at += i > 0 && sorted[i].key != sorted[i - 1].key;
-    distinct.values[at] = value_of(sorted[i].key);
-    distinct.weights[at] += sorted[i].weight();
-  }
-  return distinct;
-}
-
-// Deals distinct values out to bins of nearly equal weight. A value that weighs as much as an
-// average bin gets a bin of its own, and the others share the bins that are left.
-class Quantiles {
- public:
-  Quantiles(const Distinct& distinct, int max_bins)
-      : distinct_(distinct), heavy_(distinct.values.size()), light_bins_(max_bins) {
-    for (const std::uint64_t weight : distinct.weights) light_weight_ += weight;
-    while (set_heavy_values_apart()) {
-    }
-    set_target();
-  }
-
-  std::vector<double> thresholds() && {
-    for (std::size_t i = 0; i < heavy_.size(); ++i) {
-      if (heavy_[i])
-        place_heavy(i);
-      else
-        place_light(i);
-    }
-    return std::move(thresholds_);
-  }
-
- private:
-  // One bin less for each value found changes the average, so others may be found next time.
-  bool set_heavy_values_apart() {
-    set_target();
-    bool found = false;
-    for (std::size_t i = 0; i < heavy_.size(); ++i) {
-      if (heavy_[i] || static_cast<double>(distinct_.weights[i]) < target_) continue;
-      heavy_[i] = found = true;
-      light_weight_ -= distinct_.weights[i];
-      --light_bins_;
-    }
-    return found;
-  }
-
-  void place_heavy(std::size_t i) {
-    // Few light values below a heavy one are not worth a bin: they join it.
-    const bool enough = static_cast<double>(2 * open_weight_) >= target_;
-    if (open_weight_ > 0 && enough && may_close())
-      close_light_bin(i);
-    else
-      light_weight_ -= std::exchange(open_weight_, 0);
-    set_target();
-    cut_before(i + 1);
-  }
-
-  void place_light(std::size_t i) {
-    const std::uint64_t weight = distinct_.weights[i];
-    const bool nearer_without = static_cast<double>(2 * open_weight_ + weight) > 2 * target_;
-    if (open_weight_ > 0 && nearer_without && may_close()) close_light_bin(i);
-    open_weight_ += weight;
-    if (static_cast<double>(open_weight_) >= target_ && may_close()) close_light_bin(i + 1);
-  }
-
-  // The last bin takes whatever is left.
-  bool may_close() const { return light_bins_ > 1 || open_weight_ == light_weight_; }
-
-  void close_light_bin(std::size_t next) {
-    cut_before(next);
-    light_weight_ -= std::exchange(open_weight_, 0);
-    --light_bins_;
-    set_target();
-  }
-
-  void cut_before(std::size_t i) {
-    if (i < heavy_.size())
-      thresholds_.push_back(threshold_between(distinct_.values[i - 1], distinct_.values[i]));
-  }
-
-  void set_target() {
-    target_ = static_cast<double>(light_weight_) / static_cast<double>(std::max(light_bins_, 1));
-  }
-
-  const Distinct& distinct_;
-  std::vector<std::uint8_t> heavy_;
-  int light_bins_;                  // bins not yet given away
-  std::uint64_t light_weight_ = 0;  // weight of the light values not yet in a closed bin
-  std::uint64_t open_weight_ = 0;   // of those, in the open bin
-  double target_ = 0;               // weight of an average light bin
-  std::vector<double> thresholds_;
-};
-
-std::vector<double> thresholds_from(const Distinct& distinct, int max_bins) {
-  const std::size_t n = distinct.values.size();
-  if (n > static_cast<std::size_t>(max_bins)) return Quantiles(distinct, max_bins).thresholds();
+// What a sample says of one feature: its thresholds and, where each distinct value in the sample
+// has a bin of its own, those values.
+struct Finding {
   std::vector<double> thresholds;
-  for (std::size_t i = 1; i < n; ++i)
-    thresholds.push_back(threshold_between(distinct.values[i - 1], distinct.values[i]));
+  std::optional<FewValues> few;
+};
+
+std::vector<double> thresholds_between(std::span<const double> values) {
+  std::vector<double> thresholds;
+  for (std::size_t i = 1; i < values.size(); ++i)
+    thresholds.push_back(threshold_between(values[i - 1], values[i]));
   return thresholds;
 }
 
-// ---- one feature
-
 template <class Item>
-std::vector<double> thresholds_of_items(std::unique_ptr<Item[]> items, std::size_t count,
-                                        int max_bins) {
-  Distinct distinct;
-  {
-    const auto scratch = std::make_unique_for_overwrite<Item[]>(count);
-    distinct = distinct_values(sort_items(items.get(), scratch.get(), count), count);
-  }
-  items.reset();
-  return thresholds_from(distinct, max_bins);
+Finding find_in_items(Item* items, std::size_t count, int max_bins) {
+  const auto scratch = std::make_unique_for_overwrite<Item[]>(count);
+  const Runs<Item> runs{{sort_items(items, scratch.get(), count), count}};
+  if (runs.count() > static_cast<std::size_t>(max_bins))
+    return {Quantiles<Item>(runs, max_bins).thresholds(), {}};
+  FewValues few(max_bins);
+  runs.for_each([&](std::size_t, auto key, std::uint64_t) { few.insert(value_of(key)); });
+  return {thresholds_between(few.values()), few};
 }
 
-template <class Real>
-std::vector<double> thresholds_of_values(const Real* values, const Sample& sample, int max_bins) {
-  using Key = decltype(key_of(Real{}));
+template <class R>
+Finding find_in_values(const R* values, const Sample& sample, int max_bins) {
+  using Key = decltype(key_of(R{}));
   const auto collect = [&](auto make_item) {
-    using Item = decltype(make_item(Real{}, 0));
-    auto items = std::make_unique_for_overwrite<Item[]>(sample.size);
+    using Item = decltype(make_item(R{}, 0));
+    const auto items = std::make_unique_for_overwrite<Item[]>(sample.size);
     std::size_t count = 0;
     for (std::size_t i = 0; i < sample.size; ++i) {
       items[count] = make_item(values[i], i);
       count += std::isfinite(values[i]);
     }
-    return thresholds_of_items(std::move(items), count, max_bins);
+    return find_in_items(items.get(), count, max_bins);
   };
   if (sample.weights.empty())
-    return collect([](Real x, std::size_t) { return Plain<Key>{key_of(x)}; });
-  return collect(
-      [&](Real x, std::size_t i) { return Weighted<Key>{key_of(x), sample.weights[i]}; });
+    return collect([](R x, std::size_t) { return Plain<Key>{key_of(x)}; });
+  return collect([&](R x, std::size_t i) { return Weighted<Key>{key_of(x), sample.weights[i]}; });
 }
 
-// ---- batches of columns
+// ---- dense columns
 
-// Room for the sampled values of a batch of columns, each column float or double.
-class Batch {
- public:
-  Batch(std::span<const ColumnView> columns, const Sample& sample)
-      : columns_(columns), sample_(sample), start_(columns.size() + 1) {
-    for (std::size_t j = 0; j < columns.size(); ++j)
-      start_[j + 1] = start_[j] + sample.size * bytes_of(columns[j].type);
-    values_ = std::make_unique_for_overwrite<double[]>(start_.back() / sizeof(double) + 1);
+// The findings of a batch of columns, of which one line of each sampled row is read at once.
+void find_in_batch(std::span<const ColumnView> columns, const Sample& sample, int max_bins,
+                   int threads, Finding* findings) {
+  if (sample.size * columns.size() < small_work) threads = 1;
+  const bool single = std::ranges::all_of(columns, is_single, &ColumnView::type);
+  const std::size_t pitch = sample.size * (single ? sizeof(float) : sizeof(double));
+  const auto memory =
+      std::make_unique_for_overwrite<double[]>(columns.size() * pitch / sizeof(double) + 1);
+  const Slots slots{reinterpret_cast<std::byte*>(memory.get()), pitch};
+  parallel_for(threads, (sample.size + gather_rows - 1) / gather_rows, [&](std::size_t t) {
+    const std::size_t first = t * gather_rows;
+    load_block(
+        columns, [&](std::size_t i) { return sample.row(i); }, first,
+        std::min(sample.size, first + gather_rows), slots);
+  });
+  parallel_for(threads, columns.size(), [&](std::size_t j) {
+    const ValueType type = columns[j].type;
+    if (type != ValueType::category)
+      findings[j] = is_single(type) ? find_in_values(slots.column<float>(j), sample, max_bins)
+                                    : find_in_values(slots.column<double>(j), sample, max_bins);
+  });
+}
+
+// Looks at every row for values of features with few, as the sample may have missed some.
+void add_rare_values(std::span<const ColumnView> columns, std::size_t n_rows,
+                     std::span<const double> row_weight, std::span<Finding> findings, int threads) {
+  std::vector<std::size_t> features;
+  std::vector<ColumnView> views;
+  std::vector<FewValues> known;
+  for (std::size_t f = 0; f < columns.size(); ++f) {
+    if (!findings[f].few) continue;
+    features.push_back(f);
+    views.push_back(columns[f]);
+    known.push_back(*findings[f].few);
   }
-
-  void gather(std::size_t first, std::size_t count) {
-    const auto row_at = [&](std::size_t i) { return sample_.row(first + i); };
-    if (interleaved(columns_)) {
-      visit_type(columns_.front().type, [&](auto zero) {
-        using T = decltype(zero);
-        load_interleaved<T>(columns_, row_at, count, values<Real<T>>(0) + first, sample_.size);
-      });
-      return;
-    }
-    for (std::size_t j = 0; j < columns_.size(); ++j)
-      if (columns_[j].type != ValueType::category)
-        visit_type(columns_[j].type, [&](auto zero) {
-          using T = decltype(zero);
-          load_column<T>(columns_[j], row_at, count, values<Real<T>>(j) + first);
-        });
-  }
-
-  std::vector<double> thresholds(std::size_t j, int max_bins) {
-    if (columns_[j].type == ValueType::category) return {};
-    if (is_single(columns_[j].type))
-      return thresholds_of_values(values<float>(j), sample_, max_bins);
-    return thresholds_of_values(values<double>(j), sample_, max_bins);
-  }
-
- private:
-  static std::size_t bytes_of(ValueType type) {
-    if (type == ValueType::category) return 0;
-    return is_single(type) ? sizeof(float) : sizeof(double);
-  }
-
-  template <class Real>
-  Real* values(std::size_t j) {
-    return reinterpret_cast<Real*>(reinterpret_cast<std::byte*>(values_.get()) + start_[j]);
-  }
-
-  std::span<const ColumnView> columns_;
-  const Sample& sample_;
-  std::vector<std::size_t> start_;  // in bytes
-  std::unique_ptr<double[]> values_;
-};
+  add_rare_values(views, n_rows, row_weight, known, threads);
+  for (std::size_t i = 0; i < features.size(); ++i)
+    if (!known[i].too_many())
+      findings[features[i]].thresholds = thresholds_between(known[i].values());
+}
 
 // ---- sparse columns
 
@@ -371,12 +114,12 @@ std::vector<std::int32_t> positions(const Sample& sample, std::size_t n_rows) {
 }
 
 template <class T>
-std::vector<double> sparse_feature(const SparseView& table, std::size_t f, const Sample& sample,
-                                   std::span<const std::int32_t> position,
-                                   std::uint64_t total_weight, int max_bins) {
+Finding find_in_stored(const SparseView& table, std::size_t f, const Sample& sample,
+                       std::span<const std::int32_t> position, std::uint64_t total_weight,
+                       int max_bins) {
   using Key = decltype(key_of(Real<T>{}));
   const std::int64_t start = table.starts[f], end = table.starts[f + 1];
-  auto items = std::make_unique_for_overwrite<Weighted<Key>[]>(end - start + 1);
+  const auto items = std::make_unique_for_overwrite<Weighted<Key>[]>(end - start + 1);
   std::size_t count = 0;
   std::uint64_t zero_weight = total_weight;
   for (std::int64_t at = start; at < end; ++at) {
@@ -388,53 +131,64 @@ std::vector<double> sparse_feature(const SparseView& table, std::size_t f, const
     count += std::isfinite(value);
   }
   if (zero_weight > 0) items[count++] = {key_of(Real<T>{0}), zero_weight};
-  return thresholds_of_items(std::move(items), count, max_bins);
+  return find_in_items(items.get(), count, max_bins);
+}
+
+template <class T>
+void add_rare_stored(const SparseView& table, std::size_t f, const Sample& sample,
+                     std::span<const double> row_weight, Finding& finding) {
+  FewValues& few = *finding.few;
+  std::size_t n_stored = 0;
+  for (std::int64_t at = table.starts[f]; at < table.starts[f + 1]; ++at) {
+    if (!row_weight.empty() && !(row_weight[table.row(at)] > 0)) continue;
+    ++n_stored;
+    const double value = load<T>(table.values + at * sizeof(T));
+    if (std::isfinite(value)) few.insert(value);
+  }
+  if (n_stored < sample.n_weighty) few.insert(0.0);
+  if (!few.too_many()) finding.thresholds = thresholds_between(few.values());
+}
+
+std::vector<std::vector<double>> thresholds_of(std::vector<Finding> findings) {
+  std::vector<std::vector<double>> thresholds;
+  for (Finding& finding : findings) thresholds.push_back(std::move(finding.thresholds));
+  return thresholds;
 }
 
 }  // namespace
-
-double threshold_between(double lower, double upper) {
-  const double sum = lower + upper;
-  const double middle = std::isfinite(sum) ? sum * 0.5 : lower * 0.5 + upper * 0.5;
-  return lower <= middle && middle < upper ? middle : lower;
-}
 
 std::vector<std::vector<double>> find_thresholds(std::span<const ColumnView> columns,
                                                  std::size_t n_rows,
                                                  std::span<const double> row_weight,
                                                  const ThresholdOptions& options, int threads) {
-  const Sample sample = choose_sample(n_rows, row_weight, options);
-  std::vector<std::vector<double>> thresholds(columns.size());
-  for (std::size_t first = 0; first < columns.size(); first += batch_columns) {
-    const std::size_t count = std::min(batch_columns, columns.size() - first);
-    const int useful_threads = sample.size * count < small_work ? 1 : threads;
-    Batch batch(columns.subspan(first, count), sample);
-    parallel_for(useful_threads, (sample.size + gather_rows - 1) / gather_rows, [&](std::size_t t) {
-      batch.gather(t * gather_rows, std::min(gather_rows, sample.size - t * gather_rows));
-    });
-    parallel_for(useful_threads, count, [&](std::size_t j) {
-      thresholds[first + j] = batch.thresholds(j, options.max_bins);
-    });
-  }
-  return thresholds;
+  const Sample sample = choose_sample(n_rows, row_weight, options.sample_size, options.seed);
+  std::vector<Finding> findings(columns.size());
+  for (std::size_t first = 0; first < columns.size(); first += batch_columns)
+    find_in_batch(columns.subspan(first, std::min(batch_columns, columns.size() - first)), sample,
+                  options.max_bins, threads, &findings[first]);
+  if (sample.size < sample.n_weighty)
+    add_rare_values(columns, n_rows, row_weight, findings, threads);
+  return thresholds_of(std::move(findings));
 }
 
 std::vector<std::vector<double>> find_sparse_thresholds(const SparseView& table,
                                                         std::span<const double> row_weight,
                                                         const ThresholdOptions& options,
                                                         int threads) {
-  const Sample sample = choose_sample(table.n_rows, row_weight, options);
+  const Sample sample = choose_sample(table.n_rows, row_weight, options.sample_size, options.seed);
   const std::vector<std::int32_t> position = positions(sample, table.n_rows);
   std::uint64_t total_weight = 0;
   for (std::size_t i = 0; i < sample.size; ++i) total_weight += sample.weight(i);
-  std::vector<std::vector<double>> thresholds(table.starts.size() - 1);
-  parallel_for(threads, thresholds.size(), [&](std::size_t f) {
-    thresholds[f] = visit_type(table.type, [&](auto zero) {
-      return sparse_feature<decltype(zero)>(table, f, sample, position, total_weight,
-                                            options.max_bins);
+  std::vector<Finding> findings(table.starts.size() - 1);
+  parallel_for(threads, findings.size(), [&](std::size_t f) {
+    visit_type(table.type, [&](auto zero) {
+      using T = decltype(zero);
+      findings[f] = find_in_stored<T>(table, f, sample, position, total_weight, options.max_bins);
+      if (findings[f].few && sample.size < sample.n_weighty)
+        add_rare_stored<T>(table, f, sample, row_weight, findings[f]);
     });
   });
-  return thresholds;
+  return thresholds_of(std::move(findings));
 }
 
 }  // namespace hedgerow

@@ -28,7 +28,4 @@ std::vector<std::vector<double>> find_sparse_thresholds(const SparseView& table,
                                                         const ThresholdOptions& options,
                                                         int threads);
 
-// A t with lower <= t < upper, midway as nearly as float64 allows. Requires lower < upper, finite.
-double threshold_between(double lower, double upper);
-
 }  // namespace hedgerow

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
@@ -112,35 +113,50 @@ class Table {
   std::size_t n_rows_ = 0;
 };
 
-hedgerow::SparseView sparse_view(const Packed& values, const Packed& rows,
-                                 const Input<std::int64_t>& starts, std::size_t n_rows) {
-  const auto row_type = value_type(rows.dtype());
-  const bool wide = row_type == hedgerow::ValueType::int64;
-  if (!wide && row_type != hedgerow::ValueType::int32)
-    throw nb::type_error("row indices must be int32 or int64");
-  return {static_cast<const std::byte*>(values.data()),
-          value_type(values.dtype()),
-          static_cast<const std::byte*>(rows.data()),
-          wide,
-          span_of(starts),
-          n_rows};
-}
+// A CSC matrix as Python hands it over, kept alive while viewed.
+class SparseTable {
+ public:
+  SparseTable(nb::handle values, nb::handle rows, const Input<std::int64_t>& starts,
+              std::size_t n_rows)
+      : values_(nb::cast<Packed>(values, false)), rows_(nb::cast<Packed>(rows, false)) {
+    const auto row_type = value_type(rows_.dtype());
+    const bool wide = row_type == hedgerow::ValueType::int64;
+    if (!wide && row_type != hedgerow::ValueType::int32)
+      throw nb::type_error("row indices must be int32 or int64");
+    view_ = {static_cast<const std::byte*>(values_.data()),
+             value_type(values_.dtype()),
+             static_cast<const std::byte*>(rows_.data()),
+             wide,
+             span_of(starts),
+             n_rows};
+  }
+
+  const hedgerow::SparseView& view() const { return view_; }
+
+ private:
+  Packed values_, rows_;
+  hedgerow::SparseView view_;
+};
 
 template <class T>
-nb::object numpy_array(std::vector<T> values) {
+using Output = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+template <class T>
+Output<T> numpy_array(std::vector<T> values) {
   auto* owned = new std::vector<T>(std::move(values));
   const nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+  return Output<T>(owned->data(), {owned->size()}, owner);
 }
 
-nb::tuple flat(const std::vector<std::vector<double>>& thresholds) {
+std::pair<Output<double>, Output<std::int64_t>> flat(
+    const std::vector<std::vector<double>>& thresholds) {
   std::vector<double> all;
   std::vector<std::int64_t> starts{0};
   for (const auto& some : thresholds) {
     all.insert(all.end(), some.begin(), some.end());
     starts.push_back(static_cast<std::int64_t>(all.size()));
   }
-  return nb::make_tuple(numpy_array(std::move(all)), numpy_array(std::move(starts)));
+  return {numpy_array(std::move(all)), numpy_array(std::move(starts))};
 }
 
 std::span<const double> weights_of(const std::optional<Input<double>>& weights) {
@@ -177,21 +193,21 @@ inline void bind(nb::module_& m) {
 
   m.def(
       "find_sparse_thresholds",
-      [](const Packed& values, const Packed& rows, const Input<std::int64_t>& starts,
-         std::size_t n_rows, const std::optional<Input<double>>& weights, int max_bins,
-         std::size_t sample_size, std::uint64_t seed, int threads) {
-        const auto view = sparse_view(values, rows, starts, n_rows);
+      [](nb::handle values, nb::handle rows, const Input<std::int64_t>& starts, std::size_t n_rows,
+         const std::optional<Input<double>>& weights, int max_bins, std::size_t sample_size,
+         std::uint64_t seed, int threads) {
+        const SparseTable table(values, rows, starts, n_rows);
         std::vector<std::vector<double>> found;
         {
           const nb::gil_scoped_release released;
-          found = hedgerow::find_sparse_thresholds(view, weights_of(weights),
+          found = hedgerow::find_sparse_thresholds(table.view(), weights_of(weights),
                                                    {max_bins, sample_size, seed}, threads);
         }
         return flat(found);
       },
-      nb::arg("values").noconvert(), nb::arg("rows").noconvert(), nb::arg("starts").noconvert(),
-      nb::arg("n_rows"), nb::arg("weights").noconvert().none(), nb::arg("max_bins"),
-      nb::arg("sample_size"), nb::arg("seed"), nb::arg("threads"));
+      nb::arg("values"), nb::arg("rows"), nb::arg("starts").noconvert(), nb::arg("n_rows"),
+      nb::arg("weights").noconvert().none(), nb::arg("max_bins"), nb::arg("sample_size"),
+      nb::arg("seed"), nb::arg("threads"));
 
   m.def(
       "map_to_bins",
@@ -213,17 +229,17 @@ inline void bind(nb::module_& m) {
 
   m.def(
       "map_sparse_to_bins",
-      [](const Packed& values, const Packed& rows, const Input<std::int64_t>& starts,
+      [](nb::handle values, nb::handle rows, const Input<std::int64_t>& starts,
          const Input<double>& thresholds, const Input<std::int64_t>& threshold_starts,
          const BinsByColumn& by_column, const std::optional<BinsByRow>& by_row, std::size_t width,
          int threads) {
-        const auto view = sparse_view(values, rows, starts, by_column.shape(1));
+        const SparseTable table(values, rows, starts, by_column.shape(1));
         const nb::gil_scoped_release released;
         return hedgerow::map_sparse_to_bins(
-            view, {span_of(thresholds), span_of(threshold_starts), {}, {}},
+            table.view(), {span_of(thresholds), span_of(threshold_starts), {}, {}},
             layouts(by_column, by_row, width), threads);
       },
-      nb::arg("values").noconvert(), nb::arg("rows").noconvert(), nb::arg("starts").noconvert(),
+      nb::arg("values"), nb::arg("rows"), nb::arg("starts").noconvert(),
       nb::arg("thresholds").noconvert(), nb::arg("threshold_starts").noconvert(),
       nb::arg("by_column").noconvert(), nb::arg("by_row").noconvert().none(), nb::arg("width"),
       nb::arg("threads"), "Whether every value was finite or missing.");

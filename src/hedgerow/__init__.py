@@ -1,5 +1,6 @@
 """Hedgerow: learning from tables."""
 
+from hedgerow._native import level as isa_level
 from hedgerow.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from hedgerow.exceptions import DataError, HedgerowError, ModelFileError, ParameterError
 
@@ -12,4 +13,5 @@ __all__ = [
     "HedgerowError",
     "ModelFileError",
     "ParameterError",
+    "isa_level",
 ]

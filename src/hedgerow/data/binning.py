@@ -107,7 +107,8 @@ class Binner:
         Most bins of a feature, missing aside: 2 to 255.
     subsample_for_bin : int
         Rows from which quantiles are taken. They are chosen by a hash of the seed and the row's
-        number, and are the same for every feature.
+        number, and are the same for every feature. A feature of which they show at most `max_bins`
+        values is looked at in every row, so that each value gets a bin, however rare it is.
     seed : int
 
     Attributes
@@ -147,14 +148,26 @@ class Binner:
         """
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, np.float64)
         columns = _columns(table)
-        options = (weights, self.max_bins, self.subsample_for_bin, self.seed, threads)
-        if table.sparse_csc is not None:
-            found = _native.find_sparse_thresholds(*_csc(table), table.n_rows, *options)
-        else:
-            found = _native.find_thresholds(columns, *options)
-        self.threshold_values, self.threshold_starts = found
+        self._fit_thresholds(table, columns, weights, threads)
         self._fit_categories(columns, table.n_features, weights, n_categories or {})
         return self
+
+    def _fit_thresholds(
+        self,
+        table: BinnableTable,
+        columns: _Columns,
+        weights: NDArray[np.float64] | None,
+        threads: int,
+    ) -> None:
+        bins, n_sample, seed = self.max_bins, self.subsample_for_bin, self.seed
+        if table.sparse_csc is None:
+            found = _native.find_thresholds(columns, weights, bins, n_sample, seed, threads)
+        else:
+            data, rows, starts = _csc(table)
+            found = _native.find_sparse_thresholds(
+                data, rows, starts, table.n_rows, weights, bins, n_sample, seed, threads
+            )
+        self.threshold_values, self.threshold_starts = found
 
     def _fit_categories(
         self,
@@ -180,20 +193,33 @@ class Binner:
         """Map a table to bins; `columns_only` leaves `by_row` out, as validation needs no more."""
         width, stride = block_shape(table.n_features)
         by_column = np.empty((table.n_features, table.n_rows), np.uint8)
-        by_row = (
-            None if columns_only else _empty_by_row(table.n_rows, table.n_features, width, stride)
-        )
-        out = (by_column, by_row, width, threads)
-        thresholds = (self.threshold_values, self.threshold_starts)
-        if table.sparse_csc is not None:
-            finite = _native.map_sparse_to_bins(*_csc(table), *thresholds, *out)
-        else:
-            categories = (self.category_values, self.category_starts)
-            finite = _native.map_to_bins(_columns(table), *thresholds, *categories, *out)
-        if not finite:
+        by_row = None
+        if not columns_only:
+            by_row = _empty_by_row(table.n_rows, table.n_features, width, stride)
+        if not self._map(table, by_column, by_row, width, threads):
             _report_infinity(table)
         features = (self.n_bins, self.is_categorical, *thresholds)
         return BinnedMatrix(by_column, by_row, width, *features)
+
+    def _map(
+        self,
+        table: BinnableTable,
+        by_column: NDArray[np.uint8],
+        by_row: NDArray[np.uint8] | None,
+        width: int,
+        threads: int,
+    ) -> bool:
+        """Fill the layouts; tell whether every value was finite or missing."""
+        thresholds, starts = self.threshold_values, self.threshold_starts
+        if table.sparse_csc is not None:
+            data, rows, columns = _csc(table)
+            return _native.map_sparse_to_bins(
+                data, rows, columns, thresholds, starts, by_column, by_row, width, threads
+            )
+        bins, bin_starts = self.category_values, self.category_starts
+        return _native.map_to_bins(
+            _columns(table), thresholds, starts, bins, bin_starts, by_column, by_row, width, threads
+        )
 
     def fit_transform(
         self,
@@ -211,7 +237,7 @@ class Binner:
     def n_bins(self) -> NDArray[np.int32]:
         """Value bins of each feature."""
         counts = np.diff(self.threshold_starts).astype(np.int32) + 1
-        for f in np.flatnonzero(self.is_categorical):
+        for f in np.flatnonzero(self.is_categorical).tolist():
             counts[f] = self._category_bins(f).max(initial=0) + 1
         return counts
 
@@ -254,11 +280,10 @@ class Binner:
         _check_starts("category_starts", self.category_starts, n_features, self.category_values)
         if (np.diff(self.threshold_starts) >= MAX_BINS).any():
             raise ModelFileError(f"a feature has more than {MAX_BINS - 1} thresholds")
-        rising = np.diff(self.threshold_values) > 0
-        inner_starts = self.threshold_starts[1:-1]
-        is_start = np.zeros(len(self.threshold_values) + 1, bool)
-        is_start[inner_starts] = True
-        if not (rising | is_start[1:-1]).all() or not np.isfinite(self.threshold_values).all():
+        may_fall = np.zeros(len(self.threshold_values) + 1, bool)
+        may_fall[self.threshold_starts] = True
+        rises = np.diff(self.threshold_values) > 0
+        if not (rises | may_fall[1:-1]).all() or not np.isfinite(self.threshold_values).all():
             raise ModelFileError("thresholds must be finite and increase")
         if (self.category_values == MISSING_BIN).any():
             raise ModelFileError(f"a category has the bin {MISSING_BIN}, which is for missing")

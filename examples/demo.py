@@ -1,0 +1,167 @@
+"""A first tour: train with early stopping, compare with a linear model, save, reload, predict.
+
+Run it with `make demo`. It uses a generated table of customers (words, numbers and gaps, as they
+come out of a database) and the handwritten digits that scikit-learn ships; results go to ``out/``.
+"""
+
+import sys
+import time
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.datasets import load_digits
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, roc_auc_score
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import hedgerow as hr
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+OUT = Path("out")
+GREEN, BROWN = "#2f6f4f", "#b5651d"
+
+
+def customers(n_rows=60_000):
+    """Make up customers, some of whom leave."""
+    rng = np.random.default_rng(7)
+    table = pd.DataFrame(
+        {
+            "plan": rng.choice(["basic", "plus", "family", "student"], n_rows),
+            "region": rng.choice([f"region {i:02}" for i in range(24)], n_rows),
+            "months": rng.gamma(2.0, 12.0, n_rows).round(),
+            "monthly_fee": rng.normal(30, 8, n_rows).round(2),
+            "calls_to_support": rng.poisson(1.2, n_rows),
+            "last_login_days": rng.exponential(9.0, n_rows).round(1),
+            "age": rng.normal(42, 14, n_rows).clip(18, 95).round(),
+        }
+    )
+    region_effect = dict(zip(sorted(table["region"].unique()), rng.normal(0, 0.6, 24), strict=True))
+    score = (
+        -1.6
+        + 0.5 * (table["calls_to_support"] > 2)
+        + 1.2 * (table["plan"].eq("basic") & (table["monthly_fee"] > 32))
+        - 1.1 * (table["plan"].eq("family") & (table["months"] > 18))
+        + 1.5 * np.tanh((table["last_login_days"] - 14) / 5)
+        + 0.8 * np.sin(table["age"] / 9)
+        + table["region"].map(region_effect)
+    )
+    left = score + rng.logistic(size=n_rows) > 0
+    for column, part in (("last_login_days", 0.15), ("age", 0.1), ("plan", 0.05)):
+        table.loc[rng.random(n_rows) < part, column] = None
+    return table, np.where(left, "leaves", "stays")
+
+
+def linear_model():
+    """Give a fair linear baseline: gaps filled, words one-hot, numbers scaled."""
+    fill = SimpleImputer(strategy="constant", fill_value="none")
+    words = make_pipeline(fill, OneHotEncoder(handle_unknown="ignore"))
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    columns = make_column_transformer(
+        (words, make_column_selector(dtype_exclude=np.number)),
+        (numbers, make_column_selector(dtype_include=np.number)),
+    )
+    return make_pipeline(columns, LogisticRegression(max_iter=2_000))
+
+
+def timed_fit(model, X, y):
+    start = time.perf_counter()
+    model.fit(X, y)
+    return time.perf_counter() - start
+
+
+def auc(model, X, y):
+    return roc_auc_score(y == model.classes_[1], model.predict_proba(X)[:, 1])
+
+
+def heading(text):
+    print(f"\n\033[1m{text}\033[0m" if sys.stdout.isatty() else f"\n{text}")
+
+
+def tour_of_customers():
+    heading("1. Who leaves? 60,000 customers: words, numbers and gaps as they are")
+    X, y = customers()
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
+    print(X.head(3).to_string(index=False))
+
+    model = hr.GradientBoostingClassifier(
+        n_estimators=500, learning_rate=0.05, early_stopping=True, random_state=0, verbose=100
+    )
+    seconds = timed_fit(model, X_train, y_train)
+    linear = linear_model()
+    linear_seconds = timed_fit(linear, X_train, y_train)
+    print(
+        f"boosted trees   AUC {auc(model, X_test, y_test):.4f}   {seconds:5.2f} s, "
+        f"the best of its rounds was number {model.n_iter_}"
+    )
+    print(f"linear model    AUC {auc(linear, X_test, y_test):.4f}   {linear_seconds:5.2f} s")
+    save_and_reload(model, X_test)
+    draw(model, X.columns)
+
+
+def save_and_reload(model, X):
+    path = OUT / "customers.hedgerow"
+    model.save(path)
+    again = hr.load(path)
+    same = np.array_equal(model.predict_proba(X), again.predict_proba(X))
+    print(f"saved and reloaded ({path.stat().st_size / 1e3:.0f} kB); same predictions: {same}")
+    known = pd.DataFrame([{"plan": "basic", "monthly_fee": 41.0, "last_login_days": 30.0}])
+    newcomer = known.reindex(columns=X.columns)  # what we do not know is missing
+    probability = again.predict_proba(newcomer).max()
+    print(f"a new customer {again.predict(newcomer)[0]}, with probability {probability:.2f}")
+
+
+def draw(model, names):
+    """Draw how the loss fell and what the model looked at."""
+    ((metric, curve),) = model.evals_result_["validation"].items()
+    order = np.argsort(model.feature_importances_)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    left.plot(np.arange(1, len(curve) + 1), curve, color=GREEN)
+    left.axvline(model.best_iteration_, color=BROWN, linestyle="--", label="best round")
+    left.set(xlabel="round", ylabel=f"held-out {metric}", title="Early stopping")
+    left.legend(frameon=False)
+    right.barh(names[order], model.feature_importances_[order], color=GREEN)
+    right.set(xlabel="share of the gain", title="What the trees looked at")
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(OUT / "customers.png", dpi=130)
+
+
+def tour_of_digits():
+    heading("2. Handwritten digits: ten classes, real data")
+    X, y = load_digits(return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
+    model = hr.GradientBoostingClassifier(
+        n_estimators=200, early_stopping=True, min_samples_leaf=5, random_state=0, verbose=50
+    )
+    linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2_000))
+    for name, candidate in (("boosted trees", model), ("linear model", linear)):
+        seconds = timed_fit(candidate, X_train, y_train)
+        accuracy = accuracy_score(y_test, candidate.predict(X_test))
+        print(f"{name:15} accuracy {accuracy:.3f}   {seconds:5.2f} s")
+
+
+def main():
+    OUT.mkdir(exist_ok=True)
+    print(f"Hedgerow {hr.__version__}, kernels for instruction-set level {hr.isa_level}")
+    tour_of_customers()
+    tour_of_digits()
+    heading("Where things are, and what to try next")
+    print(f"  {OUT / 'customers.hedgerow'}   the model; hr.load(path) brings it back")
+    print(f"  {OUT / 'customers.png'}        how it learned and what it looked at")
+    print("  On your own table:")
+    print("    import hedgerow as hr, pandas as pd")
+    print("    table = pd.read_csv('yours.csv'); y = table.pop('target')")
+    print("    model = hr.GradientBoostingClassifier(early_stopping=True, verbose=1).fit(table, y)")
+    print("  make test runs the tests, make bench compares with the libraries you use today.")
+
+
+if __name__ == "__main__":
+    main()
