@@ -7,7 +7,7 @@ the docstrings, and the table in the documentation that maps each name to its pe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from math import inf
 from numbers import Integral, Real
@@ -444,3 +444,19 @@ def _numpydoc(task: str) -> str:
         text = fill(parameter.description, 92, initial_indent=indent, subsequent_indent=indent)
         lines.append(text + "\n")
     return "".join(lines)
+
+
+def parameter_table() -> str:
+    """Return the parameters and their names in other libraries as a Markdown table."""
+    lines = [
+        "| parameter | default | XGBoost | LightGBM | CatBoost | scikit-learn |",
+        "|---" * 6 + "|",
+    ]
+    merged: dict[str, list[Parameter]] = {}
+    for parameter in PARAMETERS:
+        merged.setdefault(parameter.name, []).append(parameter)
+    for name, declared in merged.items():
+        defaults = " / ".join(f"`{parameter.default!r}`" for parameter in declared)
+        peers = (f"`{peer}`" if peer else "" for peer in astuple(declared[0].peers))
+        lines.append(f"| `{name}` | {defaults} | {' | '.join(peers)} |")
+    return "\n".join(lines) + "\n"
