@@ -26,6 +26,7 @@ NOT_ALLOWED = [
     ("learning_rate", True),
     ("n_estimators", 0),
     ("n_estimators", 10.0),
+    ("n_estimators", 10**400),
     ("max_leaves", 1),
     ("max_depth", 0),
     ("min_samples_leaf", 0),
