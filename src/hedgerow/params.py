@@ -7,7 +7,7 @@ the docstrings, and the table in the documentation that maps each name to its pe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from math import inf
 from numbers import Integral, Real
@@ -19,6 +19,9 @@ import numpy as np
 from hedgerow.exceptions import ParameterError
 
 T = TypeVar("T", bound=type)
+
+# What the kernels count to; too large to be worth a word in a message.
+MOST = 2**31 - 1
 
 
 class Allowed(Protocol):
@@ -44,14 +47,14 @@ class Number:
             value, Integral if self.integer else Real
         ):
             return False
-        number = float(value)
+        number: Any = value
         above = number > self.low if self.open_low else number >= self.low
         below = number < self.high if self.open_high else number <= self.high
-        return above and below and abs(number) < inf
+        return bool(above and below and -inf < number < inf)
 
     def __str__(self) -> str:
         kind = "an int" if self.integer else "a number"
-        if self.high == inf:
+        if self.high >= MOST:
             return (
                 kind if self.low == -inf else f"{kind} {'>' if self.open_low else '>='} {self.low}"
             )
@@ -112,7 +115,7 @@ def _is_eval_metric(value: Any) -> bool:
 
 FRACTION = Number(0, 1, open_low=True)
 NOT_NEGATIVE = Number(0)
-COUNT = Number(1, integer=True)
+COUNT = Number(1, MOST, integer=True)
 NOTHING = Kind("None", lambda value: value is None)
 FLAG = Kind("True or False", lambda value: isinstance(value, (bool, np.bool_)))
 FUNCTION = Kind("a function (y, raw_scores[, sample_weight]) -> (gradient, hessian)", callable)
@@ -123,7 +126,9 @@ COLUMNS = Kind(
 CLASS_WEIGHTS = Kind("a dict from class to weight", lambda value: isinstance(value, Mapping))
 RANDOM_STATE = Kind("a RandomState", lambda value: isinstance(value, np.random.RandomState))
 EVAL_METRIC = Kind("a metric's name, a function, or a list of those", _is_eval_metric)
-N_JOBS = Kind("an int other than 0", lambda value: value in Number(integer=True) and value != 0)
+N_JOBS = Kind(
+    "an int other than 0", lambda value: value in Number(-MOST, MOST, integer=True) and value != 0
+)
 
 
 @dataclass(frozen=True)
@@ -444,3 +449,19 @@ def _numpydoc(task: str) -> str:
         text = fill(parameter.description, 92, initial_indent=indent, subsequent_indent=indent)
         lines.append(text + "\n")
     return "".join(lines)
+
+
+def parameter_table() -> str:
+    """Return the parameters and their names in other libraries as a Markdown table."""
+    lines = [
+        "| parameter | default | XGBoost | LightGBM | CatBoost | scikit-learn |",
+        "|---" * 6 + "|",
+    ]
+    merged: dict[str, list[Parameter]] = {}
+    for parameter in PARAMETERS:
+        merged.setdefault(parameter.name, []).append(parameter)
+    for name, declared in merged.items():
+        defaults = " / ".join(f"`{parameter.default!r}`" for parameter in declared)
+        peers = (f"`{peer}`" if peer else "" for peer in astuple(declared[0].peers))
+        lines.append(f"| `{name}` | {defaults} | {' | '.join(peers)} |")
+    return "\n".join(lines) + "\n"

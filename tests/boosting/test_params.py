@@ -2,13 +2,14 @@
 
 import doctest
 import inspect
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hedgerow import GradientBoostingClassifier, GradientBoostingRegressor, ParameterError
 from hedgerow.boosting import gradient_boosting
-from hedgerow.params import PARAMETERS, Number, parameters_of
+from hedgerow.params import PARAMETERS, Number, parameter_table, parameters_of
 from hedgerow.tree.grower import MOST_LEAVES
 
 BOTH = pytest.mark.parametrize(
@@ -25,6 +26,7 @@ NOT_ALLOWED = [
     ("learning_rate", True),
     ("n_estimators", 0),
     ("n_estimators", 10.0),
+    ("n_estimators", 10**400),
     ("max_leaves", 1),
     ("max_depth", 0),
     ("min_samples_leaf", 0),
@@ -116,6 +118,11 @@ def test_max_leaves_is_what_the_engine_can_number():
     (declared,) = [p for p in PARAMETERS if p.name == "max_leaves"]
     assert MOST_LEAVES in declared.allowed
     assert MOST_LEAVES + 1 not in declared.allowed
+
+
+def test_the_table_in_the_documentation_is_the_declarations():
+    page = Path(__file__).parents[2] / "docs" / "parameters.md"
+    assert page.read_text(encoding="utf-8").endswith(parameter_table())
 
 
 def test_every_description_is_a_sentence():

@@ -3,6 +3,7 @@
 # ruff: noqa: ARG005
 
 import io
+import subprocess
 import sys
 
 import numpy as np
@@ -369,3 +370,38 @@ def test_a_terminal_without_rich_gets_lines(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     regressor(verbose=15).fit(X, NUMBERS)
     assert sys.stderr.getvalue() == "round 15/15\n"
+
+
+INTERRUPTED = """
+import os, signal, threading, time
+import numpy as np
+from hedgerow import GradientBoostingRegressor
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(200_000, 10)).astype(np.float32)
+y = X[:, 0] + rng.normal(size=200_000)
+model = GradientBoostingRegressor(n_estimators=1).fit(X[:100], y[:100])
+model.set_params(n_estimators=100_000)
+before = dict(vars(model))
+sent = []
+
+def interrupt():
+    time.sleep(0.3)
+    sent.append(time.perf_counter())
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt).start()
+try:
+    model.fit(X, y)
+except KeyboardInterrupt:
+    print(time.perf_counter() - sent[0], vars(model) == before)
+"""
+
+
+def test_ctrl_c_ends_a_fit_at_once_and_leaves_the_estimator_as_it_was():
+    run = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], check=True, capture_output=True, text=True
+    )
+    seconds, unharmed = run.stdout.split()
+    assert float(seconds) < 0.5
+    assert unharmed == "True"
