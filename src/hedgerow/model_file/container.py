@@ -33,7 +33,7 @@ _DIGEST_AT = 8 + len(_START)
 _REST_AT = _DIGEST_AT + 64
 BEGINNING = _REST_AT  # bytes that `check_beginning` looks at
 _MOST_HEADER_BYTES = 100_000_000  # the most that the safetensors library reads
-_DTYPES = {
+_DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "I64": np.dtype("<i8"),
     "I32": np.dtype("<i4"),
@@ -168,7 +168,7 @@ def _finite(text: str) -> float:
 
 def _read_arrays(data: bytes) -> Arrays:
     try:
-        stored = deserialize(data)
+        stored = deserialize(data)  # type: ignore[no-untyped-call]
     except SafetensorError as error:
         raise ModelFileError(f"the arrays cannot be read: {error}") from error
     return {name: _read_array(name, tensor) for name, tensor in stored}
