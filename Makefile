@@ -1,7 +1,7 @@
 # Each target works on a fresh clone: it makes .venv, builds the kernels and goes on.
 PYTHON ?= python3
 BIN := .venv/bin
-NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
+NATIVE := $(wildcard native/* native/bind/*) CMakeLists.txt pyproject.toml
 
 .PHONY: demo test check format bench native clean
 
@@ -14,13 +14,13 @@ test: check
 check: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror native/*.hpp native/*.cpp
+	$(BIN)/clang-format --dry-run --Werror native/*.hpp native/*.cpp native/bind/*.hpp
 	$(BIN)/mypy
 
 format: .venv/installed
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i native/*.hpp native/*.cpp
+	$(BIN)/clang-format -i native/*.hpp native/*.cpp native/bind/*.hpp
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks $(ARGS)

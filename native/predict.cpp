@@ -30,7 +30,7 @@ TreeArrays EnsembleArrays::tree(std::size_t t) const {
 
 namespace {
 
-constexpr std::size_t few_rows = 10;                // up to here steps are faster than a block
+constexpr std::size_t few_rows = 7;                 // up to here steps are faster than a block
 constexpr std::size_t max_chunk_rows = 2048;        // rows a thread takes at a time
 constexpr std::size_t max_split_points = 254;       // codes 0 … 254, and 255 for missing
 constexpr std::size_t max_segment_features = 2048;  // half a megabyte of codes
@@ -38,9 +38,9 @@ constexpr std::size_t max_segment_features = 2048;  // half a megabyte of codes
 // A category's code is its bin number; what is not a bin number counts as missing.
 template <class T>
 int category_code(T value) {
-  if (!(value >= 0 && value < missing_code)) return missing_code;
-  const int code = static_cast<int>(value);
-  return static_cast<T>(code) == value ? code : missing_code;
+  const T in_range = (value >= 0) & (value < missing_code) ? value : T{missing_code};
+  const int code = static_cast<int>(in_range);
+  return static_cast<T>(code) == in_range ? code : missing_code;
 }
 
 // Ranks: how many split points of a feature lie strictly below a value, found in a search tree

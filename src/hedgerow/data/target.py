@@ -42,6 +42,28 @@ def read_classification_target(
     return classes, index
 
 
+def read_known_classes(
+    y: Any,
+    classes: NDArray[Any],
+    n_rows: int | None = None,
+    *,
+    estimator_name: str = "This classifier",
+) -> NDArray[np.int64]:
+    """Read rows whose classes are known already: each row's index among them."""
+    column, _ = _read_vector(y, n_rows, estimator_name)
+    if isinstance(column, LabelColumn):
+        found, index = _encode_labels(column, False)
+    else:
+        found, index = _encode_numbers(column.values)
+    known = {label: i for i, label in enumerate(classes.tolist())}
+    unknown = [label for label in found.tolist() if label not in known]
+    if unknown:
+        raise DataError(
+            f"y holds {unknown[0]!r}, which is not among the classes {list(known)!r} of {estimator_name}."
+        )
+    return np.array([known[label] for label in found.tolist()], np.int64)[index]
+
+
 def read_regression_target(
     y: Any, n_rows: int | None = None, *, estimator_name: str = "This regressor"
 ) -> NDArray[np.float64]:

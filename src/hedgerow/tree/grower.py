@@ -216,9 +216,7 @@ class ExactTrainer:
         self.scores[output] += values
 
 
-def _bagger(
-    seed: int, subsample: float, n_rows: int
-) -> Callable[[int], NDArray[np.uint32] | None]:
+def _bagger(seed: int, subsample: float, n_rows: int) -> Callable[[int], NDArray[np.uint32] | None]:
     """Return the function that draws a round's rows: None is all of them."""
 
     def draw(round_index: int) -> NDArray[np.uint32]:

@@ -1,0 +1,241 @@
+// Bindings of binning: thresholds, and tables to bins.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "../binning.hpp"
+#include "../thresholds.hpp"
+
+namespace hedgerow::bind_binning {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+using Column = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+using Packed = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+template <class T>
+using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using BinsByColumn = nb::ndarray<std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using BinsByRow = nb::ndarray<std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+std::span<const T> span_of(const Input<T>& array) {
+  return {array.data(), array.size()};
+}
+
+hedgerow::ValueType value_type(const nb::dlpack::dtype& type) {
+  using enum hedgerow::ValueType;
+  const auto sized = [&](auto bits8, auto bits16, auto bits32, auto bits64) {
+    return type.bits == 8 ? bits8 : type.bits == 16 ? bits16 : type.bits == 32 ? bits32 : bits64;
+  };
+  switch (static_cast<nb::dlpack::dtype_code>(type.code)) {
+    case nb::dlpack::dtype_code::Bool:
+      return uint8;
+    case nb::dlpack::dtype_code::Int:
+      return sized(int8, int16, int32, int64);
+    case nb::dlpack::dtype_code::UInt:
+      return sized(uint8, uint16, uint32, uint64);
+    case nb::dlpack::dtype_code::Float:
+      if (type.bits <= 64) return sized(float16, float16, float32, float64);
+      [[fallthrough]];
+    default:
+      throw nb::type_error("a column must be of floats, integers or booleans");
+  }
+}
+
+// A table as Python hands it over (a 2-d array, or a list of columns: a numeric one is a pair of
+// values and a mask or None, a categorical one an array of int32 codes), kept alive while viewed.
+class Table {
+ public:
+  explicit Table(nb::handle table) {
+    if (nb::isinstance<nb::list>(table))
+      for (nb::handle column : nb::borrow<nb::list>(table)) add_column(column);
+    else
+      add_matrix(nb::cast<Matrix>(table, false));
+  }
+
+  std::span<const hedgerow::ColumnView> columns() const { return columns_; }
+  std::size_t n_rows() const { return n_rows_; }
+
+ private:
+  void add_matrix(const Matrix& matrix) {
+    const auto type = value_type(matrix.dtype());
+    const auto bytes = static_cast<std::ptrdiff_t>(matrix.itemsize());
+    const auto* start = static_cast<const std::byte*>(matrix.data());
+    n_rows_ = matrix.shape(0);
+    columns_.reserve(matrix.shape(1));
+    for (std::size_t j = 0; j < matrix.shape(1); ++j)
+      columns_.push_back({start + static_cast<std::ptrdiff_t>(j) * matrix.stride(1) * bytes,
+                          matrix.stride(0) * bytes, nullptr, 0, type});
+  }
+
+  void add_column(nb::handle column) {
+    if (!nb::isinstance<nb::tuple>(column)) {
+      const Column codes = keep(column, hedgerow::ValueType::int32);
+      columns_.push_back({static_cast<const std::byte*>(codes.data()), stride(codes), nullptr, 0,
+                          hedgerow::ValueType::category});
+      return;
+    }
+    const auto pair = nb::borrow<nb::tuple>(column);
+    const Column values = keep(pair[0]);
+    columns_.push_back({static_cast<const std::byte*>(values.data()), stride(values), nullptr, 0,
+                        value_type(values.dtype())});
+    if (pair[1].is_none()) return;
+    const Column missing = keep(pair[1], hedgerow::ValueType::uint8);
+    columns_.back().missing = static_cast<const std::byte*>(missing.data());
+    columns_.back().missing_stride = stride(missing);
+  }
+
+  Column keep(nb::handle object, std::optional<hedgerow::ValueType> wanted = {}) {
+    arrays_.push_back(nb::cast<Column>(object, false));
+    const Column& array = arrays_.back();
+    if (arrays_.size() == 1) n_rows_ = array.shape(0);
+    if (array.shape(0) != n_rows_) throw nb::value_error("columns must be equally long");
+    if (wanted && value_type(array.dtype()) != *wanted)
+      throw nb::type_error("codes must be int32 and masks boolean");
+    return array;
+  }
+
+  static std::ptrdiff_t stride(const Column& array) {
+    return array.stride(0) * static_cast<std::ptrdiff_t>(array.itemsize());
+  }
+
+  std::vector<Column> arrays_;
+  std::vector<hedgerow::ColumnView> columns_;
+  std::size_t n_rows_ = 0;
+};
+
+hedgerow::SparseView sparse_view(const Packed& values, const Packed& rows,
+                                 const Input<std::int64_t>& starts, std::size_t n_rows) {
+  const auto row_type = value_type(rows.dtype());
+  const bool wide = row_type == hedgerow::ValueType::int64;
+  if (!wide && row_type != hedgerow::ValueType::int32)
+    throw nb::type_error("row indices must be int32 or int64");
+  return {static_cast<const std::byte*>(values.data()),
+          value_type(values.dtype()),
+          static_cast<const std::byte*>(rows.data()),
+          wide,
+          span_of(starts),
+          n_rows};
+}
+
+template <class T>
+nb::object numpy_array(std::vector<T> values) {
+  auto* owned = new std::vector<T>(std::move(values));
+  const nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+}
+
+nb::tuple flat(const std::vector<std::vector<double>>& thresholds) {
+  std::vector<double> all;
+  std::vector<std::int64_t> starts{0};
+  for (const auto& some : thresholds) {
+    all.insert(all.end(), some.begin(), some.end());
+    starts.push_back(static_cast<std::int64_t>(all.size()));
+  }
+  return nb::make_tuple(numpy_array(std::move(all)), numpy_array(std::move(starts)));
+}
+
+std::span<const double> weights_of(const std::optional<Input<double>>& weights) {
+  return weights ? span_of(*weights) : std::span<const double>();
+}
+
+// Layouts for the kernels; without by_row, features are taken in blocks of any size they allow.
+hedgerow::BinLayouts layouts(const BinsByColumn& by_column, const std::optional<BinsByRow>& by_row,
+                             std::size_t width) {
+  return {by_column.data(),
+          by_row ? by_row->data() : nullptr,
+          by_column.shape(1),
+          by_column.shape(0),
+          width,
+          by_row ? by_row->shape(2) : 0};
+}
+
+inline void bind(nb::module_& m) {
+  m.def(
+      "find_thresholds",
+      [](nb::handle table, const std::optional<Input<double>>& weights, int max_bins,
+         std::size_t sample_size, std::uint64_t seed, int threads) {
+        const Table view(table);
+        std::vector<std::vector<double>> found;
+        {
+          const nb::gil_scoped_release released;
+          found = hedgerow::find_thresholds(view.columns(), view.n_rows(), weights_of(weights),
+                                            {max_bins, sample_size, seed}, threads);
+        }
+        return flat(found);
+      },
+      nb::arg("table"), nb::arg("weights").noconvert().none(), nb::arg("max_bins"),
+      nb::arg("sample_size"), nb::arg("seed"), nb::arg("threads"));
+
+  m.def(
+      "find_sparse_thresholds",
+      [](const Packed& values, const Packed& rows, const Input<std::int64_t>& starts,
+         std::size_t n_rows, const std::optional<Input<double>>& weights, int max_bins,
+         std::size_t sample_size, std::uint64_t seed, int threads) {
+        const auto view = sparse_view(values, rows, starts, n_rows);
+        std::vector<std::vector<double>> found;
+        {
+          const nb::gil_scoped_release released;
+          found = hedgerow::find_sparse_thresholds(view, weights_of(weights),
+                                                   {max_bins, sample_size, seed}, threads);
+        }
+        return flat(found);
+      },
+      nb::arg("values").noconvert(), nb::arg("rows").noconvert(), nb::arg("starts").noconvert(),
+      nb::arg("n_rows"), nb::arg("weights").noconvert().none(), nb::arg("max_bins"),
+      nb::arg("sample_size"), nb::arg("seed"), nb::arg("threads"));
+
+  m.def(
+      "map_to_bins",
+      [](nb::handle table, const Input<double>& thresholds,
+         const Input<std::int64_t>& threshold_starts, const Input<std::uint8_t>& category_bins,
+         const Input<std::int64_t>& category_starts, const BinsByColumn& by_column,
+         const std::optional<BinsByRow>& by_row, std::size_t width, int threads) {
+        const Table view(table);
+        const nb::gil_scoped_release released;
+        return hedgerow::map_to_bins(view.columns(),
+                                     {span_of(thresholds), span_of(threshold_starts),
+                                      span_of(category_bins), span_of(category_starts)},
+                                     layouts(by_column, by_row, width), threads);
+      },
+      nb::arg("table"), nb::arg("thresholds").noconvert(), nb::arg("threshold_starts").noconvert(),
+      nb::arg("category_bins").noconvert(), nb::arg("category_starts").noconvert(),
+      nb::arg("by_column").noconvert(), nb::arg("by_row").noconvert().none(), nb::arg("width"),
+      nb::arg("threads"), "Whether every value was finite or missing.");
+
+  m.def(
+      "map_sparse_to_bins",
+      [](const Packed& values, const Packed& rows, const Input<std::int64_t>& starts,
+         const Input<double>& thresholds, const Input<std::int64_t>& threshold_starts,
+         const BinsByColumn& by_column, const std::optional<BinsByRow>& by_row, std::size_t width,
+         int threads) {
+        const auto view = sparse_view(values, rows, starts, by_column.shape(1));
+        const nb::gil_scoped_release released;
+        return hedgerow::map_sparse_to_bins(
+            view, {span_of(thresholds), span_of(threshold_starts), {}, {}},
+            layouts(by_column, by_row, width), threads);
+      },
+      nb::arg("values").noconvert(), nb::arg("rows").noconvert(), nb::arg("starts").noconvert(),
+      nb::arg("thresholds").noconvert(), nb::arg("threshold_starts").noconvert(),
+      nb::arg("by_column").noconvert(), nb::arg("by_row").noconvert().none(), nb::arg("width"),
+      nb::arg("threads"), "Whether every value was finite or missing.");
+
+  m.def(
+      "interleave",
+      [](const BinsByColumn& by_column, const BinsByRow& by_row, std::size_t width, int threads) {
+        const nb::gil_scoped_release released;
+        hedgerow::interleave(layouts(by_column, by_row, width), threads);
+      },
+      nb::arg("by_column").noconvert(), nb::arg("by_row").noconvert(), nb::arg("width"),
+      nb::arg("threads"), "Fills by_row from by_column.");
+}
+
+}  // namespace hedgerow::bind_binning

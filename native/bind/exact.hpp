@@ -1,0 +1,157 @@
+// Bindings of exact greedy growth: presorting, and trees from sorted columns.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "../exact.hpp"
+#include "../threads.hpp"
+
+namespace hedgerow::bind_exact {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+using ExactLists = nb::ndarray<nb::numpy, std::uint32_t, nb::ndim<2>, nb::c_contig>;
+using ExactReals = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ExactRows = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ExactFeatures = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ExactFlags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ExactArrays = nb::typed<nb::dict, nb::str, nb::any>;
+using ExactColumn = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+
+hedgerow::RawColumn exact_column(const ExactColumn& array) {
+  using Type = hedgerow::RawColumn::Type;
+  const Type type =
+      array.dtype() == nb::dtype<float>()    ? Type::float32
+      : array.dtype() == nb::dtype<double>() ? Type::float64
+      : array.dtype() == nb::dtype<std::uint8_t>()
+          ? Type::category
+          : throw nb::type_error(
+                "a column is float32 or float64, or uint8 if its values are categories");
+  const auto bytes = static_cast<std::ptrdiff_t>(array.itemsize());
+  return {array.data(), array.stride(0) * bytes, type};
+}
+
+void exact_presort(const nb::typed<nb::sequence, nb::object>& columns, const ExactLists& rows,
+                   const ExactLists& ranks, int threads) {
+  const std::size_t n_rows = rows.shape(1);
+  std::vector<hedgerow::RawColumn> raw;
+  for (const nb::handle object : columns) {
+    const auto column = nb::cast<ExactColumn>(object, false);
+    if (column.shape(0) != n_rows) throw nb::value_error("columns differ in length");
+    raw.push_back(exact_column(column));
+  }
+  if (rows.shape(0) != raw.size() || ranks.shape(0) != raw.size() || ranks.shape(1) != n_rows) {
+    throw nb::value_error("rows and ranks need the shape (columns, rows)");
+  }
+  const nb::gil_scoped_release unlocked;
+  hedgerow::parallel_for(threads, raw.size(), [&](std::size_t f) {
+    hedgerow::presort(raw[f], n_rows, rows.data() + f * n_rows, ranks.data() + f * n_rows);
+  });
+}
+
+hedgerow::exact::Params exact_params(const nb::object& params, std::uint64_t tree_id) {
+  const auto real = [&](const char* name) { return nb::cast<double>(params.attr(name)); };
+  const auto integer = [&](const char* name) { return nb::cast<std::int64_t>(params.attr(name)); };
+  return {
+      .max_leaves = integer("max_leaves"),
+      .max_depth = integer("max_depth"),
+      .min_samples_leaf = integer("min_samples_leaf"),
+      .min_child_weight = real("min_child_weight"),
+      .reg_lambda = real("reg_lambda"),
+      .reg_alpha = real("reg_alpha"),
+      .min_split_gain = real("min_split_gain"),
+      .max_delta_step = real("max_delta_step"),
+      .learning_rate = real("learning_rate"),
+      .leafwise = nb::cast<std::string>(params.attr("grow_policy")) == "leafwise",
+      .max_cat_to_onehot = nb::cast<int>(params.attr("max_cat_to_onehot")),
+      .max_cat_threshold = nb::cast<int>(params.attr("max_cat_threshold")),
+      .cat_smooth = real("cat_smooth"),
+      .cat_l2 = real("cat_l2"),
+      .colsample_bylevel = real("colsample_bylevel"),
+      .colsample_bynode = real("colsample_bynode"),
+      .seed = nb::cast<std::uint64_t>(params.attr("seed")),
+      .tree_id = tree_id,
+  };
+}
+
+template <class T>
+nb::object exact_array(std::vector<T>&& values, std::size_t columns = 0) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  const std::size_t size = kept->size();
+  if (columns == 0) return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {size}, owner));
+  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {size / columns, columns}, owner));
+}
+
+ExactArrays exact_tree(hedgerow::exact::GrownTree&& tree) {
+  nb::dict arrays;
+  arrays["feature"] = exact_array(std::move(tree.feature));
+  arrays["left"] = exact_array(std::move(tree.left));
+  arrays["right"] = exact_array(std::move(tree.right));
+  arrays["missing_left"] = exact_array(std::move(tree.missing_left));
+  arrays["category_set"] = exact_array(std::move(tree.category_set));
+  arrays["category_bits"] = exact_array(std::move(tree.category_bits), 8);
+  arrays["value"] = exact_array(std::move(tree.value), 1);
+  arrays["gain"] = exact_array(std::move(tree.gain));
+  arrays["cover"] = exact_array(std::move(tree.cover));
+  arrays["count"] = exact_array(std::move(tree.count));
+  arrays["lower_row"] = exact_array(std::move(tree.lower_row));
+  arrays["upper_row"] = exact_array(std::move(tree.upper_row));
+  arrays["leaf_of_row"] = exact_array(std::move(tree.leaf_of_row));
+  return ExactArrays(arrays);
+}
+
+// The grower and the arrays it reads.
+struct ExactGrower {
+  ExactGrower(ExactLists rows, ExactLists ranks, ExactFlags is_categorical)
+      : rows(std::move(rows)),
+        ranks(std::move(ranks)),
+        is_categorical(std::move(is_categorical)),
+        grower({this->rows.data(), this->ranks.data(), this->is_categorical.data(),
+                this->rows.shape(1), static_cast<int>(this->rows.shape(0))}) {}
+
+  ExactArrays grow(const ExactReals& g, const ExactReals& h, const std::optional<ExactRows>& bag,
+                const ExactFeatures& features, const nb::object& params, std::uint64_t tree_id,
+                   int threads) {
+    const std::size_t n_rows = rows.shape(1);
+    if (g.shape(0) != n_rows || h.shape(0) != n_rows) {
+      throw nb::value_error("g and h need one value for each row");
+    }
+    const hedgerow::exact::Params plain = exact_params(params, tree_id);
+    std::span<const std::uint32_t> in_bag;
+    if (bag) in_bag = {bag->data(), bag->size()};
+    const std::span<const std::int32_t> allowed(features.data(), features.size());
+    hedgerow::exact::GrownTree tree;
+    {
+      const nb::gil_scoped_release unlocked;
+      tree = grower.grow(g.data(), h.data(), in_bag, allowed, plain, threads);
+    }
+    return exact_tree(std::move(tree));
+  }
+
+  ExactLists rows, ranks;
+  ExactFlags is_categorical;
+  hedgerow::exact::Grower grower;
+};
+
+inline void bind(nb::module_& m) {
+  m.def("exact_presort", &exact_presort, nb::arg("columns"), nb::arg("rows").noconvert(),
+        nb::arg("ranks").noconvert(), nb::arg("threads"),
+        "Sort each column once: rows by value, and the ranks of their values.");
+  nb::class_<ExactGrower>(m, "ExactGrower", "Grows trees by exact greedy search, one at a time.")
+      .def(nb::init<ExactLists, ExactLists, ExactFlags>(), nb::arg("rows").noconvert(),
+           nb::arg("ranks").noconvert(), nb::arg("is_categorical").noconvert())
+      .def("grow", &ExactGrower::grow, nb::arg("g").noconvert(), nb::arg("h").noconvert(),
+           nb::arg("bag").none().noconvert(), nb::arg("features").noconvert(), nb::arg("params"),
+           nb::arg("tree_id"), nb::arg("threads"), "Grow one tree and return its arrays.");
+}
+
+}  // namespace hedgerow::bind_exact

@@ -1,0 +1,135 @@
+// Bindings of the thread team: interrupts, and what the tests need to see of it.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <atomic>
+#include <cfenv>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "../interrupt.hpp"
+#include "../threads.hpp"
+
+namespace hedgerow::bind_threads {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+// Runs Python's signal handlers. What they raise stays set in this thread until the translator in
+// bind_interrupt hands it on.
+bool signal_pending() {
+  nb::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+void bind_interrupt() {
+  const nb::object main_thread = nb::module_::import_("threading").attr("main_thread")();
+  const auto ident = nb::cast<unsigned long>(main_thread.attr("ident"));
+  hedgerow::install_interrupt(signal_pending, (pthread_t)ident);
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const hedgerow::Interrupted&) {
+    }
+  });
+}
+
+// What the tests need to see of the team; see tests/test_threads.py.
+using Visits = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void count_visits(int threads, Visits visits) {
+  hedgerow::parallel_for(threads, visits.size(), [&](std::size_t i) { visits(i) += 1; });
+}
+
+void count_nested_visits(int threads, std::size_t inner, Visits visits) {
+  const auto row = [&](std::size_t i) {
+    hedgerow::parallel_for(threads, inner, [&](std::size_t j) { visits(i * inner + j) += 1; });
+  };
+  hedgerow::parallel_for(threads, visits.size() / inner, row);
+}
+
+void fail_at(int threads, std::size_t index, bool out_of_memory, Visits visits) {
+  hedgerow::parallel_for(threads, visits.size(), [&](std::size_t i) {
+    visits(i) += 1;
+    if (i != index) return;
+    if (out_of_memory) throw std::bad_alloc();
+    throw std::runtime_error("task " + std::to_string(i) + " failed");
+  });
+}
+
+// Spins until `ready()` or until the time is over; says which it was.
+template <class Ready>
+bool spin_until(double seconds, Ready&& ready) {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
+  while (!ready()) {
+    if (Clock::now() > deadline) return false;
+  }
+  return true;
+}
+
+// A region of one task a thread, each of which waits for all the others: whether they all came, and
+// `condition()` was true on each.
+template <class Condition>
+bool meet_where(int threads, Condition&& condition) {
+  std::atomic<int> here{0};
+  std::atomic<bool> good{true};
+  hedgerow::parallel_for(threads, static_cast<std::size_t>(threads), [&](std::size_t) {
+    here.fetch_add(1);
+    const bool all_came = spin_until(1.0, [&] { return here.load() == threads; });
+    if (!all_came || !condition()) good.store(false);
+  });
+  return good.load();
+}
+
+bool meet(int threads) {
+  return meet_where(threads, [] { return true; });
+}
+
+// Whether every thread of a region rounds upwards when its caller does.
+bool meet_rounding_upwards(int threads) {
+  volatile double one = 1.0, tiny = 1e-30;
+  std::fesetround(FE_UPWARD);
+  const bool good = meet_where(threads, [&] { return one + tiny > one; });
+  std::fesetround(FE_TONEAREST);
+  return good;
+}
+
+double seconds_per_meeting(int threads, int repeats) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int k = 0; k < repeats; ++k) meet(threads);
+  const std::chrono::duration<double> total = std::chrono::steady_clock::now() - start;
+  return total.count() / repeats;
+}
+
+void compute_for(int threads, double seconds) {
+  hedgerow::parallel_for(threads, static_cast<std::size_t>(seconds * 1000), [](std::size_t) {
+    spin_until(0.001, [] { return false; });
+    hedgerow::check_interrupt();
+  });
+}
+
+inline void bind(nb::module_& m) {
+  bind_interrupt();
+  nb::module_ testing = m.def_submodule("testing", "What the tests need to see of the kernels.");
+  testing.attr("__name__") = "testing";  // without the module's own prefix: not for the stubs
+  const auto release = nb::call_guard<nb::gil_scoped_release>();
+  testing.def("count_visits", count_visits, "threads"_a, "visits"_a.noconvert(), release);
+  testing.def("count_nested_visits", count_nested_visits, "threads"_a, "inner"_a,
+              "visits"_a.noconvert(), release);
+  testing.def("fail_at", fail_at, "threads"_a, "index"_a, "out_of_memory"_a, "visits"_a.noconvert(),
+              release);
+  testing.def("meet", meet, "threads"_a, release);
+  testing.def("meet_rounding_upwards", meet_rounding_upwards, "threads"_a, release);
+  testing.def("seconds_per_meeting", seconds_per_meeting, "threads"_a, "repeats"_a, release);
+  testing.def("compute_for", compute_for, "threads"_a, "seconds"_a, release);
+  testing.def("threads_for", hedgerow::threads_for, "work_units"_a, "units_per_thread"_a,
+              "threads"_a);
+}
+
+}  // namespace hedgerow::bind_threads

@@ -1,0 +1,253 @@
+// Bindings of training: gradients and the growing of trees.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <limits>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "../gradients.hpp"
+#include "../grow.hpp"
+
+namespace hedgerow::bind_training {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <class T, class... Shape>
+using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, Shape...>;
+
+// A NumPy array that owns a copy of the values.
+template <class T, class Source>
+nb::ndarray<nb::numpy, T> to_numpy(const std::vector<Source>& values, std::initializer_list<std::size_t> shape) {
+  auto* copy = new T[values.size() + 1];
+  for (std::size_t i = 0; i < values.size(); ++i) copy[i] = static_cast<T>(values[i]);
+  nb::capsule owner(copy, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
+  return nb::ndarray<nb::numpy, T>(copy, shape.size(), shape.begin(), owner);
+}
+
+template <class T, class Source>
+nb::ndarray<nb::numpy, T> to_numpy(const std::vector<Source>& values) {
+  return to_numpy<T>(values, {values.size()});
+}
+
+Loss loss_named(const std::string& name) {
+  if (name == "squared_error") return Loss::squared_error;
+  if (name == "log_loss") return Loss::log_loss;
+  if (name == "multinomial") return Loss::multinomial;
+  throw std::invalid_argument("no native loss is called " + name);
+}
+
+Rows make_rows(Array<double, nb::ndim<2>> scores, std::optional<Array<const std::uint16_t, nb::ndim<2>>> leaf,
+               Array<const double, nb::ndim<2>> leaf_value, Array<const double, nb::ndim<1>> target,
+               std::optional<Array<const double, nb::ndim<1>>> weight) {
+  return {scores.data(),
+          leaf ? leaf->data() : nullptr,
+          leaf_value.data(),
+          leaf_value.shape(1),
+          target.data(),
+          weight ? weight->data() : nullptr,
+          scores.shape(1),
+          static_cast<int>(scores.shape(0))};
+}
+
+// Threshold of a numeric split: the last bin's is above every finite number.
+std::vector<double> thresholds_of(const GrownTree& tree, const Array<const double, nb::ndim<1>>& flat,
+                                  const Array<const std::int64_t, nb::ndim<1>>& offset) {
+  std::vector<double> threshold(tree.feature.size(), 0.0);
+  for (std::size_t i = 0; i < threshold.size(); ++i) {
+    if (tree.feature[i] < 0 || tree.category_set[i] >= 0) continue;
+    const auto f = static_cast<std::size_t>(tree.feature[i]);
+    const std::int64_t at = offset.data()[f] + tree.split_bin[i];
+    threshold[i] = at < offset.data()[f + 1] ? flat.data()[at] : std::numeric_limits<double>::max();
+  }
+  return threshold;
+}
+
+// A Grower with the arrays that it looks at.
+struct BoundGrower {
+  Array<const std::uint8_t, nb::ndim<2>> by_column;
+  Array<const std::uint8_t, nb::ndim<3>> by_row;
+  Array<const std::int32_t, nb::ndim<1>> n_bins;
+  Array<const bool, nb::ndim<1>> is_categorical;
+  Array<const double, nb::ndim<1>> thresholds;
+  Array<const std::int64_t, nb::ndim<1>> threshold_offset;
+  Grower grower;
+};
+
+BinnedView view_of(const Array<const std::uint8_t, nb::ndim<2>>& by_column,
+                   const Array<const std::uint8_t, nb::ndim<3>>& by_row,
+                   const Array<const std::int32_t, nb::ndim<1>>& n_bins,
+                   const Array<const bool, nb::ndim<1>>& is_categorical, int width) {
+  return {by_column.data(),        by_row.data(),
+          n_bins.data(),           is_categorical.data(),
+          by_column.shape(1),      static_cast<int>(by_column.shape(0)),
+          width,                   static_cast<int>(by_row.shape(2))};
+}
+
+nb::tuple to_arrays(const BoundGrower& bound, const GrownTree& tree) {
+  return nb::make_tuple(
+      to_numpy<std::int32_t>(tree.feature),
+      to_numpy<double>(thresholds_of(tree, bound.thresholds, bound.threshold_offset)),
+      to_numpy<std::int32_t>(tree.left), to_numpy<std::int32_t>(tree.right),
+      to_numpy<bool>(tree.missing_left), to_numpy<std::int32_t>(tree.category_set),
+      to_numpy<std::uint32_t>(tree.category_bits, {tree.category_bits.size() / 8, 8}),
+      to_numpy<double>(tree.value, {tree.value.size(), 1}), to_numpy<double>(tree.gain),
+      to_numpy<double>(tree.cover), to_numpy<std::int64_t>(tree.count),
+      to_numpy<std::uint8_t>(tree.split_bin));
+}
+
+inline void bind(nb::module_& m) {
+  nb::class_<SplitRules>(m, "SplitRules")
+      .def(nb::init<>())
+      .def_rw("reg_lambda", &SplitRules::reg_lambda)
+      .def_rw("reg_alpha", &SplitRules::reg_alpha)
+      .def_rw("min_split_gain", &SplitRules::min_split_gain)
+      .def_rw("max_delta_step", &SplitRules::max_delta_step)
+      .def_rw("min_child_weight", &SplitRules::min_child_weight)
+      .def_rw("min_samples_leaf", &SplitRules::min_samples_leaf)
+      .def_rw("max_cat_to_onehot", &SplitRules::max_cat_to_onehot)
+      .def_rw("max_cat_threshold", &SplitRules::max_cat_threshold)
+      .def_rw("cat_smooth", &SplitRules::cat_smooth)
+      .def_rw("cat_l2", &SplitRules::cat_l2);
+  nb::class_<GrowSettings>(m, "GrowSettings")
+      .def(nb::init<>())
+      .def_rw("rules", &GrowSettings::rules)
+      .def_rw("max_leaves", &GrowSettings::max_leaves)
+      .def_rw("max_depth", &GrowSettings::max_depth)
+      .def_rw("leafwise", &GrowSettings::leafwise)
+      .def_rw("learning_rate", &GrowSettings::learning_rate)
+      .def_rw("colsample_bytree", &GrowSettings::colsample_bytree)
+      .def_rw("colsample_bylevel", &GrowSettings::colsample_bylevel)
+      .def_rw("colsample_bynode", &GrowSettings::colsample_bynode)
+      .def_rw("seed", &GrowSettings::seed);
+  m.attr("most_leaves") = kMostLeaves;
+
+  nb::class_<GradientStore>(m, "GradientStore")
+      .def(nb::init<std::size_t, int, int>(), "n_rows"_a, "n_outputs"_a, "threads"_a)
+      .def(
+          "differentiate",
+          [](GradientStore& store, const std::string& loss, Array<double, nb::ndim<2>> scores,
+             std::optional<Array<const std::uint16_t, nb::ndim<2>>> leaf,
+             Array<const double, nb::ndim<2>> leaf_value, Array<const double, nb::ndim<1>> target,
+             std::optional<Array<const double, nb::ndim<1>>> weight) {
+            const Rows rows = make_rows(scores, leaf, leaf_value, target, weight);
+            const Loss kind = loss_named(loss);
+            nb::gil_scoped_release release;
+            store.differentiate(kind, rows);
+          },
+          "loss"_a, "scores"_a.noconvert(), "leaf"_a.none(), "leaf_value"_a, "target"_a, "weight"_a.none(),
+          "Adds the leaf values to the scores and takes the loss's gradients at the new ones.")
+      .def(
+          "take",
+          [](GradientStore& store, Array<const double, nb::ndim<2>> g, Array<const double, nb::ndim<2>> h) {
+            nb::gil_scoped_release release;
+            store.take(g.data(), h.data());
+          },
+          "gradient"_a, "hessian"_a, "Takes the gradients of a user's own loss.")
+      .def(
+          "to_float",
+          [](const GradientStore& store, int output) {
+            const Gradients& gradients = store.output(output);
+            std::vector<double> pairs(2 * store.n_rows());
+            for (std::size_t i = 0; i < store.n_rows(); ++i) {
+              const Sum sum = gradients.row(i);
+              pairs[2 * i] = gradients.fixed.g(sum);
+              pairs[2 * i + 1] = gradients.fixed.h(sum);
+            }
+            return to_numpy<double>(pairs, {store.n_rows(), 2});
+          },
+          "output"_a, "The quantised gradients and hessians as numbers, a row each.");
+
+  nb::class_<BoundGrower>(m, "Grower")
+      .def(
+          "__init__",
+          [](BoundGrower* self, Array<const std::uint8_t, nb::ndim<2>> by_column,
+             Array<const std::uint8_t, nb::ndim<3>> by_row, Array<const std::int32_t, nb::ndim<1>> n_bins,
+             Array<const bool, nb::ndim<1>> is_categorical, int width,
+             Array<const double, nb::ndim<1>> thresholds,
+             Array<const std::int64_t, nb::ndim<1>> threshold_offset, const GrowSettings& settings,
+             int threads) {
+            const BinnedView view = view_of(by_column, by_row, n_bins, is_categorical, width);
+            new (self) BoundGrower{by_column,  by_row,           n_bins, is_categorical,
+                                   thresholds, threshold_offset, Grower(view, settings, threads)};
+          },
+          "by_column"_a, "by_row"_a, "n_bins"_a, "is_categorical"_a, "width"_a, "thresholds"_a,
+          "threshold_offset"_a, "settings"_a, "threads"_a)
+      .def(
+          "grow",
+          [](BoundGrower& self, const GradientStore& gradients, int output,
+             std::optional<Array<const std::uint32_t, nb::ndim<1>>> bag, std::uint64_t tree_id,
+             Array<std::uint16_t, nb::ndim<2>> leaf_of_row, Array<double, nb::ndim<2>> leaf_value) {
+            std::span<const std::uint32_t> rows;
+            if (bag) rows = {bag->data(), bag->shape(0)};
+            const auto k = static_cast<std::size_t>(output);
+            GrownTree tree;
+            {
+              nb::gil_scoped_release release;
+              tree = self.grower.grow(gradients.output(output), rows, tree_id,
+                                      leaf_of_row.data() + k * leaf_of_row.shape(1));
+            }
+            std::copy(tree.leaf_value.begin(), tree.leaf_value.end(),
+                      leaf_value.data() + k * leaf_value.shape(1));
+            return to_arrays(self, tree);
+          },
+          "gradients"_a, "output"_a, "bag"_a.none(), "tree_id"_a, "leaf_of_row"_a.noconvert(),
+          "leaf_value"_a.noconvert(),
+          "Grows a tree for one output; notes each row's leaf and each leaf's value.");
+
+  m.def(
+      "update_scores",
+      [](Array<double, nb::ndim<2>> scores, Array<const std::uint16_t, nb::ndim<2>> leaf,
+         Array<const double, nb::ndim<2>> leaf_value, int threads) {
+        const Rows rows{scores.data(), leaf.data(), leaf_value.data(), leaf_value.shape(1), nullptr,
+                        nullptr,       scores.shape(1), static_cast<int>(scores.shape(0))};
+        nb::gil_scoped_release release;
+        update_scores(rows, threads);
+      },
+      "scores"_a.noconvert(), "leaf"_a, "leaf_value"_a, "threads"_a, "scores += leaf_value[leaf].");
+  m.def(
+      "loss_gradients",
+      [](const std::string& loss, Array<double, nb::ndim<2>> scores,
+         Array<const double, nb::ndim<1>> target, std::optional<Array<const double, nb::ndim<1>>> weight,
+         int threads) {
+        const std::size_t K = scores.shape(0), n = scores.shape(1);
+        const Rows rows{scores.data(), nullptr, nullptr, 0, target.data(),
+                        weight ? weight->data() : nullptr, n, static_cast<int>(K)};
+        std::vector<WidePair> pairs(K * n);
+        std::vector<GradientSummary> summary(K);
+        std::vector<double> g(K * n), h(K * n);
+        const Loss kind = loss_named(loss);
+        {
+          nb::gil_scoped_release release;
+          differentiate(kind, rows, {nullptr, pairs.data()}, summary.data(), threads);
+          for (std::size_t i = 0; i < pairs.size(); ++i) {
+            g[i] = pairs[i].g;
+            h[i] = pairs[i].h;
+          }
+        }
+        return nb::make_tuple(to_numpy<double>(g, {K, n}), to_numpy<double>(h, {K, n}));
+      },
+      "loss"_a, "scores"_a.noconvert(), "target"_a, "weight"_a.none(), "threads"_a,
+      "Gradients and hessians of a built-in loss as numbers, two (n_outputs, n_rows) arrays.");
+  m.def(
+      "sample_tree_features",
+      [](int n_features, double fraction, std::uint64_t seed, std::uint64_t tree_id) {
+        return to_numpy<std::int32_t>(sample_tree_features(n_features, fraction, seed, tree_id));
+      },
+      "n_features"_a, "fraction"_a, "seed"_a, "tree_id"_a, "The features that a tree may use.");
+  m.def(
+      "sample_rows",
+      [](std::uint64_t seed, std::uint64_t round, double fraction, std::size_t n) {
+        return to_numpy<std::uint32_t>(sample_rows(seed, round, fraction, n));
+      },
+      "seed"_a, "round"_a, "fraction"_a, "n"_a, "The rows that a round trains on, in increasing order.");
+}
+
+}  // namespace hedgerow::bind_training
