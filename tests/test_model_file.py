@@ -576,8 +576,8 @@ ANY_JSON = st.recursive(
 )
 
 
-def test_mutated_files_are_refused_or_are_models():
-    refused, slowest = fuzzer.fuzz(400, seed=1)
+def test_mutated_files_are_refused_or_are_models(path):
+    refused, slowest = fuzzer.fuzz(400, 1, path)
     assert 250 < refused < 400
     assert slowest < 10
 
