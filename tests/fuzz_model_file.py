@@ -69,7 +69,7 @@ def seal(data):
     """Give the file with the checksum that it should have."""
     if len(data) < DIGEST.stop:
         return data
-    hashed = hashlib.blake2b(data[: DIGEST.start] + data[DIGEST.stop :], digest_size=32)
+    hashed = hashlib.sha256(data[: DIGEST.start] + data[DIGEST.stop :])
     return data[: DIGEST.start] + hashed.hexdigest().encode() + data[DIGEST.stop :]
 
 

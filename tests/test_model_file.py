@@ -7,9 +7,11 @@ import stat
 import subprocess
 import sys
 import threading
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import safetensors.numpy
 from hypothesis import HealthCheck, given, settings
@@ -161,11 +163,14 @@ def test_a_history_that_is_not_finite_comes_back(path):
         ({"class_weight": {np.int64(0): np.float32(0.5), 1: 1.0}}, {0: 0.5, 1: 1.0}),
         ({"eval_metric": ("auc", "error")}, ("auc", "error")),
         ({"learning_rate": np.float32(0.1)}, float(np.float32(0.1))),
+        ({"learning_rate": np.longdouble(0.5)}, 0.5),
+        ({"reg_alpha": Fraction(1, 4)}, 0.25),
         ({"n_estimators": np.int16(3)}, 3),
         ({"early_stopping": np.False_}, False),
         ({"categorical_features": np.array([4, 5, 6])}, [4, 5, 6]),
         ({"categorical_features": pd.Index(["level", "town", "flag"])}, ["level", "town", "flag"]),
         ({"categorical_features": {"town", "level", "flag"}}, ["flag", "level", "town"]),
+        ({"categorical_features": pl.Series(["level", "town", "flag"])}, ["level", "town", "flag"]),
         ({"categorical_features": range(4, 7)}, [4, 5, 6]),
     ],
     ids=str,
@@ -656,8 +661,11 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(child):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_without_permission_is_a_permission_error(small, tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(PermissionError):
-        save(small[0], tmp_path / "model.hedgerow")
+    try:
+        with pytest.raises(PermissionError, match=r"model\.hedgerow"):
+            save(small[0], tmp_path / "model.hedgerow")
+    finally:
+        tmp_path.chmod(0o700)
 
 
 def test_a_disk_that_cannot_sync_folders_is_no_failure(small, path, monkeypatch):

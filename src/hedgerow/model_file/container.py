@@ -100,7 +100,7 @@ def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _digest(parts: Sequence[bytes | memoryview]) -> bytes:
-    hashed = hashlib.blake2b(digest_size=32)
+    hashed = hashlib.sha256()
     for part in parts:
         hashed.update(part)
     return hashed.hexdigest().encode("ascii")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, NoReturn
 
 import numpy as np
@@ -44,10 +45,10 @@ def encode(value: Any) -> Any:
     """Give a value as JSON types."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": str(float(value))}
-    if isinstance(value, _PLAIN):
+    if isinstance(value, str | bool | None):
         return value
+    if isinstance(value, Real):
+        return _encode_number(value)
     if isinstance(value, list):
         return [encode(item) for item in value]
     if isinstance(value, tuple):
@@ -73,17 +74,22 @@ def decode(stored: Any) -> Any:
     raise ModelFileError("a value is of no known kind")
 
 
+def _encode_number(value: Real) -> Any:
+    if isinstance(value, Integral):
+        return int(value)
+    number = float(value)
+    return number if math.isfinite(number) else {"float": str(number)}
+
+
 def _as_list(value: Any) -> list[Any] | None:
     """Give the items of what is as good as a list; sets in an order that does not vary."""
     if isinstance(value, set | frozenset):
-        return sorted(value, key=lambda item: (type(item).__name__, item))
+        return sorted(value, key=repr)
     if isinstance(value, range):
         return list(value)
-    if isinstance(value, np.ndarray) or type(value).__name__ in ("Index", "Series"):
-        to_list = getattr(value, "tolist", None) or value.to_list
-        items: list[Any] = to_list()
-        return items
-    return None
+    to_list = getattr(value, "tolist", None) or getattr(value, "to_list", None)
+    items = to_list() if callable(to_list) else None  # arrays, series and indices of any library
+    return items if isinstance(items, list) else None
 
 
 def _name(value: Any) -> str:
