@@ -32,7 +32,7 @@ bench: .venv-bench/installed
 
 .venv-bench/installed: $(NATIVE) benchmarks/requirements.txt
 	test -d .venv-bench || $(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/pip install --quiet . -r benchmarks/requirements.txt
+	.venv-bench/bin/pip install --quiet --editable . -r benchmarks/requirements.txt
 	touch $@
 
 clean:

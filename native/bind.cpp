@@ -1,5 +1,5 @@
-// Bindings: with the sections in bind/, the one translation unit that knows Python. Arrays are taken as they
-// are (no silent conversion); kernels behind this door trust what they are given.
+// Bindings: with the sections in bind/, the one translation unit that knows Python. Arrays are
+// taken as they are (no silent conversion); kernels behind this door trust what they are given.
 #include <nanobind/nanobind.h>
 
 #include "bind/binning.hpp"

@@ -1,5 +1,6 @@
-// Uninitialised, cache-line aligned memory for plain values; large buffers ask for huge pages, because rows
-// are gathered from all over them and small pages would miss the address cache at every row.
+// Uninitialised, cache-line aligned memory for plain values; large buffers ask for huge pages,
+// because rows are gathered from all over them and small pages would miss the address cache at
+// every row.
 #pragma once
 #include <cstddef>
 #include <cstdlib>

@@ -24,8 +24,8 @@ PyMethodDef methods[] = {
     {"isa_level", isa_level, METH_NOARGS, "The highest instruction-set level this processor runs."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef module = {PyModuleDef_HEAD_INIT, "cpu", nullptr, 0, methods, nullptr, nullptr, nullptr,
-                      nullptr};
+PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "cpu", nullptr, 0, methods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 

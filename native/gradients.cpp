@@ -34,8 +34,8 @@ void GradientStore::quantise_all() {
   }
 }
 
-// Differentiates in the form that served last. If that was packed and the gradients do not suit it, once
-// more in wide form; if they would suit it again, the next round returns to it.
+// Differentiates in the form that served last. If that was packed and the gradients do not suit it,
+// once more in wide form; if they would suit it again, the next round returns to it.
 template <class Differentiate>
 void GradientStore::run(Differentiate differentiate) {
   differentiate();
@@ -59,7 +59,8 @@ void GradientStore::take(const double* g, const double* h) {
   run([&] {
     for (int k = 0; k < n_outputs(); ++k) {
       const std::size_t start = static_cast<std::size_t>(k) * n_;
-      summary_[static_cast<std::size_t>(k)] = take_gradients(g + start, h + start, n_, raw(k), threads_);
+      summary_[static_cast<std::size_t>(k)] =
+          take_gradients(g + start, h + start, n_, raw(k), threads_);
     }
   });
 }

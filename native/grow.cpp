@@ -1,7 +1,7 @@
-// Growing one tree. A leaf that is split leaves its rows, divided, in the other of two buffers; the smaller
-// child's histogram is built from its rows and the larger one's is what remains of the parent's. Building,
-// subtracting and scanning happen in one parallel region, a group of features at a time, so that a group's
-// histograms are still in cache when they are scanned.
+// Growing one tree. A leaf that is split leaves its rows, divided, in the other of two buffers; the
+// smaller child's histogram is built from its rows and the larger one's is what remains of the
+// parent's. Building, subtracting and scanning happen in one parallel region, a group of features
+// at a time, so that a group's histograms are still in cache when they are scanned.
 #include "grow.hpp"
 
 #include <algorithm>
@@ -17,20 +17,18 @@
 namespace hedgerow {
 namespace {
 
-// Memory that histograms may take; beyond it the smallest open leaf gives its own up and is rebuilt.
-constexpr std::size_t kHistogramBytes = std::size_t{512} << 20;
 constexpr std::size_t kFewestSlots = 4;
 // Histogram updates that repay waking a thread, and what a scanned bin costs in updates.
 constexpr std::size_t kUpdatesPerThread = 24'000;
 constexpr std::size_t kScanCost = 2;
-// Smaller nodes do not keep their histogram: adding up their children's rows costs less than a trip of 4 KiB
-// a feature through the second-level cache.
+// Smaller nodes do not keep their histogram: adding up their children's rows costs less than a trip
+// of 4 KiB a feature through the second-level cache.
 constexpr std::size_t kKeepFromRows = 512;
 // With more threads than feature groups, a node's rows are cut into runs of at least this many.
 constexpr std::size_t kRowsPerRun = 65'536;
 
 struct Leaf {
-  int node = 0;     // its index in the tree
+  int node = 0;  // its index in the tree
   int depth = 0;
   int buffer = -1;  // which row buffer its rows are in; −1: the bag itself
   std::size_t begin = 0, count = 0;
@@ -42,9 +40,9 @@ struct Leaf {
 // Histograms of n_features × kBins sums, recycled.
 class HistogramPool {
  public:
-  explicit HistogramPool(int n_features)
+  HistogramPool(int n_features, std::size_t budget)
       : sums_(kBins * static_cast<std::size_t>(n_features)),
-        most_(std::max(kFewestSlots, kHistogramBytes / (sums_ * sizeof(Sum)))) {}
+        most_(std::max(kFewestSlots, budget / (sums_ * sizeof(Sum)))) {}
 
   // −1 when the budget is spent.
   int acquire() {
@@ -85,7 +83,8 @@ std::vector<int> sample_features(const std::vector<int>& from, double fraction, 
   }
   std::sort(ranked.begin(), ranked.end());
   std::vector<int> chosen;
-  for (std::size_t i = 0; i < std::min(wanted, ranked.size()); ++i) chosen.push_back(ranked[i].second);
+  for (std::size_t i = 0; i < std::min(wanted, ranked.size()); ++i)
+    chosen.push_back(ranked[i].second);
   std::sort(chosen.begin(), chosen.end());
   return chosen;
 }
@@ -99,7 +98,8 @@ std::vector<FeatureGroup> make_groups(const std::vector<int>& features, int widt
     while (end < features.size() && features[end] / width == block) ++end;
     const std::size_t parts = (end - begin + kGroupWidth - 1) / kGroupWidth;
     // An even number of groups keeps two threads equally busy.
-    const std::size_t share = (end - begin) / std::max<std::size_t>(parts, end - begin >= 8 ? 2 : 1);
+    const std::size_t share =
+        (end - begin) / std::max<std::size_t>(parts, end - begin >= 8 ? 2 : 1);
     const std::size_t size = std::max<std::size_t>(1, share);
     while (begin < end) {
       const std::size_t left = end - begin;
@@ -133,7 +133,11 @@ bool goes_left(const GrownTree& tree, int node, std::uint8_t bin) {
 
 struct Grower::State {
   State(const BinnedView& view, const GrowSettings& given, int team)
-      : bins(view), settings(given), threads(team), pool(view.n_features), marks(view.n_rows / 64 + 1) {
+      : bins(view),
+        settings(given),
+        threads(team),
+        pool(view.n_features, given.histogram_bytes),
+        marks(view.n_rows / 64 + 1) {
     for (auto& buffer : row_buffer) buffer = Buffer<std::uint32_t>(view.n_rows);
   }
 
@@ -204,11 +208,13 @@ void Grower::State::settle(Leaf leaf) {
     return;
   }
   open.push_back(leaf);
-  std::push_heap(open.begin(), open.end(), [this](const Leaf& a, const Leaf& b) { return after(a, b); });
+  std::push_heap(open.begin(), open.end(),
+                 [this](const Leaf& a, const Leaf& b) { return after(a, b); });
 }
 
 Leaf Grower::State::next() {
-  std::pop_heap(open.begin(), open.end(), [this](const Leaf& a, const Leaf& b) { return after(a, b); });
+  std::pop_heap(open.begin(), open.end(),
+                [this](const Leaf& a, const Leaf& b) { return after(a, b); });
   const Leaf leaf = open.back();
   open.pop_back();
   return leaf;
@@ -246,7 +252,8 @@ void Grower::State::record_split(const Leaf& leaf, int left, int right) {
 }
 
 bool Grower::State::may_split(const Leaf& leaf) const {
-  const auto fewest = static_cast<std::size_t>(std::max<std::int64_t>(1, settings.rules.min_samples_leaf));
+  const auto fewest =
+      static_cast<std::size_t>(std::max<std::int64_t>(1, settings.rules.min_samples_leaf));
   return leaf.count >= 2 * fewest && (settings.max_depth == 0 || leaf.depth < settings.max_depth) &&
          gradients.fixed.h(leaf.sum) >= 2.0 * settings.rules.min_child_weight;
 }
@@ -266,10 +273,12 @@ int Grower::State::take_slot() {
 std::vector<bool> Grower::State::allowed_features(const Leaf& leaf) const {
   if (settings.colsample_bylevel >= 1.0 && settings.colsample_bynode >= 1.0) return {};
   const std::uint64_t tree_key = mix_u64(tree_id);
-  const auto level = sample_features(features, settings.colsample_bylevel, settings.seed,
-                                     Purpose::level_features, tree_key + static_cast<std::uint64_t>(leaf.depth));
-  const auto node = sample_features(level, settings.colsample_bynode, settings.seed, Purpose::node_features,
-                                    tree_key + static_cast<std::uint64_t>(leaf.node));
+  const auto level =
+      sample_features(features, settings.colsample_bylevel, settings.seed, Purpose::level_features,
+                      tree_key + static_cast<std::uint64_t>(leaf.depth));
+  const auto node =
+      sample_features(level, settings.colsample_bynode, settings.seed, Purpose::node_features,
+                      tree_key + static_cast<std::uint64_t>(leaf.node));
   std::vector<bool> allowed(static_cast<std::size_t>(bins.n_features), false);
   for (const int feature : node) allowed[static_cast<std::size_t>(feature)] = true;
   return allowed;
@@ -280,7 +289,8 @@ int Grower::State::team_for(std::size_t rows) const {
   return threads_for(work, kUpdatesPerThread, threads);
 }
 
-void Grower::State::begin(const Gradients& given, std::span<const std::uint32_t> rows, std::uint64_t id) {
+void Grower::State::begin(const Gradients& given, std::span<const std::uint32_t> rows,
+                          std::uint64_t id) {
   gradients = given;
   bag = rows;
   tree_id = id;
@@ -289,7 +299,8 @@ void Grower::State::begin(const Gradients& given, std::span<const std::uint32_t>
   closed.clear();
   pool.release_all();
   if (features.empty() || settings.colsample_bytree < 1.0) {
-    features = sample_tree_features(bins.n_features, settings.colsample_bytree, settings.seed, tree_id);
+    features =
+        sample_tree_features(bins.n_features, settings.colsample_bytree, settings.seed, tree_id);
     groups = make_groups(features, bins.width);
     group_best.resize(2 * groups.size());
   }
@@ -300,7 +311,8 @@ void Grower::State::build(const Leaf& leaf) {
   const RowSet rows = rows_of(leaf);
   const int team = team_for(leaf.count);
   const std::size_t spare = static_cast<std::size_t>(team) / groups.size();
-  const std::size_t runs = std::clamp<std::size_t>(leaf.count / kRowsPerRun, 1, std::max<std::size_t>(1, spare));
+  const std::size_t runs =
+      std::clamp<std::size_t>(leaf.count / kRowsPerRun, 1, std::max<std::size_t>(1, spare));
   std::vector<int> part = {leaf.slot};
   for (std::size_t run = 1; run < runs; ++run) part.push_back(take_slot());
   parallel_for(team, groups.size() * runs, [&](std::size_t i) {
@@ -322,8 +334,10 @@ void Grower::State::scan(const Leaf& leaf, const FeatureGroup& group, int k, con
                          const std::vector<bool>& allowed, Split& best) const {
   const auto feature = static_cast<std::size_t>(group.feature[k]);
   if (!allowed.empty() && !allowed[feature]) return;
-  improve_split(settings.rules, gradients.fixed, leaf.sum,
-                {sums + k * kBins, group.feature[k], bins.n_bins[feature], bins.is_categorical[feature]}, best);
+  improve_split(
+      settings.rules, gradients.fixed, leaf.sum,
+      {sums + k * kBins, group.feature[k], bins.n_bins[feature], bins.is_categorical[feature]},
+      best);
 }
 
 // The best over the groups, whose results stand in group_best[first], [first + 2], …
@@ -361,7 +375,8 @@ void Grower::State::divide_rows(const Leaf& parent, Leaf& left, Leaf& right) {
   const std::size_t chunks = (parent.count + kPartitionChunk - 1) / kPartitionChunk;
   const int team = threads_for(chunks, 1, threads);
   const auto range = [&](std::size_t chunk) {
-    return std::pair{chunk * kPartitionChunk, std::min(parent.count, (chunk + 1) * kPartitionChunk)};
+    return std::pair{chunk * kPartitionChunk,
+                     std::min(parent.count, (chunk + 1) * kPartitionChunk)};
   };
   std::vector<std::size_t> to_left(chunks);
   parallel_for(team, chunks, [&](std::size_t chunk) {
@@ -377,8 +392,8 @@ void Grower::State::divide_rows(const Leaf& parent, Leaf& left, Leaf& right) {
   });
 }
 
-// Evaluates two new leaves. The smaller one's histogram is built from its rows; the larger one's is what
-// remains of the parent's, if the parent kept it.
+// Evaluates two new leaves. The smaller one's histogram is built from its rows; the larger one's is
+// what remains of the parent's, if the parent kept it.
 void Grower::State::evaluate_children(Leaf& small, Leaf& large, int parent_slot) {
   const bool room = n_leaves() + 2 < settings.max_leaves;  // or they would never be split
   const bool scan_small = room && may_split(small), scan_large = room && may_split(large);
@@ -401,15 +416,18 @@ void Grower::State::evaluate_children(Leaf& small, Leaf& large, int parent_slot)
       Sum* of_small = small.slot >= 0 ? histogram(small.slot, group) : scratch;
       if (!in_runs) build_histogram(bins, group, gradients, rows_of(small), of_small);
       for (int k = 0; k < group.count; ++k) {
-        if (subtract) subtract_histogram(of_small + k * kBins, histogram(large.slot, group) + k * kBins);
+        if (subtract)
+          subtract_histogram(of_small + k * kBins, histogram(large.slot, group) + k * kBins);
         if (scan_small) scan(small, group, k, of_small, allowed_small, best_small);
-        if (subtract) scan(large, group, k, histogram(large.slot, group), allowed_large, best_large);
+        if (subtract)
+          scan(large, group, k, histogram(large.slot, group), allowed_large, best_large);
       }
     }
     if (scan_large && !subtract) {
       Sum* of_large = large.slot >= 0 ? histogram(large.slot, group) : scratch;
       build_histogram(bins, group, gradients, rows_of(large), of_large);
-      for (int k = 0; k < group.count; ++k) scan(large, group, k, of_large, allowed_large, best_large);
+      for (int k = 0; k < group.count; ++k)
+        scan(large, group, k, of_large, allowed_large, best_large);
     }
     group_best[2 * i] = best_small;
     group_best[2 * i + 1] = best_large;
@@ -442,7 +460,8 @@ void Grower::State::split(Leaf parent) {
   settle(right);
 }
 
-void Grower::State::number_rows(const Leaf& leaf, std::uint16_t number, std::uint16_t* leaf_of_row) const {
+void Grower::State::number_rows(const Leaf& leaf, std::uint16_t number,
+                                std::uint16_t* leaf_of_row) const {
   const RowSet rows = rows_of(leaf);
   if (!rows.ids) {
     std::fill_n(leaf_of_row, rows.count, number);
@@ -467,7 +486,9 @@ void Grower::State::number_rows_outside_bag(const std::vector<std::uint16_t>& nu
                    int node = 0;
                    while (tree.feature[static_cast<std::size_t>(node)] >= 0) {
                      const auto i = static_cast<std::size_t>(node);
-                     node = goes_left(tree, node, bins.column(tree.feature[i])[row]) ? tree.left[i] : tree.right[i];
+                     node = goes_left(tree, node, bins.column(tree.feature[i])[row])
+                                ? tree.left[i]
+                                : tree.right[i];
                    }
                    leaf_of_row[row] = number[static_cast<std::size_t>(node)];
                  }
@@ -476,7 +497,8 @@ void Grower::State::number_rows_outside_bag(const std::vector<std::uint16_t>& nu
 
 void Grower::State::finish(std::uint16_t* leaf_of_row) {
   closed.insert(closed.end(), open.begin(), open.end());
-  std::sort(closed.begin(), closed.end(), [](const Leaf& a, const Leaf& b) { return a.node < b.node; });
+  std::sort(closed.begin(), closed.end(),
+            [](const Leaf& a, const Leaf& b) { return a.node < b.node; });
   std::vector<std::uint16_t> number(tree.feature.size());
   for (std::size_t i = 0; i < closed.size(); ++i) {
     const auto node = static_cast<std::size_t>(closed[i].node);

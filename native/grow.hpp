@@ -1,5 +1,5 @@
-// Growing one tree: evaluate the root, then take the most promising leaf, part its rows, evaluate its
-// children, until no leaf gains or a limit is reached.
+// Growing one tree: evaluate the root, then take the most promising leaf, part its rows, evaluate
+// its children, until no leaf gains or a limit is reached.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +26,9 @@ struct GrowSettings {
   double colsample_bylevel = 1.0;
   double colsample_bynode = 1.0;
   std::uint64_t seed = 0;
+  // Memory that histograms may take; beyond it the smallest open leaf gives its own up, and its children are
+  // built from their rows.
+  std::size_t histogram_bytes = std::size_t{512} << 20;
 };
 
 // A tree as flat arrays, as docs/architecture.md describes them.
@@ -46,8 +49,9 @@ class Grower {
   Grower(const BinnedView& bins, const GrowSettings& settings, int threads);
   ~Grower();
 
-  // Grows a tree on the rows in `bag` (increasing; empty: on all rows). tree_id tells apart the random
-  // draws of different trees. leaf_of_row[i] becomes the leaf of row i, for every row of the table.
+  // Grows a tree on the rows in `bag` (increasing; empty: on all rows). tree_id tells apart the
+  // random draws of different trees. leaf_of_row[i] becomes the leaf of row i, for every row of the
+  // table.
   GrownTree grow(const Gradients& gradients, std::span<const std::uint32_t> bag,
                  std::uint64_t tree_id, std::uint16_t* leaf_of_row);
 
@@ -56,7 +60,8 @@ class Grower {
   std::unique_ptr<State> state_;
 };
 
-// The rows that a round trains on: each with probability `fraction`, by a hash of (seed, round, row).
+// The rows that a round trains on: each with probability `fraction`, by a hash of (seed, round,
+// row).
 std::vector<std::uint32_t> sample_rows(std::uint64_t seed, std::uint64_t round, double fraction,
                                        std::size_t n);
 

@@ -30,9 +30,7 @@ struct Cursor {
 template <int K, bool kContiguous>
 struct Offsets {
   std::uint8_t offset[kGroupWidth];
-  explicit Offsets(const FeatureGroup& group) {
-    std::memcpy(offset, group.offset, sizeof offset);
-  }
+  explicit Offsets(const FeatureGroup& group) { std::memcpy(offset, group.offset, sizeof offset); }
   int operator[](int k) const { return kContiguous ? k : offset[k]; }
 };
 
@@ -156,11 +154,10 @@ Build build_for(int count) {
 void build_histogram(const BinnedView& bins, const FeatureGroup& group, const Gradients& gradients,
                      const RowSet& rows, Sum* histogram) {
   const bool gather = rows.ids != nullptr;
-  const Build run = gather
-                        ? (group.contiguous ? build_for<true, true>(group.count)
-                                            : build_for<true, false>(group.count))
-                        : (group.contiguous ? build_for<false, true>(group.count)
-                                            : build_for<false, false>(group.count));
+  const Build run = gather ? (group.contiguous ? build_for<true, true>(group.count)
+                                               : build_for<true, false>(group.count))
+                           : (group.contiguous ? build_for<false, true>(group.count)
+                                               : build_for<false, false>(group.count));
   run(bins, group, gradients, rows, histogram);
 }
 

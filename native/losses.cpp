@@ -147,9 +147,12 @@ void differentiate(Loss loss, const Rows& rows, const RawGradients& raw, Gradien
   for_each_block(rows, threads, [&](std::size_t i, Strip block) {
     GradientSummary* part = parts.data() + i * rows.K;
     switch (loss) {
-      case Loss::squared_error: return differentiate_block<SquaredError>(rows, block, raw, part);
-      case Loss::log_loss: return differentiate_block<LogLoss>(rows, block, raw, part);
-      case Loss::multinomial: return differentiate_multinomial(rows, block, raw, part);
+      case Loss::squared_error:
+        return differentiate_block<SquaredError>(rows, block, raw, part);
+      case Loss::log_loss:
+        return differentiate_block<LogLoss>(rows, block, raw, part);
+      case Loss::multinomial:
+        return differentiate_multinomial(rows, block, raw, part);
     }
   });
   for (int k = 0; k < rows.K; ++k) {

@@ -1,5 +1,5 @@
-// Losses: one pass over the rows adds the last trees to the scores and takes the gradient and hessian of
-// the loss at the new ones.
+// Losses: one pass over the rows adds the last trees to the scores and takes the gradient and
+// hessian of the loss at the new ones.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,12 +16,13 @@ enum class Loss {
 
 // Scores of n rows and K outputs, output by output, and what is needed to bring them up to date.
 struct Rows {
-  double* scores;              // K × n
-  const std::uint16_t* leaf;   // K × n: the leaf each row fell into in the last round; null: nothing to add
-  const double* leaf_value;    // K × leaf_stride
+  double* scores;  // K × n
+  const std::uint16_t*
+      leaf;  // K × n: the leaf each row fell into in the last round; null: nothing to add
+  const double* leaf_value;  // K × leaf_stride
   std::size_t leaf_stride;
-  const double* target;        // n
-  const double* weight;        // n, or null for ones
+  const double* target;  // n
+  const double* weight;  // n, or null for ones
   std::size_t n;
   int K;
 };
@@ -29,8 +30,8 @@ struct Rows {
 // Adds the leaf values to the scores.
 void update_scores(const Rows& rows, int threads);
 
-// Adds the leaf values to the scores, writes raw gradients of every output (K × n entries of the kind
-// that `raw` holds) and one summary of them for each output.
+// Adds the leaf values to the scores, writes raw gradients of every output (K × n entries of the
+// kind that `raw` holds) and one summary of them for each output.
 void differentiate(Loss loss, const Rows& rows, const RawGradients& raw, GradientSummary* summary,
                    int threads);
 

@@ -1,6 +1,6 @@
 // Partition in two passes: the first reads the split's column and leaves one bit a row, the second
-// moves row ids. Between them each chunk learns where its rows belong, so chunks run in parallel and
-// the order of rows, and with it every later sum and file, stays the same.
+// moves row ids. Between them each chunk learns where its rows belong, so chunks run in parallel
+// and the order of rows, and with it every later sum and file, stays the same.
 #include "partition.hpp"
 
 #include <bit>
@@ -18,7 +18,8 @@ struct GoesLeft {
 
   explicit GoesLeft(const Split& split) {
     for (int b = 0; b < kMissingBin; ++b) {
-      table[b] = split.categorical ? (split.categories[b >> 5] >> (b & 31) & 1) != 0 : b <= split.bin;
+      table[b] =
+          split.categorical ? (split.categories[b >> 5] >> (b & 31) & 1) != 0 : b <= split.bin;
     }
     table[kMissingBin] = split.missing_left;
   }
@@ -45,8 +46,8 @@ struct ByteTest {
         limit(static_cast<std::uint8_t>(split.bin + (split.missing_left ? 1 : 0))) {}
 };
 
-// A gather reads four bytes for the one it is after. Taking them up to the bin in all columns but the first,
-// and from the bin in the first, never leaves the array, unless there is but one column.
+// A gather reads four bytes for the one it is after. Taking them up to the bin in all columns but
+// the first, and from the bin in the first, never leaves the array, unless there is but one column.
 struct ByteGather {
   const std::uint8_t* base;
   unsigned shift;
@@ -70,7 +71,8 @@ std::uint64_t mark_64(const BinnedView& bins, const Split& split, const RowSet& 
   }
   const ByteGather gather(bins, split.feature);
   const std::uint32_t* ids = rows.ids + begin;
-  const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(gather(ids)), gather(ids + 16), 1);
+  const __m256i low =
+      _mm256_inserti128_si256(_mm256_castsi128_si256(gather(ids)), gather(ids + 16), 1);
   const __m256i high =
       _mm256_inserti128_si256(_mm256_castsi128_si256(gather(ids + 32)), gather(ids + 48), 1);
   const __m512i bin = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
@@ -105,9 +107,9 @@ void divide(const RowSet& rows, std::size_t begin, std::size_t end, const std::u
             std::uint32_t* left, std::uint32_t* right) {
   std::size_t i = begin;
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
-  __m512i ids = _mm512_add_epi32(
-      _mm512_set1_epi32(static_cast<int>(rows.first + begin)),
-      _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+  __m512i ids =
+      _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(rows.first + begin)),
+                       _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
   for (; i + 16 <= end; i += 16) {
     const auto mark = static_cast<__mmask16>(marks[i / 64] >> (i % 64));
     if (rows.ids) ids = _mm512_loadu_si512(rows.ids + i);

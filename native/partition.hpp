@@ -11,8 +11,8 @@ namespace hedgerow {
 // Rows handled as one task: a multiple of 64, the rows of a word of `marks`.
 inline constexpr std::size_t kPartitionChunk = 16384;
 
-// First pass over rows [begin, end) of the set: sets bit i of marks if row i goes left, and returns how
-// many do. begin is a multiple of 64.
+// First pass over rows [begin, end) of the set: sets bit i of marks if row i goes left, and returns
+// how many do. begin is a multiple of 64.
 std::size_t mark_left(const BinnedView& bins, const Split& split, const RowSet& rows,
                       std::size_t begin, std::size_t end, std::uint64_t* marks);
 

@@ -1,5 +1,5 @@
-// Quantisation. Wide: one step of g is Σ|g| / 2^62, so no sum can overflow and none loses what a float64
-// sum would keep. Packed: as many bits as leave room to add 4095 rows before spilling.
+// Quantisation. Wide: one step of g is Σ|g| / 2^62, so no sum can overflow and none loses what a
+// float64 sum would keep. Packed: as many bits as leave room to add 4095 rows before spilling.
 #include "quantise.hpp"
 
 #include <algorithm>

@@ -41,7 +41,8 @@ struct GradientSummary {
 // The summary of up to kRowBlock gradients and hessians.
 GradientSummary summarise(const double* g, const double* h, std::size_t n);
 
-// Takes over the gradients and hessians that a user's loss computed. A negative hessian counts as zero.
+// Takes over the gradients and hessians that a user's loss computed. A negative hessian counts as
+// zero.
 GradientSummary take_gradients(const double* g, const double* h, std::size_t n,
                                const RawGradients& raw, int threads);
 

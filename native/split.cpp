@@ -1,6 +1,6 @@
 // Split finding. The common case (no cap on leaf weights) runs eight bins at a time and divides
-// nothing: with a = H_L + λ and b = H_R + λ the score of a cut is (G_L² b + G_R² a) / (a b), and two
-// such fractions are compared by cross-multiplication. All of it happens in the histogram's own
+// nothing: with a = H_L + λ and b = H_R + λ the score of a cut is (G_L² b + G_R² a) / (a b), and
+// two such fractions are compared by cross-multiplication. All of it happens in the histogram's own
 // integer units, so λ and the other limits are converted once instead of every sum.
 #include "split.hpp"
 
@@ -21,7 +21,7 @@ typedef double Double8 __attribute__((vector_size(64)));
 typedef Long8 Long8Unaligned __attribute__((aligned(8), may_alias));
 
 // A gain below this share of the parent's score is rounding, not improvement.
-constexpr double kRelativeNoise = 1e-12;
+constexpr double kRelativeNoise = 0x1p-48;
 // Nodes with fewer rows than this have mostly empty bins, which are squeezed out before the scan.
 constexpr std::uint64_t kSparseRows = 160;
 
@@ -41,7 +41,8 @@ double score(const SplitRules& rules, double G, double H, double reg_lambda) {
   return -(2.0 * T * capped + denominator * capped * capped);
 }
 
-// Everything about one node that the scan of a feature needs, as doubles and integers in fixed-point units.
+// Everything about one node that the scan of a feature needs, as doubles and integers in
+// fixed-point units.
 struct Node {
   const SplitRules& rules;
   const FixedPoint& fixed;
@@ -132,8 +133,10 @@ Best8 scan8(const Node& node, const Scan& scan, const Sum& start) {
 
   for (int i = 0; i < scan.count; i += 8, position += 8) {
     const Long8 low = load8(scan.sums + i), high = load8(scan.sums + i + 4);
-    const Long8 left_g = carry_g + running_sum(__builtin_shuffle(low, high, Long8{0, 2, 4, 6, 8, 10, 12, 14}));
-    const Long8 left_hc = carry_hc + running_sum(__builtin_shuffle(low, high, Long8{1, 3, 5, 7, 9, 11, 13, 15}));
+    const Long8 left_g =
+        carry_g + running_sum(__builtin_shuffle(low, high, Long8{0, 2, 4, 6, 8, 10, 12, 14}));
+    const Long8 left_hc =
+        carry_hc + running_sum(__builtin_shuffle(low, high, Long8{1, 3, 5, 7, 9, 11, 13, 15}));
     carry_g = __builtin_shuffle(left_g, Long8{7, 7, 7, 7, 7, 7, 7, 7});
     carry_hc = __builtin_shuffle(left_hc, Long8{7, 7, 7, 7, 7, 7, 7, 7});
     const Long8 right_g = total_g - left_g, right_hc = total_hc - left_hc;
@@ -158,7 +161,8 @@ Best8 scan8(const Node& node, const Scan& scan, const Sum& start) {
   return best;
 }
 
-// The winning position over the lanes, −1 for none: the largest fraction, the lowest position of equals.
+// The winning position over the lanes, −1 for none: the largest fraction, the lowest position of
+// equals.
 int winner(const Best8& best) {
   int chosen = -1;
   double chosen_value = 0.0;
@@ -203,20 +207,23 @@ Sum left_of(const Scan& scan, int position, Sum left) {
 }
 
 // Tries the cuts of a scan; a better one than `best` and than what is to be beaten replaces it.
-void consider(const Node& node, const Scan& scan, const Sum& start, bool missing_left, Split& best) {
+void consider(const Node& node, const Scan& scan, const Sum& start, bool missing_left,
+              Split& best) {
   const int position = best_position(node, scan, start);
   if (position < 0) return;
   const Sum left = left_of(scan, position, start);
   const double gain = node.gain(left);
-  if (!(gain > std::max(best.gain, node.gain_to_beat))) return;
+  const int bin = scan.bin(position);
+  const bool wins_tie = gain == best.gain && bin < best.bin;
+  if (!(gain > node.gain_to_beat) || !(gain > best.gain || wins_tie)) return;
   best.gain = gain;
-  best.bin = static_cast<std::uint8_t>(scan.bin(position));
+  best.bin = static_cast<std::uint8_t>(bin);
   best.missing_left = missing_left;
   best.left = left;
 }
 
-// Copies the occupied ones of the first n_bins sums together, followed by eight empty ones; returns how
-// many are occupied. `sums` has room for kBins + 8.
+// Copies the occupied ones of the first n_bins sums together, followed by eight empty ones; returns
+// how many are occupied. `sums` has room for kBins + 8.
 int squeeze(const Sum* histogram, int n_bins, Sum* sums, Occupied& occupied) {
   int count = 0;
 #if defined(__AVX512F__) && defined(__AVX512BW__)
@@ -224,7 +231,8 @@ int squeeze(const Sum* histogram, int n_bins, Sum* sums, Occupied& occupied) {
     const __m512i four = _mm512_load_si512(histogram + b);
     unsigned hc = _mm512_test_epi64_mask(four, four) & 0xaau;  // g and hc take turns: ask the hc
     if (b + 4 > n_bins) hc &= (1u << 2 * (n_bins - b)) - 1;
-    _mm512_storeu_si512(sums + count, _mm512_maskz_compress_epi64(static_cast<__mmask8>(hc | hc >> 1), four));
+    _mm512_storeu_si512(sums + count,
+                        _mm512_maskz_compress_epi64(static_cast<__mmask8>(hc | hc >> 1), four));
     occupied.insert(b, _pext_u32(hc, 0xaa));
     count += std::popcount(hc);
   }
@@ -342,7 +350,8 @@ void improve_split(const SplitRules& rules, const FixedPoint& fixed, const Sum& 
                      parent_score,
                      static_cast<std::uint64_t>(rules.min_samples_leaf) << fixed.count_shift,
                      std::max(best.gain, 0.5 * kRelativeNoise * parent_score)};
-  Split split = histogram.categorical ? best_categorical(context, histogram) : best_numeric(context, histogram);
+  Split split = histogram.categorical ? best_categorical(context, histogram)
+                                      : best_numeric(context, histogram);
   if (!(split.gain > context.gain_to_beat)) return;
   split.feature = histogram.feature;
   best = split;

@@ -47,9 +47,9 @@ struct FeatureHistogram {
   bool categorical;
 };
 
-// Replaces `best` if the feature has a better split of a node with sum `node`. Candidates come in their
-// order: lower bin first, missing values right before left; the first of equals wins. Features are to be
-// offered in increasing order.
+// Replaces `best` if the feature has a better split of a node with sum `node`. Candidates come in
+// their order: lower bin first, missing values right before left; the first of equals wins.
+// Features are to be offered in increasing order.
 void improve_split(const SplitRules& rules, const FixedPoint& fixed, const Sum& node,
                    const FeatureHistogram& histogram, Split& best);
 

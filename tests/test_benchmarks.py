@@ -8,6 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
+from threadpoolctl import threadpool_limits
+
 from benchmarks.__main__ import main
 from benchmarks.cases import CASES, Case, Settings
 from benchmarks.generated import FOREST_GROUPS, FOREST_NUMERIC, binary_table, forest_table, make
@@ -19,9 +23,6 @@ from benchmarks.processes import Worker, WorkerError
 from benchmarks.real_data import REAL_SETS, found_in, load, prepared, text_columns
 from benchmarks.report import CaseReport, markdown_table, table, verdict_line
 from benchmarks.results import GREATER_IS_BETTER, HEDGEROW, Bar, Result, Timing, judge
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.metrics import roc_auc_score
-from threadpoolctl import threadpool_limits
 
 TINY = Case(
     name="tiny",

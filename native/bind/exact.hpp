@@ -119,7 +119,7 @@ struct ExactGrower {
                 this->rows.shape(1), static_cast<int>(this->rows.shape(0))}) {}
 
   ExactArrays grow(const ExactReals& g, const ExactReals& h, const std::optional<ExactRows>& bag,
-                const ExactFeatures& features, const nb::object& params, std::uint64_t tree_id,
+                   const ExactFeatures& features, const nb::object& params, std::uint64_t tree_id,
                    int threads) {
     const std::size_t n_rows = rows.shape(1);
     if (g.shape(0) != n_rows || h.shape(0) != n_rows) {

@@ -96,7 +96,6 @@ void bind_predictor_methods(nb::class_<BoundPredictor>& predictor) {
                 "Fill leaves (rows, trees) with the node in which each row ends.");
 }
 
-
 // So that the functions of math.hpp can be tested one by one.
 template <double (*function)(double)>
 void bind_elementwise(nb::module_& m, const char* name) {

@@ -25,7 +25,8 @@ using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, Shape...>
 
 // A NumPy array that owns a copy of the values.
 template <class T, class Source>
-nb::ndarray<nb::numpy, T> to_numpy(const std::vector<Source>& values, std::initializer_list<std::size_t> shape) {
+nb::ndarray<nb::numpy, T> to_numpy(const std::vector<Source>& values,
+                                   std::initializer_list<std::size_t> shape) {
   auto* copy = new T[values.size() + 1];
   for (std::size_t i = 0; i < values.size(); ++i) copy[i] = static_cast<T>(values[i]);
   nb::capsule owner(copy, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
@@ -44,21 +45,19 @@ Loss loss_named(const std::string& name) {
   throw std::invalid_argument("no native loss is called " + name);
 }
 
-Rows make_rows(Array<double, nb::ndim<2>> scores, std::optional<Array<const std::uint16_t, nb::ndim<2>>> leaf,
+Rows make_rows(Array<double, nb::ndim<2>> scores,
+               std::optional<Array<const std::uint16_t, nb::ndim<2>>> leaf,
                Array<const double, nb::ndim<2>> leaf_value, Array<const double, nb::ndim<1>> target,
                std::optional<Array<const double, nb::ndim<1>>> weight) {
-  return {scores.data(),
-          leaf ? leaf->data() : nullptr,
-          leaf_value.data(),
-          leaf_value.shape(1),
-          target.data(),
-          weight ? weight->data() : nullptr,
-          scores.shape(1),
-          static_cast<int>(scores.shape(0))};
+  return {scores.data(),     leaf ? leaf->data() : nullptr,
+          leaf_value.data(), leaf_value.shape(1),
+          target.data(),     weight ? weight->data() : nullptr,
+          scores.shape(1),   static_cast<int>(scores.shape(0))};
 }
 
 // Threshold of a numeric split: the last bin's is above every finite number.
-std::vector<double> thresholds_of(const GrownTree& tree, const Array<const double, nb::ndim<1>>& flat,
+std::vector<double> thresholds_of(const GrownTree& tree,
+                                  const Array<const double, nb::ndim<1>>& flat,
                                   const Array<const std::int64_t, nb::ndim<1>>& offset) {
   std::vector<double> threshold(tree.feature.size(), 0.0);
   for (std::size_t i = 0; i < threshold.size(); ++i) {
@@ -85,10 +84,14 @@ BinnedView view_of(const Array<const std::uint8_t, nb::ndim<2>>& by_column,
                    const Array<const std::uint8_t, nb::ndim<3>>& by_row,
                    const Array<const std::int32_t, nb::ndim<1>>& n_bins,
                    const Array<const bool, nb::ndim<1>>& is_categorical, int width) {
-  return {by_column.data(),        by_row.data(),
-          n_bins.data(),           is_categorical.data(),
-          by_column.shape(1),      static_cast<int>(by_column.shape(0)),
-          width,                   static_cast<int>(by_row.shape(2))};
+  return {by_column.data(),
+          by_row.data(),
+          n_bins.data(),
+          is_categorical.data(),
+          by_column.shape(1),
+          static_cast<int>(by_column.shape(0)),
+          width,
+          static_cast<int>(by_row.shape(2))};
 }
 
 nb::tuple to_arrays(const BoundGrower& bound, const GrownTree& tree) {
@@ -126,7 +129,8 @@ inline void bind(nb::module_& m) {
       .def_rw("colsample_bytree", &GrowSettings::colsample_bytree)
       .def_rw("colsample_bylevel", &GrowSettings::colsample_bylevel)
       .def_rw("colsample_bynode", &GrowSettings::colsample_bynode)
-      .def_rw("seed", &GrowSettings::seed);
+      .def_rw("seed", &GrowSettings::seed)
+      .def_rw("histogram_bytes", &GrowSettings::histogram_bytes);
   m.attr("most_leaves") = kMostLeaves;
 
   nb::class_<GradientStore>(m, "GradientStore")
@@ -142,11 +146,13 @@ inline void bind(nb::module_& m) {
             nb::gil_scoped_release release;
             store.differentiate(kind, rows);
           },
-          "loss"_a, "scores"_a.noconvert(), "leaf"_a.none(), "leaf_value"_a, "target"_a, "weight"_a.none(),
+          "loss"_a, "scores"_a.noconvert(), "leaf"_a.none(), "leaf_value"_a, "target"_a,
+          "weight"_a.none(),
           "Adds the leaf values to the scores and takes the loss's gradients at the new ones.")
       .def(
           "take",
-          [](GradientStore& store, Array<const double, nb::ndim<2>> g, Array<const double, nb::ndim<2>> h) {
+          [](GradientStore& store, Array<const double, nb::ndim<2>> g,
+             Array<const double, nb::ndim<2>> h) {
             nb::gil_scoped_release release;
             store.take(g.data(), h.data());
           },
@@ -169,14 +175,20 @@ inline void bind(nb::module_& m) {
       .def(
           "__init__",
           [](BoundGrower* self, Array<const std::uint8_t, nb::ndim<2>> by_column,
-             Array<const std::uint8_t, nb::ndim<3>> by_row, Array<const std::int32_t, nb::ndim<1>> n_bins,
+             Array<const std::uint8_t, nb::ndim<3>> by_row,
+             Array<const std::int32_t, nb::ndim<1>> n_bins,
              Array<const bool, nb::ndim<1>> is_categorical, int width,
              Array<const double, nb::ndim<1>> thresholds,
              Array<const std::int64_t, nb::ndim<1>> threshold_offset, const GrowSettings& settings,
              int threads) {
             const BinnedView view = view_of(by_column, by_row, n_bins, is_categorical, width);
-            new (self) BoundGrower{by_column,  by_row,           n_bins, is_categorical,
-                                   thresholds, threshold_offset, Grower(view, settings, threads)};
+            new (self) BoundGrower{by_column,
+                                   by_row,
+                                   n_bins,
+                                   is_categorical,
+                                   thresholds,
+                                   threshold_offset,
+                                   Grower(view, settings, threads)};
           },
           "by_column"_a, "by_row"_a, "n_bins"_a, "is_categorical"_a, "width"_a, "thresholds"_a,
           "threshold_offset"_a, "settings"_a, "threads"_a)
@@ -206,8 +218,9 @@ inline void bind(nb::module_& m) {
       "update_scores",
       [](Array<double, nb::ndim<2>> scores, Array<const std::uint16_t, nb::ndim<2>> leaf,
          Array<const double, nb::ndim<2>> leaf_value, int threads) {
-        const Rows rows{scores.data(), leaf.data(), leaf_value.data(), leaf_value.shape(1), nullptr,
-                        nullptr,       scores.shape(1), static_cast<int>(scores.shape(0))};
+        const Rows rows{
+            scores.data(), leaf.data(), leaf_value.data(), leaf_value.shape(1),
+            nullptr,       nullptr,     scores.shape(1),   static_cast<int>(scores.shape(0))};
         nb::gil_scoped_release release;
         update_scores(rows, threads);
       },
@@ -215,11 +228,17 @@ inline void bind(nb::module_& m) {
   m.def(
       "loss_gradients",
       [](const std::string& loss, Array<double, nb::ndim<2>> scores,
-         Array<const double, nb::ndim<1>> target, std::optional<Array<const double, nb::ndim<1>>> weight,
-         int threads) {
+         Array<const double, nb::ndim<1>> target,
+         std::optional<Array<const double, nb::ndim<1>>> weight, int threads) {
         const std::size_t K = scores.shape(0), n = scores.shape(1);
-        const Rows rows{scores.data(), nullptr, nullptr, 0, target.data(),
-                        weight ? weight->data() : nullptr, n, static_cast<int>(K)};
+        const Rows rows{scores.data(),
+                        nullptr,
+                        nullptr,
+                        0,
+                        target.data(),
+                        weight ? weight->data() : nullptr,
+                        n,
+                        static_cast<int>(K)};
         std::vector<WidePair> pairs(K * n);
         std::vector<GradientSummary> summary(K);
         std::vector<double> g(K * n), h(K * n);
@@ -247,7 +266,8 @@ inline void bind(nb::module_& m) {
       [](std::uint64_t seed, std::uint64_t round, double fraction, std::size_t n) {
         return to_numpy<std::uint32_t>(sample_rows(seed, round, fraction, n));
       },
-      "seed"_a, "round"_a, "fraction"_a, "n"_a, "The rows that a round trains on, in increasing order.");
+      "seed"_a, "round"_a, "fraction"_a, "n"_a,
+      "The rows that a round trains on, in increasing order.");
 }
 
 }  // namespace hedgerow::bind_training

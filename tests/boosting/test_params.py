@@ -1,12 +1,15 @@
 """Parameters: one declaration each, checked before any work."""
 
+import doctest
 import inspect
 
 import numpy as np
 import pytest
 
 from hedgerow import GradientBoostingClassifier, GradientBoostingRegressor, ParameterError
+from hedgerow.boosting import gradient_boosting
 from hedgerow.params import PARAMETERS, Number, parameters_of
+from hedgerow.tree.grower import MOST_LEAVES
 
 BOTH = pytest.mark.parametrize(
     ("estimator", "task"),
@@ -103,6 +106,16 @@ def test_numpy_numbers_are_numbers(estimator, task):
         n_estimators=np.int64(3), learning_rate=np.float32(0.5), max_leaves=np.int8(3)
     )
     assert model.fit(X, y).n_iter_ == 3
+
+
+def test_the_examples_in_the_docstrings_run():
+    assert doctest.testmod(gradient_boosting).failed == 0
+
+
+def test_max_leaves_is_what_the_engine_can_number():
+    (declared,) = [p for p in PARAMETERS if p.name == "max_leaves"]
+    assert MOST_LEAVES in declared.allowed
+    assert MOST_LEAVES + 1 not in declared.allowed
 
 
 def test_every_description_is_a_sentence():

@@ -17,7 +17,8 @@ from hedgerow import (
     ParameterError,
 )
 from hedgerow.boosting.rounds import BestRound, boost
-from hedgerow.boosting.training_data import hold_out
+from hedgerow.boosting.training_data import Examples, hold_out
+from hedgerow.data.intake import Table
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 5))
@@ -116,13 +117,17 @@ def test_without_early_stopping_the_best_round_is_known_but_all_are_kept():
     assert model.best_iteration_ < 60
 
 
-def test_the_held_out_part_is_neither_trained_on_nor_random():
-    model = regressor(
-        early_stopping=True, validation_fraction=0.25, random_state=7, n_estimators=100
-    )
-    model.fit(X, NUMBERS)
-    train, held_out = hold_out(NUMBERS, 0.25, 7, False)
-    same = regressor(early_stopping=True, random_state=7, n_estimators=100)
+def held_out_rows(y, fraction, seed, stratify):
+    rows = Table(None, dense=np.arange(len(y), dtype=float)[:, None])
+    parts = hold_out(Examples(rows, y, None), fraction, seed, stratify)
+    return [part.table.dense[:, 0].astype(int) for part in parts]
+
+
+def test_the_held_out_part_is_not_trained_on():
+    options = {"early_stopping": True, "random_state": 7, "n_estimators": 100}
+    model = regressor(**options, validation_fraction=0.25).fit(X, NUMBERS)
+    train, held_out = held_out_rows(NUMBERS, 0.25, 7, False)
+    same = regressor(**options)
     same.fit(X[train], NUMBERS[train], eval_set=[(X[held_out], NUMBERS[held_out])])
     np.testing.assert_array_equal(model.predict(X), same.predict(X))
     assert model.evals_result_["validation"] == same.evals_result_["eval_0"]
@@ -130,19 +135,41 @@ def test_the_held_out_part_is_neither_trained_on_nor_random():
 
 def test_the_held_out_part_has_the_same_part_of_each_class():
     y = np.repeat([0.0, 1.0, 2.0], [700, 200, 30])
-    train, held_out = hold_out(y, 0.1, 0, True)
+    train, held_out = held_out_rows(y, 0.1, 0, True)
     assert np.bincount(y[held_out].astype(int)).tolist() == [70, 20, 3]
     assert sorted([*train, *held_out]) == list(range(930))
 
 
-def test_the_held_out_part_depends_on_the_seed():
+def test_no_class_is_held_out_entirely():
+    y = np.repeat([0.0, 1.0, 2.0], [20, 1, 2])
+    train, _ = held_out_rows(y, 0.9, 0, True)
+    assert set(y[train]) == {0.0, 1.0, 2.0}
+
+
+def test_the_held_out_part_depends_on_the_seed_alone():
     y = np.arange(100.0)
-    assert hold_out(y, 0.2, 1, False)[1].tolist() != hold_out(y, 0.2, 2, False)[1].tolist()
+    first, again, other = (held_out_rows(y, 0.2, seed, False)[1].tolist() for seed in (1, 1, 2))
+    assert first == again != other
 
 
 def test_a_table_too_small_to_hold_out_from_is_an_error():
     with pytest.raises(DataError, match=r"validation_fraction=0.1 of 3 rows"):
         regressor(early_stopping=True).fit(X[:3], NUMBERS[:3])
+
+
+def test_a_part_without_weight_is_an_error():
+    weights = np.zeros(600)
+    weights[0] = 1.0
+    with pytest.raises(DataError, match="sample_weight is zero in every row that early_stopping"):
+        regressor(early_stopping=True).fit(X, NUMBERS, weights)
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda pair: pair, lambda pair: (pair,), lambda pair: [list(pair)]]
+)
+def test_one_evaluation_set_need_not_be_in_a_list(wrap):
+    model = regressor().fit(X, NUMBERS, eval_set=wrap((X, NUMBERS)))
+    assert list(model.evals_result_) == ["eval_0"]
 
 
 def test_an_improvement_must_exceed_the_tolerance():

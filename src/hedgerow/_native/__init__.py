@@ -1,6 +1,7 @@
 """The native kernels, in the best instruction-set level that this processor runs.
 
-Every level computes the same bits. ``HEDGEROW_ISA`` (``v2``, ``v3`` or ``v4``) forces one, for tests.
+Every level computes the same bits. ``HEDGEROW_ISA`` (``v2``, ``v3`` or ``v4``) forces one, which is
+what tests use it for.
 """
 
 import importlib

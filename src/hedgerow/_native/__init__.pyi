@@ -140,6 +140,12 @@ class GrowSettings:
     @seed.setter
     def seed(self, arg: int, /) -> None: ...
 
+    @property
+    def histogram_bytes(self) -> int: ...
+
+    @histogram_bytes.setter
+    def histogram_bytes(self, arg: int, /) -> None: ...
+
 most_leaves: int = 65535
 
 class GradientStore:

@@ -29,7 +29,7 @@ from hedgerow.data.target import read_weights
 from hedgerow.exceptions import ParameterError
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.grow_params import GrowParams
-from hedgerow.tree.grower import BoostsRounds, ExactTrainer, Trainer
+from hedgerow.tree.grower import ExactTrainer, Trainer
 from hedgerow.tree.structure import Ensemble, Tree
 
 Attributes = dict[str, Any]
@@ -100,8 +100,8 @@ class Fitting:
         if not self.estimator.early_stopping or watched:
             return train, watched
         fraction, stratify = self.estimator.validation_fraction, self.classes is not None
-        train_rows, held_out = hold_out(train.target, fraction, self.seed, stratify)
-        return train.take(train_rows), {"validation": train.take(held_out)}
+        train, held_out = hold_out(train, fraction, self.seed, stratify)
+        return train, {"validation": held_out}
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> Examples:
         if self.start is None:
@@ -208,7 +208,7 @@ class Fitting:
         counts = {j: len(learned.values) for j, learned in self.schema.categories.items()}
         return binner.fit(train.table, train.weights, n_categories=counts, threads=self.n_threads)
 
-    def _trainer(self, train: Examples) -> BoostsRounds:
+    def _trainer(self, train: Examples) -> Trainer | ExactTrainer:
         options: dict[str, Any] = {
             "loss": self.loss.name,
             "n_outputs": self.loss.n_outputs,
@@ -257,7 +257,7 @@ def grow_params(estimator: Any, seed: int) -> GrowParams:
 
 
 def _grow_with_gradients(
-    trainer: BoostsRounds, loss: CustomLoss, train: Examples, round_index: int
+    trainer: Trainer | ExactTrainer, loss: CustomLoss, train: Examples, round_index: int
 ) -> Sequence[Tree]:
     gradient, hessian = loss.gradients(train.target, trainer.scores, train.weights)
     return trainer.boost_with(round_index, gradient, hessian)

@@ -23,7 +23,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     """Gradient boosting of trees for two or more classes.
 
     Each round grows a tree, for more than two classes one for each class, on the gradient of the
-    loss at the scores of the rounds before.
+    loss at the scores of the rounds before. A y of one class only is an error.
 
     Parameters
     ----------

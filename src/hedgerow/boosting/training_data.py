@@ -41,7 +41,8 @@ def read_eval_sets(
     """Read ``eval_set=[(X, y[, weights]), …]``; without names they are ``eval_0`` and so on."""
     if eval_set is None:
         return {}
-    given = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
+    is_one = isinstance(eval_set, tuple) and not all(isinstance(e, tuple) for e in eval_set)
+    given = [eval_set] if is_one else list(eval_set)
     for each in given:
         if not isinstance(each, tuple | list) or len(each) not in (2, 3):
             raise DataError("eval_set must be a list of (X, y) or (X, y, sample_weight).")
@@ -72,19 +73,33 @@ def _checked_names(names: Sequence[str] | None, n_sets: int) -> list[str]:
     return list(names)
 
 
-def hold_out(target: Floats, fraction: float, seed: int, stratify: bool) -> tuple[Rows, Rows]:
-    """Draw the rows to train on and those to hold out, if asked to of each class the same part."""
-    n_rows = len(target)
+def hold_out(
+    examples: Examples, fraction: float, seed: int, stratify: bool
+) -> tuple[Examples, Examples]:
+    """Part the examples into those to train on and those to measure on."""
+    held = _draw(examples.target, fraction, seed, stratify)
+    if not held.any():
+        raise DataError(
+            f"early_stopping holds out validation_fraction={fraction} of {len(held)} rows: "
+            "none. Give an eval_set, or a larger validation_fraction."
+        )
+    parts = examples.take(np.flatnonzero(~held)), examples.take(np.flatnonzero(held))
+    if not all(part.weights is None or part.weights.any() for part in parts):
+        raise DataError(
+            "sample_weight is zero in every row that early_stopping trains on, or holds out. Give "
+            "an eval_set, or another validation_fraction."
+        )
+    return parts
+
+
+def _draw(target: Floats, fraction: float, seed: int, stratify: bool) -> NDArray[np.bool_]:
+    """Mark the rows to hold out; if asked to, of each class the same part, but never all of it."""
     # RandomState, because NumPy promises that its streams never change.
-    shuffled = np.random.RandomState(seed).permutation(n_rows)
-    groups = target[shuffled] if stratify else np.zeros(n_rows)
-    held = np.zeros(n_rows, dtype=bool)
+    shuffled = np.random.RandomState(seed).permutation(len(target))
+    groups = target[shuffled] if stratify else np.zeros(len(target))
+    held = np.zeros(len(target), dtype=bool)
     for group in np.unique(groups):
         members = shuffled[groups == group]
-        held[members[: int(fraction * len(members) + 0.5)]] = True
-    if held.all() or not held.any():
-        raise DataError(
-            f"early_stopping holds out validation_fraction={fraction} of {n_rows} rows, and leaves "
-            "nothing to train or to measure on. Give an eval_set, or change validation_fraction."
-        )
-    return np.flatnonzero(~held), np.flatnonzero(held)
+        wanted = int(fraction * len(members) + 0.5)
+        held[members[: min(wanted, len(members) - 1)]] = True
+    return held

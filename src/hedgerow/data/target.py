@@ -59,7 +59,8 @@ def read_known_classes(
     unknown = [label for label in found.tolist() if label not in known]
     if unknown:
         raise DataError(
-            f"y holds {unknown[0]!r}, which is not among the classes {list(known)!r} of {estimator_name}."
+            f"y holds {unknown[0]!r}, which is not among the classes {list(known)!r} "
+            f"of {estimator_name}."
         )
     return np.array([known[label] for label in found.tolist()], np.int64)[index]
 

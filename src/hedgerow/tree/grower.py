@@ -1,4 +1,4 @@
-"""Boosting on one training set: gradients of the loss at the current scores, then trees that fit them.
+"""Boosting on one training set: gradients of the loss at the scores so far, then trees to fit them.
 
 `Trainer` grows trees from histograms, `ExactTrainer` from sorted columns; both have the same face.
 Python owns the rounds here, native code owns the rows.
@@ -30,7 +30,9 @@ _TREE_FIELDS = (
 class BoostsRounds(Protocol):
     """What the rounds need of a trainer."""
 
-    scores: Floats
+    @property
+    def scores(self) -> Floats:
+        """Scores of the rows, (n_outputs, n_rows), all trees so far included; may be written."""
 
     def boost(self, round_index: int) -> list[Tree]:
         """Grow one round on the gradients of a built-in loss."""
@@ -45,7 +47,7 @@ class Trainer:
     Parameters
     ----------
     binned : BinnedMatrix
-        The table.
+        The table, by row and by column.
     target : float64 array (n_rows,)
         Numbers, or class numbers 0 … K-1.
     weights : float64 array (n_rows,), optional
@@ -78,6 +80,8 @@ class Trainer:
         colsample_bytree: float = 1.0,
         n_threads: int = 1,
     ) -> None:
+        if binned.by_row is None:
+            raise ValueError("histograms need the table by row")
         self._target, self._weights, self._loss = target, weights, loss
         self._n_outputs, self._n_threads = n_outputs, n_threads
         self._bag = _bagger(params.seed, subsample, binned.n_rows)
@@ -190,9 +194,15 @@ class ExactTrainer:
         bag = self._bag(round_index)
         trees = []
         for output, (g, h) in enumerate(zip(gradient, hessian, strict=True)):
-            features = self._tree_features(round_index * len(gradient) + output)
+            tree_id = round_index * len(gradient) + output
             arrays = self._grower.grow(
-                g, h, self._params, rows=bag, features=features, n_threads=self._n_threads
+                g,
+                h,
+                self._params,
+                rows=bag,
+                features=self._tree_features(tree_id),
+                tree_id=tree_id,
+                n_threads=self._n_threads,
             )
             leaf_of_row = arrays.pop("leaf_of_row")
             trees.append(Tree(**arrays))

@@ -1,0 +1,279 @@
+"""The histogram engine against the float64 oracle, and the promises of `Trainer`."""
+
+import numpy as np
+import pytest
+
+from hedgerow import _native
+from hedgerow.data.binning import BinnedMatrix, block_shape
+from hedgerow.tree.grow_params import GrowParams
+from hedgerow.tree.grower import ExactTrainer, Trainer
+from hedgerow.tree.structure import Ensemble
+from oracles.grow import Columns, assert_same_splits
+
+PARAMS = GrowParams(max_leaves=31, min_samples_leaf=5)
+
+
+def binned_table(rng, n_rows, n_features, *, n_categorical=0, most_bins=255, missing=0.1):
+    """Give random bins in both layouts; thresholds are the bin numbers, so x = bin."""
+    by_column = np.empty((n_features, n_rows), np.uint8)
+    n_bins = rng.integers(2, most_bins + 1, n_features).astype(np.int32)
+    for f in range(n_features):
+        by_column[f] = rng.integers(0, n_bins[f], n_rows)
+        if rng.random() < 0.6:
+            by_column[f, rng.random(n_rows) < missing] = 255
+    is_categorical = np.arange(n_features) < n_categorical
+    width, stride = block_shape(n_features)
+    n_blocks = -(-n_features // width)
+    memory = np.zeros(n_blocks * n_rows * stride + 64, np.uint8)
+    by_row = memory[:-64].reshape(n_blocks, n_rows, stride)
+    for f in range(n_features):
+        by_row[f // width, :, f % width] = by_column[f]
+    sizes = np.where(is_categorical, 0, n_bins - 1)
+    starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
+    values = np.concatenate([np.arange(size, dtype=np.float64) for size in sizes])
+    return BinnedMatrix(by_column, by_row, width, n_bins, is_categorical, values, starts)
+
+
+def make_trainer(binned, params=PARAMS, target=None, weights=None, **options):
+    target = np.zeros(binned.n_rows) if target is None else target
+    defaults = {"loss": "squared_error", "n_outputs": 1, "base_score": np.zeros(1)}
+    return Trainer(binned, target, weights, params=params, **(defaults | options))
+
+
+def grow(binned, g, h, params=PARAMS, **options):
+    trainer = make_trainer(binned, params, **options)
+    (tree,) = trainer.boost_with(0, g[None], h[None])
+    return tree
+
+
+def columns_of(binned):
+    return Columns.from_bins(binned.by_column, binned.n_bins, binned.is_categorical)
+
+
+def random_params(rng):
+    return GrowParams(
+        max_leaves=int(rng.choice([0, 2, 8, 31])),
+        max_depth=int(rng.choice([0, 1, 3, 6])),
+        min_samples_leaf=int(rng.choice([1, 5, 20])),
+        min_child_weight=float(rng.choice([0, 1e-3, 1])),
+        reg_lambda=float(rng.choice([0, 1, 10])),
+        reg_alpha=float(rng.choice([0, 0, 0.5])),
+        min_split_gain=float(rng.choice([0, 0, 0.3])),
+        max_delta_step=float(rng.choice([0, 0, 0.7])),
+        grow_policy=str(rng.choice(["leafwise", "levelwise"])),
+    )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_trees_have_the_oracles_splits_whatever_the_parameters(seed):
+    rng = np.random.default_rng(seed)
+    n_rows, n_features = int(rng.choice([3, 30, 200, 1500])), int(rng.integers(1, 9))
+    binned = binned_table(
+        rng, n_rows, n_features,
+        n_categorical=int(rng.integers(0, min(n_features, 3) + 1)),
+        most_bins=int(rng.choice([4, 40, 255])),
+    )  # fmt: skip
+    g, h = rng.standard_normal(n_rows) + (binned.by_column[0] > 5), rng.uniform(0.01, 0.25, n_rows)
+    params = random_params(rng)
+    assert_same_splits(grow(binned, g, h, params), columns_of(binned), g, h, params)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        pytest.param(lambda rng, n: rng.lognormal(0, 3, n), id="lognormal, sigma 3"),
+        pytest.param(lambda rng, n: rng.standard_cauchy(n), id="Cauchy"),
+        pytest.param(lambda rng, n: np.where(rng.random(n) < 1e-3, 1e6, 1.0) * rng.normal(size=n),
+                     id="a few a million times the rest"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("n_rows", [3_000, 40_000])
+def test_heavy_tailed_targets_do_not_change_the_splits(target, n_rows):
+    rng = np.random.default_rng(4)
+    binned = binned_table(rng, n_rows, 4)
+    g, h = -target(rng, n_rows), np.ones(n_rows)
+    for params in (PARAMS, GrowParams(max_leaves=0, max_depth=5, grow_policy="levelwise")):
+        assert_same_splits(grow(binned, g, h, params), columns_of(binned), g, h, params)
+
+
+@pytest.mark.parametrize("reg_lambda", [0.0, 1.0])
+@pytest.mark.parametrize("n_rows", [3_000, 40_000])
+def test_weights_over_ten_decades_do_not_change_the_splits(n_rows, reg_lambda):
+    rng = np.random.default_rng(5)
+    binned = binned_table(rng, n_rows, 6)
+    weights = 10.0 ** rng.uniform(-10, 0, n_rows)
+    g, h = weights * (rng.standard_normal(n_rows) + (binned.by_column[1] > 60)), weights
+    params = GrowParams(max_leaves=31, min_samples_leaf=5, reg_lambda=reg_lambda)
+    assert_same_splits(grow(binned, g, h, params), columns_of(binned), g, h, params, rtol=1e-7)
+
+
+def test_packed_gradients_agree_with_the_oracle_up_to_their_rounding():
+    """Many well-behaved rows are packed in 14 bits a gradient: gains are right to 1e-4."""
+    rng = np.random.default_rng(6)
+    n_rows = 40_000
+    binned = binned_table(rng, n_rows, 4, n_categorical=1)
+    p = 1 / (
+        1 + np.exp(-0.02 * (binned.by_column[2].astype(float) - 100) - rng.normal(size=n_rows))
+    )
+    g, h = p - (rng.random(n_rows) < p), p * (1 - p)
+    assert_same_splits(grow(binned, g, h), columns_of(binned), g, h, PARAMS, rtol=1e-4)
+
+
+@pytest.mark.parametrize("n_rows", [1_000, 50_000])
+def test_a_tree_is_the_same_on_any_number_of_threads(n_rows):
+    rng = np.random.default_rng(7)
+    binned = binned_table(rng, n_rows, 40, n_categorical=2)
+    g, h = rng.standard_normal(n_rows), rng.uniform(0.1, 1, n_rows)
+    sampled = {"subsample": 0.7, "colsample_bytree": 0.8}
+    first = grow(binned, g, h, **sampled)
+    for n_threads in (2, 3, 8, 90):
+        assert grow(binned, g, h, n_threads=n_threads, **sampled) == first
+
+
+def test_a_small_budget_for_histograms_changes_no_tree():
+    rng = np.random.default_rng(8)
+    n_rows = 20_000
+    binned = binned_table(rng, n_rows, 20)
+    store = _native.GradientStore(n_rows, 1, 1)
+    store.take(rng.standard_normal((1, n_rows)), np.ones((1, n_rows)))
+
+    def grow_within(histogram_bytes):
+        settings = _native.GrowSettings()
+        settings.max_leaves, settings.histogram_bytes = 60, histogram_bytes
+        grower = _native.Grower(
+            binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical, binned.width,
+            binned.threshold_values, binned.threshold_starts, settings, 2,
+        )  # fmt: skip
+        leaf_of_row, leaf_value = np.zeros((1, n_rows), np.uint16), np.zeros((1, 60))
+        return grower.grow(store, 0, None, 0, leaf_of_row, leaf_value), leaf_of_row
+
+    (roomy, roomy_leaves), (tight, tight_leaves) = grow_within(1 << 30), grow_within(1)
+    assert all(np.array_equal(a, b) for a, b in zip(roomy, tight, strict=True))
+    assert np.array_equal(roomy_leaves, tight_leaves)
+    assert (roomy[0] < 0).sum() == 60
+
+
+@pytest.mark.parametrize("n_rows", [1_000, 40_000])
+@pytest.mark.parametrize("subsample", [1.0, 0.5, 1e-9])
+def test_scores_are_the_sum_of_the_trees_in_and_out_of_the_bag(n_rows, subsample):
+    rng = np.random.default_rng(9)
+    binned = binned_table(rng, n_rows, 5, n_categorical=1)
+    X = np.where(binned.by_column == 255, np.nan, binned.by_column).T
+    y = rng.standard_normal(n_rows) + binned.by_column[1]
+    trainer = make_trainer(binned, target=y, base_score=np.array([3.0]), subsample=subsample)
+    trees = [tree for round_ in range(5) for tree in trainer.boost(round_)]
+    model = Ensemble.from_trees(trees, [0] * 5, np.array([3.0]), 5)
+    np.testing.assert_array_equal(trainer.scores[0], model.predict_raw(X)[:, 0])
+
+
+def test_multinomial_rounds_grow_a_tree_for_each_class():
+    rng = np.random.default_rng(10)
+    binned = binned_table(rng, 3_000, 4)
+    y = (binned.by_column[0] > 80).astype(float) + (binned.by_column[1] > 80)
+    trainer = make_trainer(
+        binned, target=y, loss="multinomial", n_outputs=3, base_score=np.zeros(3)
+    )
+    for round_ in range(30):
+        assert len(trainer.boost(round_)) == 3
+    assert (trainer.scores.argmax(axis=0) == y).mean() > 0.95
+
+
+LOSSES = {
+    "squared_error": lambda s, y: 0.5 * (s[0] - y) ** 2,
+    "log_loss": lambda s, y: np.logaddexp(0, s[0]) - y * s[0],
+    "multinomial": lambda s, y: (
+        np.logaddexp.reduce(s, axis=0) - s[y.astype(int), np.arange(len(y))]
+    ),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gradients_and_hessians_are_the_losss_derivatives(loss):
+    rng = np.random.default_rng(11)
+    n_outputs, n, eps = (3 if loss == "multinomial" else 1), 700, 1e-4
+    scores, weights = rng.normal(0, 2, (n_outputs, n)), rng.uniform(0, 2, n)
+    y = rng.integers(0, max(2, n_outputs), n).astype(float)
+    gradient, hessian = _native.loss_gradients(loss, scores, y, weights, 1)
+    for k in range(n_outputs):
+        step = np.zeros_like(scores)
+        step[k] = eps
+        up, at, down = (LOSSES[loss](scores + d * step, y) for d in (1, 0, -1))
+        np.testing.assert_allclose(gradient[k], weights * (up - down) / (2 * eps), atol=1e-6)
+        np.testing.assert_allclose(hessian[k], weights * (up - 2 * at + down) / eps**2, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "tail", "is_packed"),
+    [(1_000, False, False), (40_000, False, True), (40_000, True, False)],
+    ids=["few rows", "many rows", "many rows, heavy tail"],
+)
+def test_quantised_gradients_are_as_precise_as_their_form_promises(n_rows, tail, is_packed):
+    rng = np.random.default_rng(12)
+    g, h = rng.uniform(-1, 1, (1, n_rows)), rng.uniform(0.1, 1, (1, n_rows))
+    if tail:
+        g[0, 0] = 1e6
+    store = _native.GradientStore(n_rows, 1, 2)
+    store.take(g, h)
+    g_error, h_error = np.abs(store.to_float(0) - np.stack([g[0], h[0]], axis=1)).max(axis=0)
+    if is_packed:
+        assert 2.0**-16 < g_error <= 2.0**-14
+        assert 2.0**-15 < h_error <= 2.0**-13
+    else:
+        assert g_error <= np.abs(g).sum() * 2.0**-62 + np.spacing(np.abs(g).max())
+        assert h_error <= h.sum() * 2.0**-44
+
+
+def test_rows_without_weight_count_in_nothing_but_rows():
+    rng = np.random.default_rng(13)
+    binned = binned_table(rng, 2_000, 3, missing=0.0)
+    y, weights = rng.standard_normal(2_000), (rng.random(2_000) < 0.5).astype(float)
+    (tree,) = make_trainer(binned, target=y, weights=weights).boost(0)
+    assert tree.count[0] == 2_000
+    assert tree.cover[0] == pytest.approx(weights.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("fraction", [0.1, 0.5, 0.99])
+def test_row_samples_have_their_size_and_differ_by_round_and_seed(fraction):
+    draws = [_native.sample_rows(*key, fraction, 20_000) for key in ((1, 0), (1, 1), (2, 0))]
+    for rows in draws:
+        assert len(rows) == pytest.approx(fraction * 20_000, abs=5 * 71)
+        assert (np.diff(rows.astype(int)) > 0).all()
+    assert len({tuple(rows) for rows in draws}) == 3
+    assert np.array_equal(draws[0], _native.sample_rows(1, 0, fraction, 20_000))
+
+
+def test_column_samples_bound_what_a_tree_a_level_and_a_node_may_use():
+    rng = np.random.default_rng(14)
+    binned = binned_table(rng, 5_000, 20, missing=0.0)
+    g, h = rng.standard_normal(5_000), np.ones(5_000)
+    by_tree = grow(binned, g, h, colsample_bytree=0.2)
+    allowed = _native.sample_tree_features(20, 0.2, 0, 0)
+    assert len(allowed) == 4
+    assert set(by_tree.feature[by_tree.feature >= 0]) <= set(allowed)
+    levels = GrowParams(max_leaves=0, max_depth=4, grow_policy="levelwise", colsample_bylevel=0.05)
+    by_level = grow(binned, g, h, levels)
+    depth = np.zeros(by_level.n_nodes, int)
+    for node in np.flatnonzero(by_level.feature >= 0):
+        depth[[by_level.left[node], by_level.right[node]]] = depth[node] + 1
+    for level in range(4):
+        used = by_level.feature[(depth == level) & (by_level.feature >= 0)]
+        assert len(set(used)) == 1
+    by_node = grow(binned, g, h, GrowParams(max_leaves=31, colsample_bynode=0.05))
+    assert len(set(by_node.feature[by_node.feature >= 0])) > 4
+
+
+def test_exact_and_histogram_trees_agree_where_every_value_has_its_own_bin():
+    rng = np.random.default_rng(15)
+    binned = binned_table(rng, 2_000, 4, n_categorical=1, most_bins=30)
+    X = np.where(binned.by_column == 255, np.nan, binned.by_column).T
+    y = rng.standard_normal(2_000) + binned.by_column[2]
+    options = {
+        "loss": "squared_error", "n_outputs": 1, "base_score": np.zeros(1), "params": PARAMS
+    }  # fmt: skip
+    hist = Trainer(binned, y, None, **options)
+    exact = ExactTrainer(X, binned.is_categorical, y, None, **options)
+    for round_ in range(5):
+        (a,), (b,) = hist.boost(round_), exact.boost(round_)
+        np.testing.assert_array_equal(a.feature, b.feature)
+        np.testing.assert_array_equal(a.count, b.count)
+    np.testing.assert_allclose(hist.scores, exact.scores, rtol=0, atol=1e-12)
