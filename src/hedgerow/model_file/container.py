@@ -1,0 +1,188 @@
+"""The bytes of a model file: a JSON document and named arrays, in a safetensors file.
+
+Every file of every version begins with the length of the header (8 bytes) and then `_START`, the
+checksum in hexadecimal, and the rest of the header. The checksum covers every other byte of the
+file and is compared before anything is parsed, so that damage is found wherever it is.
+
+Safetensors files are written here, not by the library, whose order of metadata and of tensors may
+change between its versions: the same model shall give the same bytes. The library reads them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, deserialize
+
+from hedgerow.exceptions import ModelFileError
+
+FORMAT = "hedgerow"
+FORMAT_VERSION = 1
+
+Document = dict[str, Any]
+Arrays = dict[str, NDArray[Any]]
+
+_START = b'{"__metadata__":{"checksum":"'
+_DIGEST_AT = 8 + len(_START)
+_REST_AT = _DIGEST_AT + 64
+BEGINNING = _REST_AT  # bytes that `check_beginning` looks at
+_MOST_HEADER_BYTES = 100_000_000  # the most that the safetensors library reads
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "F64": np.dtype("<f8"),
+    "I64": np.dtype("<i8"),
+    "I32": np.dtype("<i4"),
+    "U32": np.dtype("<u4"),
+    "U8": np.dtype("u1"),
+    "BOOL": np.dtype("?"),
+}
+_DTYPE_NAMES = {dtype.newbyteorder("="): name for name, dtype in _DTYPES.items()}
+
+
+def pack(document: Document, arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Give the bytes of a file."""
+    versioned = document | {"format": FORMAT, "format_version": FORMAT_VERSION}
+    # Widest first: with a header of a multiple of 8 bytes, every array is aligned in the file.
+    names = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
+    header = _header(_dumps(versioned), names, arrays)
+    body = [header[_DIGEST_AT - 8 + 64 :]]
+    body += [_little_endian(arrays[name]).tobytes() for name in names]
+    beginning = len(header).to_bytes(8, "little") + _START
+    return b"".join([beginning, _digest([beginning, *body]), *body])
+
+
+def check_beginning(beginning: bytes, size: int) -> None:
+    """Look at a file's first bytes, before the rest is read: raise if it is no model file."""
+    if size == 0:
+        raise ModelFileError("the file is empty")
+    if not beginning[8:].startswith(_START[: max(1, len(beginning) - 8)]):
+        _refuse_foreign(beginning)
+    header_length = int.from_bytes(beginning[:8], "little")
+    if header_length > _MOST_HEADER_BYTES:
+        raise ModelFileError(f"damaged: the header's length is given as {header_length} bytes")
+    if len(beginning) < BEGINNING or 8 + header_length > size:
+        raise ModelFileError("truncated: the file ends within its header")
+
+
+def unpack(data: bytes) -> tuple[Document, Arrays]:
+    """Read what `pack` gave. Raise ModelFileError for anything else."""
+    check_beginning(data[:BEGINNING], len(data))
+    if _digest([data[:_DIGEST_AT], memoryview(data)[_REST_AT:]]) != data[_DIGEST_AT:_REST_AT]:
+        raise ModelFileError("damaged: the checksum differs, so the file was cut or changed")
+    document = _read_document(data)
+    return document, _read_arrays(data)
+
+
+def _header(document: str, names: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    table: dict[str, Any] = {"__metadata__": {"checksum": "0" * 64, FORMAT: document}}
+    end = 0
+    for name in names:
+        array = arrays[name]
+        begin, end = end, end + array.nbytes
+        dtype = _DTYPE_NAMES[array.dtype.newbyteorder("=")]
+        table[name] = {"data_offsets": [begin, end], "dtype": dtype, "shape": list(array.shape)}
+    header = _dumps(table).encode("ascii")
+    return header + b" " * (-len(header) % 8)
+
+
+def _dumps(value: Any) -> str:
+    """Write JSON that depends on the value alone; '_' sorts before the names of arrays."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+
+
+def _digest(parts: Sequence[bytes | memoryview]) -> bytes:
+    hashed = hashlib.sha256()
+    for part in parts:
+        hashed.update(part)
+    return hashed.hexdigest().encode("ascii")
+
+
+def _refuse_foreign(beginning: bytes) -> NoReturn:
+    if beginning[8:10] == b'{"':
+        raise ModelFileError("a safetensors file, but not one that Hedgerow saved")
+    raise ModelFileError("not a Hedgerow model file")
+
+
+def _read_document(data: bytes) -> Document:
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = _loads(data[8:end])
+    metadata = header.get("__metadata__") if isinstance(header, dict) else None
+    if not isinstance(metadata, dict) or set(metadata) != {"checksum", FORMAT}:
+        raise ModelFileError("the header's metadata is not that of a model")
+    document = _loads(metadata[FORMAT])
+    if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
+        raise ModelFileError("the header does not describe a model")
+    _check_version(document.pop("format_version", None))
+    return document
+
+
+def _check_version(version: Any) -> None:
+    if type(version) is not int or version < 1:
+        raise ModelFileError(f"the format version is {version!r}")
+    if version > FORMAT_VERSION:
+        raise ModelFileError(
+            f"written by a newer Hedgerow (format {version}; this one reads up to {FORMAT_VERSION})"
+        )
+
+
+def _loads(text: Any) -> Any:
+    try:
+        return json.loads(
+            text,
+            object_pairs_hook=_without_duplicates,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+        )
+    except (ValueError, TypeError) as error:
+        raise ModelFileError(f"the header cannot be read: {error}") from error
+    except RecursionError:
+        raise ModelFileError("the header is nested too deeply") from None
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a field is given twice")
+    return fields
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text} is too large")
+    return number
+
+
+def _read_arrays(data: bytes) -> Arrays:
+    try:
+        stored = deserialize(data)  # type: ignore[no-untyped-call]
+    except SafetensorError as error:
+        raise ModelFileError(f"the arrays cannot be read: {error}") from error
+    return {name: _read_array(name, tensor) for name, tensor in stored}
+
+
+def _read_array(name: str, tensor: Mapping[str, Any]) -> NDArray[Any]:
+    """Give a tensor as an array of its own memory, aligned and in the machine's byte order."""
+    dtype = _DTYPES.get(tensor["dtype"])
+    if dtype is None:
+        raise ModelFileError(f"the array {name!r} is of the unknown type {tensor['dtype']}")
+    if dtype.kind == "b" and np.frombuffer(tensor["data"], np.uint8).max(initial=0) > 1:
+        raise ModelFileError(f"the array {name!r} holds something other than true and false")
+    try:
+        flat = np.frombuffer(tensor["data"], dtype)
+        return flat.astype(dtype.newbyteorder("=")).reshape(tensor["shape"])
+    except (ValueError, OverflowError) as error:
+        raise ModelFileError(f"the array {name!r} has an impossible shape: {error}") from error

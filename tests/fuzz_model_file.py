@@ -1,0 +1,338 @@
+"""Mutates model files and loads them: each must be refused with ModelFileError or be a whole model.
+
+    python tests/fuzz_model_file.py [number of files] [seed]
+
+Some mutations are blind damage; most are forgeries whose checksum is right, so that they reach the
+checks behind it. A model that loads must predict what its arrays say, by the naive oracle.
+A file that fails is kept, and its name printed.
+"""
+
+import copy
+import faulthandler
+import hashlib
+import json
+import random
+import resource
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from hedgerow import GradientBoostingClassifier, GradientBoostingRegressor, ModelFileError
+from hedgerow.boosting.fitting import read_table_for
+from hedgerow.data.table import as_matrix
+from hedgerow.model_file import load
+from hedgerow.model_file.container import pack, unpack
+from hedgerow.model_file.contents import read_estimator, write_estimator
+from oracles import predict as oracle
+
+SECONDS_FOR_ONE = 60  # far beyond what a file takes, even under sanitizers
+MOST_GROWTH = 1 << 30  # bytes; the files are of kilobytes
+DIGEST = slice(37, 101)
+
+EDGES = (0, 1, -1, 2, 7, 8, 254, 255, 256, 2**31 - 1, -(2**31), 2**31, 2**32, 2**53, 2**63 - 1)
+EDGES += (-(2**63), 2**63, 2**64, 10**30, 0.5, -0.0, 1e308, 5e-324)
+ODD_VALUES = (*EDGES, None, True, False, "", "x", "nan", [], {}, [[]], [0], {"x": 0}, "\ud800")
+ODD_VALUES += ({"tuple": [1]}, {"dict": [["a", 1]]}, {"float": "inf"}, {"not_stored": "x"})
+ODD_NUMBERS = {
+    "f": (0.0, -1.0, 1e308, -1e308, 5e-324, np.nan, np.inf, -np.inf),
+    "i": (0, 1, -1, 2, 5, 100, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63)),
+    "u": (0, 1, 2, 100, 254, 255, 2**31, 2**32 - 1),
+    "b": (0, 1, 2, 255),
+}
+
+
+def make_models():
+    """Small models that together use all parts of a file."""
+    rng = np.random.default_rng(5)
+    numbers = rng.normal(size=(60, 3))
+    frame = pd.DataFrame(numbers, columns=["a", "b", "c"])
+    frame["town"] = rng.choice(["Bonn", "Köln", "Ulm"], 60)
+    frame["level"] = pd.Categorical(rng.integers(0, 4, 60))
+    three = rng.integers(0, 3, 60)
+    small = {"n_estimators": 3, "max_leaves": 4, "min_samples_leaf": 5, "max_bins": 16, "n_jobs": 1}
+    stopping = {"early_stopping": True, "validation_fraction": 0.3, "eval_metric": ("log_loss",)}
+    return [
+        GradientBoostingRegressor(**small).fit(numbers, numbers[:, 0] - numbers[:, 1]),
+        GradientBoostingClassifier(**small | stopping).fit(
+            frame, np.where((frame["town"] == "Ulm") ^ (frame["a"] > 0), "yes", "no")
+        ),
+        GradientBoostingClassifier(class_weight={0: 2.0, 1: 1.0}, **small).fit(frame, three),
+    ]
+
+
+def seal(data):
+    """Give the file with the checksum that it should have."""
+    if len(data) < DIGEST.stop:
+        return data
+    hashed = hashlib.sha256(data[: DIGEST.start] + data[DIGEST.stop :])
+    return data[: DIGEST.start] + hashed.hexdigest().encode() + data[DIGEST.stop :]
+
+
+def with_header(data, header):
+    """Give the file with another safetensors header, sealed."""
+    old_end = 8 + int.from_bytes(data[:8], "little")
+    return seal(len(header).to_bytes(8, "little") + header + data[old_end:])
+
+
+def header_of(data):
+    return json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+
+
+def dumped(value):
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def damage(rng, data, _):
+    """Flip, cut, insert, repeat or overwrite bytes; leave the checksum as it is."""
+    at, length = rng.randrange(len(data)), rng.choice([1, 1, 2, 8, 100])
+    part = data[at : at + length]
+    return rng.choice(
+        [
+            data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :],
+            data[:at],
+            data[:at] + data[at + length :],
+            data[:at] + rng.randbytes(length) + data[at:],
+            data[:at] + part + data[at:],
+            data[:at] + rng.randbytes(len(part)) + data[at + len(part) :],
+            data + rng.randbytes(length),
+        ]
+    )
+
+
+def damage_and_seal(rng, data, _):
+    return seal(damage(rng, data, _))
+
+
+def forge_document(rng, data, _):
+    """Change one to three values of the document."""
+    document, arrays = unpack(data)
+    for _ in range(rng.randint(1, 3)):
+        change_value(rng, document)
+    return pack(document, arrays)
+
+
+def change_value(rng, tree):
+    """Walk down a JSON tree at random and replace, remove or add something there."""
+    while True:
+        keys = list(tree) if isinstance(tree, dict) else list(range(len(tree)))
+        if not keys:
+            return
+        key = rng.choice(keys)
+        if isinstance(tree[key], dict | list) and tree[key] and rng.random() < 0.8:
+            tree = tree[key]
+            continue
+        action = rng.random()
+        if action < 0.15:
+            del tree[key]
+        elif action < 0.25 and isinstance(tree, list):
+            tree.insert(key, copy.deepcopy(tree[key]))
+        elif action < 0.25:
+            tree[rng.choice(["x", "n_features", "loss", "tuple"])] = copy.deepcopy(
+                rng.choice(ODD_VALUES)
+            )
+        elif action < 0.4:
+            tree[key] = copy.deepcopy(tree[rng.choice(keys)])
+        else:
+            tree[key] = copy.deepcopy(rng.choice(ODD_VALUES))
+        return
+
+
+def forge_arrays(rng, data, models):
+    """Change one to three arrays."""
+    document, arrays = unpack(data)
+    for _ in range(rng.randint(1, 3)):
+        name = rng.choice(sorted(arrays))
+        change_array(rng, arrays, name, models)
+    return pack(document, arrays)
+
+
+def change_array(rng, arrays, name, models):
+    array = arrays[name]
+    action = rng.random()
+    if action < 0.5 and array.size:
+        array = array.copy()
+        # A bool is written as its byte, which need not be 0 or 1.
+        flat = array.reshape(-1).view(np.uint8 if array.dtype.kind == "b" else array.dtype)
+        values = [value for value in ODD_NUMBERS[array.dtype.kind] if fits(value, flat.dtype)]
+        flat[rng.randrange(flat.size)] = rng.choice([*values, flat[rng.randrange(flat.size)]])
+        arrays[name] = array
+    elif action < 0.6:
+        arrays[name] = array[: rng.randint(0, len(array))]
+    elif action < 0.7:
+        arrays[name] = np.concatenate([array, array[: rng.randint(0, 3)]])
+    elif action < 0.78:
+        with np.errstate(all="ignore"):
+            other = rng.choice([np.float64, np.int64, np.int32, np.uint8, bool])
+            arrays[name] = array.astype(other)
+    elif action < 0.86:
+        arrays[name] = array.reshape(rng.choice([(-1,), (1, -1), (-1, 1), (1, 1, -1)]))
+    elif action < 0.9:
+        del arrays[name]
+    elif action < 0.93:
+        arrays["ensemble.extra"] = array
+    else:
+        arrays[name] = rng.choice(models)[1].get(name, array)
+
+
+def fits(value, dtype):
+    return dtype.kind == "f" or np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
+
+
+def forge_table(rng, data, _):
+    """Change the safetensors table: names, types, shapes and offsets."""
+    header = header_of(data)
+    name = rng.choice([name for name in header if name != "__metadata__"])
+    tensor = header[name]
+    action = rng.random()
+    if action < 0.3:
+        place = tensor[rng.choice(["shape", "data_offsets"])]
+        place[rng.randrange(len(place))] = copy.deepcopy(rng.choice(ODD_VALUES))
+    elif action < 0.4:
+        tensor["shape"] = rng.choice([[], [2**62, 4], [2**40, 0], [0] * 70, [2**63, 2], "x", [1.5]])
+    elif action < 0.6:
+        types = ["F64", "F32", "F16", "BF16", "F8_E4M3", "F4", "I64", "U64", "BOOL", "C64", "x", 1]
+        tensor["dtype"] = rng.choice(types)
+    elif action < 0.7:
+        header[rng.choice(["x", "", "ensemble.left", "__metadata__", "é"])] = header.pop(name)
+    elif action < 0.8:
+        change_value(rng, header)
+    else:
+        other = rng.choice(list(header))
+        header[name], header[other] = header[other], header[name]
+    return with_header(data, dumped(header).encode())
+
+
+def forge_text(rng, data, _):
+    """Write the JSON in a way that is not ours: twice the same field, NaN, depth, long numbers."""
+    old = data[8 : 8 + int.from_bytes(data[:8], "little")]
+    inner = rng.choice(
+        [
+            (b'"shape":[', b'"shape":[' + b"[" * rng.choice([10, 1000, 100_000])),
+            (b'\\"best_score\\":', b'\\"best_score\\":' + b"[" * 100_000),
+            (b'\\"link\\":', b'\\"link\\":\\"identity\\",\\"link\\":'),
+            (b'"dtype":', b'"dtype":"F64","dtype":'),
+            (b"0.1", rng.choice([b"NaN", b"Infinity", b"1e999", b"1" * 5000, b"0.1e-400"])),
+            (
+                b"{",
+                b" {",
+            ),
+            (b":", b" : "),
+            (b"a", b"\\u0061"),
+            (b"a", rng.choice([b"\xff", b"\x00", b"\\ud800", "é".encode()])),
+        ]
+    )
+    count = old.count(inner[0])
+    if not count:
+        return data
+    parts = old.split(inner[0])
+    at = rng.randint(1, count)
+    new = inner[0].join(parts[:at]) + inner[1] + inner[0].join(parts[at:])
+    return with_header(data, new)
+
+
+MUTATIONS = (damage, damage_and_seal, forge_document, forge_arrays, forge_table, forge_text)
+SEALED_OFF = (damage,)  # mutations that the checksum alone must find
+
+
+def probe(model, rng):
+    """Make a table as the model expects it, with gaps and unknown categories."""
+    schema = model._model.schema
+    columns = {}
+    for j in range(schema.n_features):
+        if j in schema.categories:
+            known = schema.categories[j]
+            unknown = "?" if known.kind == "string" else 12345
+            values = [*known.values, unknown, None]
+            column = pd.Series([rng.choice(values) for _ in range(40)], dtype=object)
+            columns[j] = column.astype("category")
+        else:
+            columns[j] = [rng.choice([np.nan, rng.gauss(0, 2)]) for _ in range(40)]
+    table = pd.DataFrame(columns)
+    if schema.feature_names is None:
+        return table if schema.categories else table.to_numpy(np.float64)
+    return table.set_axis(pd.Index(schema.feature_names, dtype=object), axis=1)
+
+
+def exercise(model, rng):
+    """Use a loaded model in every way, and hold its scores against the naive oracle."""
+    ensemble = model._model.ensemble
+    model.set_params(n_jobs=1, unknown_category="missing")
+    X = probe(model, rng)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        matrix = as_matrix(
+            read_table_for(model, X, model._model.schema), model._model.category_bins
+        )
+        np.testing.assert_array_equal(
+            ensemble.predict_raw(matrix), oracle.predict_raw(ensemble, matrix)
+        )
+        np.testing.assert_array_equal(model.apply(X), oracle.apply(ensemble, matrix))
+        model.predict(X)
+        if hasattr(model, "classes_"):
+            model.predict_proba(X)
+        list(model.staged_predict(X))
+        model.importances("cover")
+        model._model.binner.transform(read_table_for(model, X, model._model.schema))
+        repr(model)
+        document, arrays = write_estimator(model)
+        read_estimator(*unpack(pack(document, arrays)))
+
+
+def try_file(path, data, original, must_be_refused, rng):
+    """Load a file; return whether it was refused. Raise if anything else than that happens."""
+    path.write_bytes(data)
+    try:
+        model = load(path)
+    except ModelFileError:
+        return True
+    assert data == original or not must_be_refused, "damage that the checksum did not find"
+    exercise(model, rng)
+    return False
+
+
+def fuzz(n_files, seed, path):
+    """Try so many files at a path; return how many were refused, and the longest time of one."""
+    models = [write_estimator(model) for model in make_models()]
+    originals = [pack(*model) for model in models]
+    refused, slowest = 0, 0.0
+    for i in range(n_files):
+        rng = random.Random(f"{seed} {i}")
+        original = rng.choice(originals)
+        mutation = rng.choice(MUTATIONS)
+        mutated = mutation(rng, original, models)
+        started = time.perf_counter()
+        faulthandler.dump_traceback_later(SECONDS_FOR_ONE, exit=True)
+        try:
+            refused += try_file(path, mutated, original, mutation in SEALED_OFF, rng)
+        except BaseException as error:
+            error.add_note(f"with {path}, file {i} of seed {seed}, made by {mutation.__name__}")
+            raise
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+        slowest = max(slowest, time.perf_counter() - started)
+    path.unlink()
+    return refused, slowest
+
+
+def main():
+    n_files = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = time.perf_counter()
+    refused, slowest = fuzz(n_files, seed, Path(tempfile.gettempdir()) / f"fuzz-{seed}.hedgerow")
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    assert grown < MOST_GROWTH, f"the process grew by {grown} bytes"
+    print(
+        f"{n_files} passed in {time.perf_counter() - started:.0f} s: {refused} refused, "
+        f"{n_files - refused} loaded and as good as their arrays; "
+        f"slowest {slowest:.2f} s, memory grew by {grown >> 20} MiB"
+    )
+
+
+if __name__ == "__main__":
+    main()

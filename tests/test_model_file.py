@@ -1,0 +1,733 @@
+"""Model files: what comes back, what a file may not do, and what a failing save leaves behind."""
+
+import errno
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import safetensors.numpy
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import fuzz_model_file as fuzzer
+from hedgerow import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    ModelFileError,
+    ParameterError,
+)
+from hedgerow.model_file import NotStored, load, save
+from hedgerow.model_file.container import pack, unpack
+from hedgerow.model_file.contents import read_estimator, write_estimator
+from hedgerow.model_file.values import decode, encode
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(200, 4))
+X[RNG.random(X.shape) < 0.1] = np.nan
+NUMBERS = np.nansum(X[:, :2], axis=1)
+TWO = (NUMBERS > 0).astype(int)
+THREE = np.digitize(NUMBERS, [-1.0, 1.0])
+FRAME = pd.DataFrame(X, columns=["a", "b", "c", "ü d"])
+FRAME["town"] = RNG.choice(["Bonn", "Köln", "Ulm", "☂"], 200)
+FRAME["level"] = pd.Categorical(RNG.choice([1, 2, 3.5], 200))
+FRAME["flag"] = pd.Categorical(RNG.choice([True, False], 200))
+SMALL = {"n_estimators": 4, "max_leaves": 5, "n_jobs": 1}
+HISTORY = ("evals_result_", "best_iteration_", "best_score_")
+
+
+def classifier(**parameters):
+    return GradientBoostingClassifier(**SMALL | parameters)
+
+
+def regressor(**parameters):
+    return GradientBoostingRegressor(**SMALL | parameters)
+
+
+def gradients(y, raw_scores):
+    return raw_scores - y, np.ones_like(y)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.hedgerow"
+
+
+@pytest.fixture(scope="module")
+def small():
+    """Give a fitted model and the bytes of its file."""
+    model = regressor(n_estimators=2, max_leaves=3, max_bins=8).fit(X[:, :2], NUMBERS)
+    return model, pack(*write_estimator(model))
+
+
+@pytest.fixture(scope="module")
+def categorical():
+    """Give the document and arrays of a model with names, categories, classes and a history."""
+    return write_estimator(classifier(early_stopping=True, max_bins=8).fit(FRAME, TWO))
+
+
+def through_file(model, path):
+    save(model, path)
+    return load(path)
+
+
+def read(data, path):
+    path.write_bytes(data)
+    return load(path)
+
+
+def names_in(folder):
+    return [file.name for file in folder.iterdir()]
+
+
+def assert_same(loaded, model, table):
+    assert type(loaded) is type(model)
+    assert loaded.get_params() == model.get_params()
+    assert loaded._model.ensemble == model._model.ensemble
+    assert loaded._model.schema == model._model.schema
+    assert loaded._model.link == model._model.link
+    assert set(vars(loaded)) == set(vars(model))
+    for name in {"n_features_in_", "n_iter_", *HISTORY} & set(vars(model)):
+        assert getattr(loaded, name) == getattr(model, name)
+    for name in {"classes_", "feature_names_in_"} & set(vars(model)):
+        assert getattr(loaded, name).dtype == getattr(model, name).dtype
+        assert getattr(loaded, name).tolist() == getattr(model, name).tolist()
+    for name in ("predict", "predict_proba", "decision_function", "apply"):
+        if hasattr(model, name):
+            np.testing.assert_array_equal(getattr(loaded, name)(table), getattr(model, name)(table))
+
+
+# What comes back
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["no", "yes", "perhaps ☂"]),
+        np.array(["no", "\ud800", ""], dtype=object),
+        np.array([-1, 0, 5], dtype=np.int8),
+        np.array([2**63, 2**64 - 1, 7], dtype=np.uint64),
+        np.array([0.0, 1.0, 2.0], dtype=np.float32),
+        np.array([False, True]),
+    ],
+    ids=lambda labels: str(labels.dtype),
+)
+def test_a_classifier_comes_back_with_its_classes_and_their_dtype(labels, path):
+    model = classifier().fit(X, labels[THREE if len(labels) == 3 else TWO])
+    assert_same(through_file(model, path), model, X)
+
+
+def test_a_regressor_comes_back(path):
+    model = regressor(subsample=0.5, max_leaves=None, random_state=None).fit(X, NUMBERS)
+    assert_same(through_file(model, path), model, X)
+
+
+@pytest.mark.parametrize("y", [TWO, THREE])
+def test_names_categories_and_history_come_back(y, path):
+    model = classifier(eval_metric=["log_loss", "accuracy"])
+    model.fit(
+        FRAME, y, eval_set=[(FRAME[:50], y[:50]), (FRAME[50:], y[50:])], eval_names=["z", "a"]
+    )
+    loaded = through_file(model, path)
+    assert_same(loaded, model, FRAME)
+    assert list(loaded.evals_result_) == ["z", "a"]
+
+
+def test_a_model_of_the_exact_splitter_comes_back(path):
+    model = classifier(splitter="exact").fit(FRAME, TWO)
+    assert_same(through_file(model, path), model, FRAME)
+
+
+def test_a_history_that_is_not_finite_comes_back(path):
+    model = regressor(eval_metric=lambda _y, _p: ("odd", np.inf, True))
+    model.fit(X, NUMBERS, eval_set=[(X, NUMBERS)])
+    model.evals_result_["eval_0"]["nan"] = [np.nan, -np.inf]
+    loaded = through_file(model, path)
+    assert loaded.evals_result_["eval_0"]["odd"] == [np.inf] * 4
+    np.testing.assert_equal(loaded.evals_result_, model.evals_result_)
+
+
+@pytest.mark.parametrize(
+    ("given_", "restored"),
+    [
+        ({"class_weight": {0: 2.0, 1: 1}}, {0: 2.0, 1: 1}),
+        ({"class_weight": {np.int64(0): np.float32(0.5), 1: 1.0}}, {0: 0.5, 1: 1.0}),
+        ({"eval_metric": ("auc", "error")}, ("auc", "error")),
+        ({"learning_rate": np.float32(0.1)}, float(np.float32(0.1))),
+        ({"learning_rate": np.longdouble(0.5)}, 0.5),
+        ({"reg_alpha": Fraction(1, 4)}, 0.25),
+        ({"n_estimators": np.int16(3)}, 3),
+        ({"early_stopping": np.False_}, False),
+        ({"categorical_features": np.array([4, 5, 6])}, [4, 5, 6]),
+        ({"categorical_features": pd.Index(["level", "town", "flag"])}, ["level", "town", "flag"]),
+        ({"categorical_features": {"town", "level", "flag"}}, ["flag", "level", "town"]),
+        ({"categorical_features": pl.Series(["level", "town", "flag"])}, ["level", "town", "flag"]),
+        ({"categorical_features": range(4, 7)}, [4, 5, 6]),
+    ],
+    ids=str,
+)
+def test_parameters_come_back_as_pythons_own_types(given_, restored, path):
+    loaded = through_file(classifier(**given_).fit(FRAME, TWO), path)
+    ((name, _),) = given_.items()
+    assert loaded.get_params()[name] == restored
+    assert type(loaded.get_params()[name]) is type(restored)
+
+
+def test_a_warm_start_goes_on_from_a_file(path):
+    whole = classifier(n_estimators=6).fit(FRAME, TWO)
+    loaded = through_file(classifier(n_estimators=3).fit(FRAME, TWO), path)
+    loaded.set_params(warm_start=True, n_estimators=6).fit(FRAME, TWO)
+    np.testing.assert_allclose(loaded.predict_proba(FRAME), whole.predict_proba(FRAME), rtol=1e-12)
+
+
+def test_a_model_with_its_own_loss_predicts_but_asks_for_the_loss_to_fit_again(path):
+    model = regressor(loss=gradients).fit(X, NUMBERS)
+    loaded = through_file(model, path)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.loss == NotStored("the function gradients")
+    assert "gradients" in repr(loaded)
+    with pytest.raises(ParameterError, match=r"the function gradients was not stored.*set_params"):
+        clone(loaded).fit(X, NUMBERS)
+    np.testing.assert_array_equal(
+        loaded.set_params(loss=gradients).fit(X, NUMBERS).predict(X), model.predict(X)
+    )
+
+
+def test_a_random_state_is_asked_for_again(path):
+    model = regressor(random_state=np.random.RandomState(3), eval_metric=["rmse", len])
+    loaded = through_file(model.fit(X, NUMBERS), path)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.eval_metric == ["rmse", NotStored("the function len")]
+    with pytest.raises(ParameterError, match="random_state=<a RandomState, not stored"):
+        loaded.fit(X, NUMBERS)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text(),
+        lambda inner: (
+            st.lists(inner)
+            | st.lists(inner).map(tuple)
+            | st.dictionaries(st.text() | st.integers(0, 9) | st.none(), inner)
+        ),
+        max_leaves=10,
+    )
+)
+@settings(max_examples=50)
+def test_values_of_any_shape_survive_json(value):
+    assert repr(decode(json.loads(json.dumps(encode(value), allow_nan=False)))) == repr(value)
+
+
+CHILD = """
+import json, resource, sys
+import numpy as np
+from hedgerow import GradientBoostingClassifier
+from hedgerow.model_file import load, save
+
+loaded, copy, fitted = sys.argv[1:]
+model = load(loaded)
+X = np.arange(80.0).reshape(40, 2)
+report = {"proba": model.predict_proba(X).tobytes().hex()}
+small = GradientBoostingClassifier(n_estimators=2, categorical_features={"b", "a"})
+save(small.fit(*model_data(X)), fitted)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    save(model, copy)
+except OSError as error:
+    report["error"] = str(error)
+print(json.dumps(report))
+"""
+MODEL_DATA = """
+def model_data(X):
+    import numpy as np
+    import pandas as pd
+    frame = pd.DataFrame({"a": X[:, 0] % 3, "b": X[:, 1] % 5})
+    return frame, np.array(["u", "v"])[(frame.a > frame.b).astype(int)]
+"""
+
+
+@pytest.fixture(scope="module")
+def child(tmp_path_factory):
+    """Let another process, with other hashes of strings, load and save."""
+    folder = tmp_path_factory.mktemp("child")
+    model = classifier(n_estimators=20).fit(np.arange(80.0).reshape(40, 2), np.arange(40) % 3)
+    save(model, folder / "loaded")
+    (folder / "copy").write_bytes(b"old")
+    files = [str(folder / name) for name in ("loaded", "copy", "fitted")]
+    command = [sys.executable, "-c", MODEL_DATA + CHILD, *files]
+    env = os.environ | {"PYTHONHASHSEED": "1"}
+    ran = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    return model, json.loads(ran.stdout), folder
+
+
+def test_another_process_reads_the_file(child):
+    model, report, _ = child
+    expected = model.predict_proba(np.arange(80.0).reshape(40, 2))
+    assert bytes.fromhex(report["proba"]) == expected.tobytes()
+
+
+# The bytes
+
+
+def test_the_same_model_gives_the_same_bytes(path):
+    def saved():
+        save(classifier(early_stopping=True).fit(FRAME, TWO), path)
+        return path.read_bytes()
+
+    first = saved()
+    assert saved() == first
+    save(load(path), path)
+    assert path.read_bytes() == first
+
+
+def test_bytes_do_not_depend_on_the_process(child, path):
+    defined = {}
+    exec(MODEL_DATA, defined)
+    small = GradientBoostingClassifier(n_estimators=2, categorical_features={"b", "a"})
+    save(small.fit(*defined["model_data"](np.arange(80.0).reshape(40, 2))), path)
+    assert path.read_bytes() == (child[2] / "fitted").read_bytes()
+
+
+def test_a_file_is_a_safetensors_file_with_aligned_arrays(categorical, path):
+    path.write_bytes(pack(*categorical))
+    tensors = safetensors.numpy.load_file(path)
+    assert set(tensors) == set(categorical[1])
+    for name, array in categorical[1].items():
+        assert tensors[name].dtype == array.dtype
+        np.testing.assert_array_equal(tensors[name], array)
+    data = path.read_bytes()
+    header = fuzzer.header_of(data)
+    begin = 8 + int.from_bytes(data[:8], "little")
+    for name, array in categorical[1].items():
+        assert (begin + header[name]["data_offsets"][0]) % array.itemsize == 0
+
+
+# What a file may not do
+
+
+def test_every_truncation_is_refused(small, path):
+    for length in range(len(small[1])):
+        with pytest.raises(ModelFileError, match=r"empty|not a Hedgerow|truncated|damaged"):
+            unpack(small[1][:length])
+    with pytest.raises(ModelFileError, match=r"model\.hedgerow': truncated"):
+        read(small[1][:200], path)
+
+
+def test_every_flipped_byte_is_found(small):
+    data = small[1]
+    for at in range(len(data)):
+        for mask in (0x01, 0x20, 0xFF):
+            damaged = data[:at] + bytes([data[at] ^ mask]) + data[at + 1 :]
+            with pytest.raises(ModelFileError):
+                unpack(damaged)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "empty"),
+        (b"\x00", "not a Hedgerow model file"),
+        (b"PK\x03\x04" * 100, "not a Hedgerow model file"),
+        (b"\xff" * 300, "not a Hedgerow model file"),
+        (safetensors.numpy.save({"x": np.zeros(3)}), "not one that Hedgerow saved"),
+        (safetensors.numpy.save({"x": np.zeros(3)}, {"a": "b"}), "not one that Hedgerow saved"),
+    ],
+)
+def test_a_foreign_file_is_refused(data, reason, path):
+    with pytest.raises(ModelFileError, match=reason):
+        read(data, path)
+
+
+@pytest.mark.parametrize("length", [0, 1, 100_000_001, 2**63, 2**64 - 1])
+def test_an_absurd_header_length_is_refused(length, small, path):
+    with pytest.raises(ModelFileError):
+        read(fuzzer.seal(length.to_bytes(8, "little") + small[1][8:]), path)
+
+
+def test_a_huge_file_that_is_no_model_is_not_read(path):
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ModelFileError, match="not a Hedgerow model file"):
+        load(path)
+
+
+def test_a_newer_file_says_so(small, path):
+    header = fuzzer.header_of(small[1])
+    document = json.loads(header["__metadata__"]["hedgerow"])
+    header["__metadata__"]["hedgerow"] = json.dumps(document | {"format_version": 2, "new": 1})
+    newer = fuzzer.with_header(small[1], fuzzer.dumped(header).encode())
+    message = r"written by a newer Hedgerow \(format 2; this one reads up to 1\)"
+    with pytest.raises(ModelFileError, match=message):
+        read(newer, path)
+
+
+def test_what_is_not_a_regular_file_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ModelFileError, match="not a regular file"):
+        load(tmp_path / "pipe")
+    with pytest.raises(ModelFileError, match="not a regular file"):
+        load("/dev/zero")
+
+
+def test_the_systems_own_errors_stay_what_they_are(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nowhere")
+    with pytest.raises(IsADirectoryError):
+        load(tmp_path)
+    with pytest.raises(TypeError):
+        load(3.5)
+
+
+def forged(contents, changes=(), **fields):
+    """Give contents with other fields, and with arrays changed in place by a function."""
+    document, arrays = contents
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    for name, change in changes:
+        changed = change(arrays[name])
+        arrays[name] = arrays[name] if changed is None else changed
+    return unpack(pack(document | fields, arrays))
+
+
+def put(place, value):
+    def change(array):
+        array[place] = value
+
+    return change
+
+
+INNER = 0  # the root of the first tree
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "reason"),
+    [
+        ("ensemble.feature", put(INNER, 7), "feature is out of range"),
+        ("ensemble.left", put(INNER, 10**6), "outside its tree"),
+        ("ensemble.left", put(INNER, 0), "after its parent"),
+        ("ensemble.value", put(INNER, np.nan), "not finite"),
+        ("ensemble.base_score", put(0, np.inf), "not finite"),
+        ("ensemble.base_score", lambda _: np.zeros(2), "outputs"),
+        ("ensemble.tree_output", lambda a: a[:-1], "tree_offset does not fit"),
+        ("ensemble.feature", lambda a: a.astype(np.int64), "int64, not int32"),
+        ("ensemble.feature", lambda a: a[:, None], "dimensions"),
+        ("ensemble.category_bits", lambda a: a[:, :4], "8 words"),
+        ("ensemble.missing_left", lambda a: a.view(np.uint8) + 2, "uint8, not bool"),
+        ("binner.category_values", put(0, 255), "bin 255"),
+        ("binner.category_values", lambda a: a[1:], "category_starts"),
+        ("binner.threshold_values", put(0, np.nan), "finite and increase"),
+        ("binner.is_categorical", lambda a: ~a, "which features are categorical"),
+        # Differences that wrap around: each is positive, and yet the middle is out of range.
+        ("binner.category_starts", put([2, 3], [2**63 - 1, -2]), "bin for each category"),
+    ],
+)
+def test_a_forged_array_is_refused(name, change, reason, categorical):
+    with pytest.raises(ModelFileError, match=reason):
+        read_estimator(*forged(categorical, [(name, change)]))
+
+
+def test_a_truth_value_that_is_neither_true_nor_false_is_refused(small, path):
+    data = bytearray(small[1])
+    data[-1] = 2  # the last array is of the narrowest type
+    with pytest.raises(ModelFileError, match="something other than true and false"):
+        read(fuzzer.seal(bytes(data)), path)
+
+
+def test_a_missing_and_an_extra_array_are_refused(categorical):
+    document, arrays = categorical
+    with pytest.raises(ModelFileError, match="left of the trees are missing"):
+        read_estimator(document, {k: v for k, v in arrays.items() if k != "ensemble.left"})
+    with pytest.raises(ModelFileError, match="lack a 1-d"):
+        read_estimator(document, {k: v for k, v in arrays.items() if k != "binner.category_starts"})
+    for extra in ("extra", "ensemble.extra", "binner.extra"):
+        with pytest.raises(ModelFileError, match="belong to no model"):
+            read_estimator(document, arrays | {extra: np.zeros(1)})
+
+
+def test_a_node_may_not_test_a_number_of_a_categorical_feature(categorical):
+    arrays = categorical[1]
+    is_number_test = (arrays["ensemble.feature"] >= 0) & (arrays["ensemble.category_set"] < 0)
+    at = np.flatnonzero(is_number_test)[0]
+    with pytest.raises(ModelFileError, match="a node tests"):
+        read_estimator(*forged(categorical, [("ensemble.feature", put(at, 4))]))
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"estimator": "os.system"}, "unknown model 'os.system'"),
+        ({"estimator": "GradientBoostingRegressor"}, "does not know the parameters class_weight"),
+        ({"link": "softmax"}, "the link is 'softmax', but must be 'sigmoid'"),
+        ({"link": []}, "the link is"),
+        ({"classes": None}, "classes do not suit"),
+        ({"classes": {"dtype": "int64", "values": [1, 2, 3]}}, "must be 'softmax'"),
+        ({"classes": {"dtype": "int8", "values": [1, 300]}}, "does not fit into int8"),
+        ({"classes": {"dtype": "int64", "values": [2, 1]}}, "distinct and sorted"),
+        ({"classes": {"dtype": "int64", "values": ["a", "b"]}}, "not a list of int64"),
+        ({"classes": {"dtype": "M8[ns]", "values": [1, 2]}}, "of dtype"),
+        ({"parameters": {"learning_rate": -1}}, "learning_rate=-1 is not allowed"),
+        ({"parameters": {"n_jobs": {"not_stored": "x"}}}, "n_jobs=.* is not allowed"),
+        ({"parameters": {"n_estimators": 10**400}}, "too large"),
+        ({"parameters": {"__class__": 1}}, "does not know the parameters"),
+        ({"parameters": []}, "parameters are not a table"),
+        ({"evals_result": {"dict": [["a", {"dict": [["b", ["c"]]]}]]}}, "evals_result"),
+        ({"evals_result": {"a": {"b": [1.0]}}}, "no known kind"),
+        ({"best_iteration": 0}, "best_iteration"),
+        ({"best_score": None}, "best_score"),
+        ({"library_version": 1}, "library version"),
+        ({"schema": {"n_features": 10**15, "feature_names": None, "categories": []}}, "n_features"),
+        ({"schema": {"n_features": 2**29, "feature_names": None, "categories": []}}, "features"),
+        ({"schema": []}, "schema"),
+        ({"more": 1}, "fields"),
+    ],
+    ids=str,
+)
+def test_a_forged_document_is_refused(fields, reason, categorical):
+    with pytest.raises(ModelFileError, match=reason):
+        read_estimator(*forged(categorical, **fields))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (b'"dtype":"F64"', b'"dtype":"F64","dtype":"F64"', "given twice"),
+        (b'\\"link\\":', b'\\"link\\":\\"identity\\",\\"link\\":', "given twice"),
+        (b'\\"classes\\":null', b'\\"classes\\":' + b"[" * 200_000, "nested too deeply"),
+        (b'\\"tol\\":0.0', b'\\"tol\\":NaN', "not JSON"),
+        (b'\\"tol\\":0.0', b'\\"tol\\":1e999', "too large"),
+        (b'\\"tol\\":0.0', b'\\"tol\\":' + b"9" * 5000, "cannot be read"),
+        (b'\\"tol\\":0.0', b'\\"tol\\":\xff', "cannot be read"),
+        (b'"shape":[1]', b'"shape":[4611686018427387904]', "cannot be read"),
+        (b'"shape":[1]', b'"shape":[1,9223372036854775807,4]', "cannot be read"),
+        (b'"shape":[1]', b'"shape":' + b"[" * 200_000, "nested too deeply|cannot be read"),
+        (b'"dtype":"F64"', b'"dtype":"F32"', "cannot be read"),
+        (b'"dtype":"F64"', b'"dtype":"U64"', "unknown type U64"),
+    ],
+)
+def test_a_forged_text_is_refused(old, new, reason, small, path):
+    header = small[1][8 : 8 + int.from_bytes(small[1][:8], "little")]
+    assert old in header
+    with pytest.raises(ModelFileError, match=reason):
+        read(fuzzer.with_header(small[1], header.replace(old, new, 1)), path)
+
+
+def test_a_deep_list_of_values_is_refused(categorical):
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    document = categorical[0] | {"parameters": {"categorical_features": deep}}
+    with pytest.raises(ModelFileError, match="nested too deeply"):
+        read_estimator(document, categorical[1])
+
+
+def test_a_tree_as_deep_as_a_million_nodes_is_no_danger(small):
+    n = 1_000_001  # each inner node has a leaf on its left and goes on to the right
+    inner = np.arange(n) % 2 == 0
+    inner[-1] = False
+    place = np.arange(n, dtype=np.int32)
+    nodes = {
+        "feature": np.where(inner, 0, -1).astype(np.int32),
+        "left": np.where(inner, place + 1, -1).astype(np.int32),
+        "right": np.where(inner, place + 2, -1).astype(np.int32),
+        "missing_left": np.zeros(n, bool),
+        "category_set": np.full(n, -1, np.int32),
+        "value": np.arange(n, dtype=np.float64)[:, None],
+        "count": np.zeros(n, np.int64),
+        "tree_offset": np.array([0, n]),
+        "tree_output": np.zeros(1, np.int32),
+    } | {name: np.zeros(n) for name in ("threshold", "gain", "cover")}
+    document, arrays = write_estimator(small[0])
+    arrays |= {f"ensemble.{name}": array for name, array in nodes.items()}
+    model = read_estimator(*unpack(pack(document, arrays)))
+    base = arrays["ensemble.base_score"][0]
+    np.testing.assert_array_equal(model.predict([[-1.0, 0], [1.0, 0]]) - base, [1, n - 1])
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_document_with_anything_in_any_place_is_refused_or_is_a_model(categorical, data):
+    document = json.loads(json.dumps(categorical[0]))
+    place = document
+    while True:
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        key = data.draw(st.sampled_from(keys))
+        if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.booleans()):
+            break
+        place = place[key]
+    place[key] = data.draw(ANY_JSON | st.sampled_from(fuzzer.ODD_VALUES))
+    try:
+        model = read_estimator(*unpack(pack(document, categorical[1])))
+    except ModelFileError:
+        return
+    fuzzer.exercise(model, data.draw(st.randoms(use_true_random=False)))
+
+
+ANY_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=5,
+)
+
+
+def test_mutated_files_are_refused_or_are_models(path):
+    refused, slowest = fuzzer.fuzz(400, 1, path)
+    assert 250 < refused < 400
+    assert slowest < 10
+
+
+# What a failing save leaves behind
+
+
+def test_an_estimator_that_is_not_fitted_cannot_be_saved(path):
+    with pytest.raises(NotFittedError):
+        save(regressor(), path)
+    assert not path.exists()
+
+
+def test_a_class_that_files_do_not_know_cannot_be_saved(path):
+    class Mine(GradientBoostingRegressor):
+        pass
+
+    for estimator in (Mine(n_estimators=2).fit(X, NUMBERS), {}):
+        with pytest.raises(TypeError, match="cannot be saved as a model file"):
+            save(estimator, path)
+
+
+def test_a_parameter_that_fit_would_refuse_cannot_be_saved(path, small):
+    model = clone(small[0]).fit(X, NUMBERS).set_params(learning_rate=-1.0)
+    with pytest.raises(ModelFileError, match=r"cannot be saved: learning_rate=-1\.0"):
+        save(model, path)
+    assert not path.exists()
+
+
+def test_a_missing_folder_is_named(small, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"folder to save into does not exist.*nowhere"):
+        save(small[0], tmp_path / "nowhere" / "model.hedgerow")
+
+
+def test_folders_and_devices_are_not_replaced(small, tmp_path):
+    with pytest.raises(IsADirectoryError):
+        save(small[0], tmp_path)
+    with pytest.raises(IsADirectoryError):
+        save(small[0], f"{tmp_path}/new/")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="Only a regular file"):
+        save(small[0], tmp_path / "pipe")
+    assert names_in(tmp_path) == ["pipe"]
+
+
+def fail_with(error):
+    def fail(*_args, **_kwargs):
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("function", ["open", "fsync", "replace"])
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()])
+def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(
+    function, error, small, path, monkeypatch
+):
+    path.write_bytes(b"old")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, function, fail_with(error))
+        with pytest.raises(type(error)) as raised:
+            save(small[0], path)
+    assert path.read_bytes() == b"old"
+    assert names_in(path.parent) == [path.name]
+    if isinstance(error, OSError):
+        assert (raised.value.errno, raised.value.filename) == (errno.ENOSPC, str(path))
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(child):
+    _, report, folder = child
+    assert "File too large" in report["error"]
+    assert (folder / "copy").read_bytes() == b"old"
+    assert sorted(names_in(folder)) == ["copy", "fitted", "loaded"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission_is_a_permission_error(small, tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(PermissionError, match=r"model\.hedgerow"):
+            save(small[0], tmp_path / "model.hedgerow")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_a_disk_that_cannot_sync_folders_is_no_failure(small, path, monkeypatch):
+    def fsync(descriptor, fsync=os.fsync):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    save(small[0], path)
+    assert path.read_bytes() == small[1]
+
+
+def test_bytes_reach_the_disk_before_the_file_gets_its_name(small, path, monkeypatch):
+    events = []
+    for name in ("fsync", "replace"):
+        real = getattr(os, name)
+        monkeypatch.setattr(
+            os, name, lambda *a, name=name, real=real: (events.append(name), real(*a))[1]
+        )
+    save(small[0], path)
+    assert events == ["fsync", "replace", "fsync"]
+
+
+def test_a_new_file_has_the_permissions_of_any_new_file(small, path):
+    old = os.umask(0o027)
+    try:
+        save(small[0], path)
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_symbolic_link_is_followed(small, path, tmp_path):
+    link = tmp_path / "latest"
+    link.symlink_to(path.name)
+    save(small[0], str(link))
+    assert link.is_symlink()
+    assert path.read_bytes() == small[1]
+
+
+def test_the_longest_name_can_be_saved(small, tmp_path):
+    save(small[0], tmp_path / ("m" * 255))
+
+
+def test_files_are_whole_while_others_are_saving(path):
+    models = [regressor(n_estimators=n).fit(X, NUMBERS) for n in (2, 40)]
+    save(models[0], path)
+    stop = threading.Event()
+
+    def keep_saving(model):
+        while not stop.is_set():
+            save(model, path)
+
+    threads = [threading.Thread(target=keep_saving, args=(model,)) for model in models]
+    for thread in threads:
+        thread.start()
+    try:
+        rounds = {load(path).n_iter_ for _ in range(60)}
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert rounds <= {2, 40}
+    assert names_in(path.parent) == [path.name]
