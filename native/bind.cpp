@@ -10,9 +10,12 @@
 
 // The module is named after its instruction-set level, which the build defines.
 #define HEDGEROW_NB_MODULE(name, variable) NB_MODULE(name, variable)
+#define HEDGEROW_STRING(name) HEDGEROW_QUOTED(name)
+#define HEDGEROW_QUOTED(name) #name
 
 HEDGEROW_NB_MODULE(HEDGEROW_MODULE, m) {
   m.doc() = "Hedgerow's native kernels.";
+  m.attr("level") = HEDGEROW_STRING(HEDGEROW_MODULE);
   hedgerow::bind_threads::bind(m);
   hedgerow::bind_binning::bind(m);
   hedgerow::bind_training::bind(m);

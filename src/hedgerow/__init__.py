@@ -3,6 +3,7 @@
 from hedgerow._native import level as isa_level
 from hedgerow.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from hedgerow.exceptions import DataError, HedgerowError, ModelFileError, ParameterError
+from hedgerow.model_file import load
 
 __version__ = "0.1.0"
 
@@ -14,4 +15,5 @@ __all__ = [
     "ModelFileError",
     "ParameterError",
     "isa_level",
+    "load",
 ]

@@ -22,6 +22,5 @@ def _chosen_level() -> str:
     return wanted
 
 
-level = _chosen_level()
-_module = importlib.import_module(f"hedgerow._native.{level}")
+_module = importlib.import_module(f"hedgerow._native.{_chosen_level()}")
 globals().update({name: value for name, value in vars(_module).items() if name[:1] != "_"})

@@ -198,8 +198,8 @@ class Binner:
             by_row = _empty_by_row(table.n_rows, table.n_features, width, stride)
         if not self._map(table, by_column, by_row, width, threads):
             _report_infinity(table)
-        features = (self.n_bins, self.is_categorical, *thresholds)
-        return BinnedMatrix(by_column, by_row, width, *features)
+        thresholds = (self.threshold_values, self.threshold_starts)
+        return BinnedMatrix(by_column, by_row, width, self.n_bins, self.is_categorical, *thresholds)
 
     def _map(
         self,
