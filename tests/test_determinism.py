@@ -1,0 +1,72 @@
+"""The same data, parameters and seed give the same model file, whatever runs it."""
+
+import hashlib
+import os
+import subprocess
+import sys
+
+import pytest
+from hedgerow._native.cpu import isa_level
+
+from hedgerow._native import LEVELS
+
+# Fits models that use everything random or parallel, and prints the hash of each one's file.
+FIT_AND_HASH = """
+import hashlib, sys, tempfile
+from pathlib import Path
+import numpy as np
+import hedgerow as hr
+
+def digest(model, path):
+    model.save(path)
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+rng = np.random.default_rng(0)
+n = 40_000
+X = rng.standard_normal((n, 37), dtype=np.float32)
+X[rng.random(X.shape) < 0.05] = np.nan
+X[:, 3] = rng.integers(0, 40, n)
+score = np.nan_to_num(X[:, 0]) * np.nan_to_num(X[:, 1]) + np.sin(X[:, 3])
+noisy = score + rng.logistic(size=n)
+sampled = {"subsample": 0.7, "colsample_bytree": 0.8, "colsample_bylevel": 0.9,
+           "colsample_bynode": 0.7, "random_state": 3, "n_estimators": 6}
+weights = rng.uniform(0.1, 3, n)
+with tempfile.TemporaryDirectory() as folder:
+    path = Path(folder) / "model"
+    for n_jobs in map(int, sys.argv[1].split(",")):
+        shared = sampled | {"n_jobs": n_jobs}
+        binary = hr.GradientBoostingClassifier(
+            categorical_features=[3], early_stopping=True, subsample_for_bin=5_000, **shared)
+        classes = hr.GradientBoostingClassifier(grow_policy="levelwise", max_depth=5, **shared)
+        heavy = hr.GradientBoostingRegressor(**shared)
+        exact = hr.GradientBoostingRegressor(splitter="exact", max_depth=4, **shared)
+        for model, y, rows in (
+            (binary, noisy > 0, n), (classes, np.digitize(noisy, [-2, 0, 2]), 6_000),
+            (heavy, np.exp(3 * noisy), n), (exact, noisy, 5_000),
+        ):
+            model.fit(X[:rows], y[:rows], sample_weight=weights[:rows])
+            model.set_params(n_jobs=None)
+            print(digest(model, path))
+"""
+
+
+def digests(level: str, n_jobs: str) -> list[str]:
+    environment = os.environ | {"HEDGEROW_ISA": level}
+    command = [sys.executable, "-c", FIT_AND_HASH, n_jobs]
+    return subprocess.run(
+        command, env=environment, check=True, capture_output=True, text=True
+    ).stdout.split()
+
+
+@pytest.mark.skipif(len(LEVELS) == 1, reason="there is one level on this kind of processor")
+def test_model_files_are_the_same_for_every_thread_count_level_and_run():
+    levels = [level for level in LEVELS if level <= isa_level()]
+    assert isa_level() in levels
+    hashes = digests(levels[-1], "1,2,3,8,1")
+    for level in levels[:-1]:
+        hashes += digests(level, "1,2,3,8")
+    assert len(hashes) == 4 * (5 + 4 * (len(levels) - 1))
+    for kind in range(4):
+        assert len(set(hashes[kind::4])) == 1
+    assert len(set(hashes)) == 4
+    assert all(len(found) == len(hashlib.sha256().hexdigest()) for found in hashes)
