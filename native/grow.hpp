@@ -26,8 +26,8 @@ struct GrowSettings {
   double colsample_bylevel = 1.0;
   double colsample_bynode = 1.0;
   std::uint64_t seed = 0;
-  // Memory that histograms may take; beyond it the smallest open leaf gives its own up, and its children are
-  // built from their rows.
+  // Memory that histograms may take; beyond it the smallest open leaf gives its own up, and its
+  // children are built from their rows.
   std::size_t histogram_bytes = std::size_t{512} << 20;
 };
 

@@ -45,7 +45,6 @@ with tempfile.TemporaryDirectory() as folder:
             (heavy, np.exp(3 * noisy), n), (exact, noisy, 5_000),
         ):
             model.fit(X[:rows], y[:rows], sample_weight=weights[:rows])
-            model.set_params(n_jobs=None)
             print(digest(model, path))
 """
 

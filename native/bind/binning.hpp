@@ -159,19 +159,29 @@ std::pair<Output<double>, Output<std::int64_t>> flat(
   return {numpy_array(std::move(all)), numpy_array(std::move(starts))};
 }
 
-std::span<const double> weights_of(const std::optional<Input<double>>& weights) {
+std::span<const double> weights_of(const std::optional<Input<double>>& weights,
+                                   std::size_t n_rows) {
+  if (weights && weights->size() != n_rows) throw nb::value_error("every row must have a weight");
   return weights ? span_of(*weights) : std::span<const double>();
 }
 
-// Layouts for the kernels; without by_row, features are taken in blocks of any size they allow.
 hedgerow::BinLayouts layouts(const BinsByColumn& by_column, const std::optional<BinsByRow>& by_row,
                              std::size_t width) {
+  const std::size_t n_features = by_column.shape(0), n_rows = by_column.shape(1);
+  if (width < 1 || width > 32) throw nb::value_error("width must be 1 to 32");
+  if (by_row && (by_row->shape(0) != (n_features + width - 1) / width ||
+                 by_row->shape(1) != n_rows || by_row->shape(2) < width))
+    throw nb::value_error("by_row must be as large as by_column");
   return {by_column.data(),
           by_row ? by_row->data() : nullptr,
-          by_column.shape(1),
-          by_column.shape(0),
+          n_rows,
+          n_features,
           width,
           by_row ? by_row->shape(2) : 0};
+}
+
+void require_features(std::size_t found, std::size_t wanted) {
+  if (found != wanted) throw nb::value_error("the table and its bins differ in their features");
 }
 
 inline void bind(nb::module_& m) {
@@ -180,10 +190,11 @@ inline void bind(nb::module_& m) {
       [](nb::handle table, const std::optional<Input<double>>& weights, int max_bins,
          std::size_t sample_size, std::uint64_t seed, int threads) {
         const Table view(table);
+        const auto row_weight = weights_of(weights, view.n_rows());
         std::vector<std::vector<double>> found;
         {
           const nb::gil_scoped_release released;
-          found = hedgerow::find_thresholds(view.columns(), view.n_rows(), weights_of(weights),
+          found = hedgerow::find_thresholds(view.columns(), view.n_rows(), row_weight,
                                             {max_bins, sample_size, seed}, threads);
         }
         return flat(found);
@@ -197,10 +208,11 @@ inline void bind(nb::module_& m) {
          const std::optional<Input<double>>& weights, int max_bins, std::size_t sample_size,
          std::uint64_t seed, int threads) {
         const SparseTable table(values, rows, starts, n_rows);
+        const auto row_weight = weights_of(weights, n_rows);
         std::vector<std::vector<double>> found;
         {
           const nb::gil_scoped_release released;
-          found = hedgerow::find_sparse_thresholds(table.view(), weights_of(weights),
+          found = hedgerow::find_sparse_thresholds(table.view(), row_weight,
                                                    {max_bins, sample_size, seed}, threads);
         }
         return flat(found);
@@ -216,11 +228,16 @@ inline void bind(nb::module_& m) {
          const Input<std::int64_t>& category_starts, const BinsByColumn& by_column,
          const std::optional<BinsByRow>& by_row, std::size_t width, int threads) {
         const Table view(table);
+        const auto out = layouts(by_column, by_row, width);
+        require_features(view.columns().size(), out.n_features);
+        require_features(threshold_starts.size() - 1, out.n_features);
+        require_features(category_starts.size() - 1, out.n_features);
+        if (view.n_rows() != out.n_rows) throw nb::value_error("the bins must have a row for each");
         const nb::gil_scoped_release released;
         return hedgerow::map_to_bins(view.columns(),
                                      {span_of(thresholds), span_of(threshold_starts),
                                       span_of(category_bins), span_of(category_starts)},
-                                     layouts(by_column, by_row, width), threads);
+                                     out, threads);
       },
       nb::arg("table"), nb::arg("thresholds").noconvert(), nb::arg("threshold_starts").noconvert(),
       nb::arg("category_bins").noconvert(), nb::arg("category_starts").noconvert(),
@@ -234,10 +251,12 @@ inline void bind(nb::module_& m) {
          const BinsByColumn& by_column, const std::optional<BinsByRow>& by_row, std::size_t width,
          int threads) {
         const SparseTable table(values, rows, starts, by_column.shape(1));
+        const auto out = layouts(by_column, by_row, width);
+        require_features(starts.size() - 1, out.n_features);
+        require_features(threshold_starts.size() - 1, out.n_features);
         const nb::gil_scoped_release released;
         return hedgerow::map_sparse_to_bins(
-            table.view(), {span_of(thresholds), span_of(threshold_starts), {}, {}},
-            layouts(by_column, by_row, width), threads);
+            table.view(), {span_of(thresholds), span_of(threshold_starts), {}, {}}, out, threads);
       },
       nb::arg("values"), nb::arg("rows"), nb::arg("starts").noconvert(),
       nb::arg("thresholds").noconvert(), nb::arg("threshold_starts").noconvert(),
@@ -247,8 +266,9 @@ inline void bind(nb::module_& m) {
   m.def(
       "interleave",
       [](const BinsByColumn& by_column, const BinsByRow& by_row, std::size_t width, int threads) {
+        const auto out = layouts(by_column, by_row, width);
         const nb::gil_scoped_release released;
-        hedgerow::interleave(layouts(by_column, by_row, width), threads);
+        hedgerow::interleave(out, threads);
       },
       nb::arg("by_column").noconvert(), nb::arg("by_row").noconvert(), nb::arg("width"),
       nb::arg("threads"), "Fills by_row from by_column.");

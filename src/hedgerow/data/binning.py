@@ -308,7 +308,7 @@ def _check_starts(
         len(starts) != n_features + 1
         or starts[0] != 0
         or starts[-1] != len(values)
-        or (np.diff(starts) < 0).any()
+        or (starts[1:] < starts[:-1]).any()  # not np.diff, which may wrap around
     ):
         raise ModelFileError(f"{name} do not divide the values of {n_features} features")
 

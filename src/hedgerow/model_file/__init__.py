@@ -30,7 +30,8 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
     that would have to run on load: of a function (``loss``, ``eval_metric``) and of a
     ``RandomState`` only the name is kept, and a `NotStored` takes its place in the loaded model,
     which predicts as before but has to be given the parameter again before it is fitted again.
-    Arrays, sets and ranges in parameters come back as lists, NumPy numbers as Python's.
+    Arrays, sets and ranges in parameters come back as lists, NumPy numbers as Python's, and
+    ``n_jobs`` and ``verbose``, which tell how a fit ran and not what it learned, as their defaults.
 
     The same model always gives the same bytes. They are a safetensors file, so that other programs
     can read the arrays.

@@ -50,6 +50,10 @@ _CLASS_DTYPES |= dict.fromkeys(
 )
 
 
+# How a fit ran, not what it learned: the same model has the same file on any number of threads.
+_OF_THE_MACHINE = ("n_jobs", "verbose")
+
+
 def write_estimator(estimator: Any) -> tuple[Document, Arrays]:
     """Give a fitted estimator as a document of JSON types and named arrays."""
     if type(estimator) not in _ESTIMATORS.values():
@@ -62,7 +66,11 @@ def write_estimator(estimator: Any) -> tuple[Document, Arrays]:
     document = {
         "library_version": hedgerow.__version__,
         "estimator": type(estimator).__name__,
-        "parameters": {name: encode(value) for name, value in estimator.get_params().items()},
+        "parameters": {
+            name: encode(value)
+            for name, value in estimator.get_params().items()
+            if name not in _OF_THE_MACHINE
+        },
         "schema": model.schema.to_dict(),
         "link": model.link,
         "classes": _write_classes(fitted.get("classes_")),
