@@ -15,11 +15,14 @@ RawGradients GradientStore::raw(int k) {
   const std::size_t start = static_cast<std::size_t>(k) * n_;
   const std::size_t all = n_ * outputs_.size();
   if (packed_) {
-    if (!narrow_) narrow_ = Buffer<NarrowPair>(all);
-    return {narrow_.get() + start, nullptr};
+    if (!narrow_g_) {
+      narrow_g_ = Buffer<float>(all);
+      narrow_h_ = Buffer<float>(all);
+    }
+    return {narrow_g_.get() + start, narrow_h_.get() + start, nullptr};
   }
   if (!wide_) wide_ = Buffer<WidePair>(all);
-  return {nullptr, wide_.get() + start};
+  return {nullptr, nullptr, wide_.get() + start};
 }
 
 bool GradientStore::all_fit_packed() const {

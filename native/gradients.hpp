@@ -34,7 +34,7 @@ class GradientStore {
   std::size_t n_;
   int threads_;
   bool packed_;  // the form that served last, and is tried next
-  Buffer<NarrowPair> narrow_;
+  Buffer<float> narrow_g_, narrow_h_;
   Buffer<WidePair> wide_;
   std::vector<GradientSummary> summary_;
   std::vector<Gradients> outputs_;

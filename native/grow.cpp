@@ -24,8 +24,9 @@ constexpr std::size_t kScanCost = 2;
 // Smaller nodes do not keep their histogram: adding up their children's rows costs less than a trip
 // of 4 KiB a feature through the second-level cache.
 constexpr std::size_t kKeepFromRows = 512;
-// With more threads than feature groups, a node's rows are cut into runs of at least this many.
-constexpr std::size_t kRowsPerRun = 65'536;
+// A node with more rows is shared out among the threads by rows, so that each row is fetched once; a
+// smaller one by features, which leaves nothing to add up.
+constexpr std::size_t kRowsPerRun = 8192;
 
 struct Leaf {
   int node = 0;  // its index in the tree
@@ -121,6 +122,18 @@ std::vector<FeatureGroup> make_groups(const std::vector<int>& features, int widt
   return groups;
 }
 
+std::vector<std::span<const FeatureGroup>> by_block(const std::vector<FeatureGroup>& groups) {
+  std::vector<std::span<const FeatureGroup>> blocks;
+  for (auto begin = groups.begin(); begin != groups.end();) {
+    const auto end = std::find_if(begin, groups.end(), [&](const FeatureGroup& group) {
+      return group.block != begin->block;
+    });
+    blocks.emplace_back(begin, end);
+    begin = end;
+  }
+  return blocks;
+}
+
 bool goes_left(const GrownTree& tree, int node, std::uint8_t bin) {
   const auto i = static_cast<std::size_t>(node);
   if (bin == kMissingBin) return tree.missing_left[i];
@@ -154,6 +167,7 @@ struct Grower::State {
   std::uint64_t tree_id = 0;
   std::vector<int> features;
   std::vector<FeatureGroup> groups;
+  std::vector<std::span<const FeatureGroup>> blocks;  // the groups, block by block
   GrownTree tree;
   std::vector<Leaf> open;    // a heap: the next to split in front
   std::vector<Leaf> closed;  // will stay leaves
@@ -302,28 +316,31 @@ void Grower::State::begin(const Gradients& given, std::span<const std::uint32_t>
     features =
         sample_tree_features(bins.n_features, settings.colsample_bytree, settings.seed, tree_id);
     groups = make_groups(features, bins.width);
+    blocks = by_block(groups);
     group_best.resize(2 * groups.size());
   }
 }
 
-// Builds the histogram of a leaf from its rows, in runs of rows where there are threads to spare.
+// Builds the histograms of a large leaf. Threads divide the blocks of features, and the rows of a block
+// where there are more threads than blocks.
 void Grower::State::build(const Leaf& leaf) {
   const RowSet rows = rows_of(leaf);
   const int team = team_for(leaf.count);
-  const std::size_t spare = static_cast<std::size_t>(team) / groups.size();
-  const std::size_t runs =
-      std::clamp<std::size_t>(leaf.count / kRowsPerRun, 1, std::max<std::size_t>(1, spare));
+  const std::size_t wanted = (static_cast<std::size_t>(team) + blocks.size() - 1) / blocks.size();
+  const std::size_t runs = std::clamp<std::size_t>(leaf.count / kRowsPerRun, 1, wanted);
   std::vector<int> part = {leaf.slot};
   for (std::size_t run = 1; run < runs; ++run) part.push_back(take_slot());
-  parallel_for(team, groups.size() * runs, [&](std::size_t i) {
+  parallel_for(team, blocks.size() * runs, [&](std::size_t i) {
     const std::size_t run = i % runs;
     const RowSet slice = rows.slice(leaf.count * run / runs, leaf.count * (run + 1) / runs);
-    const FeatureGroup& group = groups[i / runs];
-    build_histogram(bins, group, gradients, slice, histogram(part[run], group));
+    const std::span<const FeatureGroup> block = blocks[i / runs];
+    build_histograms(bins, block, gradients, slice, histogram(part[run], block.front()));
   });
   for (std::size_t run = 1; run < runs; ++run) {
-    parallel_for(team, features.size(), [&](std::size_t i) {
-      add_histogram(pool[part[run]] + i * kBins, pool[leaf.slot] + i * kBins);
+    parallel_for(team, groups.size(), [&](std::size_t i) {
+      for (int k = groups[i].first; k < groups[i].first + groups[i].count; ++k) {
+        add_histogram(pool[part[run]] + k * kBins, pool[leaf.slot] + k * kBins);
+      }
     });
     pool.release(part[run]);
   }
@@ -406,15 +423,15 @@ void Grower::State::evaluate_children(Leaf& small, Leaf& large, int parent_slot)
 
   const auto allowed_small = allowed_features(small), allowed_large = allowed_features(large);
   const int team = team_for(small.count);
-  const bool in_runs = team > static_cast<int>(groups.size()) && small.slot >= 0;
-  if (in_runs) build(small);
+  const bool is_built = team > 1 && small.slot >= 0 && small.count >= 2 * kRowsPerRun;
+  if (is_built) build(small);
   parallel_for(team, groups.size(), [&](std::size_t i) {
     alignas(64) static thread_local Sum scratch[kGroupWidth * kBins];
     const FeatureGroup& group = groups[i];
     Split best_small, best_large;
     if (scan_small || subtract) {
       Sum* of_small = small.slot >= 0 ? histogram(small.slot, group) : scratch;
-      if (!in_runs) build_histogram(bins, group, gradients, rows_of(small), of_small);
+      if (!is_built) build_histograms(bins, {&group, 1}, gradients, rows_of(small), of_small);
       for (int k = 0; k < group.count; ++k) {
         if (subtract)
           subtract_histogram(of_small + k * kBins, histogram(large.slot, group) + k * kBins);
@@ -425,7 +442,7 @@ void Grower::State::evaluate_children(Leaf& small, Leaf& large, int parent_slot)
     }
     if (scan_large && !subtract) {
       Sum* of_large = large.slot >= 0 ? histogram(large.slot, group) : scratch;
-      build_histogram(bins, group, gradients, rows_of(large), of_large);
+      build_histograms(bins, {&group, 1}, gradients, rows_of(large), of_large);
       for (int k = 0; k < group.count; ++k)
         scan(large, group, k, of_large, allowed_large, best_large);
     }

@@ -1,6 +1,6 @@
-// Histograms, by three routes that give the same integers: packed words added in the cache and
-// spilled into wide sums (many rows), packed words widened row by row (few rows: clearing and
-// spilling would cost more than the rows), and wide rows added as they are.
+// Histograms, by three routes that give the same integers: packed rows as 64-bit words, added in the
+// cache and spilled into wide sums (many rows), packed rows widened one by one (few rows: clearing
+// and spilling would cost more than the rows), and wide rows added as they are.
 #include "histogram.hpp"
 
 #include <algorithm>
@@ -14,6 +14,12 @@ namespace {
 constexpr std::size_t kFewRows = 1024;
 // Rows to fetch ahead: about the latency of main memory divided by the time a row takes.
 constexpr std::size_t kAhead = 20;
+
+// Rows whose bins stay in the second-level cache while the groups of a block take their turns.
+constexpr std::size_t kChunk = 4096;
+
+// All zero between uses: a spill clears what it reads.
+alignas(64) thread_local std::uint64_t accumulators[kGroupWidth * kBins];
 
 typedef std::int64_t Pair __attribute__((vector_size(16), may_alias));
 
@@ -60,7 +66,7 @@ template <bool kFirst>
 void spill(const FixedPoint& fixed, std::uint64_t* __restrict words, Sum* __restrict histogram) {
   const int g_shift = fixed.h_bits + fixed.count_bits;
   const int count_bits = fixed.count_bits, count_shift = fixed.count_shift;
-  const std::uint64_t count_mask = fixed.packed_rows();
+  const std::uint64_t count_mask = fixed.words_to_spill();
   const std::uint64_t h_mask = (std::uint64_t{1} << fixed.h_bits) - 1;
   for (int b = 0; b < kBins; ++b) {
     const std::uint64_t word = words[b];
@@ -72,38 +78,36 @@ void spill(const FixedPoint& fixed, std::uint64_t* __restrict words, Sum* __rest
   }
 }
 
+// A part of a row set: rows [begin, end), the first part if begin is 0.
+struct Part {
+  std::size_t begin, end;
+};
+
 template <int K, bool kGather, bool kContiguous>
-void build_packed(const Cursor<kGather>& cursor, const FeatureGroup& group,
-                  const Gradients& gradients, std::size_t count, Sum* histogram) {
-  alignas(64) static thread_local std::uint64_t accumulators[kGroupWidth * kBins];
+void add_packed(const Cursor<kGather>& cursor, const FeatureGroup& group,
+                const Gradients& gradients, Part part, Sum* histogram) {
   std::uint64_t* __restrict words = accumulators;
   const Offsets<K, kContiguous> offset(group);
-  const std::size_t batch = gradients.fixed.packed_rows();
-  std::memset(words, 0, sizeof(std::uint64_t) * K * kBins);
-  for (std::size_t begin = 0; begin < count; begin += batch) {
-    const std::size_t end = std::min(count, begin + batch);
-    for_each_row(cursor, gradients.packed, begin, end, count,
-                 [&](std::size_t row, const std::uint8_t* __restrict bin) {
-                   const std::uint64_t word = gradients.packed[row];
+  for_each_row(cursor, gradients.packed, part.begin, part.end, cursor.rows.count,
+               [&](std::size_t row, const std::uint8_t* __restrict bin) {
+                 const std::uint64_t word = gradients.fixed.word(gradients.packed[row]);
 #pragma GCC unroll 16
-                   for (int k = 0; k < K; ++k) words[k * kBins + bin[offset[k]]] += word;
-                 });
-    for (int k = 0; k < K; ++k) {
-      Sum* target = histogram + k * kBins;
-      if (begin == 0) {
-        spill<true>(gradients.fixed, words + k * kBins, target);
-      } else {
-        spill<false>(gradients.fixed, words + k * kBins, target);
-      }
+                 for (int k = 0; k < K; ++k) words[k * kBins + bin[offset[k]]] += word;
+               });
+  for (int k = 0; k < K; ++k) {
+    if (part.begin == 0) {
+      spill<true>(gradients.fixed, words + k * kBins, histogram + k * kBins);
+    } else {
+      spill<false>(gradients.fixed, words + k * kBins, histogram + k * kBins);
     }
   }
 }
 
 template <int K, bool kGather, bool kContiguous, bool kPackedRows>
-void build_wide(const Cursor<kGather>& cursor, const FeatureGroup& group,
-                const Gradients& gradients, std::size_t count, Sum* histogram) {
+void add_wide(const Cursor<kGather>& cursor, const FeatureGroup& group, const Gradients& gradients,
+              Part part, Sum* histogram) {
   const Offsets<K, kContiguous> offset(group);
-  std::memset(histogram, 0, sizeof(Sum) * kBins * K);
+  if (part.begin == 0) std::memset(histogram, 0, sizeof(Sum) * kBins * K);
   Pair* __restrict target = reinterpret_cast<Pair*>(histogram);
   const auto add = [&](const Sum& sum, const std::uint8_t* bin) {
     const Pair pair = {sum.g, static_cast<std::int64_t>(sum.hc)};
@@ -111,54 +115,62 @@ void build_wide(const Cursor<kGather>& cursor, const FeatureGroup& group,
     for (int k = 0; k < K; ++k) target[k * kBins + bin[offset[k]]] += pair;
   };
   if constexpr (kPackedRows) {
-    for_each_row(cursor, gradients.packed, 0, count, count,
+    for_each_row(cursor, gradients.packed, part.begin, part.end, cursor.rows.count,
                  [&](std::size_t row, const std::uint8_t* bin) {
-                   add(gradients.fixed.unpack(gradients.packed[row]), bin);
+                   add(gradients.fixed.widen(gradients.packed[row]), bin);
                  });
   } else {
-    for_each_row(cursor, gradients.wide, 0, count, count,
+    for_each_row(cursor, gradients.wide, part.begin, part.end, cursor.rows.count,
                  [&](std::size_t row, const std::uint8_t* bin) { add(gradients.wide[row], bin); });
   }
 }
 
 template <int K, bool kGather, bool kContiguous>
-void build(const BinnedView& bins, const FeatureGroup& group, const Gradients& gradients,
-           const RowSet& rows, Sum* histogram) {
+void add_rows(const BinnedView& bins, const FeatureGroup& group, const Gradients& gradients,
+              const RowSet& rows, Part part, Sum* histogram) {
   const Cursor<kGather> cursor{bins.block(group.block) + (kContiguous ? group.offset[0] : 0),
                                static_cast<std::size_t>(bins.stride), rows};
   if (!gradients.fixed.packed) {
-    build_wide<K, kGather, kContiguous, false>(cursor, group, gradients, rows.count, histogram);
+    add_wide<K, kGather, kContiguous, false>(cursor, group, gradients, part, histogram);
   } else if (rows.count < kFewRows) {
-    build_wide<K, kGather, kContiguous, true>(cursor, group, gradients, rows.count, histogram);
+    add_wide<K, kGather, kContiguous, true>(cursor, group, gradients, part, histogram);
   } else {
-    build_packed<K, kGather, kContiguous>(cursor, group, gradients, rows.count, histogram);
+    add_packed<K, kGather, kContiguous>(cursor, group, gradients, part, histogram);
   }
 }
 
-using Build = void (*)(const BinnedView&, const FeatureGroup&, const Gradients&, const RowSet&,
-                       Sum*);
+using AddRows = void (*)(const BinnedView&, const FeatureGroup&, const Gradients&, const RowSet&,
+                         Part, Sum*);
 
 template <bool kGather, bool kContiguous, int... K>
-constexpr Build build_for(int count, std::integer_sequence<int, K...>) {
-  constexpr Build table[] = {&build<K + 1, kGather, kContiguous>...};
+constexpr AddRows add_rows_for(int count, std::integer_sequence<int, K...>) {
+  constexpr AddRows table[] = {&add_rows<K + 1, kGather, kContiguous>...};
   return table[count - 1];
 }
 
-template <bool kGather, bool kContiguous>
-Build build_for(int count) {
-  return build_for<kGather, kContiguous>(count, std::make_integer_sequence<int, kGroupWidth>{});
+AddRows add_rows_for(const FeatureGroup& group, bool gather) {
+  constexpr std::make_integer_sequence<int, kGroupWidth> widths;
+  if (group.contiguous) {
+    return gather ? add_rows_for<true, true>(group.count, widths)
+                  : add_rows_for<false, true>(group.count, widths);
+  }
+  return gather ? add_rows_for<true, false>(group.count, widths)
+                : add_rows_for<false, false>(group.count, widths);
 }
 
 }  // namespace
 
-void build_histogram(const BinnedView& bins, const FeatureGroup& group, const Gradients& gradients,
-                     const RowSet& rows, Sum* histogram) {
-  const bool gather = rows.ids != nullptr;
-  const Build run = gather ? (group.contiguous ? build_for<true, true>(group.count)
-                                               : build_for<true, false>(group.count))
-                           : (group.contiguous ? build_for<false, true>(group.count)
-                                               : build_for<false, false>(group.count));
-  run(bins, group, gradients, rows, histogram);
+void build_histograms(const BinnedView& bins, std::span<const FeatureGroup> groups,
+                      const Gradients& gradients, const RowSet& rows, Sum* histograms) {
+  const std::size_t chunk =
+      gradients.fixed.packed ? gradients.fixed.words_to_spill() : kChunk;
+  for (std::size_t begin = 0; begin < rows.count; begin += chunk) {
+    const Part part{begin, std::min(rows.count, begin + chunk)};
+    for (const FeatureGroup& group : groups) {
+      Sum* histogram = histograms + (group.first - groups.front().first) * kBins;
+      add_rows_for(group, rows.ids != nullptr)(bins, group, gradients, rows, part, histogram);
+    }
+  }
 }
 
 void subtract_histogram(const Sum* __restrict child, Sum* __restrict parent) {

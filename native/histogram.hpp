@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "layout.hpp"
 
@@ -30,9 +31,9 @@ struct FeatureGroup {
   bool contiguous;  // offsets follow each other
 };
 
-// Writes the histograms of a group's features.
-void build_histogram(const BinnedView& bins, const FeatureGroup& group, const Gradients& gradients,
-                     const RowSet& rows, Sum* histogram);
+// Writes the histograms of the features of one or more groups of the same block, side by side.
+void build_histograms(const BinnedView& bins, std::span<const FeatureGroup> groups,
+                      const Gradients& gradients, const RowSet& rows, Sum* histograms);
 
 // Of one feature: parent -= child, so that what is left is the other child.
 void subtract_histogram(const Sum* child, Sum* parent);

@@ -46,16 +46,17 @@ struct Sum {
 
 // How the reals of one tree become integers.
 //
-// Wide rows (16 bytes) use all of Sum's range: the unit of g is Σ|g| / 2^62, finer than the
-// rounding of a float64 sum. Packed rows (8 bytes) hold g, h and a count of one in a single word,
-// so that a histogram update is one load, one addition and one store of 8 bytes; they serve when
-// there are many rows and none towers over the rest.
+// Wide rows (16 bytes) use all of Sum's range: the unit of g is Σ|g| / 2^62, finer than the rounding
+// of a float64 sum. Packed rows (4 bytes) serve when there are many rows and none towers over the
+// rest: widened to one 64-bit word that holds g, h and a count of one, they make a histogram update
+// one load, one addition and one store of 8 bytes.
 struct FixedPoint {
   double g_unit = 1.0;
   double h_unit = 1.0;
   int count_shift = 32;  // hc = h + (count << count_shift)
   bool packed = false;
-  int count_bits = 0;  // a packed word is g << (h_bits + count_bits) | h << count_bits | 1
+  int row_h_bits = 0;  // a packed row is g << row_h_bits | h
+  int count_bits = 0;  // a word is g << (h_bits + count_bits) | h << count_bits | count
   int h_bits = 0;
 
   std::uint64_t h_mask() const { return (std::uint64_t{1} << count_shift) - 1; }
@@ -64,22 +65,28 @@ struct FixedPoint {
   double h(const Sum& s) const {
     return static_cast<double>(static_cast<std::int64_t>(s.hc & h_mask())) * h_unit;
   }
-  // Rows that may be added in packed form before a field could overflow.
-  std::size_t packed_rows() const { return (std::size_t{1} << count_bits) - 1; }
-  Sum unpack(std::uint64_t word) const {
-    const std::uint64_t count = word & packed_rows();
-    const std::uint64_t h = (word >> count_bits) & ((std::uint64_t{1} << h_bits) - 1);
-    return {static_cast<std::int64_t>(word) >> (h_bits + count_bits), h | count << count_shift};
+  // Words that may be added up before a field could overflow.
+  std::size_t words_to_spill() const { return (std::size_t{1} << count_bits) - 1; }
+  std::int64_t row_g(std::int32_t row) const { return row >> row_h_bits; }
+  std::uint64_t row_h(std::int32_t row) const {
+    return static_cast<std::uint32_t>(row) & ((1u << row_h_bits) - 1);
+  }
+  std::uint64_t word(std::int32_t row) const {
+    return static_cast<std::uint64_t>(row_g(row)) << (h_bits + count_bits) |
+           row_h(row) << count_bits | 1u;
+  }
+  Sum widen(std::int32_t row) const {
+    return {row_g(row), row_h(row) | std::uint64_t{1} << count_shift};
   }
 };
 
 // The gradients of one output, quantised: one of the two arrays is in use, as FixedPoint says.
 struct Gradients {
-  const std::uint64_t* packed = nullptr;
+  const std::int32_t* packed = nullptr;
   const Sum* wide = nullptr;
   FixedPoint fixed;
 
-  Sum row(std::size_t i) const { return fixed.packed ? fixed.unpack(packed[i]) : wide[i]; }
+  Sum row(std::size_t i) const { return fixed.packed ? fixed.widen(packed[i]) : wide[i]; }
 };
 
 }  // namespace hedgerow

@@ -19,8 +19,8 @@ constexpr int kRowBitsG = 14;
 constexpr int kRowBitsH = 13;
 static_assert(kCountBits + (kRowBitsH + kCountBits) + (1 + kRowBitsG + kCountBits) == 64);
 
-// Floats and integers take turns in the same memory.
-typedef std::uint64_t Word __attribute__((may_alias));
+typedef std::int32_t Word32 __attribute__((may_alias));
+typedef std::uint64_t Word64 __attribute__((may_alias));
 
 double steps(int bits) { return static_cast<double>((std::int64_t{1} << bits) - 1); }
 
@@ -32,16 +32,13 @@ FixedPoint packed_units(const GradientSummary& summary) {
   FixedPoint fixed;
   fixed.packed = true;
   fixed.count_bits = kCountBits;
-  if (summary.min_h == summary.max_h) {  // h is a multiple of the count: one step says it all
-    fixed.h_bits = kCountBits;
-    fixed.h_unit = unit_for(summary.max_h, 1.0);
-  } else {
-    fixed.h_bits = kRowBitsH + kCountBits;
-    fixed.h_unit = unit_for(summary.max_h, steps(kRowBitsH));
-  }
-  const int row_bits_g = 64 - fixed.h_bits - 2 * fixed.count_bits - 1;
+  // If all h are equal, one step says it all.
+  fixed.row_h_bits = summary.min_h == summary.max_h ? 1 : kRowBitsH;
+  fixed.h_bits = fixed.row_h_bits + kCountBits;
+  fixed.h_unit = unit_for(summary.max_h, steps(fixed.row_h_bits));
   // Single precision holds 24 bits: more would be noise.
-  fixed.g_unit = unit_for(summary.max_g, steps(std::min(row_bits_g, 23)));
+  const int row_bits_g = std::min(64 - fixed.h_bits - 2 * kCountBits - 1, 23);
+  fixed.g_unit = unit_for(summary.max_g, steps(row_bits_g));
   return fixed;
 }
 
@@ -54,31 +51,29 @@ FixedPoint wide_units(const GradientSummary& summary, std::size_t n, int count_s
   return fixed;
 }
 
-void quantise_narrow(const FixedPoint& fixed, NarrowPair* pairs, std::size_t n) {
+// Floats and integers take turns in the memory of g.
+void quantise_narrow(const FixedPoint& fixed, float* g, const float* h, std::size_t n) {
   const auto per_g = static_cast<float>(1.0 / fixed.g_unit);
   const auto per_h = static_cast<float>(1.0 / fixed.h_unit);
-  const int g_shift = fixed.h_bits + fixed.count_bits, h_shift = fixed.count_bits;
-  const std::int32_t largest_h = std::max(1, (1 << (fixed.h_bits - fixed.count_bits)) - 1);
-  auto* words = reinterpret_cast<Word*>(pairs);
+  const int row_h_bits = fixed.row_h_bits;
+  const std::int32_t largest_h = (1 << row_h_bits) - 1;
+  auto* rows = reinterpret_cast<Word32*>(g);
   for (std::size_t i = 0; i < n; ++i) {
-    const std::uint64_t both = words[i];
-    const auto g = std::bit_cast<float>(static_cast<std::uint32_t>(both));
-    const auto h = std::bit_cast<float>(static_cast<std::uint32_t>(both >> 32));
-    const auto g_steps = static_cast<std::int32_t>(std::floor(g * per_g + 0.5f));
+    const auto gradient = std::bit_cast<float>(rows[i]);
+    const auto g_steps = static_cast<std::int32_t>(std::floor(gradient * per_g + 0.5f));
     // A row with weight never vanishes: H stays positive wherever there are rows.
-    auto h_steps = static_cast<std::int32_t>(std::floor(h * per_h + 0.5f));
+    auto h_steps = static_cast<std::int32_t>(std::floor(h[i] * per_h + 0.5f));
     h_steps = h_steps < 1 ? 1 : h_steps;
     h_steps = h_steps > largest_h ? largest_h : h_steps;
-    h_steps = h > 0.0f ? h_steps : 0;
-    words[i] = static_cast<std::uint64_t>(static_cast<std::int64_t>(g_steps)) << g_shift |
-               static_cast<std::uint64_t>(h_steps) << h_shift | 1u;
+    h_steps = h[i] > 0.0f ? h_steps : 0;
+    rows[i] = g_steps << row_h_bits | h_steps;
   }
 }
 
 void quantise_wide(const FixedPoint& fixed, WidePair* pairs, std::size_t n) {
   const double per_g = 1.0 / fixed.g_unit, per_h = 1.0 / fixed.h_unit;
   const std::uint64_t one = std::uint64_t{1} << fixed.count_shift;
-  auto* words = reinterpret_cast<Word*>(pairs);
+  auto* words = reinterpret_cast<Word64*>(pairs);
   for (std::size_t i = 0; i < n; ++i) {
     const auto g = std::bit_cast<double>(words[2 * i]), h = std::bit_cast<double>(words[2 * i + 1]);
     const auto g_steps = static_cast<std::int64_t>(std::floor(g * per_g + 0.5));
@@ -120,10 +115,9 @@ GradientSummary summarise(const double* g, const double* h, std::size_t n) {
 
 void store(const double* g, const double* h, std::size_t n, const RawGradients& raw,
            std::size_t begin) {
-  if (raw.narrow) {
-    for (std::size_t i = 0; i < n; ++i) {
-      raw.narrow[begin + i] = {static_cast<float>(g[i]), static_cast<float>(h[i])};
-    }
+  if (raw.narrow_g) {
+    for (std::size_t i = 0; i < n; ++i) raw.narrow_g[begin + i] = static_cast<float>(g[i]);
+    for (std::size_t i = 0; i < n; ++i) raw.narrow_h[begin + i] = static_cast<float>(h[i]);
   } else {
     for (std::size_t i = 0; i < n; ++i) raw.wide[begin + i] = {g[i], h[i]};
   }
@@ -172,7 +166,7 @@ Gradients quantise(const RawGradients& raw, const FixedPoint& fixed, std::size_t
                  const std::size_t begin = block * kRowBlock;
                  const std::size_t count = std::min(kRowBlock, n - begin);
                  if (fixed.packed) {
-                   quantise_narrow(fixed, raw.narrow + begin, count);
+                   quantise_narrow(fixed, raw.narrow_g + begin, raw.narrow_h + begin, count);
                  } else {
                    quantise_wide(fixed, raw.wide + begin, count);
                  }
@@ -180,7 +174,7 @@ Gradients quantise(const RawGradients& raw, const FixedPoint& fixed, std::size_t
   Gradients gradients;
   gradients.fixed = fixed;
   if (fixed.packed) {
-    gradients.packed = reinterpret_cast<const std::uint64_t*>(raw.narrow);
+    gradients.packed = reinterpret_cast<const std::int32_t*>(raw.narrow_g);
   } else {
     gradients.wide = reinterpret_cast<const Sum*>(raw.wide);
   }

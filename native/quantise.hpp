@@ -14,19 +14,17 @@ inline constexpr std::size_t kRowBlock = 4096;
 // Fewer rows than this are trained on in wide form: the time is elsewhere, and precision is free.
 inline constexpr std::size_t kPackedFromRows = 32768;
 
-// Gradient and hessian before quantisation, in the memory that the integers will take over.
-struct NarrowPair {
-  float g, h;
-};
+// Gradients and hessians before quantisation, in the memory that the integers will take over: two arrays
+// of floats, or one of pairs of doubles. What is not in use is null.
 struct WidePair {
   double g, h;
 };
-static_assert(sizeof(NarrowPair) == sizeof(std::uint64_t) && sizeof(WidePair) == sizeof(Sum));
+static_assert(sizeof(WidePair) == sizeof(Sum));
 
-// One of the two buffers; the other pointer is null.
 struct RawGradients {
-  NarrowPair* narrow;
-  WidePair* wide;
+  float* narrow_g;  // becomes the packed rows
+  float* narrow_h;
+  WidePair* wide;  // becomes the wide rows
 };
 
 // What the choice of units depends on.

@@ -245,7 +245,7 @@ inline void bind(nb::module_& m) {
         const Loss kind = loss_named(loss);
         {
           nb::gil_scoped_release release;
-          differentiate(kind, rows, {nullptr, pairs.data()}, summary.data(), threads);
+          differentiate(kind, rows, {nullptr, nullptr, pairs.data()}, summary.data(), threads);
           for (std::size_t i = 0; i < pairs.size(); ++i) {
             g[i] = pairs[i].g;
             h[i] = pairs[i].h;
