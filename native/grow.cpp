@@ -19,13 +19,13 @@ namespace {
 
 constexpr std::size_t kFewestSlots = 4;
 // Histogram updates that repay waking a thread, and what a scanned bin costs in updates.
-constexpr std::size_t kUpdatesPerThread = 24'000;
+constexpr std::size_t kUpdatesPerThread = 4'000;
 constexpr std::size_t kScanCost = 2;
 // Smaller nodes do not keep their histogram: adding up their children's rows costs less than a trip
 // of 4 KiB a feature through the second-level cache.
-constexpr std::size_t kKeepFromRows = 512;
-// A node with more rows is shared out among the threads by rows, so that each row is fetched once; a
-// smaller one by features, which leaves nothing to add up.
+constexpr std::size_t kKeepFromRows = 1024;
+// A node with more rows is shared out among the threads by rows, so that each row is fetched once;
+// a smaller one by features, which leaves nothing to add up.
 constexpr std::size_t kRowsPerRun = 8192;
 
 struct Leaf {
@@ -198,7 +198,8 @@ struct Grower::State {
   void build(const Leaf& leaf);
   void evaluate(Leaf& leaf);
   void evaluate_children(Leaf& small, Leaf& large, int parent_slot);
-  void scan(const Leaf& leaf, const FeatureGroup& group, int k, const Sum* sums,
+  SplitSearch search(const Leaf& leaf) const { return {settings.rules, gradients.fixed, leaf.sum}; }
+  void scan(const SplitSearch& search, const FeatureGroup& group, int k, const Sum* sums,
             const std::vector<bool>& allowed, Split& best) const;
   void choose(Leaf& leaf, std::size_t first);
   void number_rows(const Leaf& leaf, std::uint16_t number, std::uint16_t* leaf_of_row) const;
@@ -321,13 +322,19 @@ void Grower::State::begin(const Gradients& given, std::span<const std::uint32_t>
   }
 }
 
-// Builds the histograms of a large leaf. Threads divide the blocks of features, and the rows of a block
-// where there are more threads than blocks.
+// Builds the histograms of a leaf. Threads divide the features or, where there are many rows and
+// more threads than blocks of features, the rows too.
 void Grower::State::build(const Leaf& leaf) {
   const RowSet rows = rows_of(leaf);
   const int team = team_for(leaf.count);
   const std::size_t wanted = (static_cast<std::size_t>(team) + blocks.size() - 1) / blocks.size();
   const std::size_t runs = std::clamp<std::size_t>(leaf.count / kRowsPerRun, 1, wanted);
+  if (runs == 1) {
+    parallel_for(team, groups.size(), [&](std::size_t i) {
+      build_histograms(bins, {&groups[i], 1}, gradients, rows, histogram(leaf.slot, groups[i]));
+    });
+    return;
+  }
   std::vector<int> part = {leaf.slot};
   for (std::size_t run = 1; run < runs; ++run) part.push_back(take_slot());
   parallel_for(team, blocks.size() * runs, [&](std::size_t i) {
@@ -336,23 +343,20 @@ void Grower::State::build(const Leaf& leaf) {
     const std::span<const FeatureGroup> block = blocks[i / runs];
     build_histograms(bins, block, gradients, slice, histogram(part[run], block.front()));
   });
-  for (std::size_t run = 1; run < runs; ++run) {
-    parallel_for(team, groups.size(), [&](std::size_t i) {
-      for (int k = groups[i].first; k < groups[i].first + groups[i].count; ++k) {
-        add_histogram(pool[part[run]] + k * kBins, pool[leaf.slot] + k * kBins);
-      }
-    });
-    pool.release(part[run]);
-  }
+  parallel_for(team, features.size(), [&](std::size_t k) {
+    for (std::size_t run = 1; run < runs; ++run) {
+      add_histogram(pool[part[run]] + k * kBins, pool[leaf.slot] + k * kBins);
+    }
+  });
+  for (std::size_t run = 1; run < runs; ++run) pool.release(part[run]);
 }
 
-// Offers the k-th feature of a group, with its histogram, to a leaf's best split.
-void Grower::State::scan(const Leaf& leaf, const FeatureGroup& group, int k, const Sum* sums,
-                         const std::vector<bool>& allowed, Split& best) const {
+// Offers the k-th feature of a group, with its histogram, to the search for a leaf's best split.
+void Grower::State::scan(const SplitSearch& search, const FeatureGroup& group, int k,
+                         const Sum* sums, const std::vector<bool>& allowed, Split& best) const {
   const auto feature = static_cast<std::size_t>(group.feature[k]);
   if (!allowed.empty() && !allowed[feature]) return;
-  improve_split(
-      settings.rules, gradients.fixed, leaf.sum,
+  search.offer(
       {sums + k * kBins, group.feature[k], bins.n_bins[feature], bins.is_categorical[feature]},
       best);
 }
@@ -367,10 +371,11 @@ void Grower::State::choose(Leaf& leaf, std::size_t first) {
 
 void Grower::State::evaluate(Leaf& leaf) {
   const auto allowed = allowed_features(leaf);
+  const SplitSearch of_leaf = search(leaf);
   parallel_for(team_for(0), groups.size(), [&](std::size_t i) {
     group_best[2 * i] = Split{};
     for (int k = 0; k < groups[i].count; ++k) {
-      scan(leaf, groups[i], k, histogram(leaf.slot, groups[i]), allowed, group_best[2 * i]);
+      scan(of_leaf, groups[i], k, histogram(leaf.slot, groups[i]), allowed, group_best[2 * i]);
     }
   });
   choose(leaf, 0);
@@ -422,6 +427,7 @@ void Grower::State::evaluate_children(Leaf& small, Leaf& large, int parent_slot)
   if (subtract) large.slot = parent_slot;
 
   const auto allowed_small = allowed_features(small), allowed_large = allowed_features(large);
+  const SplitSearch search_small = search(small), search_large = search(large);
   const int team = team_for(small.count);
   const bool is_built = team > 1 && small.slot >= 0 && small.count >= 2 * kRowsPerRun;
   if (is_built) build(small);
@@ -435,16 +441,16 @@ void Grower::State::evaluate_children(Leaf& small, Leaf& large, int parent_slot)
       for (int k = 0; k < group.count; ++k) {
         if (subtract)
           subtract_histogram(of_small + k * kBins, histogram(large.slot, group) + k * kBins);
-        if (scan_small) scan(small, group, k, of_small, allowed_small, best_small);
+        if (scan_small) scan(search_small, group, k, of_small, allowed_small, best_small);
         if (subtract)
-          scan(large, group, k, histogram(large.slot, group), allowed_large, best_large);
+          scan(search_large, group, k, histogram(large.slot, group), allowed_large, best_large);
       }
     }
     if (scan_large && !subtract) {
       Sum* of_large = large.slot >= 0 ? histogram(large.slot, group) : scratch;
       build_histograms(bins, {&group, 1}, gradients, rows_of(large), of_large);
       for (int k = 0; k < group.count; ++k)
-        scan(large, group, k, of_large, allowed_large, best_large);
+        scan(search_large, group, k, of_large, allowed_large, best_large);
     }
     group_best[2 * i] = best_small;
     group_best[2 * i + 1] = best_large;

@@ -1,6 +1,6 @@
-// Histograms, by three routes that give the same integers: packed rows as 64-bit words, added in the
-// cache and spilled into wide sums (many rows), packed rows widened one by one (few rows: clearing
-// and spilling would cost more than the rows), and wide rows added as they are.
+// Histograms, by three routes that give the same integers: packed rows as 64-bit words, added in
+// the cache and spilled into wide sums (many rows), packed rows widened one by one (few rows:
+// clearing and spilling would cost more than the rows), and wide rows added as they are.
 #include "histogram.hpp"
 
 #include <algorithm>
@@ -162,8 +162,7 @@ AddRows add_rows_for(const FeatureGroup& group, bool gather) {
 
 void build_histograms(const BinnedView& bins, std::span<const FeatureGroup> groups,
                       const Gradients& gradients, const RowSet& rows, Sum* histograms) {
-  const std::size_t chunk =
-      gradients.fixed.packed ? gradients.fixed.words_to_spill() : kChunk;
+  const std::size_t chunk = gradients.fixed.packed ? gradients.fixed.words_to_spill() : kChunk;
   for (std::size_t begin = 0; begin < rows.count; begin += chunk) {
     const Part part{begin, std::min(rows.count, begin + chunk)};
     for (const FeatureGroup& group : groups) {

@@ -46,10 +46,10 @@ struct Sum {
 
 // How the reals of one tree become integers.
 //
-// Wide rows (16 bytes) use all of Sum's range: the unit of g is Σ|g| / 2^62, finer than the rounding
-// of a float64 sum. Packed rows (4 bytes) serve when there are many rows and none towers over the
-// rest: widened to one 64-bit word that holds g, h and a count of one, they make a histogram update
-// one load, one addition and one store of 8 bytes.
+// Wide rows (16 bytes) use all of Sum's range: the unit of g is Σ|g| / 2^62, finer than the
+// rounding of a float64 sum. Packed rows (4 bytes) serve when there are many rows and none towers
+// over the rest: widened to one 64-bit word that holds g, h and a count of one, they make a
+// histogram update one load, one addition and one store of 8 bytes.
 struct FixedPoint {
   double g_unit = 1.0;
   double h_unit = 1.0;

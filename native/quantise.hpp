@@ -10,12 +10,12 @@ namespace hedgerow {
 
 // Rows in a block: sums of reals are taken over blocks and added up block by block, so that they do
 // not depend on the number of threads.
-inline constexpr std::size_t kRowBlock = 4096;
+inline constexpr std::size_t kRowBlock = 1024;
 // Fewer rows than this are trained on in wide form: the time is elsewhere, and precision is free.
 inline constexpr std::size_t kPackedFromRows = 32768;
 
-// Gradients and hessians before quantisation, in the memory that the integers will take over: two arrays
-// of floats, or one of pairs of doubles. What is not in use is null.
+// Gradients and hessians before quantisation, in the memory that the integers will take over: two
+// arrays of floats, or one of pairs of doubles. What is not in use is null.
 struct WidePair {
   double g, h;
 };

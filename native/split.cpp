@@ -41,19 +41,21 @@ double score(const SplitRules& rules, double G, double H, double reg_lambda) {
   return -(2.0 * T * capped + denominator * capped * capped);
 }
 
-// Everything about one node that the scan of a feature needs, as doubles and integers in
-// fixed-point units.
+// What the scan of one feature needs to know of the node and of the features before.
 struct Node {
   const SplitRules& rules;
   const FixedPoint& fixed;
-  Sum total;
-  double parent_score;   // in real units
-  std::uint64_t min_hc;  // hc ≥ min_hc says that there are at least min_samples_leaf rows
-  double gain_to_beat;   // of the features before, or what rounding alone could make
+  const Sum& total;
+  double parent_score;
+  double gain_to_beat;  // of the features before, or what rounding alone could make
 
+  // hc ≥ min_hc says that there are at least min_samples_leaf rows.
+  std::uint64_t min_hc() const {
+    return static_cast<std::uint64_t>(rules.min_samples_leaf) << fixed.count_shift;
+  }
   bool allowed(const Sum& left) const {
     const Sum right = total - left;
-    return left.hc >= min_hc && right.hc >= min_hc && fixed.h(left) >= rules.min_child_weight &&
+    return left.hc >= min_hc() && right.hc >= min_hc() && fixed.h(left) >= rules.min_child_weight &&
            fixed.h(right) >= rules.min_child_weight;
   }
   double gain(const Sum& left, double extra_lambda = 0.0) const {
@@ -67,28 +69,47 @@ struct Node {
 
 // The bins of a feature that hold rows, as a set of bits.
 struct Occupied {
-  std::uint64_t word[kBins / 64] = {};
+  std::uint8_t byte[kBins / 8] = {};
 
-  void insert(int first, std::uint64_t bits) { word[first / 64] |= bits << first % 64; }
   int nth(int n) const {
-    int w = 0;
-    for (; n >= std::popcount(word[w]); ++w) n -= std::popcount(word[w]);
-    std::uint64_t bits = word[w];
+    int b = 0;
+    for (; n >= std::popcount(byte[b]); ++b) n -= std::popcount(byte[b]);
+    unsigned bits = byte[b];
     for (; n > 0; --n) bits &= bits - 1;
-    return 64 * w + std::countr_zero(bits);
+    return 8 * b + std::countr_zero(bits);
   }
 };
 
-// Sums in scan order: all bins of the histogram, or the occupied ones alone.
-struct Scan {
-  const Sum* sums;
-  const Occupied* occupied;  // null: sums[i] is bin i
-  int count;                 // candidates are cuts after sums[0] … sums[count − 1]
+inline Long8 load8(const void* from) { return *static_cast<const Long8Unaligned*>(from); }
 
-  int bin(int position) const { return occupied ? occupied->nth(position) : position; }
+// Sums in scan order, eight at a time: a histogram as it is …
+struct AllBins {
+  const Sum* sums;
+  int count;  // candidates are the cuts after the first, the second, … the count-th sum
+
+  Sum at(int i) const { return sums[i]; }
+  int bin(int i) const { return i; }
+  void load(int i, Long8& g, Long8& hc) const {
+    const Long8 low = load8(sums + i), high = load8(sums + i + 4);
+    g = __builtin_shuffle(low, high, Long8{0, 2, 4, 6, 8, 10, 12, 14});
+    hc = __builtin_shuffle(low, high, Long8{1, 3, 5, 7, 9, 11, 13, 15});
+  }
 };
 
-inline Long8 load8(const void* from) { return *static_cast<const Long8Unaligned*>(from); }
+// … or its occupied bins alone, followed by zeros.
+struct OccupiedBins {
+  std::int64_t g[kBins + 8];
+  std::uint64_t hc[kBins + 8];
+  Occupied occupied;
+  int count;
+
+  Sum at(int i) const { return {g[i], hc[i]}; }
+  int bin(int i) const { return occupied.nth(i); }
+  void load(int i, Long8& g8, Long8& hc8) const {
+    g8 = load8(g + i);
+    hc8 = load8(hc + i);
+  }
+};
 
 inline Long8 running_sum(Long8 v) {
   const Long8 zero = {};
@@ -112,31 +133,32 @@ struct Best8 {
   Long8 position;
 };
 
-// Scans eight positions at a time with `start` already on the left side.
-template <bool kL1>
+// Scans eight positions at a time with `start` already on the left side. Positions past the last
+// need no test: nothing would be left on the right, or less than nothing.
+template <bool kL1, class Scan>
 Best8 scan8(const Node& node, const Scan& scan, const Sum& start) {
   const FixedPoint& fixed = node.fixed;
-  const double reg_lambda = node.rules.reg_lambda / fixed.h_unit;
-  const double alpha = node.rules.reg_alpha / fixed.g_unit;
-  const double min_h = node.rules.min_child_weight / fixed.h_unit;
-  const double to_units = fixed.h_unit / (fixed.g_unit * fixed.g_unit);
+  const double per_h = 1.0 / fixed.h_unit, per_g = 1.0 / fixed.g_unit;
+  const double reg_lambda = node.rules.reg_lambda * per_h;
+  const double alpha = node.rules.reg_alpha * per_g;
+  const double min_h = node.rules.min_child_weight * per_h;
   const double to_beat = node.parent_score + 2.0 * (node.gain_to_beat + node.rules.min_split_gain);
 
   const Long8 zero = {};
   const Long8 h_mask = zero + static_cast<std::int64_t>(fixed.h_mask());
-  const ULong8 min_hc = ULong8{} + node.min_hc;
+  // min_hc ≤ left ≤ total − min_hc in one comparison of unsigned numbers.
+  const ULong8 min_hc = ULong8{} + node.min_hc();
+  const ULong8 range_hc = ULong8{} + (node.total.hc - 2 * node.min_hc());
   const Long8 total_g = zero + node.total.g;
   const Long8 total_hc = zero + static_cast<std::int64_t>(node.total.hc);
   Long8 carry_g = zero + start.g, carry_hc = zero + static_cast<std::int64_t>(start.hc);
   Long8 position = {0, 1, 2, 3, 4, 5, 6, 7};
-  Best8 best = {Double8{} + to_beat * to_units, Double8{} + 1.0, zero - 1};
+  Best8 best = {Double8{} + to_beat * fixed.h_unit * per_g * per_g, Double8{} + 1.0, zero - 1};
 
   for (int i = 0; i < scan.count; i += 8, position += 8) {
-    const Long8 low = load8(scan.sums + i), high = load8(scan.sums + i + 4);
-    const Long8 left_g =
-        carry_g + running_sum(__builtin_shuffle(low, high, Long8{0, 2, 4, 6, 8, 10, 12, 14}));
-    const Long8 left_hc =
-        carry_hc + running_sum(__builtin_shuffle(low, high, Long8{1, 3, 5, 7, 9, 11, 13, 15}));
+    Long8 g, hc;
+    scan.load(i, g, hc);
+    const Long8 left_g = carry_g + running_sum(g), left_hc = carry_hc + running_sum(hc);
     carry_g = __builtin_shuffle(left_g, Long8{7, 7, 7, 7, 7, 7, 7, 7});
     carry_hc = __builtin_shuffle(left_hc, Long8{7, 7, 7, 7, 7, 7, 7, 7});
     const Long8 right_g = total_g - left_g, right_hc = total_hc - left_hc;
@@ -152,8 +174,8 @@ Best8 scan8(const Node& node, const Scan& scan, const Sum& start) {
     const Double8 denominator = a * b;
 
     const Long8 better = (numerator * best.denominator > best.numerator * denominator) &
-                         (H_left >= min_h) & (H_right >= min_h) & ((ULong8)left_hc >= min_hc) &
-                         ((ULong8)right_hc >= min_hc) & (position < scan.count);
+                         ((H_left >= min_h) & (H_right >= min_h)) &
+                         ((ULong8)left_hc - min_hc <= range_hc);
     best.numerator = better ? numerator : best.numerator;
     best.denominator = better ? denominator : best.denominator;
     best.position = better ? position : best.position;
@@ -179,12 +201,13 @@ int winner(const Best8& best) {
 }
 
 // The same search one position at a time, for capped weights.
+template <class Scan>
 int scan_capped(const Node& node, const Scan& scan, const Sum& start) {
   int chosen = -1;
   double best = node.gain_to_beat;
   Sum left = start;
   for (int i = 0; i < scan.count; ++i) {
-    left += scan.sums[i];
+    left += scan.at(i);
     if (!node.allowed(left)) continue;
     const double gain = node.gain(left);
     if (gain > best) {
@@ -195,23 +218,19 @@ int scan_capped(const Node& node, const Scan& scan, const Sum& start) {
   return chosen;
 }
 
+template <class Scan>
 int best_position(const Node& node, const Scan& scan, const Sum& start) {
   if (node.rules.max_delta_step > 0.0) return scan_capped(node, scan, start);
   return winner(node.rules.reg_alpha > 0.0 ? scan8<true>(node, scan, start)
                                            : scan8<false>(node, scan, start));
 }
 
-Sum left_of(const Scan& scan, int position, Sum left) {
-  for (int i = 0; i <= position; ++i) left += scan.sums[i];
-  return left;
-}
-
-// Tries the cuts of a scan; a better one than `best` and than what is to be beaten replaces it.
-void consider(const Node& node, const Scan& scan, const Sum& start, bool missing_left,
-              Split& best) {
-  const int position = best_position(node, scan, start);
+// Tries the cuts of a scan; one better than `best` and than what is to be beaten replaces it.
+template <class Scan>
+void consider(const Node& node, const Scan& scan, Sum left, bool missing_left, Split& best) {
+  const int position = best_position(node, scan, left);
   if (position < 0) return;
-  const Sum left = left_of(scan, position, start);
+  for (int i = 0; i <= position; ++i) left += scan.at(i);
   const double gain = node.gain(left);
   const int bin = scan.bin(position);
   const bool wins_tie = gain == best.gain && bin < best.bin;
@@ -222,42 +241,43 @@ void consider(const Node& node, const Scan& scan, const Sum& start, bool missing
   best.left = left;
 }
 
-// Copies the occupied ones of the first n_bins sums together, followed by eight empty ones; returns
-// how many are occupied. `sums` has room for kBins + 8.
-int squeeze(const Sum* histogram, int n_bins, Sum* sums, Occupied& occupied) {
+// Takes the occupied ones of the first n_bins sums.
+void squeeze(const Sum* histogram, int n_bins, OccupiedBins& into) {
   int count = 0;
 #if defined(__AVX512F__) && defined(__AVX512BW__)
-  for (int b = 0; b < n_bins; b += 4) {
-    const __m512i four = _mm512_load_si512(histogram + b);
-    unsigned hc = _mm512_test_epi64_mask(four, four) & 0xaau;  // g and hc take turns: ask the hc
-    if (b + 4 > n_bins) hc &= (1u << 2 * (n_bins - b)) - 1;
-    _mm512_storeu_si512(sums + count,
-                        _mm512_maskz_compress_epi64(static_cast<__mmask8>(hc | hc >> 1), four));
-    occupied.insert(b, _pext_u32(hc, 0xaa));
-    count += std::popcount(hc);
+  const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+  const __m512i odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+  for (int b = 0; b < n_bins; b += 8) {
+    const __m512i low = _mm512_load_si512(histogram + b);
+    const __m512i high = _mm512_load_si512(histogram + b + 4);
+    const __m512i hc = _mm512_permutex2var_epi64(low, odd, high);
+    unsigned holds_rows = _mm512_test_epi64_mask(hc, hc);
+    if (b + 8 > n_bins) holds_rows &= (1u << (n_bins - b)) - 1;
+    const auto mask = static_cast<__mmask8>(holds_rows);
+    const __m512i g = _mm512_permutex2var_epi64(low, even, high);
+    _mm512_storeu_si512(into.g + count, _mm512_maskz_compress_epi64(mask, g));
+    _mm512_storeu_si512(into.hc + count, _mm512_maskz_compress_epi64(mask, hc));
+    into.occupied.byte[b / 8] = static_cast<std::uint8_t>(holds_rows);
+    count += std::popcount(holds_rows);
   }
 #else
   for (int b = 0; b < n_bins; ++b) {
-    sums[count] = histogram[b];
-    occupied.insert(b, histogram[b].hc != 0);
-    count += histogram[b].hc != 0;
+    const bool holds_rows = histogram[b].hc != 0;
+    into.g[count] = histogram[b].g;
+    into.hc[count] = histogram[b].hc;
+    into.occupied.byte[b / 8] |= static_cast<std::uint8_t>(holds_rows << b % 8);
+    count += holds_rows;
   }
 #endif
-  std::fill_n(sums + count, 8, Sum{0, 0});
-  return count;
+  std::fill_n(into.g + count, 8, 0);
+  std::fill_n(into.hc + count, 8, 0);
+  into.count = count;
 }
 
-Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
+template <class Scan>
+Split best_cut(const Node& node, const Sum& missing, Scan& scan) {
   Split best;
-  const Sum missing = histogram.sums[kMissingBin];
-  const bool has_missing = missing.hc != 0;
-  Sum squeezed[kBins + 8];
-  Occupied occupied;
-  Scan scan{histogram.sums, nullptr, histogram.n_bins};
-  if (node.fixed.count(node.total) < kSparseRows) {
-    scan = {squeezed, &occupied, squeeze(histogram.sums, histogram.n_bins, squeezed, occupied)};
-  }
-  if (has_missing) {  // the cut after the last bin parts the missing values from the rest
+  if (missing.hc != 0) {  // the cut after the last bin parts the missing values from the rest
     consider(node, scan, {0, 0}, false, best);
     --scan.count;
     consider(node, scan, missing, true, best);
@@ -267,6 +287,17 @@ Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
     best.missing_left = 2 * node.fixed.count(best.left) >= node.fixed.count(node.total);
   }
   return best;
+}
+
+Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
+  const Sum missing = histogram.sums[kMissingBin];
+  if (node.fixed.count(node.total) < kSparseRows) {
+    OccupiedBins scan;
+    squeeze(histogram.sums, histogram.n_bins, scan);
+    return best_cut(node, missing, scan);
+  }
+  AllBins scan{histogram.sums, histogram.n_bins};
+  return best_cut(node, missing, scan);
 }
 
 void set_category(Split& split, int bin) { split.categories[bin >> 5] |= 1u << (bin & 31); }
@@ -341,18 +372,18 @@ double leaf_weight(const SplitRules& rules, double G, double H) {
   return cap > 0.0 ? std::clamp(weight, -cap, cap) : weight;
 }
 
-void improve_split(const SplitRules& rules, const FixedPoint& fixed, const Sum& node,
-                   const FeatureHistogram& histogram, Split& best) {
-  const double parent_score = score(rules, fixed.g(node), fixed.h(node), rules.reg_lambda);
-  const Node context{rules,
-                     fixed,
-                     node,
-                     parent_score,
-                     static_cast<std::uint64_t>(rules.min_samples_leaf) << fixed.count_shift,
-                     std::max(best.gain, 0.5 * kRelativeNoise * parent_score)};
-  Split split = histogram.categorical ? best_categorical(context, histogram)
-                                      : best_numeric(context, histogram);
-  if (!(split.gain > context.gain_to_beat)) return;
+SplitSearch::SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const Sum& node)
+    : rules_(rules),
+      fixed_(fixed),
+      total_(node),
+      parent_score_(score(rules, fixed.g(node), fixed.h(node), rules.reg_lambda)),
+      least_gain_(0.5 * kRelativeNoise * parent_score_) {}
+
+void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
+  const Node node{rules_, fixed_, total_, parent_score_, std::max(best.gain, least_gain_)};
+  Split split =
+      histogram.categorical ? best_categorical(node, histogram) : best_numeric(node, histogram);
+  if (!(split.gain > node.gain_to_beat)) return;
   split.feature = histogram.feature;
   best = split;
 }

@@ -47,10 +47,23 @@ struct FeatureHistogram {
   bool categorical;
 };
 
-// Replaces `best` if the feature has a better split of a node with sum `node`. Candidates come in
-// their order: lower bin first, missing values right before left; the first of equals wins.
-// Features are to be offered in increasing order.
-void improve_split(const SplitRules& rules, const FixedPoint& fixed, const Sum& node,
-                   const FeatureHistogram& histogram, Split& best);
+// The search for the best split of one node, a feature at a time. What depends on the node alone is
+// worked out once.
+class SplitSearch {
+ public:
+  SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const Sum& node);
+
+  // Replaces `best` if the feature has a better split. Candidates come in their order: lower bin
+  // first, missing values right before left; the first of equals wins. Features are to be offered
+  // in increasing order.
+  void offer(const FeatureHistogram& histogram, Split& best) const;
+
+ private:
+  SplitRules rules_;
+  FixedPoint fixed_;
+  Sum total_;
+  double parent_score_;
+  double least_gain_;  // below it a gain is rounding
+};
 
 }  // namespace hedgerow
