@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := $(wildcard native/* native/bind/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test check format bench native clean
+.PHONY: demo test check format bench sanitize clean
 
 demo: .venv/installed
 	$(BIN)/python examples/demo.py
@@ -25,6 +25,15 @@ format: .venv/installed
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks $(ARGS)
 
+# The tests of the kernels and of the file loader, under address and undefined-behaviour sanitizers.
+# Without forks, which the address sanitizer's own locks do not survive, and without other processes.
+sanitize: .venv-sanitize/installed
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 .venv-sanitize/bin/python -m pytest -q -p no:xdist --timeout=0 \
+	tests/tree tests/data/test_binning.py tests/test_model_file.py -k "not level and not RLIMIT and not disk"
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 .venv-sanitize/bin/python tests/fuzz_model_file.py 10000
+
 .venv/installed: $(NATIVE)
 	test -d .venv || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --editable '.[dev]'
@@ -35,5 +44,11 @@ bench: .venv-bench/installed
 	.venv-bench/bin/pip install --quiet --editable . -r benchmarks/requirements.txt
 	touch $@
 
+.venv-sanitize/installed: $(NATIVE)
+	test -d .venv-sanitize || $(PYTHON) -m venv .venv-sanitize
+	.venv-sanitize/bin/pip install --quiet '.[dev]' --config-settings=build-dir=build/sanitize \
+	--config-settings=cmake.define.HEDGEROW_SANITIZE=ON
+	touch $@
+
 clean:
-	rm -rf .venv .venv-bench build dist out src/hedgerow/_native/*.so
+	rm -rf .venv .venv-bench .venv-sanitize build dist out src/hedgerow/_native/*.so

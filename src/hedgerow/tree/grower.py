@@ -118,6 +118,16 @@ class Trainer:
 
     def boost(self, round_index: int) -> list[Tree]:
         """Grow one round: take the loss's gradients, then fit a tree for each output."""
+        self._differentiate()
+        return self._grow(round_index)
+
+    def boost_with(self, round_index: int, gradient: Floats, hessian: Floats) -> list[Tree]:
+        """Grow one round on given gradients, (n_outputs, n_rows), weights multiplied in."""
+        self.scores  # noqa: B018  brings them up to date
+        self._gradients.take(gradient, hessian)
+        return self._grow(round_index)
+
+    def _differentiate(self) -> None:
         self._gradients.differentiate(
             self._loss,
             self._scores,
@@ -127,13 +137,6 @@ class Trainer:
             self._weights,
         )
         self._pending = False
-        return self._grow(round_index)
-
-    def boost_with(self, round_index: int, gradient: Floats, hessian: Floats) -> list[Tree]:
-        """Grow one round on given gradients, (n_outputs, n_rows), weights multiplied in."""
-        self.scores  # noqa: B018  brings them up to date
-        self._gradients.take(gradient, hessian)
-        return self._grow(round_index)
 
     def _grow(self, round_index: int) -> list[Tree]:
         bag = self._bag(round_index)
