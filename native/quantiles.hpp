@@ -64,7 +64,7 @@ Item* sort_items(Item* items, Item* scratch, std::size_t count) {
     for (std::size_t digit = 0; digit < n_digits; ++digit)
       ++counts[digit][digit_of(items[i], digit)];
   for (std::size_t digit = 0; digit < n_digits && count > 0; ++digit) {
-    std::uint32_t (&at)[256] = counts[digit];
+    std::uint32_t(&at)[256] = counts[digit];
     if (at[digit_of(items[0], digit)] == count) continue;  // all alike in this digit
     std::exclusive_scan(std::begin(at), std::end(at), std::begin(at), 0u);
     for (std::size_t i = 0; i < count; ++i) scratch[at[digit_of(items[i], digit)]++] = items[i];
