@@ -122,6 +122,12 @@ std::vector<FeatureGroup> make_groups(const std::vector<int>& features, int widt
   return groups;
 }
 
+// Room for the histograms of a group that need not be kept.
+[[gnu::noinline]] Sum* group_scratch() {
+  alignas(64) thread_local Sum sums[kGroupWidth * kBins];
+  return sums;
+}
+
 std::vector<std::span<const FeatureGroup>> by_block(const std::vector<FeatureGroup>& groups) {
   std::vector<std::span<const FeatureGroup>> blocks;
   for (auto begin = groups.begin(); begin != groups.end();) {
@@ -432,7 +438,7 @@ void Grower::State::evaluate_children(Leaf& small, Leaf& large, int parent_slot)
   const bool is_built = team > 1 && small.slot >= 0 && small.count >= 2 * kRowsPerRun;
   if (is_built) build(small);
   parallel_for(team, groups.size(), [&](std::size_t i) {
-    alignas(64) static thread_local Sum scratch[kGroupWidth * kBins];
+    Sum* scratch = group_scratch();
     const FeatureGroup& group = groups[i];
     Split best_small, best_large;
     if (scan_small || subtract) {

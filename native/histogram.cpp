@@ -18,8 +18,12 @@ constexpr std::size_t kAhead = 20;
 // Rows whose bins stay in the second-level cache while the groups of a block take their turns.
 constexpr std::size_t kChunk = 4096;
 
-// All zero between uses: a spill clears what it reads.
-alignas(64) thread_local std::uint64_t accumulators[kGroupWidth * kBins];
+// This thread's accumulators, all zero between uses: a spill clears what it reads. Not inlined, or
+// the compiler would look the thread's memory up again at every row.
+[[gnu::noinline]] std::uint64_t* accumulators() {
+  alignas(64) thread_local std::uint64_t words[kGroupWidth * kBins];
+  return words;
+}
 
 typedef std::int64_t Pair __attribute__((vector_size(16), may_alias));
 
@@ -86,7 +90,7 @@ struct Part {
 template <int K, bool kGather, bool kContiguous>
 void add_packed(const Cursor<kGather>& cursor, const FeatureGroup& group,
                 const Gradients& gradients, Part part, Sum* histogram) {
-  std::uint64_t* __restrict words = accumulators;
+  std::uint64_t* __restrict words = accumulators();
   const Offsets<K, kContiguous> offset(group);
   for_each_row(cursor, gradients.packed, part.begin, part.end, cursor.rows.count,
                [&](std::size_t row, const std::uint8_t* __restrict bin) {
