@@ -26,6 +26,7 @@ constexpr std::size_t kChunk = 4096;
 }
 
 typedef std::int64_t Pair __attribute__((vector_size(16), may_alias));
+typedef std::int64_t Long8 __attribute__((vector_size(64), may_alias));
 
 template <bool kGather>
 struct Cursor {
@@ -66,19 +67,25 @@ inline __attribute__((always_inline)) void for_each_row(const Cursor<kGather>& c
   }
 }
 
+// Adds kBins words to the wide sums (the first time: sets them) and clears them. Written with
+// vectors, because compilers store the pairs of g and hc one by one otherwise.
 template <bool kFirst>
 void spill(const FixedPoint& fixed, std::uint64_t* __restrict words, Sum* __restrict histogram) {
   const int g_shift = fixed.h_bits + fixed.count_bits;
   const int count_bits = fixed.count_bits, count_shift = fixed.count_shift;
-  const std::uint64_t count_mask = fixed.words_to_spill();
-  const std::uint64_t h_mask = (std::uint64_t{1} << fixed.h_bits) - 1;
-  for (int b = 0; b < kBins; ++b) {
-    const std::uint64_t word = words[b];
-    const std::int64_t g = static_cast<std::int64_t>(word) >> g_shift;
-    const std::uint64_t hc = ((word >> count_bits) & h_mask) | (word & count_mask) << count_shift;
-    histogram[b].g = kFirst ? g : histogram[b].g + g;
-    histogram[b].hc = kFirst ? hc : histogram[b].hc + hc;
-    words[b] = 0;
+  const Long8 count_mask = Long8{} + static_cast<std::int64_t>(fixed.words_to_spill());
+  const Long8 h_mask = Long8{} + ((std::int64_t{1} << fixed.h_bits) - 1);
+  for (int b = 0; b < kBins; b += 8) {
+    auto& word = *reinterpret_cast<Long8*>(words + b);
+    const Long8 g = word >> g_shift;
+    // h_mask cuts off what the arithmetic shift brings in.
+    const Long8 hc = ((word >> count_bits) & h_mask) | (word & count_mask) << count_shift;
+    auto* pairs = reinterpret_cast<Long8*>(histogram + b);
+    const Long8 low = __builtin_shuffle(g, hc, Long8{0, 8, 1, 9, 2, 10, 3, 11});
+    const Long8 high = __builtin_shuffle(g, hc, Long8{4, 12, 5, 13, 6, 14, 7, 15});
+    pairs[0] = kFirst ? low : pairs[0] + low;
+    pairs[1] = kFirst ? high : pairs[1] + high;
+    word = Long8{};
   }
 }
 
