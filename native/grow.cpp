@@ -122,6 +122,15 @@ std::vector<FeatureGroup> make_groups(const std::vector<int>& features, int widt
   return groups;
 }
 
+// The features that a node may be split on.
+struct AllowedFeatures {
+  std::vector<bool> flags;  // empty: all
+
+  bool operator[](int feature) const {
+    return flags.empty() || flags[static_cast<std::size_t>(feature)];
+  }
+};
+
 // Room for the histograms of a group that need not be kept.
 [[gnu::noinline]] Sum* group_scratch() {
   alignas(64) thread_local Sum sums[kGroupWidth * kBins];
@@ -197,7 +206,7 @@ struct Grower::State {
   void record_split(const Leaf& leaf, int left, int right);
   bool may_split(const Leaf& leaf) const;
   int take_slot();
-  std::vector<bool> allowed_features(const Leaf& leaf) const;
+  AllowedFeatures allowed_features(const Leaf& leaf) const;
   void divide_rows(const Leaf& parent, Leaf& left, Leaf& right);
   int team_for(std::size_t rows) const;
   Sum* histogram(int slot, const FeatureGroup& group) { return pool[slot] + group.first * kBins; }
@@ -205,8 +214,11 @@ struct Grower::State {
   void evaluate(Leaf& leaf);
   void evaluate_children(Leaf& small, Leaf& large, int parent_slot);
   SplitSearch search(const Leaf& leaf) const { return {settings.rules, gradients.fixed, leaf.sum}; }
-  void scan(const SplitSearch& search, const FeatureGroup& group, int k, const Sum* sums,
-            const std::vector<bool>& allowed, Split& best) const;
+  FeatureHistogram feature_histogram(const FeatureGroup& group, int k, Sum* sums) const;
+  void offer(const SplitSearch& search, const FeatureGroup& group, Sum* sums,
+             const AllowedFeatures& allowed, Split& best) const;
+  void offer_remaining(const SplitSearch& search, const FeatureGroup& group, Sum* parent,
+                       const Sum* child, const AllowedFeatures& allowed, Split& best) const;
   void choose(Leaf& leaf, std::size_t first);
   void number_rows(const Leaf& leaf, std::uint16_t number, std::uint16_t* leaf_of_row) const;
   void number_rows_outside_bag(const std::vector<std::uint16_t>& number,
@@ -291,7 +303,7 @@ int Grower::State::take_slot() {
   return pool.acquire();
 }
 
-std::vector<bool> Grower::State::allowed_features(const Leaf& leaf) const {
+AllowedFeatures Grower::State::allowed_features(const Leaf& leaf) const {
   if (settings.colsample_bylevel >= 1.0 && settings.colsample_bynode >= 1.0) return {};
   const std::uint64_t tree_key = mix_u64(tree_id);
   const auto level =
@@ -300,8 +312,9 @@ std::vector<bool> Grower::State::allowed_features(const Leaf& leaf) const {
   const auto node =
       sample_features(level, settings.colsample_bynode, settings.seed, Purpose::node_features,
                       tree_key + static_cast<std::uint64_t>(leaf.node));
-  std::vector<bool> allowed(static_cast<std::size_t>(bins.n_features), false);
-  for (const int feature : node) allowed[static_cast<std::size_t>(feature)] = true;
+  AllowedFeatures allowed;
+  allowed.flags.resize(static_cast<std::size_t>(bins.n_features), false);
+  for (const int feature : node) allowed.flags[static_cast<std::size_t>(feature)] = true;
   return allowed;
 }
 
@@ -357,14 +370,32 @@ void Grower::State::build(const Leaf& leaf) {
   for (std::size_t run = 1; run < runs; ++run) pool.release(part[run]);
 }
 
-// Offers the k-th feature of a group, with its histogram, to the search for a leaf's best split.
-void Grower::State::scan(const SplitSearch& search, const FeatureGroup& group, int k,
-                         const Sum* sums, const std::vector<bool>& allowed, Split& best) const {
+// The k-th feature of a group, with its part of the group's histograms.
+FeatureHistogram Grower::State::feature_histogram(const FeatureGroup& group, int k,
+                                                  Sum* sums) const {
   const auto feature = static_cast<std::size_t>(group.feature[k]);
-  if (!allowed.empty() && !allowed[feature]) return;
-  search.offer(
-      {sums + k * kBins, group.feature[k], bins.n_bins[feature], bins.is_categorical[feature]},
-      best);
+  return {sums + k * kBins, group.feature[k], bins.n_bins[feature], bins.is_categorical[feature]};
+}
+
+void Grower::State::offer(const SplitSearch& search, const FeatureGroup& group, Sum* sums,
+                          const AllowedFeatures& allowed, Split& best) const {
+  for (int k = 0; k < group.count; ++k) {
+    if (allowed[group.feature[k]]) search.offer(feature_histogram(group, k, sums), best);
+  }
+}
+
+// The same for what remains of a parent when a child is taken away.
+void Grower::State::offer_remaining(const SplitSearch& search, const FeatureGroup& group,
+                                    Sum* parent, const Sum* child, const AllowedFeatures& allowed,
+                                    Split& best) const {
+  for (int k = 0; k < group.count; ++k) {
+    const Sum* taken = child + k * kBins;
+    if (allowed[group.feature[k]]) {
+      search.offer_remaining(feature_histogram(group, k, parent), taken, best);
+    } else {
+      subtract_histogram(taken, parent + k * kBins);
+    }
+  }
 }
 
 // The best over the groups, whose results stand in group_best[first], [first + 2], …
@@ -380,9 +411,7 @@ void Grower::State::evaluate(Leaf& leaf) {
   const SplitSearch of_leaf = search(leaf);
   parallel_for(team_for(0), groups.size(), [&](std::size_t i) {
     group_best[2 * i] = Split{};
-    for (int k = 0; k < groups[i].count; ++k) {
-      scan(of_leaf, groups[i], k, histogram(leaf.slot, groups[i]), allowed, group_best[2 * i]);
-    }
+    offer(of_leaf, groups[i], histogram(leaf.slot, groups[i]), allowed, group_best[2 * i]);
   });
   choose(leaf, 0);
 }
@@ -444,19 +473,16 @@ void Grower::State::evaluate_children(Leaf& small, Leaf& large, int parent_slot)
     if (scan_small || subtract) {
       Sum* of_small = small.slot >= 0 ? histogram(small.slot, group) : scratch;
       if (!is_built) build_histograms(bins, {&group, 1}, gradients, rows_of(small), of_small);
-      for (int k = 0; k < group.count; ++k) {
-        if (subtract)
-          subtract_histogram(of_small + k * kBins, histogram(large.slot, group) + k * kBins);
-        if (scan_small) scan(search_small, group, k, of_small, allowed_small, best_small);
-        if (subtract)
-          scan(search_large, group, k, histogram(large.slot, group), allowed_large, best_large);
+      if (scan_small) offer(search_small, group, of_small, allowed_small, best_small);
+      if (subtract) {
+        offer_remaining(search_large, group, histogram(large.slot, group), of_small, allowed_large,
+                        best_large);
       }
     }
     if (scan_large && !subtract) {
       Sum* of_large = large.slot >= 0 ? histogram(large.slot, group) : scratch;
       build_histograms(bins, {&group, 1}, gradients, rows_of(large), of_large);
-      for (int k = 0; k < group.count; ++k)
-        scan(search_large, group, k, of_large, allowed_large, best_large);
+      offer(search_large, group, of_large, allowed_large, best_large);
     }
     group_best[2 * i] = best_small;
     group_best[2 * i + 1] = best_large;

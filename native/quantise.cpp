@@ -127,7 +127,7 @@ GradientSummary take_gradients(const double* g, const double* h, std::size_t n,
                                const RawGradients& raw, int threads) {
   const std::size_t blocks = (n + kRowBlock - 1) / kRowBlock;
   std::vector<GradientSummary> summaries(blocks);
-  parallel_for(threads_for(n, 8 * kRowBlock, threads), blocks, [&](std::size_t block) {
+  parallel_for(threads_for(n, 2 * kRowBlock, threads), blocks, [&](std::size_t block) {
     const std::size_t begin = block * kRowBlock, count = std::min(kRowBlock, n - begin);
     double convex[kRowBlock];
     for (std::size_t i = 0; i < count; ++i) convex[i] = std::max(h[begin + i], 0.0);
@@ -161,7 +161,7 @@ FixedPoint choose_units(const GradientSummary& summary, std::size_t n, bool pack
 }
 
 Gradients quantise(const RawGradients& raw, const FixedPoint& fixed, std::size_t n, int threads) {
-  parallel_for(threads_for(n, 8 * kRowBlock, threads), (n + kRowBlock - 1) / kRowBlock,
+  parallel_for(threads_for(n, 2 * kRowBlock, threads), (n + kRowBlock - 1) / kRowBlock,
                [&](std::size_t block) {
                  const std::size_t begin = block * kRowBlock;
                  const std::size_t count = std::min(kRowBlock, n - begin);

@@ -1,12 +1,16 @@
 // Split finding. The common case (no cap on leaf weights) runs eight bins at a time and divides
-// nothing: with a = H_L + λ and b = H_R + λ the score of a cut is (G_L² b + G_R² a) / (a b), and
-// two such fractions are compared by cross-multiplication. All of it happens in the histogram's own
-// integer units, so λ and the other limits are converted once instead of every sum.
+// nothing. With a = H_L + λ, b = H_R + λ and S = a + b, the same for every cut of a node,
+//     G_L²/a + G_R²/b = G²/S + S · t²/(a b),   t = G_L − (G/S) a,
+// so the best cut has the largest t²/(a b), and two such fractions are compared by
+// cross-multiplication. All of it happens in the histogram's own integer units, so λ and the other
+// limits are converted once instead of every sum.
 #include "split.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+
+#include "histogram.hpp"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__)
 #include <immintrin.h>
@@ -24,6 +28,8 @@ typedef Long8 Long8Unaligned __attribute__((aligned(8), may_alias));
 constexpr double kRelativeNoise = 0x1p-48;
 // Nodes with fewer rows than this have mostly empty bins, which are squeezed out before the scan.
 constexpr std::uint64_t kSparseRows = 160;
+// More than any Σh in units, and safe to double.
+constexpr std::uint64_t kMostUnits = std::uint64_t{1} << 62;
 
 double soft_threshold(double G, double alpha) {
   return G > alpha ? G - alpha : G < -alpha ? G + alpha : 0.0;
@@ -46,17 +52,19 @@ struct Node {
   const SplitRules& rules;
   const FixedPoint& fixed;
   const Sum& total;
+  const Least& least;
   double parent_score;
   double gain_to_beat;  // of the features before, or what rounding alone could make
 
-  // hc ≥ min_hc says that there are at least min_samples_leaf rows.
-  std::uint64_t min_hc() const {
-    return static_cast<std::uint64_t>(rules.min_samples_leaf) << fixed.count_shift;
-  }
-  bool allowed(const Sum& left) const {
-    const Sum right = total - left;
-    return left.hc >= min_hc() && right.hc >= min_hc() && fixed.h(left) >= rules.min_child_weight &&
-           fixed.h(right) >= rules.min_child_weight;
+  std::uint64_t h(const Sum& sum) const { return sum.hc & fixed.h_mask(); }
+  bool big_enough(const Sum& child) const { return child.hc >= least.hc && h(child) >= least.h; }
+  bool allowed(const Sum& left) const { return big_enough(left) && big_enough(total - left); }
+  bool is_sparse() const { return fixed.count(total) < kSparseRows; }
+  // Whether two children of the least size fit into the node at all.
+  bool has_room() const { return total.hc >= 2 * least.hc && h(total) >= 2 * least.h; }
+  // Whether cuts can be compared as fractions: no weight is capped, no denominator is zero.
+  bool has_fractions() const {
+    return rules.max_delta_step <= 0.0 && (rules.reg_lambda > 0.0 || least.h > 0);
   }
   double gain(const Sum& left, double extra_lambda = 0.0) const {
     const Sum right = total - left;
@@ -82,41 +90,53 @@ struct Occupied {
 
 inline Long8 load8(const void* from) { return *static_cast<const Long8Unaligned*>(from); }
 
-// Sums in scan order, eight at a time: a histogram as it is …
+// The sums of a feature in scan order. Candidates are the cuts after the first, the second, … the
+// count-th; eight are read at a time, so sums that hold nothing follow the last.
 struct AllBins {
   const Sum* sums;
-  int count;  // candidates are the cuts after the first, the second, … the count-th sum
+  int count;
 
+  Long8 four(int i) const { return load8(sums + i); }
   Sum at(int i) const { return sums[i]; }
   int bin(int i) const { return i; }
-  void load(int i, Long8& g, Long8& hc) const {
-    const Long8 low = load8(sums + i), high = load8(sums + i + 4);
-    g = __builtin_shuffle(low, high, Long8{0, 2, 4, 6, 8, 10, 12, 14});
-    hc = __builtin_shuffle(low, high, Long8{1, 3, 5, 7, 9, 11, 13, 15});
-  }
 };
 
-// … or its occupied bins alone, followed by zeros.
+// What remains of a parent's histogram when a child's is taken away; it is left in the parent's.
+struct RemainingBins {
+  Sum* sums;
+  const Sum* child;
+  int count;
+
+  Long8 four(int i) const {
+    const Long8 remaining = load8(sums + i) - load8(child + i);
+    *reinterpret_cast<Long8Unaligned*>(sums + i) = remaining;
+    return remaining;
+  }
+  Sum at(int i) const { return sums[i]; }
+  int bin(int i) const { return i; }
+};
+
+// The occupied bins alone.
 struct OccupiedBins {
-  std::int64_t g[kBins + 8];
-  std::uint64_t hc[kBins + 8];
+  Sum sums[kBins + 8];
   Occupied occupied;
   int count;
 
-  Sum at(int i) const { return {g[i], hc[i]}; }
+  Long8 four(int i) const { return load8(sums + i); }
+  Sum at(int i) const { return sums[i]; }
   int bin(int i) const { return occupied.nth(i); }
-  void load(int i, Long8& g8, Long8& hc8) const {
-    g8 = load8(g + i);
-    hc8 = load8(hc + i);
-  }
 };
 
-inline Long8 running_sum(Long8 v) {
+// Running sums of four pairs (g, hc).
+inline Long8 running_sum(Long8 pairs) {
   const Long8 zero = {};
-  v += __builtin_shuffle(v, zero, Long8{8, 0, 1, 2, 3, 4, 5, 6});
-  v += __builtin_shuffle(v, zero, Long8{8, 8, 0, 1, 2, 3, 4, 5});
-  v += __builtin_shuffle(v, zero, Long8{8, 8, 8, 8, 0, 1, 2, 3});
-  return v;
+  pairs += __builtin_shuffle(pairs, zero, Long8{8, 8, 0, 1, 2, 3, 4, 5});
+  pairs += __builtin_shuffle(pairs, zero, Long8{8, 8, 8, 8, 0, 1, 2, 3});
+  return pairs;
+}
+
+inline Long8 last_pair(Long8 pairs) {
+  return __builtin_shuffle(pairs, Long8{6, 7, 6, 7, 6, 7, 6, 7});
 }
 
 inline Double8 to_double(Long8 v) { return __builtin_convertvector(v, Double8); }
@@ -133,48 +153,69 @@ struct Best8 {
   Long8 position;
 };
 
+// The limits of a node in the histogram's units, and a cut's score as a fraction. With α the
+// gradients of the two sides no longer add up to a constant, so both are needed.
+template <bool kL1>
+struct Fractions {
+  explicit Fractions(const Node& node)
+      : h_mask(Long8{} + static_cast<std::int64_t>(node.fixed.h_mask())),
+        total_g(Long8{} + node.total.g),
+        reg_lambda(node.rules.reg_lambda / node.fixed.h_unit),
+        alpha(node.rules.reg_alpha / node.fixed.g_unit),
+        both_sides(static_cast<double>(node.h(node.total)) + 2.0 * reg_lambda),
+        mean(static_cast<double>(node.total.g) / both_sides) {
+    const double parent = node.parent_score + 2.0 * (node.gain_to_beat + node.rules.min_split_gain);
+    const double per_g = 1.0 / node.fixed.g_unit;
+    to_beat = parent * node.fixed.h_unit * per_g * per_g;
+    if (!kL1) to_beat = (to_beat - static_cast<double>(node.total.g) * mean) / both_sides;
+  }
+
+  void operator()(Long8 left_g, Long8 left_h, Double8& numerator, Double8& denominator) const {
+    const Double8 a = to_double(left_h) + reg_lambda, b = both_sides - a;
+    denominator = a * b;
+    if constexpr (kL1) {
+      const Double8 G_left = soft_threshold(to_double(left_g), alpha);
+      const Double8 G_right = soft_threshold(to_double(total_g - left_g), alpha);
+      numerator = G_left * G_left * b + G_right * G_right * a;
+    } else {
+      const Double8 t = to_double(left_g) - mean * a;
+      numerator = t * t;
+    }
+  }
+
+  Long8 h_mask, total_g;
+  double reg_lambda, alpha;
+  double both_sides;  // S
+  double mean;        // G/S
+  double to_beat;     // the fraction that is no better than what there is
+};
+
 // Scans eight positions at a time with `start` already on the left side. Positions past the last
 // need no test: nothing would be left on the right, or less than nothing.
 template <bool kL1, class Scan>
 Best8 scan8(const Node& node, const Scan& scan, const Sum& start) {
-  const FixedPoint& fixed = node.fixed;
-  const double per_h = 1.0 / fixed.h_unit, per_g = 1.0 / fixed.g_unit;
-  const double reg_lambda = node.rules.reg_lambda * per_h;
-  const double alpha = node.rules.reg_alpha * per_g;
-  const double min_h = node.rules.min_child_weight * per_h;
-  const double to_beat = node.parent_score + 2.0 * (node.gain_to_beat + node.rules.min_split_gain);
-
-  const Long8 zero = {};
-  const Long8 h_mask = zero + static_cast<std::int64_t>(fixed.h_mask());
-  // min_hc ≤ left ≤ total − min_hc in one comparison of unsigned numbers.
-  const ULong8 min_hc = ULong8{} + node.min_hc();
-  const ULong8 range_hc = ULong8{} + (node.total.hc - 2 * node.min_hc());
-  const Long8 total_g = zero + node.total.g;
-  const Long8 total_hc = zero + static_cast<std::int64_t>(node.total.hc);
-  Long8 carry_g = zero + start.g, carry_hc = zero + static_cast<std::int64_t>(start.hc);
+  const Fractions<kL1> fraction(node);
+  // min ≤ left ≤ total − min in one comparison of unsigned numbers, for rows and for Σh.
+  const ULong8 min_hc = ULong8{} + node.least.hc, min_h = ULong8{} + node.least.h;
+  const ULong8 range_hc = ULong8{} + (node.total.hc - 2 * node.least.hc);
+  const ULong8 range_h = ULong8{} + (node.h(node.total) - 2 * node.least.h);
+  const auto start_hc = static_cast<std::int64_t>(start.hc);
+  Long8 carry = {start.g, start_hc, start.g, start_hc, start.g, start_hc, start.g, start_hc};
   Long8 position = {0, 1, 2, 3, 4, 5, 6, 7};
-  Best8 best = {Double8{} + to_beat * fixed.h_unit * per_g * per_g, Double8{} + 1.0, zero - 1};
+  Best8 best = {Double8{} + fraction.to_beat, Double8{} + 1.0, Long8{} - 1};
 
   for (int i = 0; i < scan.count; i += 8, position += 8) {
-    Long8 g, hc;
-    scan.load(i, g, hc);
-    const Long8 left_g = carry_g + running_sum(g), left_hc = carry_hc + running_sum(hc);
-    carry_g = __builtin_shuffle(left_g, Long8{7, 7, 7, 7, 7, 7, 7, 7});
-    carry_hc = __builtin_shuffle(left_hc, Long8{7, 7, 7, 7, 7, 7, 7, 7});
-    const Long8 right_g = total_g - left_g, right_hc = total_hc - left_hc;
+    const Long8 low = carry + running_sum(scan.four(i));
+    const Long8 high = last_pair(low) + running_sum(scan.four(i + 4));
+    carry = last_pair(high);
+    const Long8 left_g = __builtin_shuffle(low, high, Long8{0, 2, 4, 6, 8, 10, 12, 14});
+    const Long8 left_hc = __builtin_shuffle(low, high, Long8{1, 3, 5, 7, 9, 11, 13, 15});
+    const Long8 left_h = left_hc & fraction.h_mask;
 
-    Double8 G_left = to_double(left_g), G_right = to_double(right_g);
-    if constexpr (kL1) {
-      G_left = soft_threshold(G_left, alpha);
-      G_right = soft_threshold(G_right, alpha);
-    }
-    const Double8 H_left = to_double(left_hc & h_mask), H_right = to_double(right_hc & h_mask);
-    const Double8 a = H_left + reg_lambda, b = H_right + reg_lambda;
-    const Double8 numerator = G_left * G_left * b + G_right * G_right * a;
-    const Double8 denominator = a * b;
-
+    Double8 numerator, denominator;
+    fraction(left_g, left_h, numerator, denominator);
     const Long8 better = (numerator * best.denominator > best.numerator * denominator) &
-                         ((H_left >= min_h) & (H_right >= min_h)) &
+                         ((ULong8)left_h - min_h <= range_h) &
                          ((ULong8)left_hc - min_hc <= range_hc);
     best.numerator = better ? numerator : best.numerator;
     best.denominator = better ? denominator : best.denominator;
@@ -200,9 +241,9 @@ int winner(const Best8& best) {
   return chosen;
 }
 
-// The same search one position at a time, for capped weights.
+// The same search one position at a time, for capped weights and for children without a hessian.
 template <class Scan>
-int scan_capped(const Node& node, const Scan& scan, const Sum& start) {
+int scan_one_by_one(const Node& node, const Scan& scan, const Sum& start) {
   int chosen = -1;
   double best = node.gain_to_beat;
   Sum left = start;
@@ -220,7 +261,7 @@ int scan_capped(const Node& node, const Scan& scan, const Sum& start) {
 
 template <class Scan>
 int best_position(const Node& node, const Scan& scan, const Sum& start) {
-  if (node.rules.max_delta_step > 0.0) return scan_capped(node, scan, start);
+  if (!node.has_fractions()) return scan_one_by_one(node, scan, start);
   return winner(node.rules.reg_alpha > 0.0 ? scan8<true>(node, scan, start)
                                            : scan8<false>(node, scan, start));
 }
@@ -245,59 +286,72 @@ void consider(const Node& node, const Scan& scan, Sum left, bool missing_left, S
 void squeeze(const Sum* histogram, int n_bins, OccupiedBins& into) {
   int count = 0;
 #if defined(__AVX512F__) && defined(__AVX512BW__)
-  const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
-  const __m512i odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
   for (int b = 0; b < n_bins; b += 8) {
     const __m512i low = _mm512_load_si512(histogram + b);
     const __m512i high = _mm512_load_si512(histogram + b + 4);
-    const __m512i hc = _mm512_permutex2var_epi64(low, odd, high);
-    unsigned holds_rows = _mm512_test_epi64_mask(hc, hc);
-    if (b + 8 > n_bins) holds_rows &= (1u << (n_bins - b)) - 1;
-    const auto mask = static_cast<__mmask8>(holds_rows);
-    const __m512i g = _mm512_permutex2var_epi64(low, even, high);
-    _mm512_storeu_si512(into.g + count, _mm512_maskz_compress_epi64(mask, g));
-    _mm512_storeu_si512(into.hc + count, _mm512_maskz_compress_epi64(mask, hc));
-    into.occupied.byte[b / 8] = static_cast<std::uint8_t>(holds_rows);
-    count += std::popcount(holds_rows);
+    // A pair (g, hc) is taken if hc, its odd half, is not zero.
+    const unsigned halves = _mm512_test_epi64_mask(low, low) | _mm512_test_epi64_mask(high, high)
+                                                                   << 8;
+    unsigned taken = _pext_u32(halves, 0xAAAA);
+    if (b + 8 > n_bins) taken &= (1u << (n_bins - b)) - 1;
+    const unsigned pairs = 3 * _pdep_u32(taken, 0x5555);
+    const auto low_mask = static_cast<__mmask8>(pairs),
+               high_mask = static_cast<__mmask8>(pairs >> 8);
+    _mm512_storeu_si512(into.sums + count, _mm512_maskz_compress_epi64(low_mask, low));
+    count += std::popcount(taken & 15u);
+    _mm512_storeu_si512(into.sums + count, _mm512_maskz_compress_epi64(high_mask, high));
+    count += std::popcount(taken >> 4);
+    into.occupied.byte[b / 8] = static_cast<std::uint8_t>(taken);
   }
 #else
   for (int b = 0; b < n_bins; ++b) {
     const bool holds_rows = histogram[b].hc != 0;
-    into.g[count] = histogram[b].g;
-    into.hc[count] = histogram[b].hc;
+    into.sums[count] = histogram[b];
     into.occupied.byte[b / 8] |= static_cast<std::uint8_t>(holds_rows << b % 8);
     count += holds_rows;
   }
 #endif
-  std::fill_n(into.g + count, 8, 0);
-  std::fill_n(into.hc + count, 8, 0);
+  std::fill_n(into.sums + count, 8, Sum{0, 0});
   into.count = count;
+}
+
+// Where there is nothing to learn a direction from, missing values follow the larger child.
+template <class Scan>
+Split best_cut_without_missing(const Node& node, const Scan& scan) {
+  Split best;
+  consider(node, scan, {0, 0}, false, best);
+  best.missing_left = 2 * node.fixed.count(best.left) >= node.fixed.count(node.total);
+  return best;
 }
 
 template <class Scan>
 Split best_cut(const Node& node, const Sum& missing, Scan& scan) {
-  Split best;
-  if (missing.hc != 0) {  // the cut after the last bin parts the missing values from the rest
-    consider(node, scan, {0, 0}, false, best);
+  if (missing.hc == 0) {
     --scan.count;
-    consider(node, scan, missing, true, best);
-  } else {  // nothing to learn a direction from: missing values follow the larger child
-    --scan.count;
-    consider(node, scan, {0, 0}, false, best);
-    best.missing_left = 2 * node.fixed.count(best.left) >= node.fixed.count(node.total);
+    return best_cut_without_missing(node, scan);
   }
+  Split best;  // the cut after the last bin parts the missing values from the rest
+  consider(node, scan, {0, 0}, false, best);
+  --scan.count;
+  consider(node, scan, missing, true, best);
   return best;
 }
 
 Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
   const Sum missing = histogram.sums[kMissingBin];
-  if (node.fixed.count(node.total) < kSparseRows) {
+  if (node.is_sparse()) {
     OccupiedBins scan;
     squeeze(histogram.sums, histogram.n_bins, scan);
     return best_cut(node, missing, scan);
   }
   AllBins scan{histogram.sums, histogram.n_bins};
   return best_cut(node, missing, scan);
+}
+
+void keep_better(const Node& node, int feature, const Split& found, Split& best) {
+  if (!(found.gain > node.gain_to_beat)) return;
+  best = found;
+  best.feature = feature;
 }
 
 void set_category(Split& split, int bin) { split.categories[bin >> 5] |= 1u << (bin & 31); }
@@ -377,15 +431,34 @@ SplitSearch::SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const
       fixed_(fixed),
       total_(node),
       parent_score_(score(rules, fixed.g(node), fixed.h(node), rules.reg_lambda)),
-      least_gain_(0.5 * kRelativeNoise * parent_score_) {}
+      least_gain_(0.5 * kRelativeNoise * parent_score_) {
+  const auto rows = static_cast<std::uint64_t>(std::max<std::int64_t>(1, rules.min_samples_leaf));
+  least_.hc = rows << fixed.count_shift;
+  const double units = std::ceil(rules.min_child_weight / fixed.h_unit);
+  least_.h = units < kMostUnits ? static_cast<std::uint64_t>(units) : kMostUnits;
+}
 
 void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
-  const Node node{rules_, fixed_, total_, parent_score_, std::max(best.gain, least_gain_)};
-  Split split =
-      histogram.categorical ? best_categorical(node, histogram) : best_numeric(node, histogram);
-  if (!(split.gain > node.gain_to_beat)) return;
-  split.feature = histogram.feature;
-  best = split;
+  const Node node{rules_, fixed_, total_, least_, parent_score_, std::max(best.gain, least_gain_)};
+  if (!node.has_room()) return;
+  keep_better(
+      node, histogram.feature,
+      histogram.categorical ? best_categorical(node, histogram) : best_numeric(node, histogram),
+      best);
+}
+
+void SplitSearch::offer_remaining(const FeatureHistogram& parent, const Sum* child,
+                                  Split& best) const {
+  const Node node{rules_, fixed_, total_, least_, parent_score_, std::max(best.gain, least_gain_)};
+  const bool plain = !parent.categorical && parent.sums[kMissingBin].hc == 0;
+  if (!plain || node.is_sparse() || !node.has_fractions() || !node.has_room()) {
+    subtract_histogram(child, parent.sums);
+    return offer(parent, best);
+  }
+  // The cut after the last bin is scanned too, so that nothing is left unsubtracted; it leaves no
+  // row on the right.
+  RemainingBins scan{parent.sums, child, parent.n_bins};
+  keep_better(node, parent.feature, best_cut_without_missing(node, scan), best);
 }
 
 }  // namespace hedgerow

@@ -41,10 +41,15 @@ double leaf_weight(const SplitRules& rules, double G, double H);
 
 // A feature's histogram (kBins sums) in a node, and what its bins mean.
 struct FeatureHistogram {
-  const Sum* sums;
+  Sum* sums;
   int feature;
   int n_bins;
   bool categorical;
+};
+
+// What a child must have at least, in the histogram's units: hc for its rows, h for its Σh.
+struct Least {
+  std::uint64_t hc, h;
 };
 
 // The search for the best split of one node, a feature at a time. What depends on the node alone is
@@ -58,10 +63,15 @@ class SplitSearch {
   // in increasing order.
   void offer(const FeatureHistogram& histogram, Split& best) const;
 
+  // Turns a parent's histogram into that of its other child, the node of this search, and offers
+  // it: the two go together because each is a walk through the same 4 KiB.
+  void offer_remaining(const FeatureHistogram& parent, const Sum* child, Split& best) const;
+
  private:
   SplitRules rules_;
   FixedPoint fixed_;
   Sum total_;
+  Least least_;
   double parent_score_;
   double least_gain_;  // below it a gain is rounding
 };
