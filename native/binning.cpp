@@ -143,11 +143,11 @@ void for_each_tile(std::size_t n_rows, std::size_t n_features, int threads, cons
   });
 }
 
-// Calls task(first, count, rows) for every block of features, rows being its part of by_row.
+// Calls task(first, count, rows) for every block of columns, rows being its part of by_row.
 template <class Task>
 void for_each_block(const BinLayouts& out, std::size_t row, const Task& task) {
-  for (std::size_t first = 0, block = 0; first < out.n_features; first += out.width, ++block)
-    task(first, std::min(out.width, out.n_features - first),
+  for (std::size_t first = 0, block = 0; first < out.n_columns; first += out.width, ++block)
+    task(first, std::min(out.width, out.n_columns - first),
          out.by_row ? out.by_row + (block * out.n_rows + row) * out.stride : nullptr);
 }
 
@@ -176,6 +176,28 @@ bool scatter_column(const SparseView& table, std::span<const double> thresholds,
     for (std::int64_t i = 0; i < count; ++i) bins[table.row(at + i)] = tile.bins[i];
   }
   return finite;
+}
+
+std::vector<Place> own_columns(std::size_t n_features) {
+  std::vector<Place> places;
+  for (std::size_t f = 0; f < n_features; ++f)
+    places.push_back({static_cast<std::int32_t>(f), 0, -1});
+  return places;
+}
+
+// Adds a feature's codes to those of the features that share its column; no row has two.
+void add_codes(const Place& place, const std::uint8_t* bins, std::size_t count,
+               std::uint8_t* codes) {
+  const auto zero = static_cast<std::uint8_t>(place.zero_bin);
+  const auto first = static_cast<std::uint8_t>(place.first);
+  if (!place.is_shared()) {
+    std::memcpy(codes, bins, count);
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto code = static_cast<std::uint8_t>(first + bins[i] - (bins[i] > zero));
+    codes[i] |= bins[i] == zero ? std::uint8_t{0} : code;
+  }
 }
 
 }  // namespace
@@ -210,17 +232,21 @@ bool map_sparse_to_bins(const SparseView& table, const BinRules& rules, const Bi
     if (!scatter_column(table, thresholds_of(rules, f), f, *tile, out.by_column + f * out.n_rows))
       finite.store(false, std::memory_order_relaxed);
   });
-  if (out.by_row) interleave(out, threads);
+  if (out.by_row) interleave(out, own_columns(out.n_features), threads);
   return finite;
 }
 
-void interleave(const BinLayouts& out, int threads) {
+void interleave(const BinLayouts& out, std::span<const Place> places, int threads) {
+  const auto members = members_of(places, out.n_columns);
   for_each_tile(
-      out.n_rows, out.n_features, threads, [&](Tile& tile, std::size_t row, std::size_t n) {
+      out.n_rows, out.n_columns, threads, [&](Tile& tile, std::size_t row, std::size_t n) {
         for_each_block(out, row, [&](std::size_t first, std::size_t count, std::uint8_t* rows) {
-          for (std::size_t j = 0; j < count; ++j)
-            std::memcpy(tile.bins + j * Tile::pitch, out.by_column + (first + j) * out.n_rows + row,
-                        n);
+          for (std::size_t j = 0; j < count; ++j) {
+            std::uint8_t* codes = tile.bins + j * Tile::pitch;
+            std::memset(codes, 0, n);
+            for (const std::size_t f : members[first + j])
+              add_codes(places[f], out.by_column + f * out.n_rows + row, n, codes);
+          }
           write_rows(tile, count, n, rows, out.stride);
         });
       });

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "bundle.hpp"
 #include "columns.hpp"
 
 namespace hedgerow {
@@ -24,17 +25,19 @@ struct BinLayouts {
   std::uint8_t* by_row;
   std::size_t n_rows;
   std::size_t n_features;
+  std::size_t n_columns;  // of by_row: fewer than features where some share
   std::size_t width;
   std::size_t stride;
 };
 
-// Both return whether every value was finite or missing; if not, the infinite ones' bins are void.
+// Both give every feature a column of by_row, and return whether every value was finite or missing;
+// if not, the infinite ones' bins are void.
 bool map_to_bins(std::span<const ColumnView> columns, const BinRules& rules, const BinLayouts& out,
                  int threads);
 bool map_sparse_to_bins(const SparseView& table, const BinRules& rules, const BinLayouts& out,
                         int threads);
 
-// Fills by_row from by_column.
-void interleave(const BinLayouts& layouts, int threads);
+// Fills by_row from by_column, every feature in its place.
+void interleave(const BinLayouts& layouts, std::span<const Place> places, int threads);
 
 }  // namespace hedgerow

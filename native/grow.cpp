@@ -27,6 +27,8 @@ constexpr std::size_t kKeepFromRows = 1024;
 // A node with more rows is shared out among the threads by rows, so that each row is fetched once;
 // a smaller one by features, which leaves nothing to add up.
 constexpr std::size_t kRowsPerRun = 8192;
+// Columns that repay reading a row's id and gradient.
+constexpr std::size_t kNarrowestGroup = 4;
 
 struct Leaf {
   int node = 0;  // its index in the tree
@@ -38,11 +40,11 @@ struct Leaf {
   Split best;
 };
 
-// Histograms of n_features × kBins sums, recycled.
+// Histograms of n_columns × kBins sums, recycled.
 class HistogramPool {
  public:
-  HistogramPool(int n_features, std::size_t budget)
-      : sums_(kBins * static_cast<std::size_t>(n_features)),
+  HistogramPool(int n_columns, std::size_t budget)
+      : sums_(kBins * static_cast<std::size_t>(n_columns)),
         most_(std::max(kFewestSlots, budget / (sums_ * sizeof(Sum)))) {}
 
   // −1 when the budget is spent.
@@ -90,29 +92,27 @@ std::vector<int> sample_features(const std::vector<int>& from, double fraction, 
   return chosen;
 }
 
-// Groups of features that share a block, of nearly equal size.
-std::vector<FeatureGroup> make_groups(const std::vector<int>& features, int width) {
-  std::vector<FeatureGroup> groups;
-  for (std::size_t begin = 0; begin < features.size();) {
-    const int block = features[begin] / width;
+// Groups of columns that share a block, of nearly equal size, and if possible `wanted` a block.
+std::vector<ColumnGroup> make_groups(const std::vector<int>& columns, int width,
+                                     std::size_t wanted) {
+  std::vector<ColumnGroup> groups;
+  for (std::size_t begin = 0; begin < columns.size();) {
+    const int block = columns[begin] / width;
     std::size_t end = begin;
-    while (end < features.size() && features[end] / width == block) ++end;
-    const std::size_t parts = (end - begin + kGroupWidth - 1) / kGroupWidth;
-    // An even number of groups keeps two threads equally busy.
-    const std::size_t share =
-        (end - begin) / std::max<std::size_t>(parts, end - begin >= 8 ? 2 : 1);
-    const std::size_t size = std::max<std::size_t>(1, share);
-    while (begin < end) {
-      const std::size_t left = end - begin;
-      const std::size_t take = left < 2 * size && left <= kGroupWidth ? left : std::min(left, size);
-      FeatureGroup group{};
+    while (end < columns.size() && columns[end] / width == block) ++end;
+    const std::size_t fewest = (end - begin + kGroupWidth - 1) / kGroupWidth;
+    const std::size_t most = std::max<std::size_t>(1, (end - begin) / kNarrowestGroup);
+    std::size_t parts = std::max(fewest, std::min(wanted, most));
+    for (; begin < end; --parts) {
+      const std::size_t take = (end - begin + parts - 1) / parts;
+      ColumnGroup group{};
       group.block = block;
       group.first = static_cast<int>(begin);
       group.count = static_cast<int>(take);
       group.contiguous = true;
       for (std::size_t k = 0; k < take; ++k) {
-        group.feature[k] = features[begin + k];
-        group.offset[k] = static_cast<std::uint8_t>(features[begin + k] % width);
+        group.column[k] = columns[begin + k];
+        group.offset[k] = static_cast<std::uint8_t>(columns[begin + k] % width);
         group.contiguous = group.contiguous && group.offset[k] == group.offset[0] + k;
       }
       groups.push_back(group);
@@ -122,14 +122,36 @@ std::vector<FeatureGroup> make_groups(const std::vector<int>& features, int widt
   return groups;
 }
 
+// The columns of some features, in increasing order.
+std::vector<int> columns_of(const std::vector<int>& features, std::span<const Place> places) {
+  std::vector<int> columns;
+  for (const int feature : features) {
+    columns.push_back(places[static_cast<std::size_t>(feature)].column);
+  }
+  std::sort(columns.begin(), columns.end());
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+  return columns;
+}
+
 // The features that a node may be split on.
 struct AllowedFeatures {
   std::vector<bool> flags;  // empty: all
 
-  bool operator[](int feature) const {
-    return flags.empty() || flags[static_cast<std::size_t>(feature)];
-  }
+  bool operator[](std::size_t feature) const { return flags.empty() || flags[feature]; }
 };
+
+AllowedFeatures only(const std::vector<int>& features, int n_features) {
+  AllowedFeatures allowed;
+  allowed.flags.resize(static_cast<std::size_t>(n_features), false);
+  for (const int feature : features) allowed.flags[static_cast<std::size_t>(feature)] = true;
+  return allowed;
+}
+
+// This thread's room for the histogram of a feature that shares its column.
+[[gnu::noinline]] Sum* feature_scratch() {
+  alignas(64) thread_local Sum sums[kBins];
+  return sums;
+}
 
 // Room for the histograms of a group that need not be kept.
 [[gnu::noinline]] Sum* group_scratch() {
@@ -137,12 +159,11 @@ struct AllowedFeatures {
   return sums;
 }
 
-std::vector<std::span<const FeatureGroup>> by_block(const std::vector<FeatureGroup>& groups) {
-  std::vector<std::span<const FeatureGroup>> blocks;
+std::vector<std::span<const ColumnGroup>> by_block(const std::vector<ColumnGroup>& groups) {
+  std::vector<std::span<const ColumnGroup>> blocks;
   for (auto begin = groups.begin(); begin != groups.end();) {
-    const auto end = std::find_if(begin, groups.end(), [&](const FeatureGroup& group) {
-      return group.block != begin->block;
-    });
+    const auto end = std::find_if(
+        begin, groups.end(), [&](const ColumnGroup& group) { return group.block != begin->block; });
     blocks.emplace_back(begin, end);
     begin = end;
   }
@@ -164,7 +185,8 @@ struct Grower::State {
       : bins(view),
         settings(given),
         threads(team),
-        pool(view.n_features, given.histogram_bytes),
+        pool(view.n_columns, given.histogram_bytes),
+        members(members_of(view.places, static_cast<std::size_t>(view.n_columns))),
         marks(view.n_rows / 64 + 1) {
     for (auto& buffer : row_buffer) buffer = Buffer<std::uint32_t>(view.n_rows);
   }
@@ -173,6 +195,7 @@ struct Grower::State {
   GrowSettings settings;
   int threads;
   HistogramPool pool;
+  std::vector<std::vector<std::size_t>> members;  // the features of each column
   std::array<Buffer<std::uint32_t>, 2> row_buffer;
   std::vector<std::uint64_t> marks;
 
@@ -181,8 +204,11 @@ struct Grower::State {
   std::span<const std::uint32_t> bag;
   std::uint64_t tree_id = 0;
   std::vector<int> features;
-  std::vector<FeatureGroup> groups;
-  std::vector<std::span<const FeatureGroup>> blocks;  // the groups, block by block
+  AllowedFeatures in_tree;                           // the same as flags
+  std::vector<int> columns;                          // those that hold them
+  std::vector<ColumnGroup> groups;                   // shared out among the threads
+  std::vector<ColumnGroup> wide_groups;              // for threads that share the rows out
+  std::vector<std::span<const ColumnGroup>> blocks;  // the wide groups, block by block
   GrownTree tree;
   std::vector<Leaf> open;    // a heap: the next to split in front
   std::vector<Leaf> closed;  // will stay leaves
@@ -209,15 +235,17 @@ struct Grower::State {
   AllowedFeatures allowed_features(const Leaf& leaf) const;
   void divide_rows(const Leaf& parent, Leaf& left, Leaf& right);
   int team_for(std::size_t rows) const;
-  Sum* histogram(int slot, const FeatureGroup& group) { return pool[slot] + group.first * kBins; }
+  Sum* histogram(int slot, const ColumnGroup& group) { return pool[slot] + group.first * kBins; }
   void build(const Leaf& leaf);
   void evaluate(Leaf& leaf);
   void evaluate_children(Leaf& small, Leaf& large, int parent_slot);
   SplitSearch search(const Leaf& leaf) const { return {settings.rules, gradients.fixed, leaf.sum}; }
-  FeatureHistogram feature_histogram(const FeatureGroup& group, int k, Sum* sums) const;
-  void offer(const SplitSearch& search, const FeatureGroup& group, Sum* sums,
+  FeatureHistogram feature_histogram(std::size_t feature, const Sum& node, Sum* column) const;
+  void offer_column(const SplitSearch& search, int column, Sum* sums,
+                    const AllowedFeatures& allowed, Split& best) const;
+  void offer(const SplitSearch& search, const ColumnGroup& group, Sum* sums,
              const AllowedFeatures& allowed, Split& best) const;
-  void offer_remaining(const SplitSearch& search, const FeatureGroup& group, Sum* parent,
+  void offer_remaining(const SplitSearch& search, const ColumnGroup& group, Sum* parent,
                        const Sum* child, const AllowedFeatures& allowed, Split& best) const;
   void choose(Leaf& leaf, std::size_t first);
   void number_rows(const Leaf& leaf, std::uint16_t number, std::uint16_t* leaf_of_row) const;
@@ -304,7 +332,7 @@ int Grower::State::take_slot() {
 }
 
 AllowedFeatures Grower::State::allowed_features(const Leaf& leaf) const {
-  if (settings.colsample_bylevel >= 1.0 && settings.colsample_bynode >= 1.0) return {};
+  if (settings.colsample_bylevel >= 1.0 && settings.colsample_bynode >= 1.0) return in_tree;
   const std::uint64_t tree_key = mix_u64(tree_id);
   const auto level =
       sample_features(features, settings.colsample_bylevel, settings.seed, Purpose::level_features,
@@ -312,14 +340,11 @@ AllowedFeatures Grower::State::allowed_features(const Leaf& leaf) const {
   const auto node =
       sample_features(level, settings.colsample_bynode, settings.seed, Purpose::node_features,
                       tree_key + static_cast<std::uint64_t>(leaf.node));
-  AllowedFeatures allowed;
-  allowed.flags.resize(static_cast<std::size_t>(bins.n_features), false);
-  for (const int feature : node) allowed.flags[static_cast<std::size_t>(feature)] = true;
-  return allowed;
+  return only(node, bins.n_features);
 }
 
 int Grower::State::team_for(std::size_t rows) const {
-  const std::size_t work = (rows + kScanCost * kBins) * features.size();
+  const std::size_t work = (rows + kScanCost * kBins) * columns.size();
   return threads_for(work, kUpdatesPerThread, threads);
 }
 
@@ -335,14 +360,18 @@ void Grower::State::begin(const Gradients& given, std::span<const std::uint32_t>
   if (features.empty() || settings.colsample_bytree < 1.0) {
     features =
         sample_tree_features(bins.n_features, settings.colsample_bytree, settings.seed, tree_id);
-    groups = make_groups(features, bins.width);
-    blocks = by_block(groups);
+    in_tree = settings.colsample_bytree < 1.0 ? only(features, bins.n_features) : AllowedFeatures{};
+    columns = columns_of(features, bins.places);
+    wide_groups = make_groups(columns, bins.width, 1);
+    blocks = by_block(wide_groups);
+    const auto team = static_cast<std::size_t>(threads);
+    groups = make_groups(columns, bins.width, (team + blocks.size() - 1) / blocks.size());
     group_best.resize(2 * groups.size());
   }
 }
 
-// Builds the histograms of a leaf. Threads divide the features or, where there are many rows and
-// more threads than blocks of features, the rows too.
+// Builds the histograms of a leaf. Threads divide the columns or, where there are many rows and
+// more threads than blocks of columns, the rows too.
 void Grower::State::build(const Leaf& leaf) {
   const RowSet rows = rows_of(leaf);
   const int team = team_for(leaf.count);
@@ -359,10 +388,10 @@ void Grower::State::build(const Leaf& leaf) {
   parallel_for(team, blocks.size() * runs, [&](std::size_t i) {
     const std::size_t run = i % runs;
     const RowSet slice = rows.slice(leaf.count * run / runs, leaf.count * (run + 1) / runs);
-    const std::span<const FeatureGroup> block = blocks[i / runs];
+    const std::span<const ColumnGroup> block = blocks[i / runs];
     build_histograms(bins, block, gradients, slice, histogram(part[run], block.front()));
   });
-  parallel_for(team, features.size(), [&](std::size_t k) {
+  parallel_for(team, columns.size(), [&](std::size_t k) {
     for (std::size_t run = 1; run < runs; ++run) {
       add_histogram(pool[part[run]] + k * kBins, pool[leaf.slot] + k * kBins);
     }
@@ -370,30 +399,52 @@ void Grower::State::build(const Leaf& leaf) {
   for (std::size_t run = 1; run < runs; ++run) pool.release(part[run]);
 }
 
-// The k-th feature of a group, with its part of the group's histograms.
-FeatureHistogram Grower::State::feature_histogram(const FeatureGroup& group, int k,
-                                                  Sum* sums) const {
-  const auto feature = static_cast<std::size_t>(group.feature[k]);
-  return {sums + k * kBins, group.feature[k], bins.n_bins[feature], bins.is_categorical[feature]};
+// A feature's histogram in a node, taken out of its column's where it shares one: its bins follow
+// each other there, and all other rows of the node are in its bin of zeros.
+FeatureHistogram Grower::State::feature_histogram(std::size_t feature, const Sum& node,
+                                                  Sum* column) const {
+  const Place& place = bins.places[feature];
+  const int n_bins = bins.n_bins[feature], index = static_cast<int>(feature);
+  if (!place.is_shared()) return {column, index, n_bins, bins.is_categorical[feature]};
+  Sum* sums = feature_scratch();
+  std::fill_n(sums + n_bins, 8, Sum{0, 0});  // as far as a scan may read
+  Sum zeros = node;
+  for (int bin = 0; bin < n_bins; ++bin) {
+    if (bin == place.zero_bin) continue;
+    sums[bin] = column[place.code(bin)];
+    zeros = zeros - sums[bin];
+  }
+  sums[place.zero_bin] = zeros;
+  return {sums, index, n_bins, false};
 }
 
-void Grower::State::offer(const SplitSearch& search, const FeatureGroup& group, Sum* sums,
-                          const AllowedFeatures& allowed, Split& best) const {
-  for (int k = 0; k < group.count; ++k) {
-    if (allowed[group.feature[k]]) search.offer(feature_histogram(group, k, sums), best);
+// Offers the features of a column to the search for a leaf's best split.
+void Grower::State::offer_column(const SplitSearch& search, int column, Sum* sums,
+                                 const AllowedFeatures& allowed, Split& best) const {
+  for (const std::size_t feature : members[static_cast<std::size_t>(column)]) {
+    if (allowed[feature]) search.offer(feature_histogram(feature, search.node(), sums), best);
   }
 }
 
-// The same for what remains of a parent when a child is taken away.
-void Grower::State::offer_remaining(const SplitSearch& search, const FeatureGroup& group,
+// The same for the columns of a group, whose histograms stand side by side.
+void Grower::State::offer(const SplitSearch& search, const ColumnGroup& group, Sum* sums,
+                          const AllowedFeatures& allowed, Split& best) const {
+  for (int k = 0; k < group.count; ++k) {
+    offer_column(search, group.column[k], sums + k * kBins, allowed, best);
+  }
+}
+
+// And for what remains of a parent when a child is taken away.
+void Grower::State::offer_remaining(const SplitSearch& search, const ColumnGroup& group,
                                     Sum* parent, const Sum* child, const AllowedFeatures& allowed,
                                     Split& best) const {
-  for (int k = 0; k < group.count; ++k) {
-    const Sum* taken = child + k * kBins;
-    if (allowed[group.feature[k]]) {
-      search.offer_remaining(feature_histogram(group, k, parent), taken, best);
+  for (int k = 0; k < group.count; ++k, parent += kBins, child += kBins) {
+    const std::size_t first = members[static_cast<std::size_t>(group.column[k])].front();
+    if (!bins.places[first].is_shared() && allowed[first]) {
+      search.offer_remaining(feature_histogram(first, search.node(), parent), child, best);
     } else {
-      subtract_histogram(taken, parent + k * kBins);
+      subtract_histogram(child, parent);
+      offer_column(search, group.column[k], parent, allowed, best);
     }
   }
 }
@@ -468,7 +519,7 @@ void Grower::State::evaluate_children(Leaf& small, Leaf& large, int parent_slot)
   if (is_built) build(small);
   parallel_for(team, groups.size(), [&](std::size_t i) {
     Sum* scratch = group_scratch();
-    const FeatureGroup& group = groups[i];
+    const ColumnGroup& group = groups[i];
     Split best_small, best_large;
     if (scan_small || subtract) {
       Sum* of_small = small.slot >= 0 ? histogram(small.slot, group) : scratch;

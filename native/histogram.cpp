@@ -41,7 +41,7 @@ struct Cursor {
 template <int K, bool kContiguous>
 struct Offsets {
   std::uint8_t offset[kGroupWidth];
-  explicit Offsets(const FeatureGroup& group) { std::memcpy(offset, group.offset, sizeof offset); }
+  explicit Offsets(const ColumnGroup& group) { std::memcpy(offset, group.offset, sizeof offset); }
   int operator[](int k) const { return kContiguous ? k : offset[k]; }
 };
 
@@ -95,8 +95,8 @@ struct Part {
 };
 
 template <int K, bool kGather, bool kContiguous>
-void add_packed(const Cursor<kGather>& cursor, const FeatureGroup& group,
-                const Gradients& gradients, Part part, Sum* histogram) {
+void add_packed(const Cursor<kGather>& cursor, const ColumnGroup& group, const Gradients& gradients,
+                Part part, Sum* histogram) {
   std::uint64_t* __restrict words = accumulators();
   const Offsets<K, kContiguous> offset(group);
   for_each_row(cursor, gradients.packed, part.begin, part.end, cursor.rows.count,
@@ -115,7 +115,7 @@ void add_packed(const Cursor<kGather>& cursor, const FeatureGroup& group,
 }
 
 template <int K, bool kGather, bool kContiguous, bool kPackedRows>
-void add_wide(const Cursor<kGather>& cursor, const FeatureGroup& group, const Gradients& gradients,
+void add_wide(const Cursor<kGather>& cursor, const ColumnGroup& group, const Gradients& gradients,
               Part part, Sum* histogram) {
   const Offsets<K, kContiguous> offset(group);
   if (part.begin == 0) std::memset(histogram, 0, sizeof(Sum) * kBins * K);
@@ -137,7 +137,7 @@ void add_wide(const Cursor<kGather>& cursor, const FeatureGroup& group, const Gr
 }
 
 template <int K, bool kGather, bool kContiguous>
-void add_rows(const BinnedView& bins, const FeatureGroup& group, const Gradients& gradients,
+void add_rows(const BinnedView& bins, const ColumnGroup& group, const Gradients& gradients,
               const RowSet& rows, Part part, Sum* histogram) {
   const Cursor<kGather> cursor{bins.block(group.block) + (kContiguous ? group.offset[0] : 0),
                                static_cast<std::size_t>(bins.stride), rows};
@@ -150,7 +150,7 @@ void add_rows(const BinnedView& bins, const FeatureGroup& group, const Gradients
   }
 }
 
-using AddRows = void (*)(const BinnedView&, const FeatureGroup&, const Gradients&, const RowSet&,
+using AddRows = void (*)(const BinnedView&, const ColumnGroup&, const Gradients&, const RowSet&,
                          Part, Sum*);
 
 template <bool kGather, bool kContiguous, int... K>
@@ -159,7 +159,7 @@ constexpr AddRows add_rows_for(int count, std::integer_sequence<int, K...>) {
   return table[count - 1];
 }
 
-AddRows add_rows_for(const FeatureGroup& group, bool gather) {
+AddRows add_rows_for(const ColumnGroup& group, bool gather) {
   constexpr std::make_integer_sequence<int, kGroupWidth> widths;
   if (group.contiguous) {
     return gather ? add_rows_for<true, true>(group.count, widths)
@@ -171,12 +171,12 @@ AddRows add_rows_for(const FeatureGroup& group, bool gather) {
 
 }  // namespace
 
-void build_histograms(const BinnedView& bins, std::span<const FeatureGroup> groups,
+void build_histograms(const BinnedView& bins, std::span<const ColumnGroup> groups,
                       const Gradients& gradients, const RowSet& rows, Sum* histograms) {
   const std::size_t chunk = gradients.fixed.packed ? gradients.fixed.words_to_spill() : kChunk;
   for (std::size_t begin = 0; begin < rows.count; begin += chunk) {
     const Part part{begin, std::min(rows.count, begin + chunk)};
-    for (const FeatureGroup& group : groups) {
+    for (const ColumnGroup& group : groups) {
       Sum* histogram = histograms + (group.first - groups.front().first) * kBins;
       add_rows_for(group, rows.ids != nullptr)(bins, group, gradients, rows, part, histogram);
     }

@@ -19,26 +19,26 @@ struct RowSet {
   }
 };
 
-// Up to kGroupWidth features of one block, by their byte offsets in a row of that block. Their
+// Up to kGroupWidth columns of one block, by their byte offsets in a row of that block. Their
 // accumulators stay in the first-level cache together, and so do their histograms, which are stored
-// side by side: kBins sums for each feature, in the group's order.
-struct FeatureGroup {
+// side by side: kBins sums for each column, in the group's order.
+struct ColumnGroup {
   int block;
   int count;
-  int first;  // features in the groups before this one
+  int first;  // columns in the groups before this one
   std::uint8_t offset[kGroupWidth];
-  int feature[kGroupWidth];
+  int column[kGroupWidth];
   bool contiguous;  // offsets follow each other
 };
 
-// Writes the histograms of the features of one or more groups of the same block, side by side.
-void build_histograms(const BinnedView& bins, std::span<const FeatureGroup> groups,
+// Writes the histograms of the columns of one or more groups of the same block, side by side.
+void build_histograms(const BinnedView& bins, std::span<const ColumnGroup> groups,
                       const Gradients& gradients, const RowSet& rows, Sum* histograms);
 
-// Of one feature: parent -= child, so that what is left is the other child.
+// Of one column: parent -= child, so that what is left is the other child.
 void subtract_histogram(const Sum* child, Sum* parent);
 
-// Of one feature: total += part.
+// Of one column: total += part.
 void add_histogram(const Sum* part, Sum* total);
 
 }  // namespace hedgerow

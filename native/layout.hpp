@@ -2,12 +2,15 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
+
+#include "bundle.hpp"
 
 namespace hedgerow {
 
-inline constexpr int kBins = 256;        // histogram entries of a feature
+inline constexpr int kBins = 256;        // histogram entries of a column
 inline constexpr int kMissingBin = 255;  // the last of them holds the missing values
-inline constexpr int kGroupWidth = 16;   // features whose accumulators share the first-level cache
+inline constexpr int kGroupWidth = 16;   // columns whose accumulators share the first-level cache
 
 // A view of Python's BinnedMatrix; docs/architecture.md says what each array holds.
 struct BinnedView {
@@ -15,10 +18,12 @@ struct BinnedView {
   const std::uint8_t* by_row;
   const std::int32_t* n_bins;
   const bool* is_categorical;
+  std::span<const Place> places;  // of the features in by_row
   std::size_t n_rows;
   int n_features;
-  int width;   // features in a block of by_row
-  int stride;  // bytes of a row in a block
+  int n_columns;  // of by_row
+  int width;      // columns in a block of by_row
+  int stride;     // bytes of a row in a block
 
   const std::uint8_t* column(int feature) const {
     return by_column + static_cast<std::size_t>(feature) * n_rows;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <vector>
 
 #include "threads.hpp"
@@ -84,30 +86,50 @@ void quantise_wide(const FixedPoint& fixed, WidePair* pairs, std::size_t n) {
   }
 }
 
-constexpr int kLanes = 8;
+// Eight lanes at every instruction-set level, so that the order of additions is the same.
+constexpr std::size_t kLanes = 8;
+typedef double Double8 __attribute__((vector_size(64)));
+typedef std::int64_t Long8 __attribute__((vector_size(64)));
+
+Double8 load8(const double* from) {
+  Double8 lanes;
+  std::memcpy(&lanes, from, sizeof lanes);
+  return lanes;
+}
+
+Double8 magnitude(Double8 x) {
+  return std::bit_cast<Double8>(std::bit_cast<Long8>(x) & std::numeric_limits<std::int64_t>::max());
+}
 
 }  // namespace
 
 GradientSummary summarise(const double* g, const double* h, std::size_t n) {
-  // A fixed number of lanes, so that the order of additions is the same at every vector width.
-  double max_g[kLanes] = {}, sum_g[kLanes] = {}, max_h[kLanes] = {}, sum_h[kLanes] = {};
-  double min_h[kLanes];
-  std::fill_n(min_h, kLanes, std::numeric_limits<double>::infinity());
-  const auto add = [&](int lane, double gradient, double hessian) {
-    const double size = std::fabs(gradient);
-    max_g[lane] = size > max_g[lane] ? size : max_g[lane];
-    sum_g[lane] += size;
-    max_h[lane] = hessian > max_h[lane] ? hessian : max_h[lane];
-    min_h[lane] = hessian < min_h[lane] ? hessian : min_h[lane];
-    sum_h[lane] += hessian;
+  Double8 max_g = {}, sum_g = {}, max_h = {}, sum_h = {};
+  Double8 min_h = Double8{} + std::numeric_limits<double>::infinity();
+  const auto add = [&](Double8 gradient, Double8 hessian) {
+    const Double8 size = magnitude(gradient);
+    max_g = size > max_g ? size : max_g;
+    max_h = hessian > max_h ? hessian : max_h;
+    min_h = hessian < min_h ? hessian : min_h;
+    sum_g += size;
+    sum_h += hessian;
   };
-  std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) add(lane, g[i + lane], h[i + lane]);
+  const std::size_t whole = n / kLanes * kLanes;
+  for (std::size_t i = 0; i < whole; i += kLanes) add(load8(g + i), load8(h + i));
+  if (whole < n) {
+    // Lanes past the end hold zeros, which would be the smallest hessian.
+    Double8 last_g = {}, last_h = {};
+    const Double8 smallest = min_h;
+    for (std::size_t lane = 0; whole + lane < n; ++lane) {
+      last_g[lane] = g[whole + lane];
+      last_h[lane] = h[whole + lane];
+    }
+    add(last_g, last_h);
+    min_h = smallest;
+    for (std::size_t i = whole; i < n; ++i) min_h[0] = std::min(min_h[0], h[i]);
   }
-  for (int lane = 0; i < n; ++i, ++lane) add(lane, g[i], h[i]);
   GradientSummary summary;
-  for (int lane = 0; lane < kLanes; ++lane) {
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
     summary.add({max_g[lane], sum_g[lane], max_h[lane], sum_h[lane], min_h[lane]});
   }
   return summary;

@@ -348,10 +348,9 @@ Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
   return best_cut(node, missing, scan);
 }
 
-void keep_better(const Node& node, int feature, const Split& found, Split& best) {
-  if (!(found.gain > node.gain_to_beat)) return;
-  best = found;
-  best.feature = feature;
+void keep_better(const Node& node, int feature, Split found, Split& best) {
+  found.feature = feature;
+  if (found.gain > node.gain_to_beat && found.beats(best)) best = found;
 }
 
 void set_category(Split& split, int bin) { split.categories[bin >> 5] |= 1u << (bin & 31); }
@@ -438,8 +437,15 @@ SplitSearch::SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const
   least_.h = units < kMostUnits ? static_cast<std::uint64_t>(units) : kMostUnits;
 }
 
+// Of equals the lower feature wins: where it comes later, its scan must let equals through.
+double SplitSearch::gain_to_beat(int feature, const Split& best) const {
+  const double gain = best.feature > feature ? best.gain * (1.0 - kRelativeNoise) : best.gain;
+  return std::max(gain, least_gain_);
+}
+
 void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
-  const Node node{rules_, fixed_, total_, least_, parent_score_, std::max(best.gain, least_gain_)};
+  const Node node{rules_, fixed_,        total_,
+                  least_, parent_score_, gain_to_beat(histogram.feature, best)};
   if (!node.has_room()) return;
   keep_better(
       node, histogram.feature,
@@ -449,7 +455,8 @@ void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
 
 void SplitSearch::offer_remaining(const FeatureHistogram& parent, const Sum* child,
                                   Split& best) const {
-  const Node node{rules_, fixed_, total_, least_, parent_score_, std::max(best.gain, least_gain_)};
+  const Node node{rules_, fixed_,        total_,
+                  least_, parent_score_, gain_to_beat(parent.feature, best)};
   const bool plain = !parent.categorical && parent.sums[kMissingBin].hc == 0;
   if (!plain || node.is_sparse() || !node.has_fractions() || !node.has_room()) {
     subtract_histogram(child, parent.sums);

@@ -58,9 +58,10 @@ class SplitSearch {
  public:
   SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const Sum& node);
 
-  // Replaces `best` if the feature has a better split. Candidates come in their order: lower bin
-  // first, missing values right before left; the first of equals wins. Features are to be offered
-  // in increasing order.
+  const Sum& node() const { return total_; }
+
+  // Replaces `best` if the feature has a better split. Candidates come in their order: lower
+  // feature, lower bin, missing values right before left; the first of equals wins.
   void offer(const FeatureHistogram& histogram, Split& best) const;
 
   // Turns a parent's histogram into that of its other child, the node of this search, and offers
@@ -74,6 +75,8 @@ class SplitSearch {
   Least least_;
   double parent_score_;
   double least_gain_;  // below it a gain is rounding
+
+  double gain_to_beat(int feature, const Split& best) const;
 };
 
 }  // namespace hedgerow

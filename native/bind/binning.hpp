@@ -165,17 +165,38 @@ std::span<const double> weights_of(const std::optional<Input<double>>& weights,
   return weights ? span_of(*weights) : std::span<const double>();
 }
 
+// A row for each feature: its column, its first code, its bin of zeros.
+using Places = nb::ndarray<const std::int32_t, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
+
+std::vector<hedgerow::Place> places_of(const Places& given, std::size_t n_features) {
+  if (given.shape(0) != n_features) throw nb::value_error("every feature must have a place");
+  std::vector<hedgerow::Place> places;
+  for (std::size_t f = 0; f < n_features; ++f) {
+    places.push_back({given(f, 0), given(f, 1), given(f, 2)});
+    if (given(f, 0) < 0 || static_cast<std::size_t>(given(f, 0)) >= n_features)
+      throw nb::value_error("a feature's column must be one of as many as features");
+  }
+  return places;
+}
+
+std::size_t n_columns_of(std::span<const hedgerow::Place> places) {
+  std::int32_t last = -1;
+  for (const hedgerow::Place& place : places) last = std::max(last, place.column);
+  return static_cast<std::size_t>(last + 1);
+}
+
 hedgerow::BinLayouts layouts(const BinsByColumn& by_column, const std::optional<BinsByRow>& by_row,
-                             std::size_t width) {
+                             std::size_t n_columns, std::size_t width) {
   const std::size_t n_features = by_column.shape(0), n_rows = by_column.shape(1);
   if (width < 1 || width > 32) throw nb::value_error("width must be 1 to 32");
-  if (by_row && (by_row->shape(0) != (n_features + width - 1) / width ||
+  if (by_row && (by_row->shape(0) != (n_columns + width - 1) / width ||
                  by_row->shape(1) != n_rows || by_row->shape(2) < width))
     throw nb::value_error("by_row must be as large as by_column");
   return {by_column.data(),
           by_row ? by_row->data() : nullptr,
           n_rows,
           n_features,
+          n_columns,
           width,
           by_row ? by_row->shape(2) : 0};
 }
@@ -228,7 +249,7 @@ inline void bind(nb::module_& m) {
          const Input<std::int64_t>& category_starts, const BinsByColumn& by_column,
          const std::optional<BinsByRow>& by_row, std::size_t width, int threads) {
         const Table view(table);
-        const auto out = layouts(by_column, by_row, width);
+        const auto out = layouts(by_column, by_row, by_column.shape(0), width);
         require_features(view.columns().size(), out.n_features);
         require_features(threshold_starts.size() - 1, out.n_features);
         require_features(category_starts.size() - 1, out.n_features);
@@ -251,7 +272,7 @@ inline void bind(nb::module_& m) {
          const BinsByColumn& by_column, const std::optional<BinsByRow>& by_row, std::size_t width,
          int threads) {
         const SparseTable table(values, rows, starts, by_column.shape(1));
-        const auto out = layouts(by_column, by_row, width);
+        const auto out = layouts(by_column, by_row, by_column.shape(0), width);
         require_features(starts.size() - 1, out.n_features);
         require_features(threshold_starts.size() - 1, out.n_features);
         const nb::gil_scoped_release released;
@@ -265,13 +286,37 @@ inline void bind(nb::module_& m) {
 
   m.def(
       "interleave",
-      [](const BinsByColumn& by_column, const BinsByRow& by_row, std::size_t width, int threads) {
-        const auto out = layouts(by_column, by_row, width);
+      [](const BinsByColumn& by_column, const BinsByRow& by_row, const Places& places,
+         std::size_t width, int threads) {
+        const auto place = places_of(places, by_column.shape(0));
+        const auto out = layouts(by_column, by_row, n_columns_of(place), width);
         const nb::gil_scoped_release released;
-        hedgerow::interleave(out, threads);
+        hedgerow::interleave(out, place, threads);
       },
-      nb::arg("by_column").noconvert(), nb::arg("by_row").noconvert(), nb::arg("width"),
-      nb::arg("threads"), "Fills by_row from by_column.");
+      nb::arg("by_column").noconvert(), nb::arg("by_row").noconvert(),
+      nb::arg("places").noconvert(), nb::arg("width"), nb::arg("threads"),
+      "Fills by_row from by_column, every feature in its place.");
+
+  m.def(
+      "place_features",
+      [](const BinsByColumn& by_column, const Input<std::int32_t>& n_bins,
+         const Input<std::int32_t>& zero_bin) {
+        require_features(n_bins.size(), by_column.shape(0));
+        require_features(zero_bin.size(), by_column.shape(0));
+        std::vector<hedgerow::Place> places;
+        {
+          const nb::gil_scoped_release released;
+          places = hedgerow::place_features({by_column.data(), by_column.shape(1), span_of(n_bins)},
+                                            span_of(zero_bin));
+        }
+        std::vector<std::int32_t> flat;
+        for (const hedgerow::Place& place : places)
+          flat.insert(flat.end(), {place.column, place.first, place.zero_bin});
+        return numpy_array(std::move(flat));
+      },
+      nb::arg("by_column").noconvert(), nb::arg("n_bins").noconvert(),
+      nb::arg("zero_bin").noconvert(),
+      "Three numbers a feature: its column in by_row, its first code, its bin of zeros or -1.");
 }
 
 }  // namespace hedgerow::bind_binning

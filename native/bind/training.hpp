@@ -14,6 +14,7 @@
 
 #include "../gradients.hpp"
 #include "../grow.hpp"
+#include "binning.hpp"
 
 namespace hedgerow::bind_training {
 
@@ -75,6 +76,7 @@ struct BoundGrower {
   Array<const std::uint8_t, nb::ndim<3>> by_row;
   Array<const std::int32_t, nb::ndim<1>> n_bins;
   Array<const bool, nb::ndim<1>> is_categorical;
+  std::vector<Place> places;
   Array<const double, nb::ndim<1>> thresholds;
   Array<const std::int64_t, nb::ndim<1>> threshold_offset;
   Grower grower;
@@ -83,13 +85,16 @@ struct BoundGrower {
 BinnedView view_of(const Array<const std::uint8_t, nb::ndim<2>>& by_column,
                    const Array<const std::uint8_t, nb::ndim<3>>& by_row,
                    const Array<const std::int32_t, nb::ndim<1>>& n_bins,
-                   const Array<const bool, nb::ndim<1>>& is_categorical, int width) {
+                   const Array<const bool, nb::ndim<1>>& is_categorical,
+                   std::span<const Place> places, int width) {
   return {by_column.data(),
           by_row.data(),
           n_bins.data(),
           is_categorical.data(),
+          places,
           by_column.shape(1),
           static_cast<int>(by_column.shape(0)),
+          static_cast<int>(bind_binning::n_columns_of(places)),
           width,
           static_cast<int>(by_row.shape(2))};
 }
@@ -177,21 +182,21 @@ inline void bind(nb::module_& m) {
           [](BoundGrower* self, Array<const std::uint8_t, nb::ndim<2>> by_column,
              Array<const std::uint8_t, nb::ndim<3>> by_row,
              Array<const std::int32_t, nb::ndim<1>> n_bins,
-             Array<const bool, nb::ndim<1>> is_categorical, int width,
+             Array<const bool, nb::ndim<1>> is_categorical,
+             const bind_binning::Places& given_places, int width,
              Array<const double, nb::ndim<1>> thresholds,
              Array<const std::int64_t, nb::ndim<1>> threshold_offset, const GrowSettings& settings,
              int threads) {
-            const BinnedView view = view_of(by_column, by_row, n_bins, is_categorical, width);
-            new (self) BoundGrower{by_column,
-                                   by_row,
-                                   n_bins,
-                                   is_categorical,
-                                   thresholds,
-                                   threshold_offset,
-                                   Grower(view, settings, threads)};
+            auto places = bind_binning::places_of(given_places, by_column.shape(0));
+            // The vector's memory stays where it is when the vector moves.
+            const BinnedView view =
+                view_of(by_column, by_row, n_bins, is_categorical, places, width);
+            new (self) BoundGrower{
+                by_column,         by_row,     n_bins,           is_categorical,
+                std::move(places), thresholds, threshold_offset, Grower(view, settings, threads)};
           },
-          "by_column"_a, "by_row"_a, "n_bins"_a, "is_categorical"_a, "width"_a, "thresholds"_a,
-          "threshold_offset"_a, "settings"_a, "threads"_a)
+          "by_column"_a, "by_row"_a, "n_bins"_a, "is_categorical"_a, "places"_a, "width"_a,
+          "thresholds"_a, "threshold_offset"_a, "settings"_a, "threads"_a)
       .def(
           "grow",
           [](BoundGrower& self, const GradientStore& gradients, int output,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow import _native
-from hedgerow.data.binning import BinnedMatrix, block_shape
+from hedgerow.data.binning import BinnedMatrix, block_shape, own_columns
 from hedgerow.tree.grow_params import GrowParams
 from hedgerow.tree.grower import ExactTrainer, Trainer
 from hedgerow.tree.structure import Ensemble
@@ -31,7 +31,8 @@ def binned_table(rng, n_rows, n_features, *, n_categorical=0, most_bins=255, mis
     sizes = np.where(is_categorical, 0, n_bins - 1)
     starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
     values = np.concatenate([np.arange(size, dtype=np.float64) for size in sizes])
-    return BinnedMatrix(by_column, by_row, width, n_bins, is_categorical, values, starts)
+    features = (n_bins, is_categorical, values, starts, own_columns(n_features))
+    return BinnedMatrix(by_column, by_row, width, *features)
 
 
 def make_trainer(binned, params=PARAMS, target=None, weights=None, **options):
@@ -141,8 +142,8 @@ def test_a_small_budget_for_histograms_changes_no_tree():
         settings = _native.GrowSettings()
         settings.max_leaves, settings.histogram_bytes = 60, histogram_bytes
         grower = _native.Grower(
-            binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical, binned.width,
-            binned.threshold_values, binned.threshold_starts, settings, 2,
+            binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical, binned.places,
+            binned.width, binned.threshold_values, binned.threshold_starts, settings, 2,
         )  # fmt: skip
         leaf_of_row, leaf_value = np.zeros((1, n_rows), np.uint16), np.zeros((1, 60))
         return grower.grow(store, 0, None, 0, leaf_of_row, leaf_value), leaf_of_row

@@ -19,8 +19,13 @@ def map_to_bins(table: object, thresholds: Annotated[NDArray[numpy.float64], dic
 def map_sparse_to_bins(values: object, rows: object, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu')] | None, width: int, threads: int) -> bool:
     """Whether every value was finite or missing."""
 
-def interleave(by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu')], width: int, threads: int) -> None:
-    """Fills by_row from by_column."""
+def interleave(by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu')], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 3), order='C', device='cpu', writable=False)], width: int, threads: int) -> None:
+    """Fills by_row from by_column, every feature in its place."""
+
+def place_features(by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], zero_bin: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """
+    Three numbers a feature: its column in by_row, its first code, its bin of zeros or -1.
+    """
 
 class SplitRules:
     def __init__(self) -> None: ...
@@ -165,7 +170,7 @@ class GradientStore:
         """The quantised gradients and hessians as numbers, a row each."""
 
 class Grower:
-    def __init__(self, by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], width: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], settings: GrowSettings, threads: int) -> None: ...
+    def __init__(self, by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 3), order='C', device='cpu', writable=False)], width: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], settings: GrowSettings, threads: int) -> None: ...
 
     def grow(self, gradients: GradientStore, output: int, bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, tree_id: int, leaf_of_row: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> tuple:
         """

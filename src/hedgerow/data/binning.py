@@ -8,7 +8,7 @@ bin ≤ b. Categories: a table from code to bin. Bin 255 is missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -51,6 +51,7 @@ class BinnedMatrix:
     is_categorical: NDArray[np.bool_]
     threshold_values: NDArray[np.float64]
     threshold_starts: NDArray[np.int64]
+    places: NDArray[np.int32]
 
     @property
     def n_rows(self) -> int:
@@ -63,35 +64,49 @@ class BinnedMatrix:
         return self.by_column.shape[0]
 
     def __reduce__(self) -> tuple[Callable[..., BinnedMatrix], tuple[Any, ...]]:
-        features = (self.n_bins, self.is_categorical, self.threshold_values, self.threshold_starts)
-        return _rebuild, (self.by_column, self.by_row is None, features)
+        columns_only = self.by_row is None
+        matrix = replace(self, by_row=None)
+        return _rebuild, (
+            tuple(getattr(matrix, field.name) for field in fields(matrix)),
+            columns_only,
+        )
+
+    def with_places(self, places: NDArray[np.int32], *, threads: int = 1) -> BinnedMatrix:
+        """Lay `by_row` out anew, with every feature in the place given."""
+        n_columns = int(places[:, 0].max(initial=-1)) + 1
+        width, stride = block_shape(n_columns)
+        by_row = _empty_by_row(self.n_rows, n_columns, width, stride)
+        _native.interleave(self.by_column, by_row, places, width, threads)
+        return replace(self, by_row=by_row, width=width, places=places)
 
 
-def _rebuild(
-    by_column: NDArray[np.uint8], columns_only: bool, features: tuple[NDArray[Any], ...]
-) -> BinnedMatrix:
-    n_features, n_rows = by_column.shape
-    width, stride = block_shape(n_features)
-    by_row = None if columns_only else _empty_by_row(n_rows, n_features, width, stride)
-    if by_row is not None:
-        _native.interleave(by_column, by_row, width, 1)
-    return BinnedMatrix(by_column, by_row, width, *features)
+def _rebuild(state: tuple[Any, ...], columns_only: bool) -> BinnedMatrix:
+    matrix = BinnedMatrix(*state)
+    return matrix if columns_only else matrix.with_places(matrix.places)
 
 
-def block_shape(n_features: int) -> tuple[int, int]:
+def own_columns(n_features: int) -> NDArray[np.int32]:
+    """Give the places of features that share no column."""
+    places = np.zeros((n_features, 3), np.int32)
+    places[:, 0] = np.arange(n_features)
+    places[:, 2] = -1
+    return places
+
+
+def block_shape(n_columns: int) -> tuple[int, int]:
     """Give the width and stride of `by_row`'s blocks.
 
     The stride is a power of two, so that no row straddles cache lines, if that adds at most a
     seventh; otherwise it is the next multiple of four.
     """
-    n_blocks = -(-n_features // _MAX_WIDTH)
-    width = -(-n_features // n_blocks)
+    n_blocks = -(-n_columns // _MAX_WIDTH)
+    width = -(-n_columns // n_blocks)
     power = max(4, 1 << (width - 1).bit_length())
     return width, power if 7 * (power - width) <= width else -(-width // 4) * 4
 
 
-def _empty_by_row(n_rows: int, n_features: int, width: int, stride: int) -> NDArray[np.uint8]:
-    shape = (-(-n_features // width), n_rows, stride)
+def _empty_by_row(n_rows: int, n_columns: int, width: int, stride: int) -> NDArray[np.uint8]:
+    shape = (-(-n_columns // width), n_rows, stride)
     size = shape[0] * n_rows * stride
     memory = np.empty(size + 2 * _CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % _CACHE_LINE
@@ -198,8 +213,32 @@ class Binner:
             by_row = _empty_by_row(table.n_rows, table.n_features, width, stride)
         if not self._map(table, by_column, by_row, width, threads):
             _report_infinity(table)
-        thresholds = (self.threshold_values, self.threshold_starts)
-        return BinnedMatrix(by_column, by_row, width, self.n_bins, self.is_categorical, *thresholds)
+        binned = BinnedMatrix(
+            by_column,
+            by_row,
+            width,
+            self.n_bins,
+            self.is_categorical,
+            self.threshold_values,
+            self.threshold_starts,
+            own_columns(table.n_features),
+        )
+        return binned if columns_only else self._bundled(binned, threads)
+
+    def _bundled(self, binned: BinnedMatrix, threads: int) -> BinnedMatrix:
+        """Let exclusive features share columns of `by_row`, if there are any."""
+        places = _native.place_features(binned.by_column, binned.n_bins, self._zero_bins())
+        places = places.reshape(-1, 3)
+        if places[-1, 0] == len(places) - 1:
+            return binned
+        return replace(binned, by_row=None).with_places(places, threads=threads)
+
+    def _zero_bins(self) -> NDArray[np.int32]:
+        """Give the bin of the number 0 in each feature, -1 in a categorical one."""
+        negative = np.concatenate([[0], np.cumsum(self.threshold_values < 0)])
+        bins = np.diff(negative[self.threshold_starts]).astype(np.int32)
+        bins[self.is_categorical] = -1
+        return bins
 
     def _map(
         self,

@@ -91,6 +91,7 @@ class Trainer:
             binned.by_row,
             binned.n_bins,
             binned.is_categorical,
+            binned.places,
             binned.width,
             binned.threshold_values,
             binned.threshold_starts,
