@@ -25,14 +25,31 @@ format: .venv/installed
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks $(ARGS)
 
-# The tests of the kernels and of the file loader, under address and undefined-behaviour sanitizers.
-# Without forks, which the address sanitizer's own locks do not survive, and without other processes.
+# The tests that reach the kernels and 10,000 mutated model files, under address and undefined-behaviour
+# sanitizers: all of it at this processor's best level, the kernels' own tests at the lower ones too.
+#   libstdc++ is preloaded, or the address sanitizer finds no __cxa_throw when it looks for it.
+#   Leaks are not looked for: the interpreter and the libraries keep thousands of blocks until the end.
+#   Allocations that cannot be had fail as they do without the sanitizer, and are not its errors.
+#   PYTHONMALLOC: blocks inside the interpreter's own pools would have no guarded ends.
+#   --capture=sys: a report goes to the terminal, and not down with the process that pytest captured.
+# Left out: a limit on the address space (the sanitizer itself takes terabytes of it), how fast things are,
+# and slow tests that no kernel takes part in.
+SANITIZED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so) \
+	$$(gcc -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=1 \
+	.venv-sanitize/bin/python
+SANITIZED_PYTEST = $(SANITIZED) -m pytest -q -p no:xdist --capture=sys --timeout=0
+KERNEL_TESTS := tests/tree tests/data/test_binning.py tests/data/test_bundle.py tests/test_math.py
+
 sanitize: .venv-sanitize/installed
-	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-	ASAN_OPTIONS=detect_leaks=0 .venv-sanitize/bin/python -m pytest -q -p no:xdist --timeout=0 \
-	tests/tree tests/data/test_binning.py tests/test_model_file.py -k "not level and not RLIMIT and not disk"
-	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-	ASAN_OPTIONS=detect_leaks=0 .venv-sanitize/bin/python tests/fuzz_model_file.py 10000
+	$(SANITIZED_PYTEST) $(KERNEL_TESTS) tests/test_model_file.py tests/test_threads.py \
+	tests/test_concurrency.py tests/test_determinism.py \
+	-k "not no_more_can_be_started and not loky and not survive_json and not far_faster \
+	and not no_processor_time and not half_a_second"
+	for level in $$($(SANITIZED) -c "from hedgerow import _native; \
+	print(*(level for level in _native.LEVELS if level < _native.isa_level()))"); do \
+	HEDGEROW_ISA=$$level $(SANITIZED_PYTEST) $(KERNEL_TESTS) -k "not instruction_set" || exit 1; done
+	$(SANITIZED) tests/fuzz_model_file.py 10000
 
 .venv/installed: $(NATIVE)
 	test -d .venv || $(PYTHON) -m venv .venv
@@ -46,7 +63,8 @@ sanitize: .venv-sanitize/installed
 
 .venv-sanitize/installed: $(NATIVE)
 	test -d .venv-sanitize || $(PYTHON) -m venv .venv-sanitize
-	.venv-sanitize/bin/pip install --quiet '.[dev]' --config-settings=build-dir=build/sanitize \
+	.venv-sanitize/bin/pip install --quiet --editable '.[dev]' \
+	--config-settings=build-dir=build/sanitize --config-settings=install.strip=false \
 	--config-settings=cmake.define.HEDGEROW_SANITIZE=ON
 	touch $@
 

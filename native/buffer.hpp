@@ -11,6 +11,9 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace hedgerow {
 
@@ -34,8 +37,13 @@ class Buffer {
   static T* allocate(std::size_t bytes) {
     constexpr std::size_t kHugePage = std::size_t{2} << 20;
     const std::size_t alignment = bytes >= 2 * kHugePage ? kHugePage : 64;
-    void* memory = std::aligned_alloc(alignment, (bytes / alignment + 1) * alignment);
+    const std::size_t rounded = (bytes / alignment + 1) * alignment;
+    void* memory = std::aligned_alloc(alignment, rounded);
     if (!memory) throw std::bad_alloc();
+#if defined(__SANITIZE_ADDRESS__)
+    // What alignment adds is nobody's: the sanitizer would take it for ours.
+    ASAN_POISON_MEMORY_REGION(static_cast<char*>(memory) + bytes, rounded - bytes);
+#endif
 #if defined(__linux__)
     if (alignment == kHugePage) madvise(memory, bytes, MADV_HUGEPAGE);
 #endif

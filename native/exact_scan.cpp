@@ -10,10 +10,10 @@ namespace hedgerow::exact {
 constexpr std::size_t kChunk = 512;
 
 // Candidates of a numeric feature, collected from a chunk of its list: running sums where the value
-// changes. `position` is padded with −1 to whole groups of eight.
+// changes. Padded to whole groups of eight with empty sums at position −1, which is never chosen.
 struct Chunk {
-  alignas(64) std::int64_t g[kChunk];
-  alignas(64) std::int64_t h[kChunk];
+  alignas(64) std::int64_t g[kChunk + 8];
+  alignas(64) std::int64_t h[kChunk + 8];
   alignas(64) std::int64_t position[kChunk + 8];
   std::size_t count;
 };
@@ -109,7 +109,10 @@ void Scanner::collect(const List& list, std::int64_t begin, std::int64_t end, Su
   }
   running = sum;
   chunk.count = count;
-  for (std::size_t i = 0; i < 8; ++i) chunk.position[count + i] = -1;
+  for (std::size_t i = count; i < count + 8; ++i) {
+    chunk.g[i] = chunk.h[i] = 0;
+    chunk.position[i] = -1;
+  }
 }
 
 Candidate Scanner::numeric(const List& list) const {

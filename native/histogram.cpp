@@ -25,8 +25,10 @@ constexpr std::size_t kChunk = 4096;
   return words;
 }
 
-typedef std::int64_t Pair __attribute__((vector_size(16), may_alias));
+// Sums are added as unsigned numbers: hc uses all 64 bits, and a signed sum must not overflow.
+typedef std::uint64_t Pair __attribute__((vector_size(16), may_alias));
 typedef std::int64_t Long8 __attribute__((vector_size(64), may_alias));
+typedef std::uint64_t ULong8 __attribute__((vector_size(64), may_alias));
 
 template <bool kGather>
 struct Cursor {
@@ -80,9 +82,9 @@ void spill(const FixedPoint& fixed, std::uint64_t* __restrict words, Sum* __rest
     const Long8 g = word >> g_shift;
     // h_mask cuts off what the arithmetic shift brings in.
     const Long8 hc = ((word >> count_bits) & h_mask) | (word & count_mask) << count_shift;
-    auto* pairs = reinterpret_cast<Long8*>(histogram + b);
-    const Long8 low = __builtin_shuffle(g, hc, Long8{0, 8, 1, 9, 2, 10, 3, 11});
-    const Long8 high = __builtin_shuffle(g, hc, Long8{4, 12, 5, 13, 6, 14, 7, 15});
+    auto* pairs = reinterpret_cast<ULong8*>(histogram + b);
+    const ULong8 low = (ULong8)__builtin_shuffle(g, hc, Long8{0, 8, 1, 9, 2, 10, 3, 11});
+    const ULong8 high = (ULong8)__builtin_shuffle(g, hc, Long8{4, 12, 5, 13, 6, 14, 7, 15});
     pairs[0] = kFirst ? low : pairs[0] + low;
     pairs[1] = kFirst ? high : pairs[1] + high;
     word = Long8{};
@@ -121,7 +123,7 @@ void add_wide(const Cursor<kGather>& cursor, const ColumnGroup& group, const Gra
   if (part.begin == 0) std::memset(histogram, 0, sizeof(Sum) * kBins * K);
   Pair* __restrict target = reinterpret_cast<Pair*>(histogram);
   const auto add = [&](const Sum& sum, const std::uint8_t* bin) {
-    const Pair pair = {sum.g, static_cast<std::int64_t>(sum.hc)};
+    const Pair pair = {static_cast<std::uint64_t>(sum.g), sum.hc};
 #pragma GCC unroll 16
     for (int k = 0; k < K; ++k) target[k * kBins + bin[offset[k]]] += pair;
   };

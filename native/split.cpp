@@ -22,7 +22,7 @@ namespace {
 typedef std::int64_t Long8 __attribute__((vector_size(64)));
 typedef std::uint64_t ULong8 __attribute__((vector_size(64)));
 typedef double Double8 __attribute__((vector_size(64)));
-typedef Long8 Long8Unaligned __attribute__((aligned(8), may_alias));
+typedef ULong8 ULong8Unaligned __attribute__((aligned(8), may_alias));
 
 // A gain below this share of the parent's score is rounding, not improvement.
 constexpr double kRelativeNoise = 0x1p-48;
@@ -88,7 +88,9 @@ struct Occupied {
   }
 };
 
-inline Long8 load8(const void* from) { return *static_cast<const Long8Unaligned*>(from); }
+// Four pairs (g, hc). They are added as unsigned numbers: hc uses all 64 bits, and a signed sum
+// must not overflow.
+inline ULong8 load8(const void* from) { return *static_cast<const ULong8Unaligned*>(from); }
 
 // The sums of a feature in scan order. Candidates are the cuts after the first, the second, … the
 // count-th; eight are read at a time, so sums that hold nothing follow the last.
@@ -96,7 +98,7 @@ struct AllBins {
   const Sum* sums;
   int count;
 
-  Long8 four(int i) const { return load8(sums + i); }
+  ULong8 four(int i) const { return load8(sums + i); }
   Sum at(int i) const { return sums[i]; }
   int bin(int i) const { return i; }
 };
@@ -107,9 +109,9 @@ struct RemainingBins {
   const Sum* child;
   int count;
 
-  Long8 four(int i) const {
-    const Long8 remaining = load8(sums + i) - load8(child + i);
-    *reinterpret_cast<Long8Unaligned*>(sums + i) = remaining;
+  ULong8 four(int i) const {
+    const ULong8 remaining = load8(sums + i) - load8(child + i);
+    *reinterpret_cast<ULong8Unaligned*>(sums + i) = remaining;
     return remaining;
   }
   Sum at(int i) const { return sums[i]; }
@@ -122,20 +124,20 @@ struct OccupiedBins {
   Occupied occupied;
   int count;
 
-  Long8 four(int i) const { return load8(sums + i); }
+  ULong8 four(int i) const { return load8(sums + i); }
   Sum at(int i) const { return sums[i]; }
   int bin(int i) const { return occupied.nth(i); }
 };
 
 // Running sums of four pairs (g, hc).
-inline Long8 running_sum(Long8 pairs) {
-  const Long8 zero = {};
+inline ULong8 running_sum(ULong8 pairs) {
+  const ULong8 zero = {};
   pairs += __builtin_shuffle(pairs, zero, Long8{8, 8, 0, 1, 2, 3, 4, 5});
   pairs += __builtin_shuffle(pairs, zero, Long8{8, 8, 8, 8, 0, 1, 2, 3});
   return pairs;
 }
 
-inline Long8 last_pair(Long8 pairs) {
+inline ULong8 last_pair(ULong8 pairs) {
   return __builtin_shuffle(pairs, Long8{6, 7, 6, 7, 6, 7, 6, 7});
 }
 
@@ -199,24 +201,23 @@ Best8 scan8(const Node& node, const Scan& scan, const Sum& start) {
   const ULong8 min_hc = ULong8{} + node.least.hc, min_h = ULong8{} + node.least.h;
   const ULong8 range_hc = ULong8{} + (node.total.hc - 2 * node.least.hc);
   const ULong8 range_h = ULong8{} + (node.h(node.total) - 2 * node.least.h);
-  const auto start_hc = static_cast<std::int64_t>(start.hc);
-  Long8 carry = {start.g, start_hc, start.g, start_hc, start.g, start_hc, start.g, start_hc};
+  const auto start_g = static_cast<std::uint64_t>(start.g);
+  ULong8 carry = {start_g, start.hc, start_g, start.hc, start_g, start.hc, start_g, start.hc};
   Long8 position = {0, 1, 2, 3, 4, 5, 6, 7};
   Best8 best = {Double8{} + fraction.to_beat, Double8{} + 1.0, Long8{} - 1};
 
   for (int i = 0; i < scan.count; i += 8, position += 8) {
-    const Long8 low = carry + running_sum(scan.four(i));
-    const Long8 high = last_pair(low) + running_sum(scan.four(i + 4));
+    const ULong8 low = carry + running_sum(scan.four(i));
+    const ULong8 high = last_pair(low) + running_sum(scan.four(i + 4));
     carry = last_pair(high);
-    const Long8 left_g = __builtin_shuffle(low, high, Long8{0, 2, 4, 6, 8, 10, 12, 14});
-    const Long8 left_hc = __builtin_shuffle(low, high, Long8{1, 3, 5, 7, 9, 11, 13, 15});
-    const Long8 left_h = left_hc & fraction.h_mask;
+    const Long8 left_g = (Long8)__builtin_shuffle(low, high, Long8{0, 2, 4, 6, 8, 10, 12, 14});
+    const ULong8 left_hc = __builtin_shuffle(low, high, Long8{1, 3, 5, 7, 9, 11, 13, 15});
+    const Long8 left_h = (Long8)left_hc & fraction.h_mask;
 
     Double8 numerator, denominator;
     fraction(left_g, left_h, numerator, denominator);
     const Long8 better = (numerator * best.denominator > best.numerator * denominator) &
-                         ((ULong8)left_h - min_h <= range_h) &
-                         ((ULong8)left_hc - min_hc <= range_hc);
+                         ((ULong8)left_h - min_h <= range_h) & (left_hc - min_hc <= range_hc);
     best.numerator = better ? numerator : best.numerator;
     best.denominator = better ? denominator : best.denominator;
     best.position = better ? position : best.position;

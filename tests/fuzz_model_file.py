@@ -306,7 +306,8 @@ def fuzz(n_files, seed, path):
         mutation = rng.choice(MUTATIONS)
         mutated = mutation(rng, original, models)
         started = time.perf_counter()
-        faulthandler.dump_traceback_later(SECONDS_FOR_ONE, exit=True)
+        # To the real one: it ends the process, and what a test runner captured would go with it.
+        faulthandler.dump_traceback_later(SECONDS_FOR_ONE, exit=True, file=sys.__stderr__)
         try:
             refused += try_file(path, mutated, original, mutation in SEALED_OFF, rng)
         except BaseException as error:
