@@ -34,6 +34,7 @@ struct Occupancy {
 };
 
 bool looks_sparse(const std::uint8_t* bins, std::size_t n_rows, std::uint8_t zero) {
+  if (n_rows == 0) return false;
   const std::size_t n = std::min(n_rows, kFirstLook), step = n_rows / n;
   std::size_t differ = 0;
   for (std::size_t i = 0; i < n; ++i) differ += bins[i * step] != zero;

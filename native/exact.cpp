@@ -38,6 +38,7 @@ struct Node {
   std::size_t begin = 0, end = 0;  // its rows, as numbered during growth
   std::int64_t depth = 0;
   DoubleDouble G, H;
+  bool has_units = false;  // no, if sums of its gradients are more than a float64 holds
   Units units;
   Candidate best;
   double gain = 0.0;                            // of the best candidate, as the scan sees it
@@ -79,11 +80,12 @@ double written_gain(const Params& params, const Node& node, const Node& left, co
   return static_cast<double>(gain - params.min_split_gain);
 }
 
-// The power of two that brings `sum` just below 2^61. Bounded, so that its square stays finite.
+// The power of two that brings a finite `sum` just below 2^61. Bounded, so that its square stays
+// finite.
 double scale_for(double sum) {
   int exponent = 0;
   if (sum > 0.0) std::frexp(sum, &exponent);
-  return std::ldexp(1.0, 61 - std::clamp(exponent, -400, 1000));
+  return std::ldexp(1.0, 61 - std::max(exponent, -400));
 }
 
 // The `fraction` of `from` (at least one) with the smallest hashes.
@@ -264,6 +266,8 @@ void Growth::measure(Node& node) {
 }
 
 void Growth::set_units(Node& node, double size_g, double size_h) {
+  node.has_units = std::isfinite(size_g + size_h);
+  if (!node.has_units) return;
   Units& units = node.units;
   units.g_scale = scale_for(size_g);
   // λ counts as well, so that products of two denominators stay finite.
@@ -274,7 +278,6 @@ void Growth::set_units(Node& node, double size_g, double size_h) {
   units.min_h = params_.min_child_weight * units.h_scale;
   units.cat_smooth = params_.cat_smooth * units.h_scale;
   units.cat_l2 = params_.cat_l2 * units.h_scale;
-  if (!std::isfinite(size_g + size_h)) return;
   for (std::size_t i = node.begin; i < node.end; ++i) {
     const Gradient& row = work_.gradients[i];
     work_.sums[i] = {static_cast<std::int64_t>(std::rint(row.g * units.g_scale)),
@@ -289,7 +292,7 @@ void Growth::set_units(Node& node, double size_g, double size_h) {
 
 bool Growth::may_split(const Node& node) const {
   const bool within = params_.max_depth == 0 || node.depth < params_.max_depth;
-  return within && node.size() >= 2 * least_ && std::isfinite(node.G.high + node.H.high);
+  return within && node.size() >= 2 * least_ && node.has_units;
 }
 
 bool Growth::step() {

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow import _native
 from hedgerow.data import intake
 from hedgerow.data.binning import Binner, own_columns
 from hedgerow.tree.grow_params import GrowParams
@@ -57,6 +58,12 @@ def test_one_hot_columns_become_one():
     assert matrix.by_row.shape == (1, 2_000, 4)
     assert set(matrix.places[:, 0]) == {0}
     np.testing.assert_array_equal(list(decoded(matrix)), matrix.by_column)
+
+
+def test_without_rows_no_column_is_shared():
+    two = np.array([3, 3], np.int32)
+    places = _native.place_features(np.empty((2, 0), np.uint8), two, np.zeros(2, np.int32))
+    np.testing.assert_array_equal(places.reshape(-1, 3), own_columns(2))
 
 
 def test_a_feature_that_overlaps_or_has_gaps_keeps_its_column():

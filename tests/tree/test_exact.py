@@ -318,6 +318,22 @@ def test_missing_against_all_values_is_a_split():
     assert not tree["missing_left"][0]
 
 
+@pytest.mark.parametrize("exponent", [-300, 300, 900, 1000])
+def test_a_split_does_not_depend_on_the_size_of_the_gradients(exponent):
+    rng = np.random.default_rng(4)
+    X, g, h = rng.normal(size=(200, 3)), rng.normal(size=200), np.ones(200)
+    params = GrowParams(max_leaves=2, reg_lambda=0.0)
+    expected, found = (grown(X, g * 2.0**e, h, params) for e in (0, exponent))
+    for name in ("feature", "threshold", "count"):
+        np.testing.assert_array_equal(found[name], expected[name])
+
+
+def test_gradients_whose_sizes_have_no_sum_are_not_split():
+    X = np.arange(200.0)[:, None]
+    g = np.where(np.arange(200) % 2, 1e307, -1e307)
+    assert grown(X, g, np.ones(200), GrowParams(max_leaves=2))["feature"].tolist() == [-1]
+
+
 def test_rows_are_in_the_leaf_that_the_tests_lead_to():
     rng = np.random.default_rng(14)
     X, is_categorical = random_table(rng, 300, 4, 0.2)

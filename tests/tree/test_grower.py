@@ -224,6 +224,18 @@ def test_quantised_gradients_are_as_precise_as_their_form_promises(n_rows, tail,
         assert h_error <= h.sum() * 2.0**-44
 
 
+@pytest.mark.parametrize("n_rows", [1_000, 40_000])
+@pytest.mark.parametrize("exponent", [-1040, -1000, -130, 130, 1000, 1020])
+def test_gradients_are_kept_whatever_their_size(n_rows, exponent):
+    rng = np.random.default_rng(12)
+    size = 2.0**exponent  # beyond a float32, or with units or sums beyond a float64
+    expected = np.stack([rng.uniform(-1, 1, n_rows), rng.uniform(0.1, 1, n_rows)], axis=1) * size
+    store = _native.GradientStore(n_rows, 1, 2)
+    store.take(*np.ascontiguousarray(expected.T)[:, None])
+    error = np.abs(store.to_float(0) - expected).max() / size
+    assert error <= n_rows * 2.0**-43 + np.finfo(float).tiny / size
+
+
 def test_rows_without_weight_count_in_nothing_but_rows():
     rng = np.random.default_rng(13)
     binned = binned_table(rng, 2_000, 3, missing=0.0)
