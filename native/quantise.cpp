@@ -169,9 +169,13 @@ void GradientSummary::add(const GradientSummary& other) {
   sum_h += other.sum_h;
 }
 
+// Packed rows pass through single precision, so their units must have reciprocals there.
+bool is_moderate(double largest) { return largest == 0.0 || (largest > 1e-30 && largest < 1e30); }
+
 bool fits_packed(const GradientSummary& summary, std::size_t n) {
   const auto rows = static_cast<double>(n);
-  return n >= kPackedFromRows && summary.max_g * rows <= kLargestToMean * summary.sum_g &&
+  return n >= kPackedFromRows && is_moderate(summary.max_g) && is_moderate(summary.max_h) &&
+         summary.max_g * rows <= kLargestToMean * summary.sum_g &&
          summary.max_h * rows <= kLargestToMean * summary.sum_h;
 }
 

@@ -76,7 +76,7 @@ class SplitSearch {
   double parent_score_;
   double least_gain_;  // below it a gain is rounding
 
-  double gain_to_beat(int feature, const Split& best) const;
+  double gain_to_beat(const Split& best) const;
 };
 
 }  // namespace hedgerow
