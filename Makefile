@@ -5,7 +5,7 @@ NATIVE := $(wildcard native/* native/bind/*) CMakeLists.txt pyproject.toml
 
 .PHONY: demo test check format bench sanitize clean
 
-demo: .venv/installed
+demo: .venv/demo
 	$(BIN)/python examples/demo.py
 
 test: check
@@ -34,10 +34,17 @@ sanitize: .venv-sanitize/installed
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 .venv-sanitize/bin/python tests/fuzz_model_file.py 10000
 
+.venv/demo: $(NATIVE)
+	test -d .venv || $(PYTHON) -m venv .venv
+	@echo "Installing, and compiling the kernels for three instruction sets: a few minutes, once."
+	$(BIN)/pip install --quiet --editable '.[demo]'
+	touch $@
+
 .venv/installed: $(NATIVE)
 	test -d .venv || $(PYTHON) -m venv .venv
+	@echo "Installing, and compiling the kernels for three instruction sets: a few minutes, once."
 	$(BIN)/pip install --quiet --editable '.[dev]'
-	touch $@
+	touch $@ .venv/demo
 
 .venv-bench/installed: $(NATIVE) benchmarks/requirements.txt
 	test -d .venv-bench || $(PYTHON) -m venv .venv-bench
