@@ -274,6 +274,7 @@ void Growth::set_units(Node& node, double size_g, double size_h) {
   units.min_h = params_.min_child_weight * units.h_scale;
   units.cat_smooth = params_.cat_smooth * units.h_scale;
   units.cat_l2 = params_.cat_l2 * units.h_scale;
+  units.min_category_h = params_.min_category_weight * units.h_scale;
   if (!std::isfinite(size_g + size_h)) return;
   for (std::size_t i = node.begin; i < node.end; ++i) {
     const Gradient& row = work_.gradients[i];

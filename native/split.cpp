@@ -375,10 +375,20 @@ void consider_one_against_rest(const Node& node, const std::uint8_t* occupied, i
   }
 }
 
+// Drops the categories whose Σh is too little to say where they belong; they will go right.
+int keep_heavy(const Node& node, std::uint8_t* occupied, int count, const Sum* histogram) {
+  const auto too_light = [&](std::uint8_t bin) {
+    return node.fixed.h(histogram[bin]) < node.rules.min_category_weight;
+  };
+  return static_cast<int>(std::remove_if(occupied, occupied + count, too_light) - occupied);
+}
+
 // Categories in the order of G/(H + smoothing): the best cut of this order is the best of all
-// subsets for a convex loss (Fisher), and the smoothing and the extra λ keep rare ones in check.
+// subsets for a convex loss (Fisher). Rare ones would be sorted by their noise, to the ends where
+// the cuts begin: the lightest are left out, the smoothing and the extra λ keep the rest in check.
 void consider_sorted(const Node& node, std::uint8_t* occupied, int count, const Sum* histogram,
                      Split& best) {
+  count = keep_heavy(node, occupied, count, histogram);
   double ratio[kBins];
   for (int i = 0; i < count; ++i) {
     const Sum& sum = histogram[occupied[i]];
@@ -386,7 +396,7 @@ void consider_sorted(const Node& node, std::uint8_t* occupied, int count, const 
   }
   std::stable_sort(occupied, occupied + count,
                    [&](std::uint8_t a, std::uint8_t b) { return ratio[a] < ratio[b]; });
-  const int longest = std::min(node.rules.max_cat_threshold, count - 1);
+  const int longest = std::min(node.rules.max_cat_threshold, count);
   for (const bool from_high : {false, true}) {
     Sum left = {0, 0};
     for (int taken = 1; taken <= longest; ++taken) {

@@ -18,6 +18,7 @@ struct SplitRules {
   int max_cat_threshold = 32;
   double cat_smooth = 10.0;
   double cat_l2 = 10.0;
+  double min_category_weight = 2.5;
 };
 
 struct Split {
