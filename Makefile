@@ -5,7 +5,7 @@ NATIVE := $(wildcard native/* native/bind/*) CMakeLists.txt pyproject.toml
 
 .PHONY: demo test check format bench sanitize clean
 
-demo: .venv/installed
+demo: .venv/demo
 	$(BIN)/python examples/demo.py
 
 test: check
@@ -27,15 +27,14 @@ bench: .venv-bench/installed
 
 # The tests that reach the kernels and 10,000 mutated model files, under address and undefined-behaviour
 # sanitizers: all of it at this processor's best level, the kernels' own tests at the lower ones too.
-#   libstdc++ is preloaded, or the address sanitizer finds no __cxa_throw when it looks for it.
-#   Leaks are not looked for: the interpreter and the libraries keep thousands of blocks until the end.
+#   Leaks are not looked for: the interpreter and other libraries keep thousands of blocks to the end.
 #   Allocations that cannot be had fail as they do without the sanitizer, and are not its errors.
 #   PYTHONMALLOC: blocks inside the interpreter's own pools would have no guarded ends.
 #   --capture=sys: a report goes to the terminal, and not down with the process that pytest captured.
 # Left out: a limit on the address space (the sanitizer itself takes terabytes of it), how fast things are,
 # and slow tests that no kernel takes part in.
-SANITIZED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so) \
-	$$(gcc -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 \
+SANITIZED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=1 \
 	.venv-sanitize/bin/python
 SANITIZED_PYTEST = $(SANITIZED) -m pytest -q -p no:xdist --capture=sys --timeout=0
@@ -43,7 +42,7 @@ KERNEL_TESTS := tests/tree tests/data/test_binning.py tests/data/test_bundle.py 
 
 sanitize: .venv-sanitize/installed
 	$(SANITIZED_PYTEST) $(KERNEL_TESTS) tests/test_model_file.py tests/test_threads.py \
-	tests/test_concurrency.py tests/test_determinism.py \
+	tests/test_concurrency.py tests/test_determinism.py tests/boosting/test_hostile.py \
 	-k "not no_more_can_be_started and not loky and not survive_json and not far_faster \
 	and not no_processor_time and not half_a_second"
 	for level in $$($(SANITIZED) -c "from hedgerow import _native; \
@@ -51,10 +50,17 @@ sanitize: .venv-sanitize/installed
 	HEDGEROW_ISA=$$level $(SANITIZED_PYTEST) $(KERNEL_TESTS) -k "not instruction_set" || exit 1; done
 	$(SANITIZED) tests/fuzz_model_file.py 10000
 
+.venv/demo: $(NATIVE)
+	test -d .venv || $(PYTHON) -m venv .venv
+	@echo "Installing, and compiling the kernels for three instruction sets: a few minutes, once."
+	$(BIN)/pip install --quiet --editable '.[demo]'
+	touch $@
+
 .venv/installed: $(NATIVE)
 	test -d .venv || $(PYTHON) -m venv .venv
+	@echo "Installing, and compiling the kernels for three instruction sets: a few minutes, once."
 	$(BIN)/pip install --quiet --editable '.[dev]'
-	touch $@
+	touch $@ .venv/demo
 
 .venv-bench/installed: $(NATIVE) benchmarks/requirements.txt
 	test -d .venv-bench || $(PYTHON) -m venv .venv-bench

@@ -15,8 +15,8 @@ from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.datasets import load_digits
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, roc_auc_score
-from sklearn.model_selection import train_test_split
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -135,17 +135,16 @@ def draw(model, names):
 
 
 def tour_of_digits():
-    heading("2. Handwritten digits: ten classes, real data")
+    heading("2. Handwritten digits: ten classes, real data, five folds")
     X, y = load_digits(return_X_y=True)
-    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
-    model = hr.GradientBoostingClassifier(
-        n_estimators=200, early_stopping=True, min_samples_leaf=5, random_state=0, verbose=50
-    )
+    # Neighbouring pixels say much the same: a random fifth of them at each split does better.
+    boosted = hr.GradientBoostingClassifier(n_estimators=150, colsample_bynode=0.2, random_state=0)
     linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2_000))
-    for name, candidate in (("boosted trees", model), ("linear model", linear)):
-        seconds = timed_fit(candidate, X_train, y_train)
-        accuracy = accuracy_score(y_test, candidate.predict(X_test))
-        print(f"{name:15} accuracy {accuracy:.3f}   {seconds:5.2f} s")
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    for name, model in (("boosted trees", boosted), ("linear model", linear)):
+        start = time.perf_counter()
+        accuracy = cross_val_score(model, X, y, cv=folds).mean()
+        print(f"{name:15} accuracy {accuracy:.4f}   {time.perf_counter() - start:5.2f} s")
 
 
 def main():

@@ -278,6 +278,7 @@ void Growth::set_units(Node& node, double size_g, double size_h) {
   units.min_h = params_.min_child_weight * units.h_scale;
   units.cat_smooth = params_.cat_smooth * units.h_scale;
   units.cat_l2 = params_.cat_l2 * units.h_scale;
+  units.min_category_h = params_.min_category_weight * units.h_scale;
   for (std::size_t i = node.begin; i < node.end; ++i) {
     const Gradient& row = work_.gradients[i];
     work_.sums[i] = {static_cast<std::int64_t>(std::rint(row.g * units.g_scale)),

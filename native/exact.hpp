@@ -38,6 +38,7 @@ struct Params {
   int max_cat_threshold;
   double cat_smooth;
   double cat_l2;
+  double min_category_weight;
   double colsample_bylevel;
   double colsample_bynode;
   std::uint64_t seed;

@@ -177,12 +177,15 @@ void Scanner::one_against_rest(const std::vector<Category>& present, Candidate& 
 }
 
 void Scanner::sorted_prefixes(std::vector<Category>& present, Candidate& best) const {
+  std::erase_if(present, [&](const Category& c) {
+    return static_cast<double>(c.sum.h) < units_.min_category_h;
+  });
   for (Category& c : present) {
     c.key = static_cast<double>(c.sum.g) / (static_cast<double>(c.sum.h) + units_.cat_smooth);
   }
   std::stable_sort(present.begin(), present.end(),
                    [](const Category& a, const Category& b) { return a.key < b.key; });
-  const std::size_t longest = std::min<std::size_t>(params_.max_cat_threshold, present.size() - 1);
+  const std::size_t longest = std::min<std::size_t>(params_.max_cat_threshold, present.size());
   for (const bool from_high : {false, true}) {
     if (from_high) std::reverse(present.begin(), present.end());
     Category left = {};

@@ -47,7 +47,8 @@ struct Candidate {
 struct Units {
   double g_scale = 1.0, h_scale = 1.0;
   Sum total;
-  double lambda = 0.0, alpha = 0.0, cap = 0.0, min_h = 0.0, cat_smooth = 0.0, cat_l2 = 0.0;
+  double lambda = 0.0, alpha = 0.0, cap = 0.0, min_h = 0.0, cat_smooth = 0.0, cat_l2 = 0.0,
+         min_category_h = 0.0;
   double node_score = 0.0;
   double floor = 0.0;  // what a candidate's total must exceed
 

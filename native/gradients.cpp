@@ -1,6 +1,8 @@
 #include "gradients.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <stdexcept>
 
 namespace hedgerow {
 
@@ -42,6 +44,11 @@ void GradientStore::quantise_all() {
 template <class Differentiate>
 void GradientStore::run(Differentiate differentiate) {
   differentiate();
+  for (const GradientSummary& summary : summary_) {
+    if (!std::isfinite(summary.sum_g) || !std::isfinite(summary.sum_h)) {
+      throw std::overflow_error("the gradients are too large to add up");
+    }
+  }
   const bool suits_packed = all_fit_packed();
   if (packed_ && !suits_packed) {
     packed_ = false;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 
 #include "buffer.hpp"
 #include "interrupt.hpp"
@@ -491,6 +492,10 @@ void Grower::State::divide_rows(const Leaf& parent, Leaf& left, Leaf& right) {
     const auto [begin, end] = range(chunk);
     to_left[chunk] = mark_left(bins, parent.best, rows, begin, end, marks.data());
   });
+  // The rows must be those that the histogram counted, or they would be written out of bounds.
+  if (std::accumulate(to_left.begin(), to_left.end(), std::size_t{0}) != left.count) {
+    throw std::logic_error("a split does not part the rows that its histogram counted");
+  }
   std::exclusive_scan(to_left.begin(), to_left.end(), to_left.begin(), std::size_t{0});
   std::uint32_t* target = row_buffer[left.buffer].get();
   parallel_for(team, chunks, [&](std::size_t chunk) {

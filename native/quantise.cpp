@@ -16,8 +16,6 @@ namespace {
 
 // The mean |g| of a packed row keeps at least 2^14 / 64 = 256 steps.
 constexpr double kLargestToMean = 64.0;
-// Between these a float holds a row's gradient, and the number of its steps in one.
-constexpr double kSmallestPacked = 0x1p-90, kLargestPacked = 0x1p120;
 constexpr int kCountBits = 12;
 constexpr int kRowBitsG = 14;
 constexpr int kRowBitsH = 13;
@@ -31,12 +29,6 @@ double steps(int bits) { return static_cast<double>((std::int64_t{1} << bits) - 
 // At least the smallest number that has a reciprocal.
 double unit_for(double largest, double max_steps) {
   return largest > 0.0 ? std::max(largest / max_steps, std::numeric_limits<double>::min()) : 1.0;
-}
-
-// The same for a sum, which may be more than a float64 holds although none of its terms is.
-double unit_for_sum(double sum, double largest, std::size_t n, double max_steps) {
-  if (std::isfinite(sum)) return unit_for(sum, max_steps);
-  return unit_for(largest, max_steps / static_cast<double>(n));
 }
 
 FixedPoint packed_units(const GradientSummary& summary) {
@@ -57,8 +49,8 @@ FixedPoint wide_units(const GradientSummary& summary, std::size_t n, int count_s
   FixedPoint fixed;
   // Rounding may add a step a row, and a few parts in 2^53 of the whole.
   const double room = std::ldexp(1.0 - 0x1p-40, count_shift) - 2.0 * static_cast<double>(n);
-  fixed.g_unit = unit_for_sum(summary.sum_g, summary.max_g, n, std::ldexp(1.0, 62));
-  fixed.h_unit = unit_for_sum(summary.sum_h, summary.max_h, n, room);
+  fixed.g_unit = unit_for(summary.sum_g, std::ldexp(1.0, 62));
+  fixed.h_unit = unit_for(summary.sum_h, room);
   return fixed;
 }
 
@@ -81,19 +73,14 @@ void quantise_narrow(const FixedPoint& fixed, float* g, const float* h, std::siz
   }
 }
 
-// Nothing for what is not a number: the units are made for finite gradients.
-std::int64_t whole_steps(double steps) {
-  const double rounded = std::floor(steps + 0.5);
-  return static_cast<std::int64_t>(std::fabs(rounded) <= 0x1p62 ? rounded : 0.0);
-}
-
 void quantise_wide(const FixedPoint& fixed, WidePair* pairs, std::size_t n) {
   const double per_g = 1.0 / fixed.g_unit, per_h = 1.0 / fixed.h_unit;
   const std::uint64_t one = std::uint64_t{1} << fixed.count_shift;
   auto* words = reinterpret_cast<Word64*>(pairs);
   for (std::size_t i = 0; i < n; ++i) {
     const auto g = std::bit_cast<double>(words[2 * i]), h = std::bit_cast<double>(words[2 * i + 1]);
-    const std::int64_t g_steps = whole_steps(g * per_g), h_steps = whole_steps(h * per_h);
+    const auto g_steps = static_cast<std::int64_t>(std::floor(g * per_g + 0.5));
+    const auto h_steps = static_cast<std::int64_t>(std::floor(h * per_h + 0.5));
     const std::int64_t positive = h_steps < 1 ? 1 : h_steps;
     words[2 * i] = static_cast<std::uint64_t>(g_steps);
     words[2 * i + 1] = (h > 0.0 ? static_cast<std::uint64_t>(positive) : 0) + one;
@@ -183,16 +170,14 @@ void GradientSummary::add(const GradientSummary& other) {
   sum_h += other.sum_h;
 }
 
+// Packed rows pass through single precision, so their units must have reciprocals there.
+bool is_moderate(double largest) { return largest == 0.0 || (largest > 1e-30 && largest < 1e30); }
+
 bool fits_packed(const GradientSummary& summary, std::size_t n) {
   const auto rows = static_cast<double>(n);
-  // Packed rows are made from floats, which hold neither 1e39 nor the reciprocal of 1e-39.
-  const auto fits = [&](double largest, double sum) {
-    const bool fits_float =
-        largest == 0.0 || (largest >= kSmallestPacked && largest <= kLargestPacked);
-    return fits_float && largest * rows <= kLargestToMean * sum;
-  };
-  return n >= kPackedFromRows && fits(summary.max_g, summary.sum_g) &&
-         fits(summary.max_h, summary.sum_h);
+  return n >= kPackedFromRows && is_moderate(summary.max_g) && is_moderate(summary.max_h) &&
+         summary.max_g * rows <= kLargestToMean * summary.sum_g &&
+         summary.max_h * rows <= kLargestToMean * summary.sum_h;
 }
 
 FixedPoint choose_units(const GradientSummary& summary, std::size_t n, bool packed) {

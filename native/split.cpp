@@ -26,6 +26,8 @@ typedef ULong8 ULong8Unaligned __attribute__((aligned(8), may_alias));
 
 // A gain below this share of the parent's score is rounding, not improvement.
 constexpr double kRelativeNoise = 0x1p-48;
+// What the scan's own arithmetic may be wrong by, as a share of the scores that it adds up.
+constexpr double kScanNoise = 0x1p-40;
 // Nodes with fewer rows than this have mostly empty bins, which are squeezed out before the scan.
 constexpr std::uint64_t kSparseRows = 160;
 // More than any Σh in units, and safe to double.
@@ -54,7 +56,8 @@ struct Node {
   const Sum& total;
   const Least& least;
   double parent_score;
-  double gain_to_beat;  // of the features before, or what rounding alone could make
+  double least_gain;    // below it a gain is rounding
+  double gain_to_beat;  // or the scan need not report it
 
   std::uint64_t h(const Sum& sum) const { return sum.hc & fixed.h_mask(); }
   bool big_enough(const Sum& child) const { return child.hc >= least.hc && h(child) >= least.h; }
@@ -226,12 +229,13 @@ Best8 scan8(const Node& node, const Scan& scan, const Sum& start) {
 }
 
 // The winning position over the lanes, −1 for none: the largest fraction, the lowest position of
-// equals.
-int winner(const Best8& best) {
+// equals. A lane past the end can win where missing values are on the right: it says the same as
+// the last position, whose own lane may hold an earlier fraction that is equal but for rounding.
+int winner(const Best8& best, int count) {
   int chosen = -1;
   double chosen_value = 0.0;
   for (int lane = 0; lane < 8; ++lane) {
-    const int position = static_cast<int>(best.position[lane]);
+    const int position = std::min(static_cast<int>(best.position[lane]), count - 1);
     if (position < 0) continue;
     const double value = best.numerator[lane] / best.denominator[lane];
     if (chosen < 0 || value > chosen_value || (value == chosen_value && position < chosen)) {
@@ -263,8 +267,9 @@ int scan_one_by_one(const Node& node, const Scan& scan, const Sum& start) {
 template <class Scan>
 int best_position(const Node& node, const Scan& scan, const Sum& start) {
   if (!node.has_fractions()) return scan_one_by_one(node, scan, start);
-  return winner(node.rules.reg_alpha > 0.0 ? scan8<true>(node, scan, start)
-                                           : scan8<false>(node, scan, start));
+  const Best8 best =
+      node.rules.reg_alpha > 0.0 ? scan8<true>(node, scan, start) : scan8<false>(node, scan, start);
+  return winner(best, scan.count);
 }
 
 // Tries the cuts of a scan; one better than `best` and than what is to be beaten replaces it.
@@ -351,7 +356,7 @@ Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
 
 void keep_better(const Node& node, int feature, Split found, Split& best) {
   found.feature = feature;
-  if (found.gain > node.gain_to_beat && found.beats(best)) best = found;
+  if (found.gain > node.least_gain && found.beats(best)) best = found;
 }
 
 void set_category(Split& split, int bin) { split.categories[bin >> 5] |= 1u << (bin & 31); }
@@ -371,10 +376,20 @@ void consider_one_against_rest(const Node& node, const std::uint8_t* occupied, i
   }
 }
 
+// Drops the categories whose Σh is too little to say where they belong; they will go right.
+int keep_heavy(const Node& node, std::uint8_t* occupied, int count, const Sum* histogram) {
+  const auto too_light = [&](std::uint8_t bin) {
+    return node.fixed.h(histogram[bin]) < node.rules.min_category_weight;
+  };
+  return static_cast<int>(std::remove_if(occupied, occupied + count, too_light) - occupied);
+}
+
 // Categories in the order of G/(H + smoothing): the best cut of this order is the best of all
-// subsets for a convex loss (Fisher), and the smoothing and the extra λ keep rare ones in check.
+// subsets for a convex loss (Fisher). Rare ones would be sorted by their noise, to the ends where
+// the cuts begin: the lightest are left out, the smoothing and the extra λ keep the rest in check.
 void consider_sorted(const Node& node, std::uint8_t* occupied, int count, const Sum* histogram,
                      Split& best) {
+  count = keep_heavy(node, occupied, count, histogram);
   double ratio[kBins];
   for (int i = 0; i < count; ++i) {
     const Sum& sum = histogram[occupied[i]];
@@ -382,7 +397,7 @@ void consider_sorted(const Node& node, std::uint8_t* occupied, int count, const 
   }
   std::stable_sort(occupied, occupied + count,
                    [&](std::uint8_t a, std::uint8_t b) { return ratio[a] < ratio[b]; });
-  const int longest = std::min(node.rules.max_cat_threshold, count - 1);
+  const int longest = std::min(node.rules.max_cat_threshold, count);
   for (const bool from_high : {false, true}) {
     Sum left = {0, 0};
     for (int taken = 1; taken <= longest; ++taken) {
@@ -438,15 +453,15 @@ SplitSearch::SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const
   least_.h = units < kMostUnits ? static_cast<std::uint64_t>(units) : kMostUnits;
 }
 
-// Of equals the lower feature wins: where it comes later, its scan must let equals through.
-double SplitSearch::gain_to_beat(int feature, const Split& best) const {
-  const double gain = best.feature > feature ? best.gain * (1.0 - kRelativeNoise) : best.gain;
-  return std::max(gain, least_gain_);
+// What a scan may leave out. Fractions round otherwise than gains do, so whatever comes near the
+// best so far is let through and judged by its gain: the choice must not depend on which features
+// were offered before, in this group or in another thread's.
+double SplitSearch::gain_to_beat(const Split& best) const {
+  return best.gain - kScanNoise * (parent_score_ + 2.0 * (best.gain + rules_.min_split_gain));
 }
 
 void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
-  const Node node{rules_, fixed_,        total_,
-                  least_, parent_score_, gain_to_beat(histogram.feature, best)};
+  const Node node{rules_, fixed_, total_, least_, parent_score_, least_gain_, gain_to_beat(best)};
   if (!node.has_room()) return;
   keep_better(
       node, histogram.feature,
@@ -456,8 +471,7 @@ void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
 
 void SplitSearch::offer_remaining(const FeatureHistogram& parent, const Sum* child,
                                   Split& best) const {
-  const Node node{rules_, fixed_,        total_,
-                  least_, parent_score_, gain_to_beat(parent.feature, best)};
+  const Node node{rules_, fixed_, total_, least_, parent_score_, least_gain_, gain_to_beat(best)};
   const bool plain = !parent.categorical && parent.sums[kMissingBin].hc == 0;
   if (!plain || node.is_sparse() || !node.has_fractions() || !node.has_room()) {
     subtract_histogram(child, parent.sums);

@@ -18,6 +18,7 @@ struct SplitRules {
   int max_cat_threshold = 32;
   double cat_smooth = 10.0;
   double cat_l2 = 10.0;
+  double min_category_weight = 2.5;
 };
 
 struct Split {
@@ -76,7 +77,7 @@ class SplitSearch {
   double parent_score_;
   double least_gain_;  // below it a gain is rounding
 
-  double gain_to_beat(int feature, const Split& best) const;
+  double gain_to_beat(const Split& best) const;
 };
 
 }  // namespace hedgerow

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import max_error
 
 import fuzz_model_file as fuzzer
 from hedgerow import (
@@ -204,10 +205,10 @@ def test_a_model_with_its_own_loss_predicts_but_asks_for_the_loss_to_fit_again(p
 
 
 def test_a_random_state_is_asked_for_again(path):
-    model = regressor(random_state=np.random.RandomState(3), eval_metric=["rmse", len])
+    model = regressor(random_state=np.random.RandomState(3), eval_metric=["rmse", max_error])
     loaded = through_file(model.fit(X, NUMBERS), path)
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    assert loaded.eval_metric == ["rmse", NotStored("the function len")]
+    assert loaded.eval_metric == ["rmse", NotStored("the function max_error")]
     with pytest.raises(ParameterError, match="random_state=<a RandomState, not stored"):
         loaded.fit(X, NUMBERS)
 

@@ -75,6 +75,7 @@ hedgerow::exact::Params exact_params(const nb::object& params, std::uint64_t tre
       .max_cat_threshold = nb::cast<int>(params.attr("max_cat_threshold")),
       .cat_smooth = real("cat_smooth"),
       .cat_l2 = real("cat_l2"),
+      .min_category_weight = real("min_category_weight"),
       .colsample_bylevel = real("colsample_bylevel"),
       .colsample_bynode = real("colsample_bynode"),
       .seed = nb::cast<std::uint64_t>(params.attr("seed")),

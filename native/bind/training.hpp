@@ -123,7 +123,8 @@ inline void bind(nb::module_& m) {
       .def_rw("max_cat_to_onehot", &SplitRules::max_cat_to_onehot)
       .def_rw("max_cat_threshold", &SplitRules::max_cat_threshold)
       .def_rw("cat_smooth", &SplitRules::cat_smooth)
-      .def_rw("cat_l2", &SplitRules::cat_l2);
+      .def_rw("cat_l2", &SplitRules::cat_l2)
+      .def_rw("min_category_weight", &SplitRules::min_category_weight);
   nb::class_<GrowSettings>(m, "GrowSettings")
       .def(nb::init<>())
       .def_rw("rules", &GrowSettings::rules)

@@ -6,7 +6,7 @@ the docstrings, and the table in the documentation that maps each name to its pe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from functools import cache
 from math import inf
@@ -48,6 +48,10 @@ class Number:
         ):
             return False
         number: Any = value
+        try:
+            float(number)
+        except OverflowError:
+            return False
         above = number > self.low if self.open_low else number >= self.low
         below = number < self.high if self.open_high else number <= self.high
         return bool(above and below and -inf < number < inf)
@@ -121,7 +125,9 @@ FLAG = Kind("True or False", lambda value: isinstance(value, (bool, np.bool_)))
 FUNCTION = Kind("a function (y, raw_scores[, sample_weight]) -> (gradient, hessian)", callable)
 COLUMNS = Kind(
     "a list of column names or indices, or a boolean mask",
-    lambda value: isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)),
+    lambda value: (
+        isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping, Iterator))
+    ),
 )
 CLASS_WEIGHTS = Kind("a dict from class to weight", lambda value: isinstance(value, Mapping))
 RANDOM_STATE = Kind("a RandomState", lambda value: isinstance(value, np.random.RandomState))
@@ -156,8 +162,19 @@ class Parameter:
         """Raise unless the value is allowed."""
         if value not in self.allowed:
             raise ParameterError(
-                f"{self.name}={value!r} is not allowed; it must be {self.allowed}."
+                f"{self.name}={value!r} is not allowed; it must be {self.allowed}"
+                f"{_too_large(value, self.allowed)}."
             )
+
+
+def _too_large(value: Any, allowed: Allowed) -> str:
+    """Name the upper end of a range where that is what the value exceeds."""
+    if isinstance(allowed, AnyOf):
+        return "".join(_too_large(value, kind) for kind in allowed.kinds)
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if isinstance(allowed, Number) and is_number and value > allowed.high >= MOST:
+        return f", at most {allowed.high}"
+    return ""
 
 
 PARAMETERS: tuple[Parameter, ...] = (
@@ -307,8 +324,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "categorical_features",
         "auto",
         any_of(Options(("auto",)), NOTHING, COLUMNS),
-        "Columns whose values have no order. 'auto' takes string and categorical columns of a "
-        "data frame.",
+        "Columns whose values have no order. 'auto' takes the columns of strings or of a "
+        "categorical type. Of more than max_bins categories the rarest share a bin, with a "
+        "warning.",
         Peers("enable_categorical", "categorical_feature", "cat_features", "categorical_features"),
     ),
     Parameter(
@@ -372,8 +390,13 @@ PARAMETERS: tuple[Parameter, ...] = (
         None,
         any_of(NOTHING, EVAL_METRIC),
         "What is measured on the evaluation sets after each round; None is the log loss or the "
-        "root mean squared error. A function is called as (y, prediction[, sample_weight]) and "
-        "returns a number or (name, number, higher_is_better); see hedgerow.boosting.metrics.",
+        "root mean squared error. Names: 'log_loss', 'auc', 'average_precision', 'error', "
+        "'accuracy', 'balanced_accuracy', 'f1' of a classifier; 'rmse', 'mse', 'mae', "
+        "'median_absolute_error', 'mape', 'r2' of a regressor. A function is called as "
+        "(y, prediction[, sample_weight]), where prediction is the probability of classes_[1], "
+        "(n, K) probabilities or the predicted number, and returns a number or (name, number, "
+        "higher_is_better); of a number alone, higher is better if the function's name ends in "
+        "'_score'. The first metric decides when to stop.",
         Peers("eval_metric", "eval_metric", "eval_metric", "scoring"),
     ),
     Parameter(

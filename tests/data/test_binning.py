@@ -397,7 +397,9 @@ def test_the_rarest_of_many_categories_share_the_last_bin():
     weight_of_code = np.array([5.0, 1.0, 7.0, 5.0, 2.0, 2.0])
     codes = np.array([0, 1, 2, 3, 4, 5, -1], np.int32)
     binner = Binner(max_bins=4)
-    binned = binner.fit_transform(StandIn(columns=[Codes(codes)]), np.append(weight_of_code, 99.0))
+    table, weights = StandIn(columns=[Codes(codes)]), np.append(weight_of_code, 99.0)
+    with pytest.warns(UserWarning, match="Column 0 has 6 categories; max_bins=4"):
+        binned = binner.fit_transform(table, weights)
     np.testing.assert_array_equal(binner.category_bins[0], [0, 3, 1, 2, 3, 3])
     np.testing.assert_array_equal(binned.by_column[0], [0, 3, 1, 2, 3, 3, 255])
     assert binned.n_bins[0] == 4
@@ -405,7 +407,8 @@ def test_the_rarest_of_many_categories_share_the_last_bin():
 
 def test_equally_frequent_categories_are_kept_by_code():
     codes = np.tile(np.arange(400, dtype=np.int32), 3)
-    binner = Binner().fit(StandIn(columns=[Codes(codes)]))
+    with pytest.warns(UserWarning, match="has 400 categories"):
+        binner = Binner().fit(StandIn(columns=[Codes(codes)]))
     np.testing.assert_array_equal(binner.category_bins[0], np.minimum(np.arange(400), 254))
 
 

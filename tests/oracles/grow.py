@@ -20,10 +20,11 @@ candidate that is listed first below.
         if equal).
     Categorical: missing rows, and categories absent from the node, always go right.
         At most max_cat_to_onehot categories present: {c} goes left, for each c present, ascending.
-        More: the categories are sorted by G_c / (H_c + cat_smooth), equal ones by bin; the first k
-        go left for k = 1 … min(max_cat_threshold, categories − 1), then the last k likewise. The
-        two children's scores (in the gain only; not the node's own score, and not the values) use
-        λ + cat_l2.
+        More: the categories with H_c of at least min_category_weight are sorted by
+        G_c / (H_c + cat_smooth), equal ones by bin; the lighter ones go right, for there is too
+        little to sort them by. The first k go left for k = 1 … min(max_cat_threshold, categories
+        sorted), then the last k likewise. The two children's scores (in the gain only; not the
+        node's own score, and not the values) use λ + cat_l2.
 
 Order. leafwise: the leaf with the largest gain is split next (equal: the lowest node index);
 levelwise: the leaf with the lowest node index. It ends at max_leaves leaves (0: no limit); a node
@@ -185,8 +186,9 @@ def categorical_candidates(codes, g, h, params: GrowParams) -> Candidates:
         groups: Iterable[Any] = [[i] for i in range(len(present))]
         extra = 0.0
     else:
-        order = np.lexsort((present, G / (H + params.cat_smooth)))
-        sizes = range(1, min(params.max_cat_threshold, len(present) - 1) + 1)
+        heavy = np.flatnonzero(params.min_category_weight <= H)
+        order = heavy[np.lexsort((heavy, G[heavy] / (H[heavy] + params.cat_smooth)))]
+        sizes = range(1, min(params.max_cat_threshold, len(order)) + 1)
         groups = [order[:k] for k in sizes] + [order[-k:] for k in sizes]
         extra = params.cat_l2
     lefts = [(G[group].sum(), H[group].sum(), n[group].sum()) for group in groups]

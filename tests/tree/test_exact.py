@@ -34,6 +34,7 @@ PARAMS = st.builds(
     max_cat_to_onehot=st.sampled_from([1, 4]),
     max_cat_threshold=st.sampled_from([3, 32]),
     cat_l2=st.sampled_from([0.0, 10.0]),
+    min_category_weight=st.sampled_from([0.0, 0.7, 2.5]),
 )
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from hedgerow.exceptions import ParameterError
 
 HOOKS = ("before_fit", "after_round", "after_fit")
@@ -58,7 +60,7 @@ class Callbacks:
     def after_round(self, info: RoundInfo) -> bool:
         """Tell all; whether any of them wants to stop."""
         answers = [_after_round_of(member)(info) for member in self.members]
-        return any(answer is True for answer in answers)
+        return any(isinstance(answer, bool | np.bool_) and answer for answer in answers)
 
     def after_fit(self, estimator: Any) -> None:
         """Hand all the finished model."""

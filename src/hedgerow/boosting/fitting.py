@@ -74,7 +74,10 @@ class Fitting:
         told.before_fit(self.estimator)
         with progress(self.estimator.verbose, rounds.stop, rounds.start) as shown:
             watcher = self.watcher(rounds, watched, told, shown)
-            trees = boost(grow_round, rounds, watcher)
+            try:
+                trees = boost(grow_round, rounds, watcher)
+            except OverflowError as error:
+                raise self._diverged() from error
         attributes = self.attributes(trees, watcher)
         told.after_fit(self.copy_with(attributes))
         return attributes
@@ -186,7 +189,15 @@ class Fitting:
             trees = [*map(before.tree, range(before.n_trees)), *trees]
         outputs = np.arange(len(trees), dtype=np.int32) % self.loss.n_outputs
         ensemble = Ensemble.from_trees(trees, outputs, self.base_score, self.schema.n_features)
+        if not (np.isfinite(ensemble.value).all() and np.isfinite(ensemble.gain).all()):
+            raise self._diverged()
         return BoostedModel(self.schema, self.binner, ensemble, self.loss.link)
+
+    def _diverged(self) -> ParameterError:
+        return ParameterError(
+            f"learning_rate={self.estimator.learning_rate!r} lets the scores grow beyond all "
+            "bounds. Choose a smaller one, or a larger reg_lambda, or set max_delta_step."
+        )
 
     def _eval_set(self, name: str, examples: Examples) -> EvalSet:
         matrix = self._matrix(examples)

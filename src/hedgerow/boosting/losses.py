@@ -98,11 +98,20 @@ class CustomLoss:
     ) -> tuple[Floats, Floats]:
         """Call the function on scores (K, n); its checked gradient and hessian, both (K, n)."""
         raw_scores = scores[0].copy() if self.n_outputs == 1 else scores.T.copy()
-        returned = self.function(target, raw_scores, weights)
+        returned = self.function(read_only(target), raw_scores, read_only(weights))
         gradient, hessian = _checked_pair(returned, raw_scores.shape)
         if weights is not None and not self.takes_weights:
             gradient, hessian = gradient * weights, hessian * weights
         return gradient, hessian
+
+
+def read_only(array: Floats | None) -> Floats | None:
+    """Return a view that a user's function cannot write to: the array may be the caller's own."""
+    if array is None:
+        return None
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def with_weights(function: Callable[..., Any]) -> tuple[Callable[[Any, Any, Any], Any], bool]:
@@ -111,12 +120,25 @@ def with_weights(function: Callable[..., Any]) -> tuple[Callable[[Any, Any, Any]
     The third is sample_weight, which a function may take by that name, by position, or not at all.
     """
     parameters = _parameters(function)
+    _require_two_arguments(function, parameters)
     if "sample_weight" in parameters:
         return lambda y, scores, weights: function(y, scores, sample_weight=weights), True
     required = [p for p in parameters.values() if p.default is p.empty and p.kind in BY_POSITION]
     if len(required) >= 3:
         return function, True
     return lambda y, scores, _: function(y, scores), False
+
+
+def _require_two_arguments(
+    function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]
+) -> None:
+    several = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters.values())
+    takes = sum(p.kind in BY_POSITION for p in parameters.values())
+    if parameters and not several and takes < 2:
+        raise ParameterError(
+            f"{getattr(function, '__name__', function)!r} takes {takes} argument(s), but is called "
+            "as (y, scores or prediction[, sample_weight])."
+        )
 
 
 def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:

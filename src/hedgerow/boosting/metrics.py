@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import metrics as sk
 
-from hedgerow.boosting.losses import Floats, with_weights
+from hedgerow.boosting.losses import Floats, read_only, with_weights
 from hedgerow.exceptions import ParameterError
 
 Measure = Callable[[Any, Any, Any], float]
@@ -49,8 +49,8 @@ class UserMetric:
 
     def measure(self, target: Floats, prediction: Floats, weights: Floats | None) -> float:
         """Call the function; a name and direction that it returns replace the guessed ones."""
-        y = target if self.classes is None else self.classes[target.astype(np.intp)]
-        returned = self.function(y, prediction, weights)
+        y = read_only(target) if self.classes is None else self.classes[target.astype(np.intp)]
+        returned = self.function(y, read_only(prediction), read_only(weights))
         if isinstance(returned, tuple):
             self.name, returned, self.higher_is_better = self._checked_triple(returned)
         return self._checked_number(returned)
@@ -66,7 +66,7 @@ class UserMetric:
     def _checked_number(self, returned: Any) -> float:
         try:
             return float(returned)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ParameterError(
                 f"eval_metric: {self.name} returned {type(returned).__name__}, not a number."
             ) from None
@@ -164,6 +164,11 @@ def resolve_metrics(wanted: Any, classes: NDArray[Any] | None) -> list[Metric | 
 def _resolve(
     wanted: Any, known: dict[str, tuple[bool, Measure]], classes: NDArray[Any] | None
 ) -> Metric | UserMetric:
+    if hasattr(wanted, "_score_func"):
+        raise ParameterError(
+            f"eval_metric={wanted!r} is a scorer, which needs an estimator; give the function "
+            "that it is made from, or a metric's name."
+        )
     if callable(wanted):
         return UserMetric(wanted, classes)
     if wanted not in known:

@@ -6,7 +6,7 @@ of the trainer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,8 +57,17 @@ class EvalSet:
         """Return every metric's value."""
         prediction = prediction_of(self.scores, link, self.n_threads)
         values = [m.measure(self.target, prediction, self.weights) for m in metrics]
+        measured: dict[str, float] = {}
         # Names last: a user's function may tell its name with its value.
-        return {m.name: value for m, value in zip(metrics, values, strict=True)}
+        for metric, value in zip(metrics, values, strict=True):
+            measured[_unused(metric.name, measured)] = value
+        return measured
+
+
+def _unused(name: str, used: Mapping[str, float]) -> str:
+    """Return the name, or, if an earlier metric has it, the name with a number."""
+    same = sum(other == name or other.startswith(f"{name}_") for other in used)
+    return f"{name}_{same + 1}" if name in used else name
 
 
 @dataclass

@@ -20,8 +20,10 @@ from hedgerow.data.target import (
     read_classification_target,
     read_known_classes,
     read_regression_target,
+    require_moderate,
 )
 from hedgerow.exceptions import ParameterError
+from hedgerow.params import NOT_NEGATIVE
 
 Classes = NDArray[Any]
 
@@ -75,6 +77,8 @@ class Classification:
             raise ParameterError(
                 f"class_weight={estimator.class_weight!r} leaves no row any weight."
             )
+        if weighted.weights is not None:
+            require_moderate(weighted.weights, "class_weight times sample_weight")
         return weighted
 
 
@@ -113,7 +117,7 @@ def class_weight_vector(class_weight: Any, classes: Classes, examples: Examples)
     if unknown and len(class_weight) - len(unknown) < len(classes):
         raise ParameterError(f"class_weight names {unknown!r}; y has the classes {list(known)!r}.")
     for label, weight in class_weight.items():
-        if not (np.isfinite(weight) and weight >= 0.0):
+        if weight not in NOT_NEGATIVE:
             raise ParameterError(f"class_weight[{label!r}]={weight!r} must be a number >= 0.")
         if label in known:
             weights[known[label]] = weight

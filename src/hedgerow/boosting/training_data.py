@@ -41,6 +41,8 @@ def read_eval_sets(
     """Read ``eval_set=[(X, y[, weights]), …]``; without names they are ``eval_0`` and so on."""
     if eval_set is None:
         return {}
+    if not isinstance(eval_set, tuple | list):
+        raise DataError("eval_set must be a list of (X, y) or (X, y, sample_weight).")
     is_one = isinstance(eval_set, tuple) and not all(isinstance(e, tuple) for e in eval_set)
     given = [eval_set] if is_one else list(eval_set)
     for each in given:
@@ -66,9 +68,11 @@ def _read_one(
 def _checked_names(names: Sequence[str] | None, n_sets: int) -> list[str]:
     if names is None:
         return [f"eval_{i}" for i in range(n_sets)]
-    if isinstance(names, str) or len(set(names)) != n_sets or len(names) != n_sets:
+    are_names = isinstance(names, list | tuple) and all(isinstance(n, str) for n in names)
+    if not are_names or len(set(names)) != n_sets or len(names) != n_sets:
         raise ParameterError(
-            f"eval_names={names!r} must be {n_sets} different names, one for each in eval_set."
+            f"eval_names={names!r} must be a list of {n_sets} different strings, one for each in "
+            "eval_set."
         )
     return list(names)
 

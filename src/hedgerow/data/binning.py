@@ -7,6 +7,7 @@ bin ≤ b. Categories: a table from code to bin. Bin 255 is missing.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn, Protocol
@@ -164,7 +165,7 @@ class Binner:
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, np.float64)
         columns = _columns(table)
         self._fit_thresholds(table, columns, weights, threads)
-        self._fit_categories(columns, table.n_features, weights, n_categories or {})
+        self._fit_categories(columns, table.names, table.n_features, weights, n_categories or {})
         return self
 
     def _fit_thresholds(
@@ -187,6 +188,7 @@ class Binner:
     def _fit_categories(
         self,
         columns: _Columns,
+        names: tuple[str, ...] | None,
         n_features: int,
         weights: NDArray[np.float64] | None,
         n_categories: Mapping[int, int],
@@ -198,6 +200,13 @@ class Binner:
         bins = []
         for f, feature_codes in codes.items():
             bins.append(_bins_of_categories(feature_codes, weights, n_categories.get(f, 0), self))
+            if len(bins[-1]) > self.max_bins:
+                where = f if names is None else repr(names[f])
+                warnings.warn(
+                    f"Column {where} has {len(bins[-1])} categories; max_bins={self.max_bins}, so "
+                    "the rarest of them share a bin.",
+                    stacklevel=2,
+                )
             self.category_starts[f + 1] = len(bins[-1])
         np.cumsum(self.category_starts, out=self.category_starts)
         self.category_values = np.concatenate([np.empty(0, np.uint8), *bins])

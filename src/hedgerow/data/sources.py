@@ -5,8 +5,9 @@ Arrays, sparse matrices and data frames differ only here. Nothing is copied that
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import narwhals as nw
@@ -66,6 +67,11 @@ def open_table(X: Any) -> Source:
         source = _open_small_pandas(X)
         if source is not None:
             return source
+    if isinstance(X, str | bytes | PathLike | Mapping):
+        raise ColumnTypeError(
+            f"X is a {type(X).__name__}. Give a table: an array, a sparse matrix, or a data frame "
+            "of pandas, Polars or Arrow."
+        )
     frame = _as_frame(X)
     return _open_array(as_array(X, "X")) if frame is None else _open_frame(frame)
 
@@ -120,15 +126,40 @@ def _open_sparse(X: Any) -> Source:
     _require_two_dimensions(X.shape)
     if X.dtype.kind not in "biuf":
         raise array_kind_error(X.dtype, "X")
-    csc = X.tocsc() if X.dtype.itemsize <= 8 else X.astype(np.float64).tocsc()
+    _require_sound(X)
+    csc = X.astype(_sparse_dtype(X.dtype), copy=False).tocsc()
     if not csc.has_canonical_format:
         csc = csc.copy() if csc is X else csc
         csc.sum_duplicates()
+    csc = scipy.sparse.csc_array(
+        tuple(np.ascontiguousarray(part) for part in (csc.data, csc.indices, csc.indptr)),
+        shape=csc.shape,
+    )
 
     def read(j: int) -> NumericColumn:
         return NumericColumn(dense_column(csc, j))
 
     return Source(csc.shape[0], csc.shape[1], None, read, sparse=csc)
+
+
+def _require_sound(X: Any) -> None:
+    """Refuse a matrix whose index arrays have been tampered with: conversions trust them."""
+    try:
+        if X.format in ("csr", "csc", "bsr"):
+            X.check_format(full_check=True)
+        elif X.format == "coo" and X.nnz:
+            for axis, index in enumerate(X.coords):
+                if index.dtype.kind != "i" or index.min() < 0 or index.max() >= X.shape[axis]:
+                    raise ValueError(f"indices of axis {axis} are out of range")
+    except (ValueError, TypeError, IndexError) as error:
+        raise DataError(f"X is not a sound sparse matrix: {error}.") from error
+
+
+def _sparse_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype to read a sparse matrix as: native, and one that SciPy can compute with."""
+    if dtype.kind == "f" and dtype.itemsize == 2:
+        return np.dtype(np.float32)
+    return np.dtype(np.float64) if dtype.itemsize > 8 else dtype.newbyteorder("=")
 
 
 def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
@@ -196,7 +227,11 @@ def _string_names(columns: list[Any]) -> tuple[str, ...] | None:
 
 def _require_two_dimensions(shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
+        advice = (
+            " Reshape your data: X.reshape(-1, 1) makes one column of an array, X.reshape(1, -1) "
+            "one row, X.to_frame() a table of a series."
+        )
         raise DataError(
-            f"X must have two dimensions, rows and columns, but its shape is {shape}. "
-            "Reshape your data: X.reshape(-1, 1) makes one column of it, X.reshape(1, -1) one row."
+            f"X must have two dimensions, rows and columns, but its shape is {shape}."
+            + (advice if len(shape) == 1 else "")
         )

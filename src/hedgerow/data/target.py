@@ -23,10 +23,12 @@ from hedgerow.exceptions import DataError
 
 # Whole numbers within this range are encoded by counting, which is faster than sorting.
 _COUNTABLE = 1 << 16
+# Squares of sums of products of a target and a weight up to this size stay finite.
+LARGEST = 1e70
 
 
 def read_classification_target(
-    y: Any, n_rows: int | None = None, *, estimator_name: str = "This classifier"
+    y: Any, n_rows: int | None = None, *, estimator_name: str = "this classifier"
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Read classes: give them sorted, in the dtype they had, and each row's index among them."""
     column, are_objects = _read_vector(y, n_rows, estimator_name)
@@ -47,7 +49,7 @@ def read_known_classes(
     classes: NDArray[Any],
     n_rows: int | None = None,
     *,
-    estimator_name: str = "This classifier",
+    estimator_name: str = "this classifier",
 ) -> NDArray[np.int64]:
     """Read rows whose classes are known already: each row's index among them."""
     column, _ = _read_vector(y, n_rows, estimator_name)
@@ -66,7 +68,7 @@ def read_known_classes(
 
 
 def read_regression_target(
-    y: Any, n_rows: int | None = None, *, estimator_name: str = "This regressor"
+    y: Any, n_rows: int | None = None, *, estimator_name: str = "this regressor"
 ) -> NDArray[np.float64]:
     """Read numbers as float64."""
     column, _ = _read_vector(y, n_rows, estimator_name)
@@ -75,7 +77,24 @@ def read_regression_target(
             f"y holds strings or categories (such as {column.labels[0]!r}), but {estimator_name} "
             "learns numbers. Convert y to numbers, or use a classifier."
         )
-    return np.ascontiguousarray(column.values, np.float64)
+    target = np.ascontiguousarray(column.values, np.float64)
+    largest = float(max(target.max(), -target.min()))
+    if largest > LARGEST:
+        raise DataError(
+            f"y holds numbers as large as {largest:.3g}, whose squares cannot be added up. Divide "
+            f"y by a constant, so that none exceeds {LARGEST:g}."
+        )
+    return target
+
+
+def require_moderate(weights: NDArray[np.float64], name: str) -> None:
+    """Refuse weights so large, or all so small, that products with y overflow or vanish."""
+    largest = float(weights.max())
+    if not 1.0 / LARGEST <= largest <= LARGEST:
+        raise DataError(
+            f"{name}: the largest weight is {largest:.3g}. Multiply the weights by a constant, so "
+            f"that it is between {1.0 / LARGEST:g} and {LARGEST:g}."
+        )
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
@@ -97,6 +116,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
         )
     if not weights.any():
         raise DataError("sample_weight is zero in every row: no row would count.")
+    require_moderate(weights, "sample_weight")
     return weights
 
 
@@ -105,7 +125,8 @@ def _read_vector(
 ) -> tuple[NumericColumn | LabelColumn, bool]:
     """Read a y without gaps or infinities, and tell whether its strings were Python objects."""
     if y is None:
-        raise DataError(f"{estimator_name} requires y to be passed, but the target y is None.")
+        name = estimator_name[0].upper() + estimator_name[1:]
+        raise DataError(f"{name} requires y to be passed, but the target y is None.")
     column, are_objects = _read_column(y, "y")
     length = len(column.codes if isinstance(column, LabelColumn) else column.values)
     _require_length(length, n_rows, "y")

@@ -39,6 +39,10 @@ class GrowParams:
         Added to a category's hessian when categories are sorted by gradient over hessian.
     cat_l2 : float
         Added to ``reg_lambda`` in the gain of a split that sorts categories.
+    min_category_weight : float
+        Sum of hessians below which a category of a node is not sorted with the others, but goes
+        right: too few rows to say where it belongs. 2.5 is ten rows of an even log loss,
+        three of a squared error; no whole number, so that rounding does not decide.
     colsample_bylevel, colsample_bynode : float
         Fraction of the tree's features that a level, and of those that a node, may use.
     seed : int
@@ -59,6 +63,7 @@ class GrowParams:
     max_cat_threshold: int = 32
     cat_smooth: float = 10.0
     cat_l2: float = 10.0
+    min_category_weight: float = 2.5
     colsample_bylevel: float = 1.0
     colsample_bynode: float = 1.0
     seed: int = 0

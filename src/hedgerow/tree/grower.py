@@ -245,6 +245,7 @@ def _settings(params: GrowParams, colsample_bytree: float) -> _native.GrowSettin
     for name in (
         *("reg_lambda", "reg_alpha", "min_split_gain", "max_delta_step", "min_child_weight"),
         *("max_cat_to_onehot", "max_cat_threshold", "cat_smooth", "cat_l2"),
+        "min_category_weight",
     ):
         setattr(rules, name, getattr(params, name))
     rules.min_samples_leaf = max(1, params.min_samples_leaf)
