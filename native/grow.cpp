@@ -249,7 +249,7 @@ struct Grower::State {
   void offer_remaining(const SplitSearch& search, const ColumnGroup& group, Sum* parent,
                        const Sum* child, const AllowedFeatures& allowed, Split& best) const;
   void choose(Leaf& leaf, std::size_t first);
-  void number_rows(const Leaf& leaf, std::uint16_t number, std::uint16_t* leaf_of_row) const;
+  void number_rows(std::size_t begin, std::size_t end, std::uint16_t* leaf_of_row) const;
   void number_rows_outside_bag(const std::vector<std::uint16_t>& number,
                                std::uint16_t* leaf_of_row) const;
 };
@@ -571,14 +571,21 @@ void Grower::State::split(Leaf parent) {
   settle(right);
 }
 
-void Grower::State::number_rows(const Leaf& leaf, std::uint16_t number,
+// Notes the leaf of the rows in [begin, end), which stay in the second-level cache meanwhile: every
+// leaf has rows all over the table.
+void Grower::State::number_rows(std::size_t begin, std::size_t end,
                                 std::uint16_t* leaf_of_row) const {
-  const RowSet rows = rows_of(leaf);
-  if (!rows.ids) {
-    std::fill_n(leaf_of_row, rows.count, number);
-    return;
+  for (std::size_t number = 0; number < closed.size(); ++number) {
+    const RowSet rows = rows_of(closed[number]);
+    const auto value = static_cast<std::uint16_t>(number);
+    if (!rows.ids) {
+      std::fill(leaf_of_row + begin, leaf_of_row + end, value);
+      continue;
+    }
+    const std::uint32_t* last = rows.ids + rows.count;
+    const std::uint32_t* id = std::lower_bound(rows.ids, last, begin);
+    for (; id != last && *id < end; ++id) leaf_of_row[*id] = value;
   }
-  for (std::size_t i = 0; i < rows.count; ++i) leaf_of_row[rows.ids[i]] = number;
 }
 
 // Rows that the tree was not trained on find their leaves by going down it.
@@ -616,9 +623,11 @@ void Grower::State::finish(std::uint16_t* leaf_of_row) {
     number[node] = static_cast<std::uint16_t>(i);
     tree.leaf_value.push_back(tree.value[node]);
   }
-  parallel_for(threads_for(bins.n_rows, 16'384, threads), closed.size(), [&](std::size_t i) {
-    number_rows(closed[i], static_cast<std::uint16_t>(i), leaf_of_row);
-  });
+  constexpr std::size_t kStretch = 65'536;
+  parallel_for(threads_for(bins.n_rows, 16'384, threads), (bins.n_rows + kStretch - 1) / kStretch,
+               [&](std::size_t i) {
+                 number_rows(i * kStretch, std::min(bins.n_rows, (i + 1) * kStretch), leaf_of_row);
+               });
   if (!bag.empty()) number_rows_outside_bag(number, leaf_of_row);
 }
 
