@@ -4,6 +4,7 @@
 
 #include "bind/binning.hpp"
 #include "bind/exact.hpp"
+#include "bind/forest.hpp"
 #include "bind/predict.hpp"
 #include "bind/threads.hpp"
 #include "bind/training.hpp"
@@ -20,5 +21,6 @@ HEDGEROW_NB_MODULE(HEDGEROW_MODULE, m) {
   hedgerow::bind_binning::bind(m);
   hedgerow::bind_training::bind(m);
   hedgerow::bind_exact::bind(m);
+  hedgerow::bind_forest::bind(m);
   hedgerow::bind_predict::bind(m);
 }

@@ -8,11 +8,15 @@ namespace hedgerow {
 
 // What a draw decides. Two purposes never share random bits, whatever their a and b.
 enum class Purpose : std::uint64_t {
-  bin_sample = 1,      // which rows the thresholds are found from: a = 0, b = row
-  row_sample = 2,      // which rows a round trains on: a = round, b = row
-  tree_features = 3,   // which features a tree may use: a = tree, b = feature
-  level_features = 4,  // which of those a level of it may use: a = tree and depth, b = feature
-  node_features = 5,   // which of those a node may use: a = tree and node, b = feature
+  bin_sample = 1,       // which rows the thresholds are found from: a = 0, b = row
+  row_sample = 2,       // which rows a round trains on: a = round, b = row
+  tree_features = 3,    // which features a tree may use: a = tree, b = feature
+  level_features = 4,   // which of those a level of it may use: a = tree and depth, b = feature
+  node_features = 5,    // which of those a node may use: a = tree and node, b = feature
+  cart_features = 6,    // in which order a node tries features: a = node, b = place in the order
+  cart_cut = 7,         // where a node cuts a feature: a = node, b = feature
+  cart_categories = 8,  // in which order a cut takes categories: a = node and feature, b = category
+  bootstrap = 9,        // which rows a tree is grown on: a = tree, b = number of the draw
 };
 
 // A bijection of 64-bit words whose every output bit depends on every input bit (the finaliser of

@@ -208,6 +208,96 @@ class ExactGrower:
     def grow(self, g: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], h: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], params: object, tree_id: int, threads: int) -> dict[str, Any]:
         """Grow one tree and return its arrays."""
 
+class CartRules:
+    def __init__(self) -> None: ...
+
+    @property
+    def entropy(self) -> bool: ...
+
+    @entropy.setter
+    def entropy(self, arg: bool, /) -> None: ...
+
+    @property
+    def max_depth(self) -> int: ...
+
+    @max_depth.setter
+    def max_depth(self, arg: int, /) -> None: ...
+
+    @property
+    def max_leaves(self) -> int: ...
+
+    @max_leaves.setter
+    def max_leaves(self, arg: int, /) -> None: ...
+
+    @property
+    def min_samples_split(self) -> int: ...
+
+    @min_samples_split.setter
+    def min_samples_split(self, arg: int, /) -> None: ...
+
+    @property
+    def min_samples_leaf(self) -> int: ...
+
+    @min_samples_leaf.setter
+    def min_samples_leaf(self, arg: int, /) -> None: ...
+
+    @property
+    def min_weight_leaf(self) -> float: ...
+
+    @min_weight_leaf.setter
+    def min_weight_leaf(self, arg: float, /) -> None: ...
+
+    @property
+    def min_impurity_decrease(self) -> float: ...
+
+    @min_impurity_decrease.setter
+    def min_impurity_decrease(self, arg: float, /) -> None: ...
+
+    @property
+    def max_features(self) -> int: ...
+
+    @max_features.setter
+    def max_features(self, arg: int, /) -> None: ...
+
+    @property
+    def random_cuts(self) -> bool: ...
+
+    @random_cuts.setter
+    def random_cuts(self, arg: bool, /) -> None: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @seed.setter
+    def seed(self, arg: int, /) -> None: ...
+
+class RowDraws:
+    def __init__(self) -> None: ...
+
+    @property
+    def bootstrap(self) -> bool: ...
+
+    @bootstrap.setter
+    def bootstrap(self, arg: bool, /) -> None: ...
+
+    @property
+    def n_draws(self) -> int: ...
+
+    @n_draws.setter
+    def n_draws(self, arg: int, /) -> None: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @seed.setter
+    def seed(self, arg: int, /) -> None: ...
+
+def draw_counts(draws: RowDraws, tree: int, n_rows: int) -> NDArray[numpy.uint16]:
+    """How often a tree drew each row."""
+
+def grow_forest(by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, n_values: int, n_outputs: int, weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, balance_drawn: bool, rules: CartRules, draws: RowDraws, first_tree: int, n_trees: int, threads: int) -> list:
+    """Grows trees, each on rows of its own; a tuple of arrays for each."""
+
 class Predictor:
     """An ensemble made ready for prediction."""
 

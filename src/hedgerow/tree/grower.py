@@ -16,15 +16,11 @@ from hedgerow import _native
 from hedgerow.data.binning import BinnedMatrix
 from hedgerow.tree.exact import ExactGrower
 from hedgerow.tree.grow_params import GrowParams
-from hedgerow.tree.structure import Ensemble, Tree
+from hedgerow.tree.structure import GROWN_FIELDS, Ensemble, Tree
 
 Floats = NDArray[np.float64]
 
 MOST_LEAVES: int = _native.most_leaves
-_TREE_FIELDS = (
-    *("feature", "threshold", "left", "right", "missing_left", "category_set", "category_bits"),
-    *("value", "gain", "cover", "count", "split_bin"),
-)
 
 
 class BoostsRounds(Protocol):
@@ -151,7 +147,7 @@ class Trainer:
                 self._leaf_of_row,
                 self._leaf_value,
             )
-            trees.append(Tree(**dict(zip(_TREE_FIELDS, arrays, strict=True))))
+            trees.append(Tree(**dict(zip(GROWN_FIELDS, arrays, strict=True))))
         self._pending = True
         return trees
 

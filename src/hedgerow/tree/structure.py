@@ -35,6 +35,11 @@ _ENSEMBLE_DTYPES: dict[str, type[np.generic]] = _NODE_DTYPES | {
     "tree_output": np.int32,
     "base_score": np.float64,
 }
+# The order in which kernels hand over the arrays of a tree that they have grown.
+GROWN_FIELDS = (
+    *("feature", "threshold", "left", "right", "missing_left", "category_set", "category_bits"),
+    *("value", "gain", "cover", "count", "split_bin"),
+)
 _STAGED_BYTES = 1 << 25  # scores of staged prediction that are computed ahead
 
 

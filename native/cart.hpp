@@ -1,0 +1,92 @@
+// Trees grown to the end, as CART and forests grow them: one call grows one tree on one thread.
+//
+// A row is worth a ticket, its weight in fixed point with a count of one above it, and adds either
+// its ticket to the sums of its class or its numbers to the sums of the outputs. Sums are integers,
+// so a tree does not depend on the order of additions, and one side of a cut is exactly the node
+// less the other side.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace hedgerow {
+
+enum class Impurity { quadratic, entropy };  // quadratic: Gini of classes, variance of numbers
+
+struct CartRules {
+  Impurity impurity = Impurity::quadratic;
+  int max_depth = 0;   // 0: no limit
+  int max_leaves = 0;  // 0: no limit, and depth first; otherwise the best leaf is split first
+  std::int64_t min_samples_split = 2;
+  std::int64_t min_samples_leaf = 1;
+  double min_weight_leaf = 0.0;
+  double min_impurity_decrease = 0.0;
+  int max_features = 0;      // tried at a node, those that are constant there included; 0: all
+  bool random_cuts = false;  // one cut a feature, drawn at random (extremely randomised trees)
+  std::uint64_t seed = 0;
+};
+
+// Bins by column, as in docs/architecture.md.
+struct CartTable {
+  const std::uint8_t* by_column;
+  std::size_t n_rows;
+  int n_features;
+  const std::int32_t* n_bins;
+  const bool* is_categorical;
+  const double* thresholds;
+  const std::int64_t* threshold_starts;
+
+  const std::uint8_t* column(int feature) const {
+    return by_column + static_cast<std::size_t>(feature) * n_rows;
+  }
+};
+
+// Fixed point: a ticket is the weight in units of weight_unit plus 1 << count_shift.
+struct Tickets {
+  double weight_unit = 1.0;
+  int count_shift = 32;
+
+  double weight(std::uint64_t sum) const {
+    return static_cast<double>(
+        static_cast<std::int64_t>(sum & ((std::uint64_t{1} << count_shift) - 1)));
+  }
+  std::int64_t count(std::uint64_t sum) const {
+    return static_cast<std::int64_t>(sum >> count_shift);
+  }
+};
+
+// What is learned: classes, or n_values numbers a row. Number v of row i is
+// numbers[i · n_values + v] in units of number_unit[v], weight multiplied in, less the offset
+// that values get back.
+struct CartTarget {
+  const std::uint16_t* label = nullptr;
+  const std::int64_t* numbers = nullptr;
+  const double* raw = nullptr;  // the numbers as they were, to see when all of a node are equal
+  int n_values = 0;             // classes, or numbers a row
+  int n_outputs = 1;            // into which the values fall, for the entropy
+  const double* number_unit = nullptr;
+  const double* offset = nullptr;
+  const std::uint64_t* ticket = nullptr;
+  Tickets tickets;
+
+  bool has_classes() const { return label != nullptr; }
+};
+
+// A tree as flat arrays in preorder (best first: in the order of splits).
+struct CartTree {
+  std::vector<std::int32_t> feature, left, right, category_set;
+  std::vector<std::uint8_t> split_bin, missing_left;
+  std::vector<double> value;                 // n_values a node: shares of the classes, or means
+  std::vector<double> gain, cover;           // fall of the weighted impurity, weight
+  std::vector<std::int64_t> count;           // rows
+  std::vector<std::uint32_t> category_bits;  // eight words a set
+
+  int n_nodes() const { return static_cast<int>(feature.size()); }
+};
+
+// Grows a tree on `rows`, which are in increasing order. tree_id tells apart the draws of trees.
+CartTree grow_cart(const CartTable& table, const CartTarget& target, const CartRules& rules,
+                   std::span<const std::uint32_t> rows, std::uint64_t tree_id);
+
+}  // namespace hedgerow
