@@ -89,6 +89,14 @@ def test_a_learning_rate_that_diverges_is_named(learning_rate, splitter):
     assert not hasattr(model, "n_iter_")
 
 
+def test_an_overflow_of_the_users_own_is_passed_through():
+    def burst(_):
+        raise OverflowError("mine")
+
+    with pytest.raises(OverflowError, match="mine"):
+        R(n_estimators=3).fit(noise(), noise()[:, 0], callbacks=[burst])
+
+
 def broken(change):
     X = sp.random(200, 20, density=0.1, format="csc", random_state=0)
     change(X)

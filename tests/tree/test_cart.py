@@ -1,6 +1,9 @@
 """Trees grown to the end, held to a search of every cut in NumPy and to scikit-learn's trees."""
 
+import itertools
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -177,3 +180,38 @@ def test_classes_that_were_drawn_can_weigh_the_same():
     draws = RowDraws(n_draws=1_000, seed=2)
     (tree,) = grow_classifiers(matrix, labels, 2, CartParams(), draws, balance_drawn=True)
     np.testing.assert_allclose(tree.value[0], [0.5, 0.5], atol=1e-9)
+
+
+def test_two_classes_get_the_best_of_all_subsets_of_categories():
+    rng = np.random.default_rng(6)
+    codes = rng.integers(0, 7, 400)
+    labels = (rng.random(400) < np.array([0.1, 0.9, 0.3, 0.5, 0.2, 0.8, 0.6])[codes]).astype(
+        np.uint16
+    )
+    matrix = binned(pd.DataFrame({"c": pd.Categorical(codes)}))
+    (tree,) = grow_classifiers(matrix, labels, 2, CartParams(max_depth=1), all_rows(matrix))
+    values, weight = np.eye(2)[labels], np.ones(400)
+    falls = [
+        fall(values, weight, np.isin(codes, subset), "gini")
+        for size in range(1, 7)
+        for subset in itertools.combinations(range(7), size)
+    ]
+    assert tree.category_set[0] == 0
+    assert tree.gain[0] == pytest.approx(max(falls), rel=1e-9)
+
+
+def test_limits_on_weight_and_fall_of_impurity_hold():
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((800, 3))
+    numbers = (X[:, :1] > 0) * 3.0 + rng.standard_normal((800, 1))
+    weight = rng.random(800) * 2
+    matrix = binned(X)
+    params = CartParams(criterion="squared_error", min_weight_leaf=40.0)
+    (tree,) = grow_regressors(matrix, numbers, params, all_rows(matrix), weights=weight)
+    assert 40.0 <= tree.cover.min() < 80.0
+    least = 0.01
+    params = CartParams(criterion="squared_error", min_impurity_decrease=least)
+    (tree,) = grow_regressors(matrix, numbers, params, all_rows(matrix), weights=weight)
+    inner = tree.feature >= 0
+    assert inner.any()
+    assert (tree.gain[inner] >= least * weight.sum()).all()

@@ -29,7 +29,7 @@ from hedgerow.data.target import read_weights
 from hedgerow.exceptions import ParameterError
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.grow_params import GrowParams
-from hedgerow.tree.grower import ExactTrainer, Trainer
+from hedgerow.tree.grower import DivergenceError, ExactTrainer, Trainer
 from hedgerow.tree.structure import Ensemble, Tree
 
 Attributes = dict[str, Any]
@@ -76,7 +76,7 @@ class Fitting:
             watcher = self.watcher(rounds, watched, told, shown)
             try:
                 trees = boost(grow_round, rounds, watcher)
-            except OverflowError as error:
+            except DivergenceError as error:
                 raise self._diverged() from error
         attributes = self.attributes(trees, watcher)
         told.after_fit(self.copy_with(attributes))

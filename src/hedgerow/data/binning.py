@@ -240,7 +240,7 @@ class Binner:
         places = places.reshape(-1, 3)
         if places[-1, 0] == len(places) - 1:
             return binned
-        return replace(binned, by_row=None).with_places(places, threads=threads)
+        return binned.with_places(places, threads=threads)
 
     def _zero_bins(self) -> NDArray[np.int32]:
         """Give the bin of the number 0 in each feature, -1 in a categorical one."""

@@ -6,7 +6,8 @@ Python owns the rounds here, native code owns the rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +22,10 @@ from hedgerow.tree.structure import GROWN_FIELDS, Ensemble, Tree
 Floats = NDArray[np.float64]
 
 MOST_LEAVES: int = _native.most_leaves
+
+
+class DivergenceError(ArithmeticError):
+    """The scores have grown so large that their gradients cannot be added up."""
 
 
 class BoostsRounds(Protocol):
@@ -115,13 +120,15 @@ class Trainer:
 
     def boost(self, round_index: int) -> list[Tree]:
         """Grow one round: take the loss's gradients, then fit a tree for each output."""
-        self._differentiate()
+        with _divergence():
+            self._differentiate()
         return self._grow(round_index)
 
     def boost_with(self, round_index: int, gradient: Floats, hessian: Floats) -> list[Tree]:
         """Grow one round on given gradients, (n_outputs, n_rows), weights multiplied in."""
         self.scores  # noqa: B018  brings them up to date
-        self._gradients.take(gradient, hessian)
+        with _divergence():
+            self._gradients.take(gradient, hessian)
         return self._grow(round_index)
 
     def _differentiate(self) -> None:
@@ -224,6 +231,15 @@ class ExactTrainer:
             alone = Ensemble.from_trees([tree], [0], np.zeros(1), self._matrix.shape[1])
             values[outside] = alone.predict_raw(self._matrix[outside])[:, 0]
         self.scores[output] += values
+
+
+@contextmanager
+def _divergence() -> Iterator[None]:
+    """Tell a kernel's overflow from one that a user's function raises."""
+    try:
+        yield
+    except OverflowError as error:
+        raise DivergenceError(*error.args) from error
 
 
 def _bagger(seed: int, subsample: float, n_rows: int) -> Callable[[int], NDArray[np.uint32] | None]:
