@@ -23,7 +23,6 @@ import numpy as np
 import pandas as pd
 
 from hedgerow import GradientBoostingClassifier, GradientBoostingRegressor, ModelFileError
-from hedgerow.boosting.fitting import read_table_for
 from hedgerow.data.table import as_matrix
 from hedgerow.model_file import load
 from hedgerow.model_file.container import pack, unpack
@@ -265,9 +264,7 @@ def exercise(model, rng):
     X = probe(model, rng)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        matrix = as_matrix(
-            read_table_for(model, X, model._model.schema), model._model.category_bins
-        )
+        matrix = as_matrix(model._read(X, model._model.schema), model._model.category_bins)
         np.testing.assert_array_equal(
             ensemble.predict_raw(matrix), oracle.predict_raw(ensemble, matrix)
         )
@@ -277,7 +274,7 @@ def exercise(model, rng):
             model.predict_proba(X)
         list(model.staged_predict(X))
         model.importances("cover")
-        model._model.binner.transform(read_table_for(model, X, model._model.schema))
+        model._model.binner.transform(model._read(X, model._model.schema))
         repr(model)
         document, arrays = write_estimator(model)
         read_estimator(*unpack(pack(document, arrays)))

@@ -1,32 +1,25 @@
-"""What the two estimators share: fitting, raw scores, importances, scikit-learn's tags."""
+"""What the two estimators share: fitting, raw scores, importances."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags
 
-from hedgerow.boosting.fitting import Fitting, adopt, read_table_for
+from hedgerow.boosting.fitting import Fitting
 from hedgerow.boosting.losses import Floats
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.boosting.tasks import Task
-from hedgerow.data.intake import as_matrix
+from hedgerow.estimator import TableEstimator, adopt
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import check_parameters
-from hedgerow.threads import effective_n_jobs
 
-# Below this, finding out how many threads there may be takes longer than the rows do.
-FEW_ROWS = 32
 Importance = Literal["gain", "split", "cover"]
 
 
-class GradientBoosting(BaseEstimator):
+class GradientBoosting(TableEstimator):
     """Gradient boosting of trees, apart from what a target is and what a score means."""
 
     _task: ClassVar[Task]
@@ -66,7 +59,7 @@ class GradientBoosting(BaseEstimator):
         -------
         self
         """
-        check_parameters(self, self._task.name)
+        check_parameters(self)
         start = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
         fitting = Fitting(self, self._task, start)
         adopt(self, fitting.run(X, y, sample_weight, eval_set, eval_names, callbacks))
@@ -103,20 +96,6 @@ class GradientBoosting(BaseEstimator):
         counted = np.bincount(ensemble.feature[inner], summed, minlength=self.n_features_in_)
         return counted.astype(np.float64)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file, which `hedgerow.load` reads."""
-        from hedgerow import model_file
-
-        model_file.save(self, path)
-
-    def _fitted_model(self) -> BoostedModel:
-        try:
-            return self._model
-        except AttributeError:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first."
-            ) from None
-
     def _scores(self, X: Any) -> Floats:
         """Return raw scores, shape (n_rows, n_outputs)."""
         matrix = self._matrix(X)
@@ -126,22 +105,3 @@ class GradientBoosting(BaseEstimator):
         """Yield raw scores after each round."""
         matrix = self._matrix(X)
         return self._model.ensemble.staged_raw(matrix, n_threads=self._threads_for(matrix))
-
-    def _matrix(self, X: Any) -> NDArray[Any]:
-        """Read a table into the matrix that thresholds and category sets refer to."""
-        model = self._fitted_model()
-        return as_matrix(read_table_for(self, X, model.schema), model.category_bins)
-
-    def _threads_for(self, rows: NDArray[Any]) -> int:
-        return 1 if len(rows) < FEW_ROWS else effective_n_jobs(self.n_jobs)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.sparse = True
-        return tags

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from hedgerow.boosting.callbacks import Callbacks
 from hedgerow.boosting.losses import CustomLoss, Floats, Loss
@@ -24,8 +23,9 @@ from hedgerow.boosting.rounds import BestRound, EvalSet, Watcher, boost
 from hedgerow.boosting.tasks import Task
 from hedgerow.boosting.training_data import Examples, hold_out, read_eval_sets
 from hedgerow.data.binning import Binner
-from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema, read_table
+from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow.data.target import read_weights
+from hedgerow.estimator import adopt, column_attributes, seed_of
 from hedgerow.exceptions import ParameterError
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.grow_params import GrowParams
@@ -33,16 +33,6 @@ from hedgerow.tree.grower import DivergenceError, ExactTrainer, Trainer
 from hedgerow.tree.structure import Ensemble, Tree
 
 Attributes = dict[str, Any]
-FITTED = (
-    "_model",
-    "n_features_in_",
-    "feature_names_in_",
-    "classes_",
-    "n_iter_",
-    "evals_result_",
-    "best_iteration_",
-    "best_score_",
-)
 GrowRound = Callable[[int], Sequence[Tree]]
 
 
@@ -59,7 +49,7 @@ class Fitting:
         self.estimator = estimator
         self.task = task
         self.start = start
-        self.seed = _seed(estimator.random_state)
+        self.seed = seed_of(estimator.random_state)
         self.n_threads = effective_n_jobs(estimator.n_jobs)
 
     def run(
@@ -123,7 +113,7 @@ class Fitting:
         return Examples(table, target, read_weights(sample_weight, table.n_rows))
 
     def _read_table(self, X: Any) -> Table:
-        return read_table_for(self.estimator, X, self.schema)
+        return self.estimator._read(X, self.schema)  # noqa: SLF001
 
     def prepare(self, train: Examples) -> GrowRound:
         """Bin the table; return the function that grows a round."""
@@ -163,14 +153,11 @@ class Fitting:
         if watcher is not None and watcher.patience is not None and watcher.best.round:
             trees = trees[: (watcher.best.round - self.rounds_done()) * self.loss.n_outputs]
         model = self._model(trees)
-        fitted: Attributes = {
+        fitted: Attributes = column_attributes(self.schema) | {
             "_model": model,
-            "n_features_in_": self.schema.n_features,
             "n_iter_": model.ensemble.n_rounds,
             "evals_result_": {} if watcher is None else watcher.history,
         }
-        if self.schema.feature_names is not None:
-            fitted["feature_names_in_"] = np.array(self.schema.feature_names, dtype=object)
         if self.classes is not None:
             fitted["classes_"] = self.classes
         if watcher is not None and watcher.best.round:
@@ -236,18 +223,6 @@ class Fitting:
         return Trainer(binned, train.target, train.weights, **options)
 
 
-def adopt(estimator: Any, attributes: Attributes) -> None:
-    """Make the estimator the result of a fit, and let it forget that of the last."""
-    kept = {name: value for name, value in vars(estimator).items() if name not in FITTED}
-    estimator.__dict__ = kept | attributes
-
-
-def read_table_for(estimator: Any, X: Any, schema: TableSchema) -> Table:
-    """Read a table as the estimator's parameters have it."""
-    name, unknown = type(estimator).__name__, estimator.unknown_category
-    return read_table(X, schema, unknown_category=unknown, estimator_name=name)
-
-
 def grow_params(estimator: Any, seed: int) -> GrowParams:
     """Translate an estimator's parameters into a grower's, where 0 is no limit."""
     return GrowParams(
@@ -272,9 +247,3 @@ def _grow_with_gradients(
 ) -> Sequence[Tree]:
     gradient, hessian = loss.gradients(train.target, trainer.scores, train.weights)
     return trainer.boost_with(round_index, gradient, hessian)
-
-
-def _seed(random_state: int | np.random.RandomState | None) -> int:
-    if random_state is None or isinstance(random_state, np.random.RandomState):
-        return int(check_random_state(random_state).randint(2**31))
-    return int(random_state)

@@ -12,13 +12,14 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from hedgerow.boosting.estimator import GradientBoosting
 from hedgerow.boosting.losses import Floats
 from hedgerow.boosting.model import class_probabilities
+from hedgerow.boosting.parameters import PARAMETERS
 from hedgerow.boosting.tasks import Classification, Regression, Task
-from hedgerow.params import documented
+from hedgerow.params import documented, parameters_for
 
 LossFunction = Callable[..., tuple[Any, Any]]
 
 
-@documented("classifier")
+@documented
 class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     """Gradient boosting of trees for two or more classes.
 
@@ -58,6 +59,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     """
 
     _task: ClassVar[Task] = Classification()
+    _parameters = parameters_for("classifier", PARAMETERS)
 
     def __init__(
         self,
@@ -161,7 +163,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         return self.classes_[scores.argmax(axis=1)]
 
 
-@documented("regressor")
+@documented
 class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     """Gradient boosting of trees for a number.
 
@@ -199,6 +201,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     """
 
     _task: ClassVar[Task] = Regression()
+    _parameters = parameters_for("regressor", PARAMETERS)
 
     def __init__(
         self,

@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 
 import hedgerow
 from hedgerow.boosting import GradientBoostingClassifier, GradientBoostingRegressor
-from hedgerow.boosting.fitting import adopt
 from hedgerow.boosting.losses import Link
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.data.binning import Binner
 from hedgerow.data.schema import TableSchema
+from hedgerow.estimator import adopt, column_attributes
 from hedgerow.exceptions import ModelFileError
 from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.values import NotStored, decode, encode
-from hedgerow.params import parameters_of
 from hedgerow.tree.structure import Ensemble
 
 Estimator = GradientBoostingClassifier | GradientBoostingRegressor
@@ -104,14 +103,11 @@ def _read_estimator(document: Document, arrays: Mapping[str, NDArray[Any]]) -> E
     classes = _read_classes(document["classes"])
     model = _read_model(document, arrays)
     _check_task(kind, model, classes)
-    attributes: dict[str, Any] = {
+    attributes: dict[str, Any] = column_attributes(model.schema) | {
         "_model": model,
-        "n_features_in_": model.schema.n_features,
         "n_iter_": model.ensemble.n_rounds,
         "evals_result_": _read_evals_result(document["evals_result"]),
     }
-    if model.schema.feature_names is not None:
-        attributes["feature_names_in_"] = np.array(model.schema.feature_names, dtype=object)
     if classes is not None:
         attributes["classes_"] = classes
     attributes |= _read_best(decode(document["best_iteration"]), decode(document["best_score"]))
@@ -123,7 +119,7 @@ def _read_estimator(document: Document, arrays: Mapping[str, NDArray[Any]]) -> E
 def _read_parameters(stored: Any, kind: str) -> dict[str, Any]:
     """Read the parameters; one that is not in the file, being younger, has its default."""
     _require(isinstance(stored, dict), "the parameters are not a table of names and values")
-    known = {parameter.name: parameter for parameter in parameters_of(_task(kind))}
+    known = {parameter.name: parameter for parameter in _ESTIMATORS[kind]._parameters}  # noqa: SLF001
     unknown = sorted(set(stored) - set(known))
     _require(not unknown, f"this version does not know the parameters {', '.join(unknown)}")
     values = {name: decode(value) for name, value in stored.items()}

@@ -1,0 +1,235 @@
+"""The parameters of gradient boosting, declared once: default, what is allowed, what each does."""
+
+from __future__ import annotations
+
+from hedgerow.params import (
+    CATEGORICAL_FEATURES,
+    CLASS_WEIGHT,
+    COUNT,
+    EVAL_METRIC,
+    FLAG,
+    FRACTION,
+    FUNCTION,
+    MAX_BINS,
+    N_JOBS,
+    NOT_NEGATIVE,
+    NOTHING,
+    RANDOM_STATE,
+    SUBSAMPLE_FOR_BIN,
+    UNKNOWN_CATEGORY,
+    VERBOSE,
+    Number,
+    Options,
+    Parameter,
+    Peers,
+    any_of,
+)
+
+PARAMETERS: tuple[Parameter, ...] = (
+    Parameter(
+        "loss",
+        "log_loss",
+        any_of(Options(("log_loss",)), FUNCTION),
+        "What is minimised. 'log_loss' is the binary log loss for two classes and the multinomial "
+        "one, with a tree a class a round, for more. A function gets y as class numbers 0 … K−1 "
+        "and raw_scores of shape (n,) for two classes, (n, K) for more, and returns gradient and "
+        "hessian of the same shape; its scores start at 0. Weights multiply what it returns, "
+        "unless it takes sample_weight itself.",
+        Peers("objective", "objective", "loss_function", "loss"),
+        only="classifier",
+    ),
+    Parameter(
+        "loss",
+        "squared_error",
+        any_of(Options(("squared_error",)), FUNCTION),
+        "What is minimised. A function gets y and raw_scores of shape (n,) and returns gradient "
+        "and hessian of the same shape; its scores start at 0. Weights multiply what it returns, "
+        "unless it takes sample_weight itself.",
+        Peers("objective", "objective", "loss_function", "loss"),
+        only="regressor",
+    ),
+    Parameter(
+        "learning_rate",
+        0.1,
+        Number(0, open_low=True),
+        "Shrinkage: every tree's leaf values are multiplied by it.",
+        Peers("learning_rate", "learning_rate", "learning_rate", "learning_rate"),
+    ),
+    Parameter(
+        "n_estimators",
+        100,
+        COUNT,
+        "Boosting rounds; with early stopping, at most so many.",
+        Peers("n_estimators", "n_estimators", "iterations", "max_iter"),
+    ),
+    Parameter(
+        "max_leaves",
+        31,
+        any_of(Number(2, 65_535, integer=True), NOTHING),
+        "Leaves of a tree, at most. None sets no limit but 65,535.",
+        Peers("max_leaves", "num_leaves", "max_leaves", "max_leaf_nodes"),
+    ),
+    Parameter(
+        "max_depth",
+        None,
+        any_of(COUNT, NOTHING),
+        "Splits from the root to a leaf, at most. None sets no limit.",
+        Peers("max_depth", "max_depth", "depth", "max_depth"),
+    ),
+    Parameter(
+        "min_samples_leaf",
+        20,
+        COUNT,
+        "Rows in a leaf, at least; counted exactly, whatever their weights.",
+        Peers("", "min_child_samples", "min_data_in_leaf", "min_samples_leaf"),
+    ),
+    Parameter(
+        "min_child_weight",
+        1e-3,
+        NOT_NEGATIVE,
+        "Sum of the hessian in a leaf, at least.",
+        Peers("min_child_weight", "min_child_weight", "", ""),
+    ),
+    Parameter(
+        "reg_lambda",
+        1.0,
+        NOT_NEGATIVE,
+        "λ, the L2 penalty on leaf values.",
+        Peers("reg_lambda", "reg_lambda", "l2_leaf_reg", "l2_regularization"),
+    ),
+    Parameter(
+        "reg_alpha",
+        0.0,
+        NOT_NEGATIVE,
+        "α, the L1 penalty on leaf values.",
+        Peers("reg_alpha", "reg_alpha", "", ""),
+    ),
+    Parameter(
+        "min_split_gain",
+        0.0,
+        NOT_NEGATIVE,
+        "γ, what a split must gain to be made.",
+        Peers("gamma", "min_split_gain", "", ""),
+    ),
+    Parameter(
+        "max_delta_step",
+        0.0,
+        NOT_NEGATIVE,
+        "Largest size of a leaf value before shrinkage. 0 sets no limit.",
+        Peers("max_delta_step", "max_delta_step", "", ""),
+    ),
+    MAX_BINS,
+    Parameter(
+        "subsample",
+        1.0,
+        FRACTION,
+        "Part of the rows that a round grows its trees on, drawn anew every round.",
+        Peers("subsample", "subsample", "subsample", ""),
+    ),
+    Parameter(
+        "colsample_bytree",
+        1.0,
+        FRACTION,
+        "Part of the features that a tree may use.",
+        Peers("colsample_bytree", "colsample_bytree", "", ""),
+    ),
+    Parameter(
+        "colsample_bylevel",
+        1.0,
+        FRACTION,
+        "Part of the tree's features that a level of it may use.",
+        Peers("colsample_bylevel", "", "rsm", ""),
+    ),
+    Parameter(
+        "colsample_bynode",
+        1.0,
+        FRACTION,
+        "Part of the level's features that a node may use.",
+        Peers("colsample_bynode", "feature_fraction_bynode", "", "max_features"),
+    ),
+    Parameter(
+        "grow_policy",
+        "leafwise",
+        Options(("leafwise", "levelwise")),
+        "Which leaf is split next: the one that gains most, or level after level.",
+        Peers("grow_policy", "", "grow_policy", ""),
+    ),
+    Parameter(
+        "splitter",
+        "hist",
+        Options(("hist", "exact")),
+        "'hist' looks for splits between bins; 'exact' tries every value of numeric features, "
+        "which is slow on large tables.",
+        Peers("tree_method", "", "", ""),
+    ),
+    CATEGORICAL_FEATURES,
+    UNKNOWN_CATEGORY,
+    CLASS_WEIGHT,
+    Parameter(
+        "early_stopping",
+        False,
+        FLAG,
+        "Stop when the metric has not improved for n_iter_no_change rounds and go back to the best "
+        "round. Judged by the first metric on the last of eval_set or, without eval_set, on a "
+        "held-out part of the training data.",
+        Peers(
+            "early_stopping_rounds",
+            "early_stopping_round",
+            "early_stopping_rounds",
+            "early_stopping",
+        ),
+    ),
+    Parameter(
+        "validation_fraction",
+        0.1,
+        Number(0, 1, open_low=True, open_high=True),
+        "Part of the rows held out for early stopping when there is no eval_set; of each class the "
+        "same part.",
+        Peers("", "", "", "validation_fraction"),
+    ),
+    Parameter(
+        "n_iter_no_change",
+        10,
+        COUNT,
+        "Rounds without improvement before stopping.",
+        Peers(
+            "early_stopping_rounds",
+            "early_stopping_round",
+            "early_stopping_rounds",
+            "n_iter_no_change",
+        ),
+    ),
+    Parameter(
+        "tol",
+        0.0,
+        NOT_NEGATIVE,
+        "How much better than the best so far a round must be to count as an improvement.",
+        Peers("", "early_stopping_min_delta", "", "tol"),
+    ),
+    Parameter(
+        "eval_metric",
+        None,
+        any_of(NOTHING, EVAL_METRIC),
+        "What is measured on the evaluation sets after each round; None is the log loss or the "
+        "root mean squared error. Names: 'log_loss', 'auc', 'average_precision', 'error', "
+        "'accuracy', 'balanced_accuracy', 'f1' of a classifier; 'rmse', 'mse', 'mae', "
+        "'median_absolute_error', 'mape', 'r2' of a regressor. A function is called as "
+        "(y, prediction[, sample_weight]), where prediction is the probability of classes_[1], "
+        "(n, K) probabilities or the predicted number, and returns a number or (name, number, "
+        "higher_is_better); of a number alone, higher is better if the function's name ends in "
+        "'_score'. The first metric decides when to stop.",
+        Peers("eval_metric", "eval_metric", "eval_metric", "scoring"),
+    ),
+    SUBSAMPLE_FOR_BIN,
+    Parameter(
+        "warm_start",
+        False,
+        FLAG,
+        "Keep the rounds of the last fit and add to them until there are n_estimators. The table "
+        "must have the same columns; its values are binned as in the first fit.",
+        Peers("", "", "", "warm_start"),
+    ),
+    RANDOM_STATE,
+    N_JOBS,
+    VERBOSE,
+)

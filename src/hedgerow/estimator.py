@@ -1,0 +1,105 @@
+"""What estimators of tables share: reading X, being fitted in one step, files, tags."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags, check_random_state
+
+from hedgerow.data.intake import Table, TableSchema, as_matrix, read_table
+from hedgerow.params import Parameter
+from hedgerow.threads import effective_n_jobs
+
+# Below this, finding out how many threads there may be takes longer than the rows do.
+FEW_ROWS = 32
+
+
+class TableModel(Protocol):
+    """What a fit leaves behind, as far as reading a table for it goes."""
+
+    @property
+    def schema(self) -> TableSchema:
+        """Columns and categories of the table of `fit`."""
+
+    @property
+    def category_bins(self) -> list[Any]:
+        """Of each categorical feature, the bin of each category code."""
+
+
+class TableEstimator(BaseEstimator):
+    """An estimator that takes any table, with gaps and categories, and holds a model of it."""
+
+    _parameters: ClassVar[tuple[Parameter, ...]]
+    _model: Any
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file, which `hedgerow.load` reads."""
+        from hedgerow import model_file
+
+        model_file.save(self, path)
+
+    def _fitted_model(self) -> Any:
+        try:
+            return self._model
+        except AttributeError:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first."
+            ) from None
+
+    def _read(self, X: Any, schema: TableSchema) -> Table:
+        """Read a table as the estimator's parameters have it."""
+        name, unknown = type(self).__name__, self.unknown_category
+        return read_table(X, schema, unknown_category=unknown, estimator_name=name)
+
+    def _matrix(self, X: Any) -> NDArray[Any]:
+        """Read a table into the matrix that thresholds and category sets refer to."""
+        model: TableModel = self._fitted_model()
+        return as_matrix(self._read(X, model.schema), model.category_bins)
+
+    def _threads_for(self, rows: NDArray[Any]) -> int:
+        return 1 if len(rows) < FEW_ROWS else effective_n_jobs(self.n_jobs)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def adopt(estimator: Any, attributes: dict[str, Any]) -> None:
+    """Make the estimator the result of a fit, and let it forget that of the last.
+
+    A fit computes everything first and calls this last, so one that fails or is interrupted leaves
+    the estimator as it was.
+    """
+    kept = {name: value for name, value in vars(estimator).items() if not _is_fitted(name)}
+    estimator.__dict__ = kept | attributes
+
+
+def _is_fitted(attribute: str) -> bool:
+    return attribute == "_model" or (attribute.endswith("_") and not attribute.startswith("_"))
+
+
+def column_attributes(schema: TableSchema) -> dict[str, Any]:
+    """Return scikit-learn's attributes about the columns that a fit saw."""
+    attributes: dict[str, Any] = {"n_features_in_": schema.n_features}
+    if schema.feature_names is not None:
+        attributes["feature_names_in_"] = np.array(schema.feature_names, dtype=object)
+    return attributes
+
+
+def seed_of(random_state: int | np.random.RandomState | None) -> int:
+    """Return the seed that a `random_state` means for one fit."""
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**31))
+    return int(random_state)
