@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/binning.hpp"
+#include "bind/deep_forest.hpp"
 #include "bind/exact.hpp"
 #include "bind/forest.hpp"
 #include "bind/predict.hpp"
@@ -23,4 +24,5 @@ HEDGEROW_NB_MODULE(HEDGEROW_MODULE, m) {
   hedgerow::bind_exact::bind(m);
   hedgerow::bind_forest::bind(m);
   hedgerow::bind_predict::bind(m);
+  hedgerow::bind_deep_forest::bind(m);
 }

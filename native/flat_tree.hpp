@@ -13,17 +13,14 @@
 #include <cstdint>
 #include <cstring>
 #include <vector>
-#if defined(__SSSE3__)
-#include <immintrin.h>
-#endif
 
+#include "codes.hpp"
 #include "predict.hpp"
 
 namespace hedgerow {
 
 inline constexpr std::size_t block_rows = 128;       // a tree's columns and slots stay in L1
 inline constexpr std::size_t max_flat_leaves = 256;  // a leaf's number is a byte
-inline constexpr int missing_code = 255;
 
 struct alignas(64) Column {
   std::int8_t code[block_rows];
@@ -51,10 +48,6 @@ struct FlatTrees {
   std::vector<FlatNode> nodes;
   std::vector<CategoryTest> tests;
 };
-
-inline bool has_bit(const std::uint32_t* bits, int code) {
-  return bits[code >> 5] >> (code & 31) & 1;
-}
 
 inline CategoryTest category_test(const std::uint32_t* bits, bool missing_left,
                                   std::size_t column) {

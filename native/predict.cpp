@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "codes.hpp"
 #include "flat_tree.hpp"
 #include "threads.hpp"
 
@@ -24,110 +25,16 @@ TreeArrays EnsembleArrays::tree(std::size_t t) const {
           nodes.right + begin,
           nodes.missing_left + begin,
           nodes.category_set + begin,
-          nodes.value + begin,
-          nodes.category_bits};
+          nodes.value + begin * static_cast<std::int64_t>(nodes.n_values),
+          nodes.category_bits,
+          nodes.n_values};
 }
 
 namespace {
 
 constexpr std::size_t few_rows = 7;                 // up to here steps are faster than a block
 constexpr std::size_t max_chunk_rows = 2048;        // rows a thread takes at a time
-constexpr std::size_t max_split_points = 254;       // codes 0 … 254, and 255 for missing
 constexpr std::size_t max_segment_features = 2048;  // half a megabyte of codes
-
-// A category's code is its bin number; what is not a bin number counts as missing.
-template <class T>
-int category_code(T value) {
-  const T in_range = (value >= 0) & (value < missing_code) ? value : T{missing_code};
-  const int code = static_cast<int>(in_range);
-  return static_cast<T>(code) == in_range ? code : missing_code;
-}
-
-// Ranks: how many split points of a feature lie strictly below a value, found in a search tree
-// of `lanes` branches a level: one vector comparison and a count of its bits.
-#if defined(__AVX512F__)
-template <class T>
-constexpr std::size_t lanes = 64 / sizeof(T);
-std::size_t count_below(const float* split, float value) {
-  return std::popcount(
-      _mm512_cmp_ps_mask(_mm512_loadu_ps(split), _mm512_set1_ps(value), _CMP_LT_OQ));
-}
-std::size_t count_below(const double* split, double value) {
-  return std::popcount(
-      _mm512_cmp_pd_mask(_mm512_loadu_pd(split), _mm512_set1_pd(value), _CMP_LT_OQ));
-}
-#elif defined(__AVX2__)
-template <class T>
-constexpr std::size_t lanes = 32 / sizeof(T);
-std::size_t count_below(const float* split, float value) {
-  const __m256 below = _mm256_cmp_ps(_mm256_loadu_ps(split), _mm256_set1_ps(value), _CMP_LT_OQ);
-  return std::popcount(static_cast<unsigned>(_mm256_movemask_ps(below)));
-}
-std::size_t count_below(const double* split, double value) {
-  const __m256d below = _mm256_cmp_pd(_mm256_loadu_pd(split), _mm256_set1_pd(value), _CMP_LT_OQ);
-  return std::popcount(static_cast<unsigned>(_mm256_movemask_pd(below)));
-}
-#else
-template <class T>
-constexpr std::size_t lanes = 4;
-template <class T>
-std::size_t count_below(const T* split, T value) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < lanes<T>; ++i) count += split[i] < value;
-  return count;
-}
-#endif
-
-struct SearchTree {
-  std::size_t begin = 0;
-  int levels = 0;
-};
-
-template <class T>
-struct SearchTrees {
-  std::vector<T> data;
-
-  // Level by level: every entry of an upper level is the last of `lanes` entries below it. Filled
-  // up with infinity, which no value exceeds.
-  SearchTree add(const std::vector<T>& split_points) {
-    SearchTree tree{data.size(), 1};
-    std::size_t size = lanes<T>;
-    for (; size <= split_points.size(); size *= lanes<T>) ++tree.levels;
-    for (std::size_t step = size / lanes<T>; step >= 1; step /= lanes<T>)
-      for (std::size_t i = step - 1; i < size; i += step)
-        data.push_back(i < split_points.size() ? split_points[i]
-                                               : std::numeric_limits<T>::infinity());
-    return tree;
-  }
-};
-
-// How many split points are strictly below the value. The depth is a template argument, because the
-// compiler cannot keep it, nor the table, in registers across stores of bytes.
-template <int levels, class T>
-std::size_t rank(const T* table, T value) {
-  std::size_t rank = 0, size = 1;
-  for (int i = 0; i < levels; ++i) {
-    rank = rank * lanes<T> + count_below(table + rank * lanes<T>, value);
-    size *= lanes<T>;
-    table += size;
-  }
-  return rank;
-}
-
-template <int levels, class T>
-void rank_codes(const T* table, Strided<const T> column, std::size_t n_rows, std::int8_t* code) {
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    const T x = column.at(i, 0);
-    const auto value_code = static_cast<int>(rank<levels>(table, x));
-    code[i] = static_cast<std::int8_t>((x != x ? missing_code : value_code) - 128);
-  }
-}
-
-// The greatest float not above x: for float values, "≤ x" and "≤ round_down(x)" are the same.
-float round_down(double x) {
-  const auto nearest = static_cast<float>(x);
-  return nearest > x ? std::nextafter(nearest, -std::numeric_limits<float>::infinity()) : nearest;
-}
 
 // A feature of a segment, and how its values become codes.
 struct CodedFeature {
@@ -164,7 +71,8 @@ struct Forest {
   std::vector<double> base_score;
   std::vector<std::uint32_t> category_bits;
   std::vector<TreeForms> trees;
-  std::vector<double> leaf_value;
+  std::vector<double> leaf_value;  // n_values a leaf
+  std::size_t n_values = 1;
   std::vector<std::int32_t> leaf_node;
   std::vector<StepNode> steps;
   std::vector<std::uint32_t> step_leaf;  // the number among its tree's leaves, of a leaf
@@ -289,23 +197,25 @@ void add_steps(const TreeArrays& tree, const std::vector<std::uint32_t>& leaf_nu
 
 // Adds everything of a tree but its flat form; returns the number of its leaves.
 std::size_t add_tree(const TreeArrays& tree, std::int32_t output, Forest& forest) {
-  const auto leaf_begin = static_cast<std::uint32_t>(forest.leaf_value.size());
+  const auto leaf_begin = static_cast<std::uint32_t>(forest.leaf_node.size());
   forest.trees.push_back(
       {static_cast<std::uint32_t>(forest.steps.size()), leaf_begin, output, false, {}});
   std::vector<std::uint32_t> leaf_number(tree.n_nodes, 0);
   for (std::size_t node = 0; node < tree.n_nodes; ++node) {
     if (!tree.is_leaf(node)) continue;
-    leaf_number[node] = static_cast<std::uint32_t>(forest.leaf_value.size()) - leaf_begin;
-    forest.leaf_value.push_back(tree.value[node]);
+    leaf_number[node] = static_cast<std::uint32_t>(forest.leaf_node.size()) - leaf_begin;
+    const double* value = tree.value + node * tree.n_values;
+    forest.leaf_value.insert(forest.leaf_value.end(), value, value + tree.n_values);
     forest.leaf_node.push_back(static_cast<std::int32_t>(node));
   }
   add_steps(tree, leaf_number, forest);
-  return forest.leaf_value.size() - leaf_begin;
+  return forest.leaf_node.size() - leaf_begin;
 }
 
 std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
   auto forest = std::make_unique<Forest>();
   forest->base_score.assign(ensemble.base_score.begin(), ensemble.base_score.end());
+  forest->n_values = ensemble.nodes.n_values;
   std::int32_t n_sets = 0;
   SegmentPlan plan;
   std::size_t begin = 0;
@@ -400,16 +310,9 @@ void fill_codes(const Forest& forest, const CodedFeature& feature, Strided<const
   std::int8_t* code = pair[0].code;
   const auto [table, levels] = forest.search(feature, T{});
   if (feature.is_categorical)
-    for (std::size_t i = 0; i < n_rows; ++i)
-      code[i] = static_cast<std::int8_t>(category_code(column.at(i, 0)) - 128);
-  else if (levels == 1)
-    rank_codes<1>(table, column, n_rows, code);
-  else if (levels == 2)
-    rank_codes<2>(table, column, n_rows, code);
-  else if (levels == 3)
-    rank_codes<3>(table, column, n_rows, code);
+    category_codes(column, n_rows, code);
   else
-    rank_codes<4>(table, column, n_rows, code);
+    rank_codes(levels, table, column, n_rows, code);
   for (std::size_t i = 0; i < block_rows; ++i)
     pair[1].code[i] = static_cast<std::int8_t>(code[i] + 1);
 }
@@ -498,9 +401,16 @@ class ScoreSink {
   template <class Leaf>
   void add(std::size_t t, const Leaf* leaf) {
     const TreeForms& tree = forest_.trees[t];
-    const double* value = &forest_.leaf_value[tree.leaf_begin];
+    const std::size_t width = forest_.n_values;
+    const double* value = &forest_.leaf_value[tree.leaf_begin * width];
     double* __restrict scores = &scores_[static_cast<std::size_t>(tree.output) * block_rows];
-    for (std::size_t i = 0, n = n_rows_; i < n; ++i) scores[i] += value[leaf[i]];
+    if (width == 1) {
+      for (std::size_t i = 0, n = n_rows_; i < n; ++i) scores[i] += value[leaf[i]];
+    } else {
+      for (std::size_t k = 0; k < width; ++k)
+        for (std::size_t i = 0; i < n_rows_; ++i)
+          scores[k * block_rows + i] += value[leaf[i] * width + k];
+    }
     if (--pending_ == 0) write();
   }
 
@@ -652,7 +562,8 @@ struct BinnedFlat {
   }
 
   std::vector<std::int32_t> features;
-  std::vector<double> leaf_value;
+  std::vector<double> leaf_value;  // n_values a leaf
+  std::size_t n_values = 1;
   FlatTrees trees;
   FlatTree flat;
 };

@@ -22,8 +22,9 @@ struct TreeArrays {
   const std::int32_t* right;
   const bool* missing_left;
   const std::int32_t* category_set;
-  const double* value;
+  const double* value;  // n_values a node
   const std::uint32_t* category_bits;
+  std::size_t n_values = 1;
 
   bool is_leaf(std::size_t node) const { return feature[node] < 0; }
   bool is_categorical(std::size_t node) const { return category_set[node] >= 0; }
@@ -38,6 +39,7 @@ struct EnsembleArrays {
   std::span<const std::int32_t> tree_output;
   std::span<const double> base_score;
 
+  // A node has one value, which the tree adds to its output, or one for each output.
   std::size_t n_trees() const { return tree_output.size(); }
   TreeArrays tree(std::size_t t) const;
 };

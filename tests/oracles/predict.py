@@ -42,8 +42,11 @@ def predict_raw(ensemble, X):
     scores = np.tile(ensemble.base_score, (len(X), 1))
     for i, leaves in enumerate(apply(ensemble, X)):
         for tree, node in enumerate(leaves):
-            output = ensemble.tree_output[tree]
-            scores[i, output] += ensemble.value[ensemble.tree_offset[tree] + node, 0]
+            value = ensemble.value[ensemble.tree_offset[tree] + node]
+            if len(value) > 1:
+                scores[i] += value
+            else:
+                scores[i, ensemble.tree_output[tree]] += value[0]
     return scores
 
 

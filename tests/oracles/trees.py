@@ -5,7 +5,9 @@ import numpy as np
 from hedgerow.tree.structure import Ensemble, Tree
 
 
-def random_tree(rng, n_leaves, n_features, *, n_categorical=0, thresholds=None, chain=False):
+def random_tree(
+    rng, n_leaves, n_features, *, n_categorical=0, thresholds=None, chain=False, n_values=1
+):
     """A tree of ``n_leaves`` leaves; the last ``n_categorical`` features are categorical.
 
     ``thresholds`` are the numbers to split at, of which a node takes one (and its rank as its bin).
@@ -41,7 +43,7 @@ def random_tree(rng, n_leaves, n_features, *, n_categorical=0, thresholds=None, 
         right=links[1],
         missing_left=is_inner & (rng.random(n_nodes) < 0.5),
         category_set=category_set,
-        value=rng.normal(size=(n_nodes, 1)),
+        value=rng.normal(size=(n_nodes, n_values)),
         gain=np.where(is_inner, rng.random(n_nodes), 0.0),
         cover=rng.random(n_nodes),
         count=rng.integers(1, 100, size=n_nodes),
@@ -50,10 +52,11 @@ def random_tree(rng, n_leaves, n_features, *, n_categorical=0, thresholds=None, 
     )
 
 
-def random_ensemble(rng, leaves, n_features, *, n_outputs=1, **options):
-    """One tree for each number in ``leaves``, the outputs in turn."""
-    trees = [random_tree(rng, n, n_features, **options) for n in leaves]
-    outputs = np.arange(len(trees)) % n_outputs
+def random_ensemble(rng, leaves, n_features, *, n_outputs=1, vector=False, **options):
+    """One tree for each number in ``leaves``: the outputs in turn, or each adding to all."""
+    n_values = n_outputs if vector else 1
+    trees = [random_tree(rng, n, n_features, n_values=n_values, **options) for n in leaves]
+    outputs = np.arange(len(trees)) % (1 if vector else n_outputs)
     return Ensemble.from_trees(trees, outputs, rng.normal(size=n_outputs), n_features)
 
 

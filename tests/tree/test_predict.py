@@ -32,16 +32,17 @@ def assert_predicts_as_the_oracle(ensemble, X):
     n_features=st.integers(1, 5),
     n_categorical=st.integers(0, 2),
     n_outputs=st.integers(1, 3),
+    vector=st.booleans(),
     n_rows=st.integers(0, 40),
     dtype=st.sampled_from([np.float32, np.float64]),
 )
 def test_scores_and_leaves_are_the_oracles(
-    seed, leaves, n_features, n_categorical, n_outputs, n_rows, dtype
+    seed, leaves, n_features, n_categorical, n_outputs, vector, n_rows, dtype
 ):
     rng = np.random.default_rng(seed)
     n_categorical = min(n_categorical, n_features)
     ensemble = random_ensemble(
-        rng, leaves, n_features, n_outputs=n_outputs, n_categorical=n_categorical
+        rng, leaves, n_features, n_outputs=n_outputs, vector=vector, n_categorical=n_categorical
     )
     ensemble.validate()
     X = random_rows(rng, n_rows, n_features, n_categorical=n_categorical).astype(dtype)

@@ -130,7 +130,10 @@ class Tree(_Nodes):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Ensemble(_Nodes):
-    """Trees one after another, each adding to one of the outputs."""
+    """Trees one after another, each adding to one of the outputs, or to all of them.
+
+    A tree adds to all if its nodes have a value for each output.
+    """
 
     tree_offset: NDArray[np.int64]
     tree_output: NDArray[np.int32]
@@ -175,8 +178,13 @@ class Ensemble(_Nodes):
 
     @property
     def n_rounds(self) -> int:
-        """Boosting rounds: each adds one tree to every output."""
-        return self.n_trees // self.n_outputs
+        """Boosting rounds: in each, every output is added to once."""
+        return self.n_trees // self.trees_per_round
+
+    @property
+    def trees_per_round(self) -> int:
+        """Trees of a round: one, or one for each output."""
+        return self.n_outputs // self.value.shape[1]
 
     def __repr__(self) -> str:
         outputs = f", {self.n_outputs} outputs" if self.n_outputs > 1 else ""
@@ -212,7 +220,7 @@ class Ensemble(_Nodes):
 
     def first_rounds(self, n_rounds: int) -> Ensemble:
         """Return the ensemble as it was after ``n_rounds`` rounds."""
-        return self.first_trees(n_rounds * self.n_outputs)
+        return self.first_trees(n_rounds * self.trees_per_round)
 
     def validate(self) -> None:
         """Raise ValueError with the reason if these arrays are not an ensemble.
@@ -259,12 +267,12 @@ class Ensemble(_Nodes):
     def staged_raw(self, X: Rows, *, n_threads: int = 1) -> Iterator[NDArray[np.float64]]:
         """Yield the scores after each round; ``predict_raw`` in the same bits."""
         predictor = self._predictor or self._prepare()
-        per_round = self.n_outputs
-        ahead = max(1, _STAGED_BYTES // max(1, len(X) * per_round * 8))
+        per_round = self.trees_per_round
+        ahead = max(1, _STAGED_BYTES // max(1, len(X) * self.n_outputs * 8))
         scores = None
         for first in range(0, self.n_rounds, ahead):
             n_stages = min(ahead, self.n_rounds - first)
-            stages = np.empty((n_stages, len(X), per_round))
+            stages = np.empty((n_stages, len(X), self.n_outputs))
             predictor.predict(X, stages, first * per_round, per_round, scores, n_threads)
             scores = stages[-1].copy()
             yield from stages
@@ -350,8 +358,9 @@ def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:
 
 def _joined(trees: Sequence[Tree], name: str) -> NDArray[Any]:
     """One array of all trees' arrays; of the right type and rank even if there are no trees."""
+    width = trees[0].value.shape[1] if trees else 1
     empty = np.empty(
-        {"value": (0, 1), "category_bits": (0, 8)}.get(name, 0), _ENSEMBLE_DTYPES[name]
+        {"value": (0, width), "category_bits": (0, 8)}.get(name, 0), _ENSEMBLE_DTYPES[name]
     )
     return np.concatenate([empty, *(getattr(tree, name) for tree in trees)])
 
@@ -372,7 +381,9 @@ def _check_arrays(e: Ensemble) -> None:
         _require(array.ndim == rank, f"{name} has {array.ndim} dimensions, not {rank}")
     for name in _NODE_DTYPES:
         _require(len(getattr(e, name)) == e.n_nodes, f"{name} has not one entry for each node")
-    _require(e.value.shape[1] == 1, "value has not one number for each node")
+    _require(
+        e.value.shape[1] in (1, e.n_outputs), "value has not one number for a node or an output"
+    )
     _require(e.category_bits.shape[1] == 8, "category_bits has not 8 words in a set")
     _require(len(e.tree_offset) == e.n_trees + 1, "tree_offset does not fit tree_output")
     _require(e.n_nodes <= np.iinfo(np.int32).max, "too many nodes")
@@ -389,6 +400,8 @@ def _check_trees(e: Ensemble) -> None:
     _require(_within(e.tree_offset, 0, e.n_nodes + 1), "tree_offset is out of range")
     _require((np.diff(e.tree_offset) >= 1).all(), "a tree has no node")
     _require(_within(e.tree_output, 0, e.n_outputs), "tree_output is out of range")
+    if e.value.shape[1] > 1:
+        _require(not e.tree_output.any(), "tree_output is set where trees add to every output")
 
 
 def _check_nodes(e: Ensemble) -> None:
