@@ -3,17 +3,27 @@
 from hedgerow._native import level as isa_level
 from hedgerow.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from hedgerow.exceptions import DataError, HedgerowError, ModelFileError, ParameterError
+from hedgerow.forest import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from hedgerow.model_file import load
 
 __version__ = "0.1.0"
 
 __all__ = [
     "DataError",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "HedgerowError",
     "ModelFileError",
     "ParameterError",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
     "isa_level",
     "load",
 ]

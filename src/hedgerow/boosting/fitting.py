@@ -18,7 +18,6 @@ from hedgerow.boosting.callbacks import Callbacks
 from hedgerow.boosting.losses import CustomLoss, Floats, Loss
 from hedgerow.boosting.metrics import resolve_metrics
 from hedgerow.boosting.model import BoostedModel
-from hedgerow.boosting.progress import Progress, progress
 from hedgerow.boosting.rounds import BestRound, EvalSet, Watcher, boost
 from hedgerow.boosting.tasks import Task
 from hedgerow.boosting.training_data import Examples, hold_out, read_eval_sets
@@ -27,6 +26,7 @@ from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow.data.target import read_weights
 from hedgerow.estimator import adopt, column_attributes, seed_of
 from hedgerow.exceptions import ParameterError
+from hedgerow.progress import Progress, progress
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.grow_params import GrowParams
 from hedgerow.tree.grower import DivergenceError, ExactTrainer, Trainer

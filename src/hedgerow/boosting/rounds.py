@@ -17,7 +17,7 @@ from hedgerow.boosting.callbacks import Callbacks, RoundInfo
 from hedgerow.boosting.losses import Floats, Link
 from hedgerow.boosting.metrics import Metric, UserMetric
 from hedgerow.boosting.model import prediction_of
-from hedgerow.boosting.progress import Progress
+from hedgerow.progress import Progress
 from hedgerow.tree.structure import Ensemble, Tree
 
 EvalsResult = dict[str, dict[str, list[float]]]
@@ -109,7 +109,7 @@ class Watcher:
             self._remember(round_, metrics)
         info = RoundInfo(round_, self.n_rounds, metrics, lambda: self.build_model(trees))
         if self.progress is not None:
-            self.progress.show(info)
+            self.progress.show(round_, metrics)
         return self.callbacks.after_round(info) or self._is_patience_over(round_)
 
     def _measure(self, eval_set: EvalSet, grown: Sequence[Tree]) -> dict[str, float]:

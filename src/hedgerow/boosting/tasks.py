@@ -16,6 +16,7 @@ from hedgerow.boosting.losses import (
     SquaredError,
 )
 from hedgerow.boosting.training_data import Examples
+from hedgerow.data.class_weight import class_weight_vector
 from hedgerow.data.target import (
     read_classification_target,
     read_known_classes,
@@ -23,7 +24,6 @@ from hedgerow.data.target import (
     require_moderate,
 )
 from hedgerow.exceptions import ParameterError
-from hedgerow.params import NOT_NEGATIVE
 
 Classes = NDArray[Any]
 
@@ -70,8 +70,9 @@ class Classification:
         """Apply class_weight."""
         if estimator.class_weight is None:
             return examples
+        index = examples.target.astype(np.intp)
         weighted = examples.weighted_by_class(
-            class_weight_vector(estimator.class_weight, classes, examples)
+            class_weight_vector(estimator.class_weight, classes, index, examples.weights)
         )
         if not np.any(weighted.weights):
             raise ParameterError(
@@ -102,23 +103,3 @@ class Regression:
     def weigh(self, examples: Examples, estimator: Any, classes: Any) -> Examples:  # noqa: ARG002
         """Leave the weights alone."""
         return examples
-
-
-def class_weight_vector(class_weight: Any, classes: Classes, examples: Examples) -> Floats:
-    """Return a weight for each class, in the order of `classes`."""
-    if class_weight == "balanced":
-        index = examples.target.astype(np.intp)
-        totals = np.bincount(index, examples.weights, minlength=len(classes))
-        # A class of no weight stays out of it whatever its factor.
-        return totals.sum() / (len(classes) * np.where(totals > 0.0, totals, 1.0))
-    weights = np.ones(len(classes))
-    known = {label: i for i, label in enumerate(classes.tolist())}
-    unknown = [label for label in class_weight if label not in known]
-    if unknown and len(class_weight) - len(unknown) < len(classes):
-        raise ParameterError(f"class_weight names {unknown!r}; y has the classes {list(known)!r}.")
-    for label, weight in class_weight.items():
-        if weight not in NOT_NEGATIVE:
-            raise ParameterError(f"class_weight[{label!r}]={weight!r} must be a number >= 0.")
-        if label in known:
-            weights[known[label]] = weight
-    return weights

@@ -28,7 +28,11 @@ LARGEST = 1e70
 
 
 def read_classification_target(
-    y: Any, n_rows: int | None = None, *, estimator_name: str = "this classifier"
+    y: Any,
+    n_rows: int | None = None,
+    *,
+    estimator_name: str = "this classifier",
+    fewest_classes: int = 2,
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Read classes: give them sorted, in the dtype they had, and each row's index among them."""
     column, are_objects = _read_vector(y, n_rows, estimator_name)
@@ -36,12 +40,53 @@ def read_classification_target(
         classes, index = _encode_labels(column, are_objects)
     else:
         classes, index = _encode_numbers(column.values)
-    if len(classes) < 2:
+    if len(classes) < fewest_classes:
         raise DataError(
             f"y holds one class only ({classes.tolist()[0]!r}), but {estimator_name} needs at "
             "least two classes to tell apart."
         )
     return classes, index
+
+
+def read_class_columns(
+    y: Any, n_rows: int, *, estimator_name: str = "this classifier"
+) -> tuple[list[NDArray[Any]], NDArray[np.int64]]:
+    """Read classes of one or several outputs: the classes of each, and indices (n_rows, outputs).
+
+    An output of one class is allowed: there are models that can be constant.
+    """
+    columns = _columns_of(y) if has_columns(y) else [y]
+    read = [
+        read_classification_target(column, n_rows, estimator_name=estimator_name, fewest_classes=1)
+        for column in columns
+    ]
+    return [classes for classes, _ in read], np.column_stack([index for _, index in read])
+
+
+def read_number_columns(
+    y: Any, n_rows: int, *, estimator_name: str = "this regressor"
+) -> NDArray[np.float64]:
+    """Read numbers of one or several outputs, (n_rows, outputs)."""
+    columns = _columns_of(y) if has_columns(y) else [y]
+    read = [read_regression_target(c, n_rows, estimator_name=estimator_name) for c in columns]
+    return np.column_stack(read)
+
+
+def has_columns(y: Any) -> bool:
+    """Tell whether y has more than one column: several outputs."""
+    shape = getattr(y, "shape", None)
+    if shape is None and isinstance(y, list | tuple):
+        shape = np.shape(np.asarray(y, dtype=object))
+    return shape is not None and len(shape) == 2 and shape[1] > 1
+
+
+def _columns_of(y: Any) -> list[Any]:
+    if scipy.sparse.issparse(y):
+        raise DataError("y is sparse. Give it as an array: y.toarray().")
+    frame = nw.from_native(y, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return [frame[name].to_native() for name in frame.columns]
+    return list(as_array(y, "y").T)
 
 
 def read_known_classes(

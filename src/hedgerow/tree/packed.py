@@ -1,8 +1,8 @@
 """Forests of deep trees, packed: what each node must say and nothing that can be derived.
 
 Nodes are in preorder, so that a node's left child is the next node and the right child follows the
-left one's last. Tests refer to bins, whose thresholds all trees share. A forest takes a fifth of the
-memory of one with a record for each node; `tree` unpacks one tree into the arrays of a `Tree`.
+left one's last. Tests refer to bins, whose thresholds all trees share. That takes a fifth of the
+memory of a record for each node; `tree` unpacks one tree into the arrays of a `Tree`.
 """
 
 from __future__ import annotations
@@ -220,12 +220,17 @@ class ForestPacker:
             self._packed.append(start.arrays())
             self._sizes += np.diff(start.tree_offset).tolist()
 
+    @property
+    def n_trees(self) -> int:
+        """Trees so far."""
+        return len(self._sizes)
+
     def add(self, trees: Iterable[Tree]) -> None:
         """Add trees that were grown on the binner's bins."""
         narrow = len(self.binner.is_categorical) <= np.iinfo(np.int16).max
         for tree in map(_in_preorder, trees):
             is_leaf = tree.feature < 0
-            assert tree.split_bin is not None  # noqa: S101  by how it was grown
+            assert tree.split_bin is not None
             tested = tree.category_set[tree.category_set >= 0]
             self._sizes.append(tree.n_nodes)
             self._packed.append(
@@ -287,7 +292,7 @@ def _from_the_leaves(
 
 def _levels(left: NDArray[np.int32], right: NDArray[np.int32]) -> list[NDArray[np.int32]]:
     """Return the inner nodes of each depth."""
-    levels = []
+    levels: list[NDArray[np.int32]] = []
     level = np.zeros(1, np.int32)
     while True:
         level = level[left[level] >= 0]

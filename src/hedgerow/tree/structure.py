@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from hedgerow import _native
@@ -88,6 +89,22 @@ class Tree(_Nodes):
 
     def __repr__(self) -> str:
         return f"Tree({self.n_leaves} leaves, {self.n_nodes} nodes)"
+
+    def paths(self, leaves: NDArray[np.int32]) -> Any:
+        """Mark the nodes on the way to each of the leaves: a sparse matrix (n_leaves, n_nodes)."""
+        parent = np.full(self.n_nodes, -1)
+        inner = np.flatnonzero(self.feature >= 0)
+        parent[self.left[inner]] = parent[self.right[inner]] = inner
+        rows, nodes = np.arange(len(leaves)), leaves.astype(np.intp)
+        at_rows, at_nodes = [rows], [nodes]
+        while len(rows):
+            nodes = parent[nodes]
+            rows, nodes = rows[nodes >= 0], nodes[nodes >= 0]
+            at_rows.append(rows)
+            at_nodes.append(nodes)
+        found = (np.concatenate(at_rows), np.concatenate(at_nodes))
+        shape = (len(leaves), self.n_nodes)
+        return scipy.sparse.csr_matrix((np.ones(len(found[0]), np.int64), found), shape)
 
     def add_binned(
         self,

@@ -1,0 +1,91 @@
+"""Breiman's Forest-RC: trees that split on random linear combinations of a few inputs.
+
+For tables of few columns, where trees on random inputs are too much alike. All trees of a forest
+draw from one pool of combinations, which is made once: each is a column that is binned like any
+other. Inputs are in units of their standard deviations, so that they are commensurable; a category
+counts as 1 if it is in a random half of its column's categories and as 0 if it is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.tree.structure import Rows
+
+Floats = NDArray[np.float64]
+# Combinations a forest draws from: many times what a node tries, so that trees differ.
+POOL = 256
+_BLOCK = 1 << 22  # numbers of a temporary
+_BINS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Combinations:
+    """A pool of combinations: each of the same number of inputs, as indices and coefficients."""
+
+    inputs: NDArray[np.int32]
+    coefficients: Floats
+    counts_as_one: NDArray[np.bool_]
+    """Of each input of each combination, the bins of a category that count as 1."""
+    is_categorical: NDArray[np.bool_]
+
+    @classmethod
+    def draw(
+        cls, matrix: Rows, is_categorical: NDArray[np.bool_], n_inputs: int, seed: int
+    ) -> Combinations:
+        """Draw the pool for a table."""
+        rng = np.random.RandomState(seed)  # its streams never change
+        n_features = matrix.shape[1]
+        n_inputs = min(n_inputs, n_features)
+        inputs = np.array([rng.permutation(n_features)[:n_inputs] for _ in range(POOL)], np.int32)
+        coefficients = rng.uniform(-1.0, 1.0, inputs.shape)
+        any_categories = bool(is_categorical.any())
+        counts_as_one = np.zeros((*inputs.shape, _BINS if any_categories else 0), bool)
+        if any_categories:
+            counts_as_one[...] = rng.random_sample(counts_as_one.shape) < 0.5
+        units = zip(matrix.T, is_categorical, strict=True)
+        scale = np.array([1.0 if is_set else _deviation(column) for column, is_set in units])
+        return cls(inputs, coefficients / scale[inputs], counts_as_one, is_categorical)
+
+    @property
+    def n_combinations(self) -> int:
+        """Columns that come of a table."""
+        return len(self.inputs)
+
+    def of(self, matrix: Rows) -> Floats:
+        """Return the combinations of each row; missing if one of the inputs is."""
+        result = np.zeros((len(matrix), self.n_combinations))
+        step = max(1, _BLOCK // self.n_combinations)
+        for begin in range(0, len(matrix), step):
+            self._add(matrix[begin : begin + step], result[begin : begin + step])
+        return result
+
+    def _add(self, rows: Rows, result: Floats) -> None:
+        for place in range(self.inputs.shape[1]):
+            inputs = self.inputs[:, place]
+            terms = rows[:, inputs].astype(np.float64)
+            for c in np.flatnonzero(self.is_categorical[inputs]).tolist():
+                terms[:, c] = self._indicator(terms[:, c], c, place)
+            result += terms * self.coefficients[:, place]
+
+    def _indicator(self, bins: Floats, combination: int, place: int) -> Floats:
+        missing = np.isnan(bins)
+        counted = self.counts_as_one[combination, place][np.where(missing, 0, bins).astype(np.intp)]
+        return np.where(missing, np.nan, counted)
+
+    def shares(self) -> Floats:
+        """Return how much of a combination each input is, (n_combinations, n_features)."""
+        shares = np.zeros((self.n_combinations, len(self.is_categorical)))
+        size = np.abs(self.coefficients)
+        size = size / size.sum(axis=1, keepdims=True)
+        np.add.at(shares, (np.arange(len(size))[:, np.newaxis], self.inputs), size)
+        return shares
+
+
+def _deviation(values: NDArray[np.floating]) -> float:
+    present = values[~np.isnan(values)].astype(np.float64)
+    deviation = float(present.std()) if len(present) else 0.0
+    return deviation if deviation > 0.0 else 1.0

@@ -1,0 +1,207 @@
+"""One call of a forest's `fit`: read, bin, draw rows and grow, a batch of trees at a time.
+
+Everything lives in a `ForestFitting` until it is finished; then the estimator adopts the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+from numpy.typing import NDArray
+
+from hedgerow.data.binning import BinnedMatrix, Binner
+from hedgerow.data.class_weight import weigh_by_class
+from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema
+from hedgerow.data.target import read_weights
+from hedgerow.estimator import column_attributes, seed_of
+from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.forest.combinations import Combinations
+from hedgerow.forest.model import Floats, ForestModel
+from hedgerow.forest.out_of_bag import out_of_bag_attributes
+from hedgerow.forest.quantiles import LeafRows
+from hedgerow.progress import progress
+from hedgerow.threads import effective_n_jobs
+from hedgerow.tree.cart import CartParams, RowDraws
+from hedgerow.tree.growing import cart_params, grow_trees
+from hedgerow.tree.outputs import ClassOutputs, Outputs
+from hedgerow.tree.packed import ForestPacker, PackedForest
+
+Attributes = dict[str, Any]
+_TREES_AT_ONCE = 16  # for each thread: enough to keep all busy, few enough to show progress
+_MANY_ROWS = 500_000  # of which trees are so large that fewer at once are unpacked
+
+
+class ForestFitting:
+    """A fit under way; `start` is the model that a warm start adds to."""
+
+    schema: TableSchema
+    outputs: Outputs
+    y: NDArray[Any]
+    weights: Floats | None
+    draws: RowDraws
+    binner: Binner
+    combinations: Combinations | None = None
+
+    def __init__(self, estimator: Any, start: ForestModel | None, *, random_cuts: bool) -> None:
+        self.estimator = estimator
+        self.start = start
+        self.random_cuts = random_cuts
+        self.seed = seed_of(estimator.random_state) if start is None else start.draws.seed
+        self.n_threads = effective_n_jobs(estimator.n_jobs)
+
+    def run(self, outputs: type[Outputs], X: Any, y: Any, sample_weight: Any) -> Attributes:
+        """Return the attributes of the fitted estimator."""
+        table = self.read(outputs, X, y, sample_weight)
+        tested, binner = self.learn_bins(table)
+        forest = self.grow(
+            binner, binner.transform(tested, columns_only=True, threads=self.n_threads)
+        )
+        model = ForestModel(
+            schema=self.schema,
+            binner=self.binner,
+            forest=forest,
+            outputs=self.outputs,
+            draws=self.draws,
+            n_rows=table.n_rows,
+            combinations=self.combinations,
+        )
+        attributes = column_attributes(self.schema) | self.outputs.attributes()
+        if self.estimator.oob_score or getattr(self.estimator, "keep_targets", False):
+            model, judged = self._look_back(model, as_matrix(tested, binner.category_bins))
+            attributes |= judged
+        return attributes | {"_model": model}
+
+    def read(self, outputs: type[Outputs], X: Any, y: Any, sample_weight: Any) -> Table:
+        """Check everything that was given."""
+        if self.start is None:
+            self.schema, table = learn_schema(X, self.estimator.categorical_features)
+        else:
+            self.schema = self.start.schema
+            table = self.estimator._read(X, self.schema)  # noqa: SLF001
+        self.outputs, self.y = outputs.learn(y, table.n_rows)
+        if self.start is not None:
+            self._check_continues(self.start, table)
+        self.weights = self._weigh(read_weights(sample_weight, table.n_rows))
+        self.draws = self._draws(table.n_rows)
+        return table
+
+    def _check_continues(self, start: ForestModel, table: Table) -> None:
+        n_trees = self.estimator.n_estimators
+        if n_trees < start.forest.n_trees:
+            raise ParameterError(
+                f"n_estimators={n_trees} is less than the {start.forest.n_trees} trees that "
+                "warm_start=True begins with."
+            )
+        if self.outputs != start.outputs:
+            raise DataError(
+                "y has other classes or outputs than the fit that warm_start=True continues."
+            )
+        if table.n_rows != start.n_rows:
+            raise DataError(
+                f"X has {table.n_rows} rows, but the fit that warm_start=True continues had "
+                f"{start.n_rows}: the trees of a forest draw from the same rows."
+            )
+
+    def _weigh(self, weights: Floats | None) -> Floats | None:
+        class_weight = getattr(self.estimator, "class_weight", None)
+        if class_weight is None or not isinstance(self.outputs, ClassOutputs):
+            return weights
+        if class_weight != "balanced_subsample":
+            return weigh_by_class(class_weight, self.outputs.classes, self.y, weights)
+        if not self.outputs.is_single:
+            raise ParameterError(
+                "class_weight='balanced_subsample' is for one output, but y has "
+                f"{len(self.outputs.classes)}; 'balanced' is for any number."
+            )
+        return weights  # tree by tree
+
+    def _draws(self, n_rows: int) -> RowDraws:
+        given = self.estimator.max_samples
+        n_draws = n_rows if given is None else int(given)
+        if given is not None and not isinstance(given, Integral):
+            n_draws = max(1, round(given * n_rows))
+        if n_draws > n_rows:
+            raise ParameterError(f"max_samples={given} is more than the {n_rows} rows of X.")
+        bootstrap = bool(self.estimator.bootstrap)
+        if self.estimator.oob_score and not bootstrap and n_draws == n_rows:
+            raise ParameterError(
+                "oob_score needs rows that trees did not draw: set bootstrap=True, or max_samples "
+                "to less than all rows."
+            )
+        return RowDraws(n_draws, bootstrap=bootstrap, seed=self.seed)
+
+    def learn_bins(self, table: Table) -> tuple[Table, Binner]:
+        """Return the table whose columns trees test, as given or combined, and its bins."""
+        if self.start is not None:
+            self.binner, self.combinations = self.start.binner, self.start.combinations
+            return self._combined(table), self.start.forest.binner
+        n_categories = {j: len(learned.values) for j, learned in self.schema.categories.items()}
+        self.binner = self._new_binner(table, n_categories)
+        n_inputs = self.estimator.feature_combinations
+        if n_inputs is None:
+            return table, self.binner
+        matrix = as_matrix(table, self.binner.category_bins)
+        flags = self.binner.is_categorical
+        self.combinations = Combinations.draw(matrix, flags, n_inputs, self.seed)
+        combined = self._combined(table)
+        return combined, self._new_binner(combined, {})
+
+    def _new_binner(self, table: Table, n_categories: dict[int, int]) -> Binner:
+        max_bins, subsample = self.estimator.max_bins, self.estimator.subsample_for_bin
+        binner = Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=self.seed)
+        return binner.fit(table, self.weights, n_categories=n_categories, threads=self.n_threads)
+
+    def _combined(self, table: Table) -> Table:
+        if self.combinations is None:
+            return table
+        matrix = as_matrix(table, self.binner.category_bins)
+        return Table(None, dense=self.combinations.of(matrix))
+
+    def grow(self, binner: Binner, binned: BinnedMatrix) -> PackedForest:
+        """Grow the trees that are not there yet."""
+        packer = ForestPacker(binner, None if self.start is None else self.start.forest)
+        n_trees, verbose = self.estimator.n_estimators, self.estimator.verbose
+        class_weight = getattr(self.estimator, "class_weight", None)
+        params, target = self._cart_params(binned), self.outputs.target(self.y)
+        at_once = self.n_threads * (_TREES_AT_ONCE if binned.n_rows < _MANY_ROWS else 2)
+        with progress(verbose, n_trees, packer.n_trees, unit="tree", title="growing") as shown:
+            for first in range(packer.n_trees, n_trees, at_once):
+                last = min(first + at_once, n_trees)
+                trees = grow_trees(
+                    binned,
+                    target,
+                    params,
+                    self.draws,
+                    weights=self.weights,
+                    balance_drawn=class_weight == "balanced_subsample",
+                    first_tree=first,
+                    n_trees=last - first,
+                    n_threads=self.n_threads,
+                )
+                packer.add(map(self.outputs.stored, trees))
+                if shown is not None:
+                    shown.show(last)
+        return packer.forest()
+
+    def _cart_params(self, binned: BinnedMatrix) -> CartParams:
+        total = float(binned.n_rows if self.weights is None else self.weights.sum())
+        drawn = total * self.draws.n_draws / binned.n_rows
+        params = cart_params(self.estimator, binned.n_rows, binned.n_features, drawn, self.seed)
+        return replace(params, random_cuts=self.random_cuts)
+
+    def _look_back(
+        self, model: ForestModel, matrix: NDArray[Any]
+    ) -> tuple[ForestModel, Attributes]:
+        """Take what is wanted of the training rows: their leaves, their out-of-bag predictions."""
+        judged: Attributes = {}
+        if self.estimator.oob_score:
+            judged = out_of_bag_attributes(
+                model, matrix, self.y, self.estimator.oob_score, self.n_threads
+            )
+        if getattr(self.estimator, "keep_targets", False):
+            leaves = model.forest.leaves(matrix, n_threads=self.n_threads)
+            kept = LeafRows.of(leaves, model.forest.n_leaves, self.y, self.weights)
+            model = replace(model, leaf_rows=kept)
+        return model, judged

@@ -1,0 +1,111 @@
+"""Judging a forest by the rows that its trees did not draw: scores, and permutation importance."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score, r2_score
+
+from hedgerow.forest.model import Floats, ForestModel
+from hedgerow.tree.outputs import ClassOutputs, NumberOutputs, one_or_list
+from hedgerow.tree.structure import Rows
+
+
+def out_of_bag_means(model: ForestModel, tested: Rows, n_threads: int) -> Floats:
+    """Return the mean value of the trees that did not draw a row; NaN if all of them did."""
+    bits = model.out_of_bag_bits()
+    sums, n_trees = model.forest.sum_out_of_bag(tested, bits, n_threads=n_threads)
+    if not n_trees.all():
+        warnings.warn(
+            f"{np.count_nonzero(n_trees == 0)} rows were drawn by every tree and have no "
+            "out-of-bag prediction; it is NaN. More trees, or a smaller max_samples, would help.",
+            stacklevel=6,
+        )
+    with np.errstate(invalid="ignore"):
+        means: Floats = sums / n_trees[:, np.newaxis]
+    return means
+
+
+def out_of_bag_attributes(
+    model: ForestModel,
+    tested: Rows,
+    y: NDArray[Any],
+    score: bool | Callable[..., Any],
+    n_threads: int,
+) -> dict[str, Any]:
+    """Return scikit-learn's attributes: the out-of-bag predictions and their score."""
+    means = out_of_bag_means(model, tested, n_threads)
+    judged = ~np.isnan(means[:, 0])
+    attributes: dict[str, Any]
+    if isinstance(model.outputs, NumberOutputs):
+        prediction = model.outputs.prediction(means)
+        truth = model.outputs.prediction(y)
+        attributes = {"oob_prediction_": prediction}
+        score = score if callable(score) else r2_score
+    else:
+        outputs = model.outputs
+        prediction = outputs.labels(outputs.votes(np.nan_to_num(means)))
+        truth = outputs.labels(y)
+        attributes = {"oob_decision_function_": one_or_list(outputs.probabilities(means), outputs)}
+        score = score if callable(score) else _accuracy
+    is_any = bool(judged.any())
+    attributes["oob_score_"] = score(truth[judged], prediction[judged]) if is_any else np.nan
+    return attributes
+
+
+def _accuracy(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
+    """Return the share of right classes, of all outputs."""
+    if truth.ndim == 1:
+        return float(accuracy_score(truth, prediction))
+    return float(np.mean(truth == prediction))
+
+
+@dataclass(frozen=True)
+class PermutationImportance:
+    """How much the out-of-bag loss of the trees rises when a feature is shuffled.
+
+    The loss is the error rate, or the squared error. `mean` is over the trees, `std` between them,
+    and `z` is the mean in units of its standard error, as Breiman has it.
+    """
+
+    mean: Floats
+    std: Floats
+    by_tree: Floats
+    """(n_trees, n_features)"""
+
+    @property
+    def z(self) -> Floats:
+        """The mean over its standard error; 0 where trees do not differ."""
+        error = self.std / np.sqrt(len(self.by_tree))
+        return np.divide(self.mean, error, out=np.zeros_like(self.mean), where=error > 0)
+
+
+def permutation_importance(
+    model: ForestModel, matrix: Rows, y: NDArray[Any], n_threads: int
+) -> PermutationImportance:
+    """Shuffle one column after another among the rows that a tree did not draw."""
+    forest, outputs = model.forest, model.outputs
+    rises = np.empty((forest.n_trees, forest.n_features + 1))
+    vote = label = value = target = None
+    if isinstance(outputs, ClassOutputs):
+        vote, label = outputs.votes(forest.value), np.ascontiguousarray(y, np.int32)
+    else:
+        value, target = forest.value, y
+    forest.predictor().permute(
+        matrix,
+        model.out_of_bag_bits(),
+        vote,
+        label,
+        value,
+        target,
+        model.draws.seed,
+        rises,
+        n_threads,
+    )
+    by_tree = rises[:, 1:]
+    return PermutationImportance(by_tree.mean(axis=0), by_tree.std(axis=0), by_tree)

@@ -1,0 +1,75 @@
+"""Quantile regression forests (Meinshausen, 2006).
+
+A row's distribution is that of the training targets in the leaves where it ends: every tree gives
+each training row of its leaf the same part of its vote, and the votes of all trees are added up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+_BLOCK = 1 << 21  # votes that are sorted at a time
+
+
+@dataclass(frozen=True, eq=False)
+class LeafRows:
+    """The training rows of each leaf: those of leaf l are ``rows[starts[l]:starts[l + 1]]``."""
+
+    rows: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    targets: Floats
+    weights: Floats
+
+    @classmethod
+    def of(
+        cls, leaves: NDArray[np.int32], n_leaves: int, y: Floats, weights: Floats | None
+    ) -> LeafRows:
+        """List the rows of each leaf; `leaves` has a leaf for each row and tree."""
+        weights = np.ones(len(y)) if weights is None else weights
+        order = np.argsort(leaves, axis=None, kind="stable")
+        rows = (order // leaves.shape[1]).astype(np.uint32)
+        counts = np.bincount(leaves.reshape(-1), minlength=n_leaves)
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return cls(rows, starts, y[:, 0].copy(), weights)
+
+    def quantiles(self, leaves: NDArray[np.int32], quantiles: Floats) -> Floats:
+        """Return the quantiles of rows by their leaves, (n_rows, n_quantiles).
+
+        A quantile q is the least target at which the votes so far reach q of all votes.
+        """
+        result = np.empty((len(leaves), len(quantiles)))
+        sizes = np.diff(self.starts)
+        per_row = max(1, int(sizes[leaves].sum(axis=1).max(initial=1)))
+        step = max(1, _BLOCK // per_row)
+        for begin in range(0, len(leaves), step):
+            block = slice(begin, begin + step)
+            result[block] = self._of_block(leaves[block], sizes, quantiles)
+        return result
+
+    def _of_block(
+        self, leaves: NDArray[np.int32], sizes: NDArray[np.int64], quantiles: Floats
+    ) -> Floats:
+        """List the votes of all rows in the order of their targets; see where they reach q."""
+        given_by = leaves.reshape(-1)
+        n_votes = sizes[given_by]
+        place = np.arange(n_votes.sum()) - np.repeat(np.cumsum(n_votes) - n_votes, n_votes)
+        voters = self.rows[np.repeat(self.starts[given_by], n_votes) + place]
+        weight = self.weights[voters]
+        total = np.add.reduceat(weight, np.cumsum(n_votes) - n_votes)
+        vote = weight / np.repeat(total, n_votes)
+        asked_by = np.repeat(np.arange(len(leaves)), n_votes.reshape(leaves.shape).sum(axis=1))
+        order = np.lexsort((self.targets[voters], asked_by))
+        target, vote = self.targets[voters][order], vote[order]
+        ends = np.cumsum(np.bincount(asked_by, minlength=len(leaves)))
+        begins = np.concatenate([[0], ends[:-1]])
+        result = np.empty((len(leaves), len(quantiles)))
+        for i, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+            reached = np.cumsum(vote[begin:end])
+            # Rounding must not carry a quantile past a target that reaches it exactly.
+            at = np.searchsorted(reached, quantiles * reached[-1] - 1e-12 * reached[-1])
+            result[i] = target[begin:end][at]
+        return result
