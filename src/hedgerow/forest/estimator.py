@@ -54,8 +54,7 @@ class Forest(TableEstimator):
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the leaf of every row in every tree, as node numbers, shape (n_rows, n_trees)."""
-        tested, n_threads = self._tested(X)
-        return self._model.forest.apply(tested, n_threads=n_threads)
+        return self._fitted_model().forest.nodes_of(self._leaves(X))
 
     @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
@@ -149,9 +148,8 @@ class Forest(TableEstimator):
         return scipy.sparse.hstack(paths).tocsr(), forest.tree_offset.copy()
 
     def _leaf_indicator(self, X: Any) -> Any:
-        tested, n_threads = self._tested(X)
+        leaves = self._leaves(X)
         forest = self._model.forest
-        leaves = forest.leaves(tested, n_threads=n_threads)
         starts = np.arange(len(leaves) + 1) * forest.n_trees
         ones = np.ones(leaves.size)
         shape = (len(leaves), forest.n_leaves)
@@ -172,10 +170,9 @@ class Forest(TableEstimator):
             return sums @ model.combinations.shares()
         return sums
 
-    def _tested(self, X: Any) -> tuple[Any, int]:
-        """Read a table into what the trees test, and find how many threads it is worth."""
+    def _leaves(self, X: Any) -> NDArray[np.int32]:
         matrix = self._matrix(X)
-        return self._model.tested(matrix), self._threads_for(matrix)
+        return self._model.leaves(matrix, self._threads_for(matrix))
 
     def _means(self, X: Any) -> Floats:
         matrix = self._matrix(X)
@@ -220,10 +217,9 @@ class ForestClassifier(Forest):
 
         With several outputs the shape is (n_trees, n_rows, n_outputs).
         """
-        tested, n_threads = self._tested(X)
+        leaves = self._leaves(X)
         outputs = self._class_outputs()
-        votes = outputs.votes(self._model.forest.value)
-        by_tree = votes[self._model.forest.leaves(tested, n_threads=n_threads).T]
+        by_tree = outputs.votes(self._model.forest.value)[leaves.T]
         return by_tree[:, :, 0] if outputs.is_single else by_tree
 
     def _class_outputs(self) -> ClassOutputs:
@@ -249,9 +245,8 @@ class ForestRegressor(Forest):
 
     def predict_trees(self, X: Any) -> Floats:
         """Return each tree's prediction, shape (n_trees, n_rows[, n_outputs])."""
-        tested, n_threads = self._tested(X)
-        forest = self._model.forest
-        by_tree: Floats = forest.value[forest.leaves(tested, n_threads=n_threads).T]
+        leaves = self._leaves(X)
+        by_tree: Floats = self._model.forest.value[leaves.T]
         return by_tree[:, :, 0] if self._number_outputs().is_single else by_tree
 
     def predict_quantiles(self, X: Any, quantiles: Any = (0.05, 0.5, 0.95)) -> Floats:
@@ -271,15 +266,13 @@ class ForestRegressor(Forest):
         asked = np.atleast_1d(np.asarray(quantiles, np.float64))
         if asked.ndim != 1 or not ((asked >= 0.0) & (asked <= 1.0)).all():
             raise ParameterError(f"quantiles={quantiles!r} must be numbers in [0, 1].")
-        tested, n_threads = self._tested(X)
-        kept = self._model.leaf_rows
+        kept = self._fitted_model().leaf_rows
         if kept is None:
             raise ParameterError(
                 "predict_quantiles needs the training targets of each leaf: fit with "
                 "keep_targets=True."
             )
-        leaves = self._model.forest.leaves(tested, n_threads=n_threads)
-        result = kept.quantiles(leaves, asked)
+        result = kept.quantiles(self._leaves(X), asked)
         return result[:, 0] if np.ndim(quantiles) == 0 else result
 
     def _number_outputs(self) -> NumberOutputs:

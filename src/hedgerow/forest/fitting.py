@@ -9,6 +9,7 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.data.binning import BinnedMatrix, Binner
@@ -54,10 +55,8 @@ class ForestFitting:
     def run(self, outputs: type[Outputs], X: Any, y: Any, sample_weight: Any) -> Attributes:
         """Return the attributes of the fitted estimator."""
         table = self.read(outputs, X, y, sample_weight)
-        tested, binner = self.learn_bins(table)
-        forest = self.grow(
-            binner, binner.transform(tested, columns_only=True, threads=self.n_threads)
-        )
+        binner, binned = self.bin(table)
+        forest = self.grow(binner, binned)
         model = ForestModel(
             schema=self.schema,
             binner=self.binner,
@@ -69,7 +68,7 @@ class ForestFitting:
         )
         attributes = column_attributes(self.schema) | self.outputs.attributes()
         if self.estimator.oob_score or getattr(self.estimator, "keep_targets", False):
-            model, judged = self._look_back(model, as_matrix(tested, binner.category_bins))
+            model, judged = self._look_back(model, as_matrix(table, model.category_bins))
             attributes |= judged
         return attributes | {"_model": model}
 
@@ -132,32 +131,47 @@ class ForestFitting:
             )
         return RowDraws(n_draws, bootstrap=bootstrap, seed=self.seed)
 
-    def learn_bins(self, table: Table) -> tuple[Table, Binner]:
-        """Return the table whose columns trees test, as given or combined, and its bins."""
+    def bin(self, table: Table) -> tuple[Binner, BinnedMatrix]:
+        """Bin what trees test: the columns, or combinations of them."""
         if self.start is not None:
             self.binner, self.combinations = self.start.binner, self.start.combinations
-            return self._combined(table), self.start.forest.binner
-        n_categories = {j: len(learned.values) for j, learned in self.schema.categories.items()}
-        self.binner = self._new_binner(table, n_categories)
+        else:
+            n_categories = {j: len(known.values) for j, known in self.schema.categories.items()}
+            self.binner = self._fit_binner(table, self.weights, n_categories)
         n_inputs = self.estimator.feature_combinations
         if n_inputs is None:
-            return table, self.binner
+            binned = self.binner.transform(table, columns_only=True, threads=self.n_threads)
+            return self.binner, binned
         matrix = as_matrix(table, self.binner.category_bins)
-        flags = self.binner.is_categorical
-        self.combinations = Combinations.draw(matrix, flags, n_inputs, self.seed)
-        combined = self._combined(table)
-        return combined, self._new_binner(combined, {})
+        if self.combinations is None:
+            flags = self.binner.is_categorical
+            self.combinations = Combinations.draw(matrix, flags, n_inputs, self.seed)
+        return self._bin_combinations(matrix, self.combinations)
 
-    def _new_binner(self, table: Table, n_categories: dict[int, int]) -> Binner:
+    def _bin_combinations(
+        self, matrix: NDArray[Any], combinations: Combinations
+    ) -> tuple[Binner, BinnedMatrix]:
+        """Bin a few rows' combinations at a time: all of them may not fit into memory."""
+        if self.start is not None:
+            binner = self.start.forest.binner
+        else:
+            rows = combinations.sample(len(matrix), self.seed)
+            weights = None if self.weights is None else self.weights[rows]
+            sampled = Table(None, dense=combinations.of(matrix[rows]))
+            binner = self._fit_binner(sampled, weights, {})
+        blocks = [
+            binner.transform(Table(None, dense=block), columns_only=True, threads=self.n_threads)
+            for _, block in combinations.blocks(matrix)
+        ]
+        by_column = np.concatenate([block.by_column for block in blocks], axis=1)
+        return binner, replace(blocks[0], by_column=by_column)
+
+    def _fit_binner(
+        self, table: Table, weights: Floats | None, n_categories: dict[int, int]
+    ) -> Binner:
         max_bins, subsample = self.estimator.max_bins, self.estimator.subsample_for_bin
         binner = Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=self.seed)
-        return binner.fit(table, self.weights, n_categories=n_categories, threads=self.n_threads)
-
-    def _combined(self, table: Table) -> Table:
-        if self.combinations is None:
-            return table
-        matrix = as_matrix(table, self.binner.category_bins)
-        return Table(None, dense=self.combinations.of(matrix))
+        return binner.fit(table, weights, n_categories=n_categories, threads=self.n_threads)
 
     def grow(self, binner: Binner, binned: BinnedMatrix) -> PackedForest:
         """Grow the trees that are not there yet."""
@@ -201,7 +215,7 @@ class ForestFitting:
                 model, matrix, self.y, self.estimator.oob_score, self.n_threads
             )
         if getattr(self.estimator, "keep_targets", False):
-            leaves = model.forest.leaves(matrix, n_threads=self.n_threads)
+            leaves = model.leaves(matrix, self.n_threads)
             kept = LeafRows.of(leaves, model.forest.n_leaves, self.y, self.weights)
             model = replace(model, leaf_rows=kept)
         return model, judged

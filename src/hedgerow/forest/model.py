@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -44,15 +45,35 @@ class ForestModel:
         """Of each categorical feature, the bin of each category code."""
         return self.binner.category_bins
 
-    def tested(self, matrix: Rows) -> Rows:
-        """Return what trees test of a table's rows: its columns, or combinations of them."""
-        return matrix if self.combinations is None else self.combinations.of(matrix)
-
     def mean(self, matrix: Rows, n_threads: int) -> Floats:
         """Return the mean over the trees of the values of rows, (n_rows, n_values)."""
-        sums = self.forest.sum_values(self.tested(matrix), n_threads=n_threads)
-        sums /= self.forest.n_trees
-        return sums
+        sums = [self.forest.sum_values(X, n_threads=n_threads) for _, X in self._tested(matrix)]
+        means = _joined(sums)
+        means /= self.forest.n_trees
+        return means
+
+    def leaves(self, matrix: Rows, n_threads: int) -> NDArray[np.int32]:
+        """Return the leaf of each row in each tree, counted over all trees."""
+        return _joined(
+            [self.forest.leaves(X, n_threads=n_threads) for _, X in self._tested(matrix)]
+        )
+
+    def out_of_bag_means(self, matrix: Rows, n_threads: int) -> Floats:
+        """Return the mean value of the trees that did not draw a row; NaN if all of them did."""
+        bits, means = self.out_of_bag_bits(), []
+        for first, X in self._tested(matrix):
+            of_rows = np.ascontiguousarray(bits[:, first // 8 : -(-(first + len(X)) // 8)])
+            sums, n_trees = self.forest.sum_out_of_bag(X, of_rows, n_threads=n_threads)
+            with np.errstate(invalid="ignore"):
+                means.append(sums / n_trees[:, np.newaxis])
+        return _joined(means)
+
+    def _tested(self, matrix: Rows) -> Iterator[tuple[int, Rows]]:
+        """Yield what trees test of a table's rows: its columns, or combinations, by blocks."""
+        if self.combinations is None:
+            yield 0, matrix
+        else:
+            yield from self.combinations.blocks(matrix)
 
     def draw_counts(self, tree: int) -> NDArray[np.uint16]:
         """Return how often a tree drew each training row."""
@@ -62,3 +83,7 @@ class ForestModel:
         """Return a bit for each tree and training row: whether the tree did not draw it."""
         out = (self.draw_counts(tree) == 0 for tree in range(self.forest.n_trees))
         return np.stack([np.packbits(rows, bitorder="little") for rows in out])
+
+
+def _joined(blocks: list[NDArray[Any]]) -> NDArray[Any]:
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)

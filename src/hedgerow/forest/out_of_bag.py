@@ -16,31 +16,26 @@ from hedgerow.tree.outputs import ClassOutputs, NumberOutputs, one_or_list
 from hedgerow.tree.structure import Rows
 
 
-def out_of_bag_means(model: ForestModel, tested: Rows, n_threads: int) -> Floats:
-    """Return the mean value of the trees that did not draw a row; NaN if all of them did."""
-    bits = model.out_of_bag_bits()
-    sums, n_trees = model.forest.sum_out_of_bag(tested, bits, n_threads=n_threads)
-    if not n_trees.all():
+def _warn_of_gaps(judged: NDArray[np.bool_]) -> None:
+    if not judged.all():
         warnings.warn(
-            f"{np.count_nonzero(n_trees == 0)} rows were drawn by every tree and have no "
+            f"{np.count_nonzero(~judged)} rows were drawn by every tree and have no "
             "out-of-bag prediction; it is NaN. More trees, or a smaller max_samples, would help.",
             stacklevel=6,
         )
-    with np.errstate(invalid="ignore"):
-        means: Floats = sums / n_trees[:, np.newaxis]
-    return means
 
 
 def out_of_bag_attributes(
     model: ForestModel,
-    tested: Rows,
+    matrix: Rows,
     y: NDArray[Any],
     score: bool | Callable[..., Any],
     n_threads: int,
 ) -> dict[str, Any]:
     """Return scikit-learn's attributes: the out-of-bag predictions and their score."""
-    means = out_of_bag_means(model, tested, n_threads)
+    means = model.out_of_bag_means(matrix, n_threads)
     judged = ~np.isnan(means[:, 0])
+    _warn_of_gaps(judged)
     attributes: dict[str, Any]
     if isinstance(model.outputs, NumberOutputs):
         prediction = model.outputs.prediction(means)

@@ -162,11 +162,15 @@ class PackedForest:
         self.predictor().apply(X, leaves, n_threads)
         return leaves
 
+    def nodes_of(self, leaves: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the nodes, counted from each tree's first, that leaves (n_rows, n_trees) are."""
+        node = np.flatnonzero(self.feature < 0)
+        nodes: NDArray[np.int32] = (node[leaves] - self.tree_offset[:-1]).astype(np.int32)
+        return nodes
+
     def apply(self, X: Rows, *, n_threads: int = 1) -> NDArray[np.int32]:
         """Return the node of each tree in which each row ends, of shape (n_rows, n_trees)."""
-        node = np.flatnonzero(self.feature < 0)
-        nodes = node[self.leaves(X, n_threads=n_threads)] - self.tree_offset[:-1]
-        return nodes.astype(np.int32)
+        return self.nodes_of(self.leaves(X, n_threads=n_threads))
 
     def validate(self) -> None:
         """Raise ValueError with the reason if these arrays are not a forest."""
