@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
 
 from hedgerow.estimator import TableEstimator, adopt
 from hedgerow.exceptions import DataError, ParameterError
@@ -187,7 +188,7 @@ class Forest(TableEstimator):
         return matrix
 
 
-class ForestClassifier(Forest):
+class ForestClassifier(ClassifierMixin, Forest):
     """A forest for classes."""
 
     _outputs = ClassOutputs
@@ -230,10 +231,11 @@ class ForestClassifier(Forest):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
         return tags
 
 
-class ForestRegressor(Forest):
+class ForestRegressor(RegressorMixin, Forest):
     """A forest for numbers."""
 
     _outputs = NumberOutputs

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 
 from hedgerow.forest.estimator import ForestClassifier, ForestRegressor
 from hedgerow.forest.parameters import FOREST_PARAMETERS, with_defaults
@@ -16,7 +15,7 @@ Score = Callable[[Any, Any], float]
 
 
 @documented
-class RandomForestClassifier(ClassifierMixin, ForestClassifier):
+class RandomForestClassifier(ForestClassifier):
     """Random forest for classes (Breiman, 2001).
 
     Each tree is grown to the end on rows drawn with replacement; at each node it tries a few
@@ -112,7 +111,7 @@ class RandomForestClassifier(ClassifierMixin, ForestClassifier):
 
 
 @documented
-class RandomForestRegressor(RegressorMixin, ForestRegressor):
+class RandomForestRegressor(ForestRegressor):
     """Random forest for numbers (Breiman, 2001).
 
     Each tree is grown to the end on rows drawn with replacement; at each node it tries the features
@@ -202,7 +201,7 @@ class RandomForestRegressor(RegressorMixin, ForestRegressor):
 
 
 @documented
-class ExtraTreesClassifier(ClassifierMixin, ForestClassifier):
+class ExtraTreesClassifier(ForestClassifier):
     """Extremely randomised trees for classes (Geurts, Ernst and Wehenkel, 2006).
 
     Each tree is grown to the end on all rows; at each node a few features, drawn at random,
@@ -298,7 +297,7 @@ class ExtraTreesClassifier(ClassifierMixin, ForestClassifier):
 
 
 @documented
-class ExtraTreesRegressor(RegressorMixin, ForestRegressor):
+class ExtraTreesRegressor(ForestRegressor):
     """Extremely randomised trees for numbers (Geurts, Ernst and Wehenkel, 2006).
 
     Each tree is grown to the end on all rows; at each node every feature is cut at one random
