@@ -445,9 +445,9 @@ def test_a_truth_value_that_is_neither_true_nor_false_is_refused(small, path):
 
 def test_a_missing_and_an_extra_array_are_refused(categorical):
     document, arrays = categorical
-    with pytest.raises(ModelFileError, match="left of the trees are missing"):
+    with pytest.raises(ModelFileError, match="left of ensemble are missing"):
         read_estimator(document, {k: v for k, v in arrays.items() if k != "ensemble.left"})
-    with pytest.raises(ModelFileError, match="lack a 1-d"):
+    with pytest.raises(ModelFileError, match="category_starts of binner are missing"):
         read_estimator(document, {k: v for k, v in arrays.items() if k != "binner.category_starts"})
     for extra in ("extra", "ensemble.extra", "binner.extra"):
         with pytest.raises(ModelFileError, match="belong to no model"):
@@ -485,7 +485,7 @@ def test_a_node_may_not_test_a_number_of_a_categorical_feature(categorical):
         ({"best_iteration": 0}, "best_iteration"),
         ({"best_score": None}, "best_score"),
         ({"library_version": 1}, "library version"),
-        ({"schema": {"n_features": 10**15, "feature_names": None, "categories": []}}, "n_features"),
+        ({"schema": {"n_features": 10**15, "feature_names": None, "categories": []}}, "features"),
         ({"schema": {"n_features": 2**29, "feature_names": None, "categories": []}}, "features"),
         ({"schema": []}, "schema"),
         ({"more": 1}, "fields"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, NoReturn, Protocol
+from typing import Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,6 +135,14 @@ class Binner:
     category_values, category_starts : uint8 and int64 arrays
         Likewise, the bins of feature f's category codes.
     """
+
+    STATE: ClassVar[dict[str, np.dtype[Any]]] = {
+        "is_categorical": np.dtype(np.bool_),
+        "threshold_values": np.dtype(np.float64),
+        "threshold_starts": np.dtype(np.int64),
+        "category_values": np.dtype(np.uint8),
+        "category_starts": np.dtype(np.int64),
+    }
 
     is_categorical: NDArray[np.bool_]
     threshold_values: NDArray[np.float64]
@@ -307,13 +315,13 @@ class Binner:
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
         """Give what was learned as plain arrays."""
-        return {name: getattr(self, name) for name in _STATE}
+        return {name: getattr(self, name) for name in self.STATE}
 
     @classmethod
     def from_dict(cls, state: Mapping[str, NDArray[Any]]) -> Binner:
         """Make a binner of `to_dict`'s arrays, which are checked."""
         binner = cls()
-        for name, dtype in _STATE.items():
+        for name, dtype in cls.STATE.items():
             array = state.get(name)
             if array is None or array.dtype != dtype or array.ndim != 1:
                 raise ModelFileError(f"the bins lack a 1-d {dtype} array {name!r}")
@@ -336,14 +344,6 @@ class Binner:
         if (self.category_values == MISSING_BIN).any():
             raise ModelFileError(f"a category has the bin {MISSING_BIN}, which is for missing")
 
-
-_STATE = {
-    "is_categorical": np.dtype(np.bool_),
-    "threshold_values": np.dtype(np.float64),
-    "threshold_starts": np.dtype(np.int64),
-    "category_values": np.dtype(np.uint8),
-    "category_starts": np.dtype(np.int64),
-}
 
 # What native code takes for a table: a 2-d array, or for each column (values, missing) or codes.
 _Columns = NDArray[Any] | list[Any]

@@ -1,7 +1,9 @@
 """Fitted estimators ↔ ``.hedgerow`` files.
 
-`container.py` is the bytes, `contents.py` what they mean, `values.py` how parameters become JSON,
-`atomic.py` how a file is replaced. A file holds numbers and text; loading one never runs code.
+`container.py` is the bytes, `contents.py` what they mean, with a file for what each family of
+models has learned and `stored.py` for the parts that they share; `values.py` is how parameters
+become JSON, `atomic.py` how a file is replaced. A file holds numbers and text; loading one never
+runs code.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any
 from hedgerow.exceptions import ModelFileError
 from hedgerow.model_file.atomic import write_atomically
 from hedgerow.model_file.container import BEGINNING, check_beginning, pack, unpack
-from hedgerow.model_file.contents import Estimator, read_estimator, write_estimator
+from hedgerow.model_file.contents import read_estimator, write_estimator
 from hedgerow.model_file.values import NotStored
 
 __all__ = ["NotStored", "load", "save"]
@@ -39,7 +41,7 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
     Parameters
     ----------
     estimator : fitted estimator
-        A gradient boosting classifier or regressor.
+        One of the library's own.
     path : str or path-like
         Where to. A file of that name is replaced in one step once the new one is whole and on the
         disk; if anything fails before that, it stays as it was.
@@ -63,7 +65,7 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
     write_atomically(os.fsdecode(path), data)
 
 
-def load(path: str | PathLike[str]) -> Estimator:
+def load(path: str | PathLike[str]) -> Any:
     """Read the estimator that `save` wrote; it predicts the same bits.
 
     Loading a file from somebody else is safe: it runs no code, and everything in the file is

@@ -36,8 +36,10 @@ _MOST_HEADER_BYTES = 100_000_000  # the most that the safetensors library reads
 _DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "I64": np.dtype("<i8"),
+    "F32": np.dtype("<f4"),
     "I32": np.dtype("<i4"),
     "U32": np.dtype("<u4"),
+    "I16": np.dtype("<i2"),
     "U8": np.dtype("u1"),
     "BOOL": np.dtype("?"),
 }

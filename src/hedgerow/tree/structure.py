@@ -90,6 +90,15 @@ class Tree(_Nodes):
     def __repr__(self) -> str:
         return f"Tree({self.n_leaves} leaves, {self.n_nodes} nodes)"
 
+    def depth_below(self, node: int = 0) -> int:
+        """Return how many splits lie between a node and the deepest leaf below it."""
+        depth, level = -1, np.array([node])
+        while len(level):
+            depth += 1
+            inner = level[self.feature[level] >= 0]
+            level = np.concatenate([self.left[inner], self.right[inner]])
+        return depth
+
     def paths(self, leaves: NDArray[np.int32]) -> Any:
         """Mark the nodes on the way to each of the leaves: a sparse matrix (n_leaves, n_nodes)."""
         parent = np.full(self.n_nodes, -1)

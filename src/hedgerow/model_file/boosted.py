@@ -1,0 +1,107 @@
+"""Gradient boosting ↔ a model file: the trees, the link, and how the fit went."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.boosting.losses import Link
+from hedgerow.boosting.model import BoostedModel
+from hedgerow.estimator import column_attributes
+from hedgerow.model_file.container import Arrays, Document
+from hedgerow.model_file.stored import (
+    Stored,
+    check_columns,
+    is_number,
+    is_table,
+    read_classes,
+    require,
+    with_prefix,
+    write_classes,
+)
+from hedgerow.model_file.trees import check_tests, ensemble_arrays, read_ensemble
+from hedgerow.model_file.values import decode, encode
+
+
+def write(estimator: Any) -> tuple[Document, Arrays]:
+    """Give what a fit has learned."""
+    model: BoostedModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    fitted = vars(estimator)
+    classes = fitted.get("classes_")
+    document = {
+        "schema": model.schema.to_dict(),
+        "link": model.link,
+        "classes": None if classes is None else write_classes(classes),
+        "evals_result": encode(fitted["evals_result_"]),
+        "best_iteration": encode(fitted.get("best_iteration_")),
+        "best_score": encode(fitted.get("best_score_")),
+    }
+    arrays = ensemble_arrays(model.ensemble) | with_prefix("binner.", model.binner.to_dict())
+    return document, arrays
+
+
+def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
+    """Read the attributes of a fitted estimator."""
+    classes = stored.field("classes")
+    classes = None if classes is None else read_classes(classes)
+    model = _read_model(stored)
+    _check_task(kind, model, classes)
+    attributes: dict[str, Any] = column_attributes(model.schema) | {
+        "_model": model,
+        "n_iter_": model.ensemble.n_rounds,
+        "evals_result_": _read_evals_result(stored.field("evals_result")),
+    }
+    if classes is not None:
+        attributes["classes_"] = classes
+    best = decode(stored.field("best_iteration")), decode(stored.field("best_score"))
+    return attributes | _read_best(*best)
+
+
+def _read_model(stored: Stored) -> BoostedModel:
+    schema, binner = stored.schema(), stored.binner()
+    check_columns(schema, binner)
+    ensemble = read_ensemble(stored, schema)
+    check_tests(schema, ensemble)
+    link = stored.field("link")
+    require(isinstance(link, str) and link in get_args(Link), f"the link is {link!r}")
+    return BoostedModel(schema, binner, ensemble, link)
+
+
+def _read_evals_result(stored: Any) -> dict[str, dict[str, list[float]]]:
+    history: dict[str, dict[str, list[float]]] = decode(stored)
+    what = "evals_result is not numbers by evaluation set and metric"
+    require(is_table(history) and all(map(is_table, history.values())), what)
+    columns = [column for metrics in history.values() for column in metrics.values()]
+    require(all(isinstance(column, list) for column in columns), what)
+    require(all(is_number(value) for column in columns for value in column), what)
+    return history
+
+
+def _read_best(iteration: Any, score: Any) -> dict[str, Any]:
+    if iteration is None and score is None:
+        return {}
+    require(type(iteration) is int and iteration >= 1, "best_iteration is not a round's number")
+    require(is_number(score), "best_score is not a number")
+    return {"best_iteration_": iteration, "best_score_": score}
+
+
+def _check_task(kind: type[Any], model: BoostedModel, classes: NDArray[Any] | None) -> None:
+    """Check that link, outputs and classes are those of the estimator."""
+    is_classifier = kind._task.name == "classifier"  # noqa: SLF001
+    require((classes is None) != is_classifier, f"classes do not suit a {kind.__name__}")
+    ensemble, link = model.ensemble, "identity"
+    n_outputs = 1
+    if classes is not None:
+        require(len(classes) >= 2, "there are fewer than two classes")
+        link = "sigmoid" if len(classes) == 2 else "softmax"
+        n_outputs = 1 if len(classes) == 2 else len(classes)
+    require(model.link == link, f"the link is {model.link!r}, but must be {link!r}")
+    require(ensemble.n_outputs == n_outputs, "the number of outputs does not suit the model")
+    require(ensemble.value.shape[1] == 1, "value has not one number for each node")
+    in_turn = np.arange(ensemble.n_trees) % n_outputs
+    require(
+        ensemble.n_trees % n_outputs == 0 and np.array_equal(ensemble.tree_output, in_turn),
+        "the rounds do not have one tree for each output in turn",
+    )

@@ -1,0 +1,143 @@
+"""The parts of a stored model: fields and arrays that are taken one by one, until none is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.data.binning import Binner
+from hedgerow.data.schema import TableSchema
+from hedgerow.exceptions import ModelFileError
+from hedgerow.model_file.container import Arrays, Document
+
+_CLASS_DTYPES: dict[str, type] = {"bool": bool, "str": str, "object": str}
+_CLASS_DTYPES |= dict.fromkeys(("float16", "float32", "float64"), float)
+_CLASS_DTYPES |= dict.fromkeys(
+    (f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64)), int
+)
+
+
+def require(condition: bool | np.bool_, reason: str) -> None:
+    """Raise ModelFileError unless the condition holds."""
+    if not condition:
+        raise ModelFileError(reason)
+
+
+class Stored:
+    """A model, or a part of one, as a file has it.
+
+    Every field and array must be taken exactly once: `finish` raises if something is left over.
+    """
+
+    def __init__(self, fields: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
+        require(isinstance(fields, dict), "the header's fields are not a table of names and values")
+        self._fields: Document = dict(fields)
+        self._arrays: Arrays = dict(arrays)
+
+    def field(self, name: str) -> Any:
+        """Take a field."""
+        require(name in self._fields, f"the header's fields are not those of a model: no {name!r}")
+        return self._fields.pop(name)
+
+    def flag(self, name: str) -> bool:
+        """Take a field that is true or false."""
+        value = self.field(name)
+        require(isinstance(value, bool), f"{name} is not true or false")
+        return bool(value)
+
+    def arrays(self, prefix: str, names: Iterable[str]) -> Arrays:
+        """Take the arrays of these names, which have a prefix in the file."""
+        missing = sorted(name for name in names if prefix + name not in self._arrays)
+        require(not missing, f"the arrays {', '.join(missing)} of {prefix[:-1]} are missing")
+        return {name: self._arrays.pop(prefix + name) for name in names}
+
+    def part(self, name: str) -> Stored:
+        """Take a part: a field that is a table, and the arrays whose names begin with its name."""
+        prefix = f"{name}."
+        names = [key for key in self._arrays if key.startswith(prefix)]
+        arrays = {key.removeprefix(prefix): self._arrays.pop(key) for key in names}
+        return Stored(self.field(name), arrays)
+
+    def schema(self) -> TableSchema:
+        """Take the columns."""
+        return TableSchema.from_dict(self.field("schema"))
+
+    def binner(self, prefix: str = "binner.") -> Binner:
+        """Take bins."""
+        return Binner.from_dict(self.arrays(prefix, Binner.STATE))
+
+    def finish(self) -> None:
+        """Raise if there is more than a model has."""
+        unknown = ", ".join(sorted(self._fields))
+        require(not unknown, f"the header's fields are not those of a model: {unknown}")
+        require(not self._arrays, "there are arrays that belong to no model")
+
+
+def with_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    """Put a prefix before the names of arrays."""
+    return {prefix + name: array for name, array in arrays.items()}
+
+
+def write_classes(classes: NDArray[Any]) -> Document:
+    """Give classes as JSON types."""
+    dtype = "str" if classes.dtype.kind == "U" else classes.dtype.name
+    return {"dtype": dtype, "values": classes.tolist()}
+
+
+def read_classes(stored: Any) -> NDArray[Any]:
+    """Read what `write_classes` gave."""
+    require(isinstance(stored, dict) and set(stored) == {"dtype", "values"}, "no classes")
+    dtype, values = stored["dtype"], stored["values"]
+    require(
+        isinstance(dtype, str) and dtype in _CLASS_DTYPES, f"the classes are of dtype {dtype!r}"
+    )
+    require(
+        isinstance(values, list) and all(type(value) is _CLASS_DTYPES[dtype] for value in values),
+        f"the classes are not a list of {dtype}",
+    )
+    ascending = all(a < b for a, b in pairwise(values))
+    require(ascending, "the classes are not distinct and sorted")
+    try:
+        classes = np.array(values, dtype)
+    except OverflowError:
+        raise ModelFileError(f"a class does not fit into {dtype}") from None
+    require(classes.tolist() == values, f"a class does not fit into {dtype}")
+    return classes
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is an int or a float."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_table(value: Any) -> bool:
+    """Tell whether a value is a dict whose keys are strings."""
+    return isinstance(value, dict) and all(isinstance(name, str) for name in value)
+
+
+def check_columns(schema: TableSchema, binner: Binner) -> None:
+    """Check that schema and bins are of the same columns and categories."""
+    # First of all, because what follows allocates an entry for each feature.
+    require(
+        schema.n_features == len(binner.is_categorical),
+        "the bins are of another number of features than the schema",
+    )
+    require(
+        np.array_equal(schema.is_categorical, binner.is_categorical),
+        "schema and bins differ in which features are categorical",
+    )
+    require(
+        not np.diff(binner.threshold_starts)[schema.is_categorical].any(),
+        "a categorical feature has thresholds",
+    )
+    n_categories = np.zeros(schema.n_features + 1, np.int64)
+    for feature, categories in schema.categories.items():
+        n_categories[feature + 1] = len(categories.values)
+    require(
+        np.array_equal(binner.category_starts, np.cumsum(n_categories)),
+        "there is not one bin for each category",
+    )
