@@ -1,4 +1,5 @@
-// Trees grown to the end, as CART and forests grow them: one call grows one tree on one thread.
+// Trees grown to the end, as CART and forests grow them: one call grows one tree, from bins here
+// and from sorted columns in cart_exact.hpp.
 //
 // A row is worth a ticket, its weight in fixed point with a count of one above it, and adds either
 // its ticket to the sums of its class or its numbers to the sums of the outputs. Sums are integers,
@@ -12,7 +13,11 @@
 
 namespace hedgerow {
 
-enum class Impurity { quadratic, entropy };  // quadratic: Gini of classes, variance of numbers
+enum class Impurity {
+  quadratic,  // Gini of classes, variance of numbers
+  entropy,
+  absolute,  // mean distance of numbers from their median; of sorted columns alone
+};
 
 struct CartRules {
   Impurity impurity = Impurity::quadratic;
@@ -40,6 +45,12 @@ struct CartTable {
   const std::uint8_t* column(int feature) const {
     return by_column + static_cast<std::size_t>(feature) * n_rows;
   }
+  // The number that a cut after this bin is made at. All numbers are in bins up to the last.
+  double threshold(int feature, int bin) const;
+  // About where a bin's values lie: the middle of its ends, of which the outer bins have one.
+  double value(int feature, int bin) const;
+  // Of the bins that part `low` from `high`, the one that ends nearest to the middle of the gap.
+  std::uint8_t middle_bin(int feature, int low, int high) const;
 };
 
 // Fixed point: a ticket is the weight in units of weight_unit plus 1 << count_shift.
@@ -64,11 +75,17 @@ struct CartTarget {
   const std::int64_t* numbers = nullptr;
   const double* raw = nullptr;  // the numbers as they were, to see when all of a node are equal
   int n_values = 0;             // classes, or numbers a row
-  int n_outputs = 1;            // into which the values fall, for the entropy
+  int n_outputs = 1;            // into which the values fall
   const double* number_unit = nullptr;
+  const double* number_scale = nullptr;  // the same in units of the largest of them
   const double* offset = nullptr;
-  const std::uint64_t* ticket = nullptr;
+  // For the absolute error: rows by number v, and the rank of each row's among the distinct ones,
+  // from place v · n_rows on.
+  const std::uint32_t* number_order = nullptr;
+  const std::uint32_t* number_rank = nullptr;
+  const std::uint64_t* ticket = nullptr;  // 0 for rows that the tree did not draw
   Tickets tickets;
+  double gain_unit = 1.0;  // of a fall of impurity that is computed from numbers and tickets as is
 
   bool has_classes() const { return label != nullptr; }
 };
@@ -77,9 +94,10 @@ struct CartTarget {
 struct CartTree {
   std::vector<std::int32_t> feature, left, right, category_set;
   std::vector<std::uint8_t> split_bin, missing_left;
-  std::vector<double> value;                 // n_values a node: shares of the classes, or means
-  std::vector<double> gain, cover;           // fall of the weighted impurity, weight
-  std::vector<std::int64_t> count;           // rows
+  std::vector<double> threshold;
+  std::vector<double> value;        // n_values a node: shares of the classes, means or medians
+  std::vector<double> gain, cover;  // fall of the weighted impurity, weight
+  std::vector<std::int64_t> count;  // rows
   std::vector<std::uint32_t> category_bits;  // eight words a set
 
   int n_nodes() const { return static_cast<int>(feature.size()); }
@@ -87,6 +105,6 @@ struct CartTree {
 
 // Grows a tree on `rows`, which are in increasing order. tree_id tells apart the draws of trees.
 CartTree grow_cart(const CartTable& table, const CartTarget& target, const CartRules& rules,
-                   std::span<const std::uint32_t> rows, std::uint64_t tree_id);
+                   std::span<const std::uint32_t> rows, std::uint64_t tree_id, int threads);
 
 }  // namespace hedgerow

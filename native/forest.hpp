@@ -1,4 +1,5 @@
 // Many trees at once: each draws its rows, gives them tickets and grows on a thread of its own.
+// Where there are fewer trees than threads, they grow one after another on all threads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "cart.hpp"
+#include "cart_exact.hpp"
 
 namespace hedgerow {
 
@@ -21,7 +23,7 @@ struct ForestTarget {
   const std::uint16_t* label = nullptr;
   const double* numbers = nullptr;  // n_rows × n_values
   int n_values = 0;
-  int n_outputs = 1;
+  int n_outputs = 1;  // into which the values fall: the impurity is the mean of theirs
   const double* weight = nullptr;
   bool balance_drawn = false;  // give the classes of the rows drawn the same weight in each tree
 };
@@ -30,8 +32,12 @@ struct ForestTarget {
 std::vector<std::uint16_t> draw_counts(const RowDraws& draws, std::uint64_t tree,
                                        std::size_t n_rows);
 
-// Grows trees first_tree, first_tree + 1, …; a forest is the same on any number of threads.
+// Grows trees first_tree, first_tree + 1, …; a forest is the same on any number of threads. Throws
+// std::overflow_error if numbers or weights are too large to be added up.
 std::vector<CartTree> grow_forest(const CartTable& table, const ForestTarget& target,
+                                  const CartRules& rules, const RowDraws& draws,
+                                  std::uint64_t first_tree, std::size_t n_trees, int threads);
+std::vector<CartTree> grow_forest(const SortedTable& table, const ForestTarget& target,
                                   const CartRules& rules, const RowDraws& draws,
                                   std::uint64_t first_tree, std::size_t n_trees, int threads);
 

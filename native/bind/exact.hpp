@@ -39,8 +39,9 @@ hedgerow::RawColumn exact_column(const ExactColumn& array) {
   return {array.data(), array.stride(0) * bytes, type};
 }
 
-void exact_presort(const nb::typed<nb::sequence, nb::object>& columns, const ExactLists& rows,
-                   const ExactLists& ranks, int threads) {
+// The columns that are to be sorted into two arrays.
+std::vector<hedgerow::RawColumn> exact_columns(const nb::typed<nb::sequence, nb::object>& columns,
+                                               const ExactLists& rows, const ExactLists& ranks) {
   const std::size_t n_rows = rows.shape(1);
   std::vector<hedgerow::RawColumn> raw;
   for (const nb::handle object : columns) {
@@ -51,6 +52,13 @@ void exact_presort(const nb::typed<nb::sequence, nb::object>& columns, const Exa
   if (rows.shape(0) != raw.size() || ranks.shape(0) != raw.size() || ranks.shape(1) != n_rows) {
     throw nb::value_error("rows and ranks need the shape (columns, rows)");
   }
+  return raw;
+}
+
+void exact_presort(const nb::typed<nb::sequence, nb::object>& columns, const ExactLists& rows,
+                   const ExactLists& ranks, int threads) {
+  const std::vector<hedgerow::RawColumn> raw = exact_columns(columns, rows, ranks);
+  const std::size_t n_rows = rows.shape(1);
   const nb::gil_scoped_release unlocked;
   hedgerow::parallel_for(threads, raw.size(), [&](std::size_t f) {
     hedgerow::presort(raw[f], n_rows, rows.data() + f * n_rows, ranks.data() + f * n_rows);

@@ -1,13 +1,19 @@
-// Bindings of forests: many trees in one call.
+// Bindings of trees grown to the end, on bins and on sorted columns: many trees in one call.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/vector.h>
+#include <nanobind/stl/string.h>
 
 #include <optional>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
 
 #include "../forest.hpp"
+#include "../threads.hpp"
+#include "exact.hpp"
 #include "training.hpp"
 
 namespace hedgerow::bind_forest {
@@ -17,37 +23,86 @@ using namespace nb::literals;
 using bind_training::Array;
 using bind_training::to_numpy;
 
-std::vector<double> thresholds_of(const CartTree& tree, const CartTable& table) {
-  std::vector<double> threshold(tree.feature.size(), 0.0);
-  for (std::size_t i = 0; i < threshold.size(); ++i) {
-    if (tree.feature[i] < 0 || tree.category_set[i] >= 0) continue;
-    const std::int64_t* start = table.threshold_starts + tree.feature[i];
-    const std::int64_t at = start[0] + tree.split_bin[i];
-    threshold[i] = at < start[1] ? table.thresholds[at] : std::numeric_limits<double>::max();
-  }
-  return threshold;
-}
-
-nb::tuple to_arrays(const CartTree& tree, const CartTable& table) {
+// The fields of a Tree; split_bin is None if it was not grown on bins.
+nb::tuple to_arrays(const CartTree& tree, bool binned) {
   const std::size_t n_nodes = tree.feature.size();
   return nb::make_tuple(
-      to_numpy<std::int32_t>(tree.feature), to_numpy<double>(thresholds_of(tree, table)),
+      to_numpy<std::int32_t>(tree.feature), to_numpy<double>(tree.threshold),
       to_numpy<std::int32_t>(tree.left), to_numpy<std::int32_t>(tree.right),
       to_numpy<bool>(tree.missing_left), to_numpy<std::int32_t>(tree.category_set),
       to_numpy<std::uint32_t>(tree.category_bits, {tree.category_bits.size() / 8, 8}),
       to_numpy<double>(tree.value, {n_nodes, tree.value.size() / n_nodes}),
       to_numpy<double>(tree.gain), to_numpy<double>(tree.cover), to_numpy<std::int64_t>(tree.count),
-      to_numpy<std::uint8_t>(tree.split_bin));
+      binned ? nb::cast(to_numpy<std::uint8_t>(tree.split_bin)) : nb::none());
+}
+
+Impurity impurity_named(const std::string& name) {
+  if (name == "gini" || name == "squared_error") return Impurity::quadratic;
+  if (name == "entropy") return Impurity::entropy;
+  if (name == "absolute_error") return Impurity::absolute;
+  throw std::invalid_argument("no criterion is called " + name);
+}
+
+using Labels = std::optional<Array<const std::uint16_t, nb::ndim<1>>>;
+using Numbers = std::optional<Array<const double, nb::ndim<2>>>;
+using Weights = std::optional<Array<const double, nb::ndim<1>>>;
+
+ForestTarget target_of(const Labels& label, const Numbers& numbers, int n_values, int n_outputs,
+                       const Weights& weight, bool balance_drawn) {
+  return {label ? label->data() : nullptr,
+          numbers ? numbers->data() : nullptr,
+          n_values,
+          n_outputs,
+          weight ? weight->data() : nullptr,
+          balance_drawn};
+}
+
+template <class Table>
+nb::list grow(const Table& table, const ForestTarget& target, const CartRules& rules,
+              const RowDraws& draws, std::uint64_t first_tree, std::size_t n_trees, int threads) {
+  std::vector<CartTree> trees;
+  {
+    nb::gil_scoped_release release;
+    trees = grow_forest(table, target, rules, draws, first_tree, n_trees, threads);
+  }
+  nb::list arrays;
+  for (const CartTree& tree : trees) {
+    arrays.append(to_arrays(tree, std::is_same_v<Table, CartTable>));
+  }
+  return arrays;
+}
+
+// Sorts columns, each (n_rows,), into given arrays of (n_columns, n_rows); gives their distinct
+// values, and where each column's begin.
+nb::tuple sort_columns(const nb::typed<nb::sequence, nb::object>& columns,
+                       const bind_exact::ExactLists& order, const bind_exact::ExactLists& rank,
+                       int threads) {
+  const std::vector<RawColumn> raw = bind_exact::exact_columns(columns, order, rank);
+  const std::size_t n_rows = order.shape(1);
+  std::vector<std::vector<double>> distinct(raw.size());
+  {
+    nb::gil_scoped_release release;
+    parallel_for(threads, raw.size(), [&](std::size_t f) {
+      distinct[f] =
+          sort_column(raw[f], n_rows, order.data() + f * n_rows, rank.data() + f * n_rows);
+    });
+  }
+  std::vector<double> values;
+  std::vector<std::int64_t> starts{0};
+  for (const std::vector<double>& of_column : distinct) {
+    values.insert(values.end(), of_column.begin(), of_column.end());
+    starts.push_back(static_cast<std::int64_t>(values.size()));
+  }
+  return nb::make_tuple(to_numpy<double>(values), to_numpy<std::int64_t>(starts));
 }
 
 inline void bind(nb::module_& m) {
   nb::class_<CartRules>(m, "CartRules")
       .def(nb::init<>())
-      .def_prop_rw(
-          "entropy", [](const CartRules& rules) { return rules.impurity == Impurity::entropy; },
-          [](CartRules& rules, bool entropy) {
-            rules.impurity = entropy ? Impurity::entropy : Impurity::quadratic;
-          })
+      .def(
+          "set_criterion",
+          [](CartRules& rules, const std::string& name) { rules.impurity = impurity_named(name); },
+          "name"_a)
       .def_rw("max_depth", &CartRules::max_depth)
       .def_rw("max_leaves", &CartRules::max_leaves)
       .def_rw("min_samples_split", &CartRules::min_samples_split)
@@ -75,35 +130,47 @@ inline void bind(nb::module_& m) {
       [](Array<const std::uint8_t, nb::ndim<2>> by_column,
          Array<const std::int32_t, nb::ndim<1>> n_bins,
          Array<const bool, nb::ndim<1>> is_categorical, Array<const double, nb::ndim<1>> thresholds,
-         Array<const std::int64_t, nb::ndim<1>> threshold_starts,
-         std::optional<Array<const std::uint16_t, nb::ndim<1>>> label,
-         std::optional<Array<const double, nb::ndim<2>>> numbers, int n_values, int n_outputs,
-         std::optional<Array<const double, nb::ndim<1>>> weight, bool balance_drawn,
-         const CartRules& rules, const RowDraws& draws, std::uint64_t first_tree,
-         std::size_t n_trees, int threads) {
+         Array<const std::int64_t, nb::ndim<1>> threshold_starts, const Labels& label,
+         const Numbers& numbers, int n_values, int n_outputs, const Weights& weight,
+         bool balance_drawn, const CartRules& rules, const RowDraws& draws,
+         std::uint64_t first_tree, std::size_t n_trees, int threads) {
         const CartTable table{
             by_column.data(),       by_column.shape(1),    static_cast<int>(by_column.shape(0)),
             n_bins.data(),          is_categorical.data(), thresholds.data(),
             threshold_starts.data()};
-        const ForestTarget target{label ? label->data() : nullptr,
-                                  numbers ? numbers->data() : nullptr,
-                                  n_values,
-                                  n_outputs,
-                                  weight ? weight->data() : nullptr,
-                                  balance_drawn};
-        std::vector<CartTree> trees;
-        {
-          nb::gil_scoped_release release;
-          trees = grow_forest(table, target, rules, draws, first_tree, n_trees, threads);
-        }
-        nb::list arrays;
-        for (const CartTree& tree : trees) arrays.append(to_arrays(tree, table));
-        return arrays;
+        return grow(table, target_of(label, numbers, n_values, n_outputs, weight, balance_drawn),
+                    rules, draws, first_tree, n_trees, threads);
       },
       "by_column"_a, "n_bins"_a, "is_categorical"_a, "thresholds"_a, "threshold_starts"_a,
       "label"_a.none(), "numbers"_a.none(), "n_values"_a, "n_outputs"_a, "weight"_a.none(),
       "balance_drawn"_a, "rules"_a, "draws"_a, "first_tree"_a, "n_trees"_a, "threads"_a,
-      "Grows trees, each on rows of its own; a tuple of arrays for each.");
+      "Grows trees on bins, each on rows of its own; a tuple of arrays for each.");
+
+  m.def("sort_columns", &sort_columns, "columns"_a, "order"_a.noconvert(), "rank"_a.noconvert(),
+        "threads"_a, "Sorts columns; the distinct values, and where each column's begin.");
+  m.def(
+      "grow_exact_forest",
+      [](Array<const std::uint32_t, nb::ndim<2>> order,
+         Array<const std::uint32_t, nb::ndim<2>> rank, Array<const double, nb::ndim<1>> values,
+         Array<const std::int64_t, nb::ndim<1>> value_starts,
+         Array<const bool, nb::ndim<1>> is_categorical, const Labels& label, const Numbers& numbers,
+         int n_values, int n_outputs, const Weights& weight, bool balance_drawn,
+         const CartRules& rules, const RowDraws& draws, std::uint64_t first_tree,
+         std::size_t n_trees, int threads) {
+        const SortedTable table{order.data(),
+                                rank.data(),
+                                values.data(),
+                                value_starts.data(),
+                                is_categorical.data(),
+                                order.shape(1),
+                                static_cast<int>(order.shape(0))};
+        return grow(table, target_of(label, numbers, n_values, n_outputs, weight, balance_drawn),
+                    rules, draws, first_tree, n_trees, threads);
+      },
+      "order"_a, "rank"_a, "values"_a, "value_starts"_a, "is_categorical"_a, "label"_a.none(),
+      "numbers"_a.none(), "n_values"_a, "n_outputs"_a, "weight"_a.none(), "balance_drawn"_a,
+      "rules"_a, "draws"_a, "first_tree"_a, "n_trees"_a, "threads"_a,
+      "Grows trees on sorted columns, each on rows of its own; a tuple of arrays for each.");
 }
 
 }  // namespace hedgerow::bind_forest

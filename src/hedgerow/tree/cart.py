@@ -1,22 +1,26 @@
-"""Trees grown to the end, as CART and forests grow them (`native/cart.cpp`, `native/forest.cpp`).
+"""Trees grown to the end, as CART and forests grow them (`native/cart.cpp`, `cart_exact.cpp`).
 
-Many trees are grown in one call, each on rows of its own and on one thread, so a forest is the same
-on any number of threads.
+The table is a `BinnedMatrix`, whose bins are the candidates for cuts, or a `SortedMatrix`: then every
+value is one. Many trees are grown in one call, each on rows of its own, and a forest is the same on
+any number of threads.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.data.binning import BinnedMatrix
+from hedgerow.exceptions import DataError
+from hedgerow.tree.exact import category_bins
 from hedgerow.tree.structure import GROWN_FIELDS, Tree
 
 Floats = NDArray[np.float64]
+Criterion = Literal["gini", "entropy", "squared_error", "absolute_error"]
 
 
 @dataclass(frozen=True)
@@ -24,10 +28,11 @@ class CartParams:
     """How a tree grows; 0 is no limit.
 
     `max_features` of the features, drawn anew at each node, are tried; more, if all of them are
-    constant there. With `random_cuts` each of them is cut at one random place.
+    constant there. With `random_cuts` each of them is cut at one random place. Nodes predict means,
+    or with "absolute_error" medians.
     """
 
-    criterion: Literal["gini", "entropy", "squared_error"] = "gini"
+    criterion: Criterion = "gini"
     max_depth: int = 0
     max_leaves: int = 0
     min_samples_split: int = 2
@@ -47,6 +52,11 @@ class RowDraws:
     bootstrap: bool = True
     seed: int = 0
 
+    @classmethod
+    def all(cls, n_rows: int) -> RowDraws:
+        """Return the draw of every row once."""
+        return cls(n_draws=n_rows, bootstrap=False)
+
     def counts(self, tree: int, n_rows: int) -> NDArray[np.uint16]:
         """Return how often a tree drew each row; out of its bag are those it never drew."""
         return _native.draw_counts(self.native(), tree, n_rows)
@@ -58,8 +68,50 @@ class RowDraws:
         return draws
 
 
+@dataclass(frozen=True, eq=False)
+class SortedMatrix:
+    """A table with every column sorted, for exact cuts: 8 bytes a value, and 8 a distinct value."""
+
+    order: NDArray[np.uint32]
+    """(n_features, n_rows): rows in the order of their values, missing ones last."""
+    rank: NDArray[np.uint32]
+    """(n_features, n_rows): of each row's value among the column's distinct ones."""
+    values: Floats
+    """The distinct values of all numeric columns, one after another."""
+    value_starts: NDArray[np.int64]
+    is_categorical: NDArray[np.bool_]
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: NDArray[Any],
+        is_categorical: NDArray[np.bool_] | None = None,
+        *,
+        n_threads: int = 1,
+    ) -> SortedMatrix:
+        """Sort the columns of a float32 or float64 matrix (n_rows, n_features) of any strides.
+
+        NaN is missing. A categorical column holds bin numbers 0 … 254.
+        """
+        n_rows, n_features = matrix.shape
+        flags = np.zeros(n_features, np.bool_) if is_categorical is None else is_categorical
+        columns = [
+            category_bins(column) if categorical else column
+            for column, categorical in zip(matrix.T, flags, strict=True)
+        ]
+        order = np.empty((n_features, n_rows), np.uint32)
+        rank = np.empty_like(order)
+        values, starts = _native.sort_columns(columns, order, rank, n_threads)
+        return cls(order, rank, values, starts, np.ascontiguousarray(flags, np.bool_))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        return self.order.shape[1]
+
+
 def grow_classifiers(
-    binned: BinnedMatrix,
+    table: BinnedMatrix | SortedMatrix,
     labels: NDArray[np.uint16],
     n_classes: int,
     params: CartParams,
@@ -75,67 +127,68 @@ def grow_classifiers(
 
     With `balance_drawn` the classes of the rows that a tree drew weigh the same in it.
     """
-    return _grow(
-        binned, labels, None, n_classes, params, draws, weights, balance_drawn,
-        first_tree, n_trees, n_threads,
-    )  # fmt: skip
+    target = (labels, None, n_classes, 1, weights, balance_drawn)
+    return _grow(table, target, params, draws, (first_tree, n_trees, n_threads))
 
 
 def grow_regressors(
-    binned: BinnedMatrix,
+    table: BinnedMatrix | SortedMatrix,
     numbers: Floats,
     params: CartParams,
     draws: RowDraws,
     *,
+    n_outputs: int | None = None,
     weights: Floats | None = None,
     first_tree: int = 0,
     n_trees: int = 1,
     n_threads: int = 1,
 ) -> list[Tree]:
-    """Grow trees whose values are means of the numbers, (n_rows, n_outputs)."""
-    return _grow(
-        binned, None, numbers, numbers.shape[1], params, draws, weights, False,
-        first_tree, n_trees, n_threads,
-    )  # fmt: skip
+    """Grow trees whose values are means or medians of the numbers, (n_rows, n_numbers).
+
+    The impurity is the mean of that of the outputs, of which each number is one. Several outputs of
+    classes are numbers too: the one-hot columns of the first, then those of the second, …, with
+    `n_outputs` the number of outputs and "gini" or "entropy" the criterion; values are then shares.
+    """
+    n_numbers = numbers.shape[1]
+    target = (None, numbers, n_numbers, n_outputs or n_numbers, weights, False)
+    return _grow(table, target, params, draws, (first_tree, n_trees, n_threads))
 
 
 def _grow(
-    binned: BinnedMatrix,
-    labels: NDArray[np.uint16] | None,
-    numbers: Floats | None,
-    n_values: int,
+    table: BinnedMatrix | SortedMatrix,
+    target: tuple[Any, ...],
     params: CartParams,
     draws: RowDraws,
-    weights: Floats | None,
-    balance_drawn: bool,
-    first_tree: int,
-    n_trees: int,
-    n_threads: int,
+    extent: tuple[int, int, int],
 ) -> list[Tree]:
-    grown = _native.grow_forest(
-        binned.by_column,
-        binned.n_bins,
-        binned.is_categorical,
-        binned.threshold_values,
-        binned.threshold_starts,
-        labels,
-        numbers,
-        n_values,
-        1 if numbers is None else n_values,
-        weights,
-        balance_drawn,
-        _rules(params),
-        draws.native(),
-        first_tree,
-        n_trees,
-        n_threads,
-    )
+    work = (*target, _rules(params), draws.native(), *extent)
+    try:
+        if isinstance(table, SortedMatrix):
+            grown = _native.grow_exact_forest(
+                table.order,
+                table.rank,
+                table.values,
+                table.value_starts,
+                table.is_categorical,
+                *work,
+            )
+        else:
+            grown = _native.grow_forest(
+                table.by_column,
+                table.n_bins,
+                table.is_categorical,
+                table.threshold_values,
+                table.threshold_starts,
+                *work,
+            )
+    except OverflowError as error:
+        raise DataError(f"y or sample_weight: {error}; scale them down") from error
     return [Tree(**dict(zip(GROWN_FIELDS, arrays, strict=True))) for arrays in grown]
 
 
 def _rules(params: CartParams) -> _native.CartRules:
     rules = _native.CartRules()
-    rules.entropy = params.criterion == "entropy"
+    rules.set_criterion(params.criterion)
     for name in (
         *("max_depth", "max_leaves", "min_samples_split", "min_samples_leaf", "min_weight_leaf"),
         *("min_impurity_decrease", "max_features", "random_cuts", "seed"),

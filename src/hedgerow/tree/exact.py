@@ -46,7 +46,7 @@ class ExactGrower:
         flags = np.zeros(len(given), np.bool_) if is_categorical is None else is_categorical
         self._is_categorical = np.ascontiguousarray(flags, np.bool_)
         self._columns = [
-            _category_bins(column) if categorical else _floats(column)
+            category_bins(column) if categorical else _floats(column)
             for column, categorical in zip(given, self._is_categorical, strict=True)
         ]
         self._n_rows = len(self._columns[0]) if self._columns else 0
@@ -136,7 +136,8 @@ def _floats(column: Column) -> Column:
     return column if keep else column.astype(np.float64)
 
 
-def _category_bins(column: Column) -> NDArray[np.uint8]:
+def category_bins(column: Column) -> NDArray[np.uint8]:
+    """Return bin numbers as bytes; what is not one of 0 … 254 is missing, 255."""
     if column.dtype == np.uint8:
         return column
     known = (column >= 0) & (column < MISSING_BIN)
