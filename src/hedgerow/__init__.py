@@ -10,11 +10,14 @@ from hedgerow.forest import (
     RandomForestRegressor,
 )
 from hedgerow.model_file import load
+from hedgerow.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __version__ = "0.1.0"
 
 __all__ = [
     "DataError",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "GradientBoostingClassifier",

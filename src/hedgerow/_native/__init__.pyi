@@ -211,11 +211,7 @@ class ExactGrower:
 class CartRules:
     def __init__(self) -> None: ...
 
-    @property
-    def entropy(self) -> bool: ...
-
-    @entropy.setter
-    def entropy(self, arg: bool, /) -> None: ...
+    def set_criterion(self, name: str) -> None: ...
 
     @property
     def max_depth(self) -> int: ...
@@ -296,7 +292,17 @@ def draw_counts(draws: RowDraws, tree: int, n_rows: int) -> NDArray[numpy.uint16
     """How often a tree drew each row."""
 
 def grow_forest(by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, n_values: int, n_outputs: int, weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, balance_drawn: bool, rules: CartRules, draws: RowDraws, first_tree: int, n_trees: int, threads: int) -> list:
-    """Grows trees, each on rows of its own; a tuple of arrays for each."""
+    """
+    Grows trees on bins, each on rows of its own; a tuple of arrays for each.
+    """
+
+def sort_columns(columns: Sequence[object], order: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C')], rank: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C')], threads: int) -> tuple:
+    """Sorts columns; the distinct values, and where each column's begin."""
+
+def grow_exact_forest(order: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rank: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], value_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, n_values: int, n_outputs: int, weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, balance_drawn: bool, rules: CartRules, draws: RowDraws, first_tree: int, n_trees: int, threads: int) -> list:
+    """
+    Grows trees on sorted columns, each on rows of its own; a tuple of arrays for each.
+    """
 
 class Predictor:
     """An ensemble made ready for prediction."""

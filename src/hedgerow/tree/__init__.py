@@ -1,1 +1,5 @@
-"""Trees: their arrays, how they are grown, how they predict."""
+"""Trees: their arrays, how they are grown, and the estimators that are one tree."""
+
+from hedgerow.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]

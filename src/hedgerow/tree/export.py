@@ -22,12 +22,14 @@ class Wording:
         category_bins: Sequence[Any],
         feature_names: Sequence[str] | None,
         decimals: int,
+        show_missing: bool,
     ) -> None:
         names = feature_names if feature_names is not None else schema.feature_names
         self.names = names or [f"feature_{j}" for j in range(schema.n_features)]
         self.schema = schema
         self.category_bins = category_bins
         self.decimals = decimals
+        self.missing = " or missing" if show_missing else ""
 
     def sides(self, tree: Tree, node: int) -> tuple[str, str]:
         """Return what is true of the rows that go left, and of those that go right."""
@@ -41,8 +43,7 @@ class Wording:
         else:
             threshold = f"{tree.threshold[node]:.{self.decimals}f}"
             words = f"{name} <= {threshold}", f"{name} >  {threshold}"
-        note = " or missing"
-        return words[0] + note * missing_left, words[1] + note * (not missing_left)
+        return words[0] + self.missing * missing_left, words[1] + self.missing * (not missing_left)
 
     def _categories(self, tree: Tree, node: int) -> tuple[str, str]:
         feature = int(tree.feature[node])

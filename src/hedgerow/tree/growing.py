@@ -6,8 +6,16 @@ import math
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 from hedgerow.data.binning import BinnedMatrix
-from hedgerow.tree.cart import CartParams, RowDraws, grow_classifiers, grow_regressors
+from hedgerow.tree.cart import (
+    CartParams,
+    RowDraws,
+    SortedMatrix,
+    grow_classifiers,
+    grow_regressors,
+)
 from hedgerow.tree.outputs import Floats, Target
 from hedgerow.tree.structure import Tree
 
@@ -56,7 +64,7 @@ def _rows(given: Any, n_rows: int) -> int:
 
 
 def grow_trees(
-    binned: BinnedMatrix,
+    table: BinnedMatrix | SortedMatrix,
     target: Target,
     params: CartParams,
     draws: RowDraws,
@@ -67,7 +75,7 @@ def grow_trees(
     n_trees: int = 1,
     n_threads: int = 1,
 ) -> list[Tree]:
-    """Grow trees over bins, each on the rows that it draws."""
+    """Grow trees, each on the rows that it draws."""
     options: dict[str, Any] = {
         "weights": weights,
         "first_tree": first_tree,
@@ -75,12 +83,52 @@ def grow_trees(
         "n_threads": n_threads,
     }
     if target.numbers is not None:
-        return grow_regressors(binned, target.numbers, params, draws, **options)
+        n_outputs = target.n_outputs
+        return grow_regressors(table, target.numbers, params, draws, n_outputs=n_outputs, **options)
     assert target.labels is not None
     options["balance_drawn"] = balance_drawn
-    return grow_classifiers(binned, target.labels, target.n_values, params, draws, **options)
+    return grow_classifiers(table, target.labels, target.n_values, params, draws, **options)
 
 
 def impurity_unit(criterion: str) -> float:
     """Return what a kernel's fall of impurity is divided by, to be in the criterion's unit."""
     return _LOG_2 if criterion in ("entropy", "log_loss") else 1.0
+
+
+def root_impurity(criterion: str, target: Target, weights: Floats | None) -> float:
+    """Return the impurity of all rows together, in the criterion's unit; a mean over outputs."""
+    if criterion == "absolute_error":
+        return _mean_deviation(target, weights)
+    shares: Floats
+    if target.labels is not None:
+        totals = np.bincount(target.labels, weights, minlength=target.n_values)
+        shares = totals / totals.sum()
+    else:
+        assert target.numbers is not None
+        if criterion == "squared_error":
+            mean = np.average(target.numbers, axis=0, weights=weights)
+            squares = np.average((target.numbers - mean) ** 2, axis=0, weights=weights)
+            return float(squares.sum() / target.n_outputs)
+        shares = np.average(target.numbers, axis=0, weights=weights)
+    if criterion == "gini":
+        return float((shares * (1.0 - shares)).sum() / target.n_outputs)
+    present = shares[shares > 0.0]
+    return float(-(present * np.log2(present)).sum() / target.n_outputs)
+
+
+def _mean_deviation(target: Target, weights: Floats | None) -> float:
+    assert target.numbers is not None
+    w = np.ones(len(target.numbers)) if weights is None else weights
+    deviations = [np.abs(column - weighted_median(column, w)) for column in target.numbers.T]
+    return float(np.mean([np.average(d, weights=w) for d in deviations]))
+
+
+def weighted_median(values: Floats, weights: Floats) -> float:
+    """Return the middle of the values by weight; between two, if they share it evenly."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    half = 0.5 * reached[-1]
+    at = int(np.searchsorted(reached, half))
+    if reached[at] == half and at + 1 < len(order):
+        return float(0.5 * values[order[at]] + 0.5 * values[order[at + 1]])
+    return float(values[order[at]])

@@ -24,6 +24,7 @@ class Target:
     """What rows are to be learned to have: a class each, or numbers (n_rows, n_values)."""
 
     n_values: int
+    n_outputs: int = 1
     labels: NDArray[np.uint16] | None = None
     numbers: Floats | None = None
 
@@ -77,7 +78,7 @@ class ClassOutputs:
             for column, of_output in zip(index.T, self.classes, strict=True)
         ]
         numbers = np.ascontiguousarray(np.concatenate(ones, axis=1))
-        return Target(numbers.shape[1], numbers=numbers)
+        return Target(numbers.shape[1], len(self.classes), numbers=numbers)
 
     def stored(self, tree: Tree) -> Tree:
         """Return a grown tree with what its leaves need to hold."""
@@ -143,7 +144,7 @@ class NumberOutputs:
 
     def target(self, numbers: Floats) -> Target:
         """Return what the kernels learn."""
-        return Target(self.n_outputs, numbers=numbers)
+        return Target(self.n_outputs, self.n_outputs, numbers=numbers)
 
     def stored(self, tree: Tree) -> Tree:
         """Return a grown tree as it is: its leaves hold the numbers."""
