@@ -96,7 +96,7 @@ class Pool {
   std::vector<std::unique_ptr<T>> spare_;
 };
 
-// The features in an order drawn for a node.
+// The features in an order drawn for a node; in their own if all of them are tried.
 class FeatureOrder {
  public:
   FeatureOrder(int n_features, const CartRules& rules)
@@ -112,6 +112,10 @@ class FeatureOrder {
     const std::size_t wanted = rules_.max_features > 0 ? rules_.max_features : n;
     swaps_.clear();
     bool all_constant = true;
+    if (wanted >= n) {
+      for (const int feature : features_) try_feature(feature);
+      return;
+    }
     for (std::size_t tried = 0; tried < n && (tried < wanted || all_constant); ++tried) {
       const std::uint64_t bits = hash_u64(rules_.seed, Purpose::cart_features, key, tried);
       const double left = static_cast<double>(n - tried);

@@ -1,7 +1,12 @@
 """Hedgerow: learning from tables."""
 
 from hedgerow._native import level as isa_level
-from hedgerow.boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from hedgerow.boosting import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    StagewiseClassifier,
+    StagewiseRegressor,
+)
 from hedgerow.exceptions import DataError, HedgerowError, ModelFileError, ParameterError
 from hedgerow.forest import (
     ExtraTreesClassifier,
@@ -27,6 +32,8 @@ __all__ = [
     "ParameterError",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "StagewiseClassifier",
+    "StagewiseRegressor",
     "isa_level",
     "load",
 ]

@@ -1,9 +1,16 @@
-"""Boosting: rounds of trees, each grown on what those before it left over."""
+"""Boosting: rounds of learners, each fitted to what those before it left over."""
 
 from hedgerow.boosting.callbacks import RoundInfo
 from hedgerow.boosting.gradient_boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
+from hedgerow.boosting.stagewise import StagewiseClassifier, StagewiseRegressor
 
-__all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor", "RoundInfo"]
+__all__ = [
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "RoundInfo",
+    "StagewiseClassifier",
+    "StagewiseRegressor",
+]

@@ -3,7 +3,8 @@
 For tables of few columns, where trees on random inputs are too much alike. All trees of a forest
 draw from one pool of combinations, which is made once: each is a column that is binned like any
 other. Inputs are in units of their standard deviations, so that they are commensurable; a category
-counts as 1 if it is in a random half of its column's categories and as 0 if it is not.
+counts as 1 if it is in a random half of its column's categories and as 0 if it is not. A missing
+input counts as its mean (½ for a category); if all inputs are missing, so is the combination.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ class Combinations:
 
     inputs: NDArray[np.int32]
     coefficients: Floats
+    centres: Floats
+    """Of each feature, what a missing value counts as."""
     counts_as_one: NDArray[np.bool_]
     """Of each input of each combination, the bins of a category that count as 1."""
     is_categorical: NDArray[np.bool_]
@@ -48,13 +51,12 @@ class Combinations:
         drawn = [rng.permutation(n_features)[:n_inputs] for _ in range(n_combinations)]
         inputs = np.array(drawn, np.int32)
         coefficients = rng.uniform(-1.0, 1.0, inputs.shape)
-        any_categories = bool(is_categorical.any())
-        counts_as_one = np.zeros((*inputs.shape, _BINS if any_categories else 0), bool)
-        if any_categories:
-            counts_as_one[...] = rng.random_sample(counts_as_one.shape) < 0.5
-        units = zip(matrix.T, is_categorical, strict=True)
-        scale = np.array([1.0 if is_set else _deviation(column) for column, is_set in units])
-        return cls(inputs, coefficients / scale[inputs], counts_as_one, is_categorical)
+        counts_as_one = np.zeros((*inputs.shape, _BINS if is_categorical.any() else 0), bool)
+        counts_as_one[...] = rng.random_sample(counts_as_one.shape) < 0.5
+        centres, scales = np.full(n_features, 0.5), np.ones(n_features)
+        for j in np.flatnonzero(~is_categorical).tolist():
+            centres[j], scales[j] = _centre_and_scale(matrix[:, j])
+        return cls(inputs, coefficients / scales[inputs], centres, counts_as_one, is_categorical)
 
     @property
     def n_combinations(self) -> int:
@@ -62,15 +64,19 @@ class Combinations:
         return len(self.inputs)
 
     def of(self, matrix: Rows) -> Floats:
-        """Return the combinations of each row; missing if one of the inputs is."""
+        """Return the combinations of each row."""
         result = np.zeros((len(matrix), self.n_combinations))
+        n_missing = np.zeros(result.shape, np.int32)
         for place in range(self.inputs.shape[1]):
             inputs = self.inputs[:, place]
             terms = matrix[:, inputs].astype(np.float64)
             for c in np.flatnonzero(self.is_categorical[inputs]).tolist():
                 terms[:, c] = self._indicator(terms[:, c], c, place)
-            terms *= self.coefficients[:, place]
-            result += terms
+            missing = np.isnan(terms)
+            terms = np.where(missing, self.centres[inputs], terms)
+            result += terms * self.coefficients[:, place]
+            n_missing += missing
+        result[n_missing == self.inputs.shape[1]] = np.nan
         return result
 
     def blocks(self, matrix: Rows) -> Iterator[tuple[int, Floats]]:
@@ -98,7 +104,9 @@ class Combinations:
         return shares
 
 
-def _deviation(values: NDArray[np.floating]) -> float:
+def _centre_and_scale(values: NDArray[np.floating]) -> tuple[float, float]:
     present = values[~np.isnan(values)].astype(np.float64)
-    deviation = float(present.std()) if len(present) else 0.0
-    return deviation if deviation > 0.0 else 1.0
+    if not len(present):
+        return 0.0, 1.0
+    deviation = float(present.std())
+    return float(present.mean()), deviation if deviation > 0.0 else 1.0

@@ -22,10 +22,11 @@ from hedgerow.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from hedgerow.model_file import boosted, forests
+from hedgerow.model_file import boosted, forests, trees
 from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.stored import Stored, require
 from hedgerow.model_file.values import NotStored, decode, encode
+from hedgerow.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ _KINDS: dict[str, Kind] = {
     for kind in (
         Kind(GradientBoostingClassifier, boosted.write, boosted.read),
         Kind(GradientBoostingRegressor, boosted.write, boosted.read),
+        Kind(DecisionTreeClassifier, trees.write, trees.read),
+        Kind(DecisionTreeRegressor, trees.write, trees.read),
         Kind(RandomForestClassifier, forests.write, forests.read),
         Kind(RandomForestRegressor, forests.write, forests.read),
         Kind(ExtraTreesClassifier, forests.write, forests.read),

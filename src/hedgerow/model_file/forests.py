@@ -18,7 +18,7 @@ from hedgerow.model_file.stored import Stored, check_columns, is_number, require
 from hedgerow.tree.cart import RowDraws
 from hedgerow.tree.packed import ARRAYS, PackedForest
 
-_COMBINATION_ARRAYS = ("inputs", "coefficients", "counts_as_one", "is_categorical")
+_COMBINATION_ARRAYS = ("inputs", "coefficients", "centres", "counts_as_one", "is_categorical")
 _LEAF_ARRAYS = ("rows", "starts", "targets", "weights")
 # What scikit-learn's attributes hold of the training rows is not stored.
 _OUT_OF_BAG_SCORE = "oob_score_"
@@ -100,14 +100,16 @@ def _read_draws(stored: Any) -> tuple[RowDraws, int]:
 
 def _read_combinations(stored: Stored, schema: TableSchema) -> Combinations:
     arrays = stored.arrays("combinations.", _COMBINATION_ARRAYS)
-    dtypes = (np.int32, np.float64, np.bool_, np.bool_)
-    ranks = (2, 2, 3, 1)
+    dtypes = (np.int32, np.float64, np.float64, np.bool_, np.bool_)
+    ranks = (2, 2, 1, 3, 1)
     for (name, array), dtype, rank in zip(arrays.items(), dtypes, ranks, strict=True):
         require(array.dtype == dtype and array.ndim == rank, f"{name} is not an array as expected")
     inputs, coefficients = arrays["inputs"], arrays["coefficients"]
     counts_as_one, flags = arrays["counts_as_one"], arrays["is_categorical"]
     require(inputs.size > 0 and inputs.shape == coefficients.shape, "no combinations")
-    require(np.isfinite(coefficients).all(), "a coefficient is not finite")
+    numbers = np.isfinite(coefficients).all() and np.isfinite(arrays["centres"]).all()
+    require(numbers, "a coefficient or a centre is not finite")
+    require(len(arrays["centres"]) == schema.n_features, "there is not a centre for each feature")
     in_range = (inputs >= 0).all() and (inputs < schema.n_features).all()
     require(in_range, "a combination is of no feature")
     require(np.array_equal(flags, schema.is_categorical), "combinations are of other features")

@@ -1,14 +1,18 @@
-"""Trees ↔ the arrays of a model file."""
+"""Trees ↔ a model file: the arrays of one or of many, and what a single tree has learned."""
 
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
 from hedgerow.data.schema import TableSchema
-from hedgerow.model_file.container import Arrays
-from hedgerow.model_file.stored import Stored, require, with_prefix
+from hedgerow.estimator import column_attributes
+from hedgerow.model_file.container import Arrays, Document
+from hedgerow.model_file.outputs import read_outputs, write_outputs
+from hedgerow.model_file.stored import Stored, check_columns, require, with_prefix
+from hedgerow.tree.fitting import TreeModel
 from hedgerow.tree.structure import Ensemble
 
 _ENSEMBLE_ARRAYS = sorted(f.name for f in fields(Ensemble) if f.init and f.name != "n_features")
@@ -36,3 +40,26 @@ def check_tests(schema: TableSchema, ensemble: Ensemble) -> None:
         ),
         "a node tests a category of a numeric feature, or a number of a categorical one",
     )
+
+
+def write(estimator: Any) -> tuple[Document, Arrays]:
+    """Give what a tree has learned."""
+    model: TreeModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    document = {"schema": model.schema.to_dict(), "outputs": write_outputs(model.outputs)}
+    arrays = ensemble_arrays(model.ensemble) | with_prefix("binner.", model.binner.to_dict())
+    return document, arrays
+
+
+def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
+    """Read the attributes of a fitted tree."""
+    schema, binner = stored.schema(), stored.binner()
+    check_columns(schema, binner)
+    ensemble = read_ensemble(stored, schema)
+    check_tests(schema, ensemble)
+    outputs = read_outputs(kind._outputs, stored.field("outputs"))  # noqa: SLF001
+    require(ensemble.n_trees == 1, "there is not one tree")
+    fits = ensemble.value.shape[1] == ensemble.n_outputs == outputs.n_values
+    require(fits, "leaves have not a value for each output")
+    require(not ensemble.base_score.any(), "a tree begins with no score")
+    model = TreeModel(schema, binner, ensemble, outputs)
+    return column_attributes(schema) | outputs.attributes() | {"_model": model}

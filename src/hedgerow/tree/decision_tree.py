@@ -53,7 +53,6 @@ class DecisionTree(TableEstimator):
         if self.ccp_alpha > 0.0:
             model = grown.pruned(prune(model.tree, grown.falls, self.ccp_alpha))
         attributes = column_attributes(model.schema) | model.outputs.attributes()
-        attributes["max_features_"] = n_features_tried(self.max_features, model.schema.n_features)
         adopt(self, attributes | {"_model": model})
         return self
 
@@ -76,6 +75,11 @@ class DecisionTree(TableEstimator):
             alphas.append(link.alpha)
             impurities.append(impurity)
         return Bunch(ccp_alphas=np.array(alphas), impurities=np.array(impurities))
+
+    @property
+    def max_features_(self) -> int:
+        """Features that a node tries."""
+        return n_features_tried(self.max_features, self._fitted_model().schema.n_features)
 
     @property
     def tree_(self) -> Tree:
@@ -202,9 +206,9 @@ class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
     >>> import hedgerow as hr
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> print(hr.DecisionTreeClassifier(max_depth=2).fit(X, y).export_text())
-    |--- petal width (cm) <= 0.80
+    |--- petal length (cm) <= 2.45
     |   |--- class: 0  [1.00, 0.00, 0.00]
-    |--- petal width (cm) >  0.80
+    |--- petal length (cm) >  2.45
     |   |--- petal width (cm) <= 1.75
     |   |   |--- class: 1  [0.00, 0.91, 0.09]
     |   |--- petal width (cm) >  1.75

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Integral
 
 from hedgerow.params import (
     CATEGORICAL_FEATURES,
@@ -27,6 +28,9 @@ from hedgerow.params import (
 )
 
 PART = Number(0, 1, open_low=True, open_high=True)
+FLOAT_FRACTION = Kind(
+    "a float in (0, 1]", lambda value: value in FRACTION and not isinstance(value, Integral)
+)
 CLASS_WEIGHTS_BY_OUTPUT = Kind(
     "a list with one for each output",
     lambda value: isinstance(value, list) and all(each in CLASS_WEIGHTS for each in value),
@@ -73,7 +77,7 @@ MAX_LEAVES = Parameter(
 MIN_SAMPLES_SPLIT = Parameter(
     "min_samples_split",
     2,
-    any_of(Number(2, MOST, integer=True), FRACTION),
+    any_of(Number(2, MOST, integer=True), FLOAT_FRACTION),
     "Rows in a node that may be split, at least; a fraction is of all rows.",
     _same("min_samples_split"),
 )
