@@ -1,5 +1,6 @@
 """Hedgerow: learning from tables."""
 
+from hedgerow import theory
 from hedgerow._native import level as isa_level
 from hedgerow.boosting import (
     GradientBoostingClassifier,
@@ -36,4 +37,5 @@ __all__ = [
     "StagewiseRegressor",
     "isa_level",
     "load",
+    "theory",
 ]

@@ -31,8 +31,8 @@ class TableModel(Protocol):
         """Of each categorical feature, the bin of each category code."""
 
 
-class TableEstimator(BaseEstimator):
-    """An estimator that takes any table, with gaps and categories, and holds a model of it."""
+class Estimator(BaseEstimator):
+    """An estimator that declares its parameters and, once fitted, holds a model."""
 
     _parameters: ClassVar[tuple[Parameter, ...]]
     _model: Any
@@ -51,6 +51,13 @@ class TableEstimator(BaseEstimator):
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first."
             ) from None
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+
+class TableEstimator(Estimator):
+    """An estimator that takes any table, with gaps and categories, and holds a model of it."""
+
     def _read(self, X: Any, schema: TableSchema) -> Table:
         """Read a table as the estimator's parameters have it."""
         name, unknown = type(self).__name__, self.unknown_category
@@ -63,9 +70,6 @@ class TableEstimator(BaseEstimator):
 
     def _threads_for(self, rows: NDArray[Any]) -> int:
         return 1 if len(rows) < FEW_ROWS else effective_n_jobs(self.n_jobs)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

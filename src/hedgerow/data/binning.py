@@ -163,16 +163,21 @@ class Binner:
         sample_weight: NDArray[Any] | None = None,
         *,
         n_categories: Mapping[int, int] | None = None,
+        categories_only: bool = False,
         threads: int = 1,
     ) -> Binner:
         """Learn the bins.
 
         `n_categories` says of a categorical feature how many categories there are, where that may
-        be more than its codes show.
+        be more than its codes show. With `categories_only` numbers are left in one bin.
         """
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, np.float64)
         columns = _columns(table)
-        self._fit_thresholds(table, columns, weights, threads)
+        if categories_only:
+            self.threshold_values = np.empty(0)
+            self.threshold_starts = np.zeros(table.n_features + 1, np.int64)
+        else:
+            self._fit_thresholds(table, columns, weights, threads)
         self._fit_categories(columns, table.names, table.n_features, weights, n_categories or {})
         return self
 

@@ -13,7 +13,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 import hedgerow
-from hedgerow.boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from hedgerow.boosting import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    StagewiseClassifier,
+    StagewiseRegressor,
+)
 from hedgerow.estimator import adopt
 from hedgerow.exceptions import ModelFileError
 from hedgerow.forest import (
@@ -22,7 +27,7 @@ from hedgerow.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from hedgerow.model_file import boosted, forests, trees
+from hedgerow.model_file import boosted, forests, stagewise, trees
 from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.stored import Stored, require
 from hedgerow.model_file.values import NotStored, decode, encode
@@ -44,6 +49,8 @@ _KINDS: dict[str, Kind] = {
     for kind in (
         Kind(GradientBoostingClassifier, boosted.write, boosted.read),
         Kind(GradientBoostingRegressor, boosted.write, boosted.read),
+        Kind(StagewiseClassifier, stagewise.write, stagewise.read),
+        Kind(StagewiseRegressor, stagewise.write, stagewise.read),
         Kind(DecisionTreeClassifier, trees.write, trees.read),
         Kind(DecisionTreeRegressor, trees.write, trees.read),
         Kind(RandomForestClassifier, forests.write, forests.read),
@@ -55,6 +62,7 @@ _KINDS: dict[str, Kind] = {
 # Parameters that may be functions, random states or other objects that are not stored.
 _MAY_BE_NOT_STORED = {
     *("loss", "eval_metric", "random_state", "categorical_features", "class_weight", "oob_score"),
+    *("estimator", "init"),
 }
 # How a fit ran, not what it learned: the same model has the same file on any number of threads.
 _OF_THE_MACHINE = ("n_jobs", "verbose")
@@ -65,26 +73,42 @@ def write_estimator(estimator: Any) -> tuple[Document, Arrays]:
     kind = _KINDS.get(type(estimator).__name__)
     if kind is None or type(estimator) is not kind.estimator:
         raise TypeError(
-            f"A {type(estimator).__name__} cannot be saved as a model file; "
-            f"these can: {', '.join(_KINDS)}."
+            f"A {_full_name(type(estimator))} cannot be saved in a model file; these of Hedgerow's "
+            f"own can: {', '.join(_KINDS)}. Pickle a model of other learners, with joblib or skops."
         )
     learned, arrays = kind.write(estimator)
     document = {
         "library_version": hedgerow.__version__,
         "estimator": type(estimator).__name__,
-        "parameters": {
-            name: encode(value)
-            for name, value in estimator.get_params(deep=False).items()
-            if name not in _OF_THE_MACHINE
-        },
+        "parameters": _write_parameters(estimator),
     }
     return document | learned, arrays
+
+
+def _full_name(kind: type[Any]) -> str:
+    return f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
+
+
+def _write_parameters(estimator: Any) -> Document:
+    return {
+        name: _write_parameter(value)
+        for name, value in estimator.get_params(deep=False).items()
+        if name not in _OF_THE_MACHINE
+    }
+
+
+def _write_parameter(value: Any) -> Any:
+    """Give a value as JSON types; one of the library's own estimators with its parameters."""
+    kind = _KINDS.get(type(value).__name__)
+    if kind is None or type(value) is not kind.estimator:
+        return encode(value)
+    return {"estimator": type(value).__name__, "parameters": _write_parameters(value)}
 
 
 def read_estimator(document: Document, arrays: Mapping[str, NDArray[Any]]) -> Any:
     """Make the fitted estimator again, or raise ModelFileError."""
     try:
-        return _read_estimator(Stored(document, arrays))
+        return read_stored(Stored(document, arrays))
     except RecursionError:
         raise ModelFileError("the header is nested too deeply") from None
     except ModelFileError:
@@ -93,11 +117,10 @@ def read_estimator(document: Document, arrays: Mapping[str, NDArray[Any]]) -> An
         raise ModelFileError(str(error)) from error
 
 
-def _read_estimator(stored: Stored) -> Any:
-    name = stored.field("estimator")
-    require(isinstance(name, str) and name in _KINDS, f"it holds the unknown model {name!r}")
+def read_stored(stored: Stored) -> Any:
+    """Make the fitted estimator of a file, or of a part of one."""
+    kind = _known(stored.field("estimator"))
     require(isinstance(stored.field("library_version"), str), "the library version is not a string")
-    kind = _KINDS[name]
     parameters = _read_parameters(stored.field("parameters"), kind.estimator)
     attributes = kind.read(kind.estimator, stored)
     stored.finish()
@@ -106,14 +129,26 @@ def _read_estimator(stored: Stored) -> Any:
     return estimator
 
 
+def _known(name: Any) -> Kind:
+    require(isinstance(name, str) and name in _KINDS, f"it holds the unknown model {name!r}")
+    return _KINDS[name]
+
+
 def _read_parameters(stored: Any, kind: type[Any]) -> dict[str, Any]:
     """Read the parameters; one that is not in the file, being younger, has its default."""
     require(isinstance(stored, dict), "the parameters are not a table of names and values")
     known = {parameter.name: parameter for parameter in kind._parameters}  # noqa: SLF001
     unknown = sorted(set(stored) - set(known))
     require(not unknown, f"this version does not know the parameters {', '.join(unknown)}")
-    values = {name: decode(value) for name, value in stored.items()}
+    values = {name: _read_parameter(value) for name, value in stored.items()}
     for name, value in values.items():
         if not (isinstance(value, NotStored) and name in _MAY_BE_NOT_STORED):
             known[name].check(value)
     return values
+
+
+def _read_parameter(stored: Any) -> Any:
+    if not (isinstance(stored, dict) and set(stored) == {"estimator", "parameters"}):
+        return decode(stored)
+    kind = _known(stored["estimator"]).estimator
+    return kind(**_read_parameters(stored["parameters"], kind))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -62,6 +62,19 @@ class Stored:
         arrays = {key.removeprefix(prefix): self._arrays.pop(key) for key in names}
         return Stored(self.field(name), arrays)
 
+    def parts(self, name: str) -> list[Stored]:
+        """Take a list of parts: those of a field that is a list, with the arrays of each."""
+        listed = self.field(name)
+        require(isinstance(listed, list), f"{name} is not a list")
+        by_part: list[Arrays] = [{} for _ in listed]
+        prefix = f"{name}."
+        for key in [key for key in self._arrays if key.startswith(prefix)]:
+            number, _, rest = key.removeprefix(prefix).partition(".")
+            require(number.isdecimal() and int(number) < len(listed), f"no {name} has {key!r}")
+            require(str(int(number)) == number, f"no {name} has {key!r}")
+            by_part[int(number)][rest] = self._arrays.pop(key)
+        return [Stored(fields, arrays) for fields, arrays in zip(listed, by_part, strict=True)]
+
     def schema(self) -> TableSchema:
         """Take the columns."""
         return TableSchema.from_dict(self.field("schema"))
@@ -75,6 +88,14 @@ class Stored:
         unknown = ", ".join(sorted(self._fields))
         require(not unknown, f"the header's fields are not those of a model: {unknown}")
         require(not self._arrays, "there are arrays that belong to no model")
+
+
+def joined(name: str, parts: Sequence[tuple[Document, Arrays]]) -> tuple[Document, Arrays]:
+    """Give a list of parts, which `Stored.parts` takes."""
+    arrays: Arrays = {}
+    for number, (_, of_part) in enumerate(parts):
+        arrays |= with_prefix(f"{name}.{number}.", of_part)
+    return {name: [document for document, _ in parts]}, arrays
 
 
 def with_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:

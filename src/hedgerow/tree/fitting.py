@@ -99,7 +99,13 @@ def _fit_binner(
     max_bins, subsample = estimator.max_bins, estimator.subsample_for_bin
     n_categories = {j: len(known.values) for j, known in schema.categories.items()}
     binner = Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=seed)
-    return binner.fit(table, weights, n_categories=n_categories, threads=n_threads)
+    return binner.fit(
+        table,
+        weights,
+        n_categories=n_categories,
+        categories_only=estimator.splitter != "hist",
+        threads=n_threads,
+    )
 
 
 def _grow(

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.exceptions import NotFittedError
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
@@ -32,12 +31,12 @@ from hedgerow.boosting.stagewise.model import (
 )
 from hedgerow.boosting.stagewise.parameters import PARAMETERS
 from hedgerow.boosting.tasks import Classification, Regression, Task
-from hedgerow.estimator import adopt
+from hedgerow.estimator import Estimator, adopt
 from hedgerow.exceptions import DataError
 from hedgerow.params import Parameter, check_parameters, documented, parameters_for
 
 
-class Stagewise(BaseEstimator):
+class Stagewise(Estimator):
     """Stagewise boosting, apart from what a target is and what a score means."""
 
     _task: ClassVar[Task]
@@ -87,16 +86,6 @@ class Stagewise(BaseEstimator):
             )
         validate_data(self, X, reset=False, skip_check_array=True)
         return n_rows
-
-    def _fitted_model(self) -> AdditiveModel:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first."
-            )
-        return self._model
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -1,0 +1,37 @@
+"""The lectures' theorems as functions of fitted models: bounds, margins, bias and variance.
+
+Each function returns a small object with named fields, which prints itself as a table, draws itself
+with ``.plot()`` and becomes a data frame with ``.to_frame()``.
+"""
+
+from hedgerow.theory.bias_and_variance import bias_variance
+from hedgerow.theory.bounds import AdaBoostBound, adaboost_bound
+from hedgerow.theory.decomposition import SquaredErrorDecomposition, ZeroOneDecomposition
+from hedgerow.theory.margin import Margins, margins
+from hedgerow.theory.strength import ForestBound, forest_bound
+from hedgerow.theory.structure import NodeSums, StructureScore, structure_score
+from hedgerow.theory.voting import (
+    MajorityVoteCurve,
+    bootstrap_coverage,
+    majority_vote_curve,
+    majority_vote_error,
+)
+
+__all__ = [
+    "AdaBoostBound",
+    "ForestBound",
+    "MajorityVoteCurve",
+    "Margins",
+    "NodeSums",
+    "SquaredErrorDecomposition",
+    "StructureScore",
+    "ZeroOneDecomposition",
+    "adaboost_bound",
+    "bias_variance",
+    "bootstrap_coverage",
+    "forest_bound",
+    "majority_vote_curve",
+    "majority_vote_error",
+    "margins",
+    "structure_score",
+]
