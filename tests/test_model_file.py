@@ -603,7 +603,7 @@ def test_a_class_that_files_do_not_know_cannot_be_saved(path):
         pass
 
     for estimator in (Mine(n_estimators=2).fit(X, NUMBERS), {}):
-        with pytest.raises(TypeError, match="cannot be saved as a model file"):
+        with pytest.raises(TypeError, match="cannot be saved in a model file"):
             save(estimator, path)
 
 
