@@ -105,7 +105,7 @@ class CutSearch {
     totals_->entropy ? score_entropy(n) : score_quadratic(n);
     if (min_weight_ > 0.0) rule_out_light(n);
     for (std::size_t i = 0; i < n; ++i) {
-      if (!(score_[i] > best_)) continue;
+      if (!beats(score_[i], best_)) continue;
       best_ = score_[i];
       best_position_ = position_[i];
       best_missing_left_ = missing_left_;

@@ -342,7 +342,7 @@ class ListEngine {
              [&](std::size_t i, Lane& lane) { answers_[i] = search(node, tried_[i], lane); });
     std::size_t best = 0;
     for (std::size_t i = 1; i < answers_.size(); ++i) {
-      if (answers_[i].found && answers_[i].score > answers_[best].score) best = i;
+      if (answers_[i].found && beats(answers_[i].score, answers_[best].score)) best = i;
     }
     if (answers_.empty() || !answers_[best].found) return Cut();
     return cut_of(node, tried_[best], answers_[best]);

@@ -98,7 +98,7 @@ void MedianCriterion::judge(Lane& lane, const TargetRows& rows, std::size_t n_be
     const double weight = tickets.weight(moved);
     if (std::min(weight, weight_ - weight) < min_weight) continue;
     const double score = -deviation_of_sides(lane);
-    if (!(score > best.score)) continue;
+    if (!beats(score, best.score)) continue;
     best.found = true;
     best.score = score;
     best.missing_left = missing_left;

@@ -11,6 +11,13 @@
 namespace hedgerow::cart {
 
 inline constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+// Whether a score is better than the best so far, and not by rounding alone: of cuts that are as
+// good as each other the first is made, whatever the order or the unit in which rows were added up.
+inline bool beats(double score, double best) {
+  constexpr double noise = 0x1p-36;
+  return score > best * (best < 0.0 ? 1.0 - noise : 1.0 + noise);
+}
 inline constexpr double kEveryNumber = std::numeric_limits<double>::max();
 
 // Which rows of a node go left.

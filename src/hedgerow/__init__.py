@@ -3,6 +3,8 @@
 from hedgerow import theory
 from hedgerow._native import level as isa_level
 from hedgerow.boosting import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     StagewiseClassifier,
@@ -21,6 +23,8 @@ from hedgerow.tree import DecisionTreeClassifier, DecisionTreeRegressor
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "DataError",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",

@@ -1,5 +1,6 @@
 """Boosting: rounds of learners, each fitted to what those before it left over."""
 
+from hedgerow.boosting.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from hedgerow.boosting.callbacks import RoundInfo
 from hedgerow.boosting.gradient_boosting import (
     GradientBoostingClassifier,
@@ -8,6 +9,8 @@ from hedgerow.boosting.gradient_boosting import (
 from hedgerow.boosting.stagewise import StagewiseClassifier, StagewiseRegressor
 
 __all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "RoundInfo",
