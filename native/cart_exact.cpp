@@ -26,20 +26,25 @@ namespace hedgerow {
 namespace cart {
 namespace {
 
-// Of the packed lists of a node: what the second-level cache holds beside other things.
-constexpr std::size_t kPackedBytes = std::size_t{1} << 19;
-constexpr std::size_t kLeastPackedRows = 512;
-constexpr std::size_t kMostPackedRows = 0x8000;  // rows and ranks must fit 16 bits
+// Rows of a node that packs its lists, and of one within it that does so again: what the second and
+// the first level of the cache hold of them. Ranks and rows must fit 16 bits.
+constexpr std::size_t kPackedRows = 32768;
+constexpr std::size_t kSmallRows = 2048;
 // Values that make it worth to wake another thread (about 50 µs of work).
 constexpr std::size_t kValuesPerThread = 20000;
 constexpr std::size_t kLongList = 4096;  // after which Ctrl-C is asked for
+
+// Threads take packed nodes in turn: each should have a few.
+std::size_t rows_to_pack(std::size_t n_rows, int threads) {
+  if (threads <= 1) return kPackedRows;
+  return std::clamp(n_rows / (4 * static_cast<std::size_t>(threads)), kSmallRows, kPackedRows);
+}
 
 // Parts a list by the flags of its rows, each side in its order; a side that is not kept is left in
 // disorder. `room` is for as many words.
 template <class Words>
 void divide_list(std::uint32_t* words, std::size_t n, const std::uint8_t* goes_left, bool keep_left,
                  bool keep_right, std::uint32_t* room) {
-  std::uint32_t* left = words;
   if (!keep_left) {  // from the end, so that what is written has been read
     std::uint32_t* right = words + n;
     for (std::size_t i = n; i-- > 0;) {
@@ -49,6 +54,7 @@ void divide_list(std::uint32_t* words, std::size_t n, const std::uint8_t* goes_l
     }
     return;
   }
+  std::uint32_t* left = words;
   std::uint32_t* right = room;
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint32_t word = words[i];
@@ -63,13 +69,12 @@ void divide_list(std::uint32_t* words, std::size_t n, const std::uint8_t* goes_l
 
 template <class Criterion, class Words>
 class ListEngine {
-  using TableEngine = ListEngine<Criterion, TableWords>;
   using PackedEngine = ListEngine<Criterion, PackedWords>;
   static constexpr bool kMedians = std::is_same_v<Criterion, MedianCriterion>;
   static constexpr bool kPacked = std::is_same_v<Words, PackedWords>;
 
  public:
-  static constexpr bool kGrowsAside = !kPacked;
+  static constexpr bool kGrowsAside = true;
 
   ListEngine(const SortedTable& table, const CartTarget& target, const CartRules& rules)
       : table_(table),
@@ -87,7 +92,6 @@ class ListEngine {
   CartTree grow(std::span<const std::uint32_t> rows, std::uint64_t tree_id, int threads) {
     threads_ = threads;
     take_lists(rows.size());
-    packed_number_.resize(table_.n_rows);
     Sums sums(left_sums_.size());
     add_up(
         criterion_.kind, rows_, rows.size(), [&](std::size_t i) { return rows[i]; }, kEveryRow,
@@ -96,10 +100,8 @@ class ListEngine {
     Growth<ListEngine> growth(*this, target_, rules_, root_weight_, threads);
     Node root{{0, rows.size()}, 0, mix_u64(tree_id)};
     growth.examine(root, sums.data());
-    packed_rows_ = std::clamp(kPackedBytes / (n_lists_ * sizeof(std::uint32_t)), kLeastPackedRows,
-                              kMostPackedRows);
-    if (root.open && stands_aside(root)) return grow_aside(root, sums);
-    if (rules_.max_leaves > 0) packed_rows_ = 0;  // leaves of all sizes take turns
+    if (root.open && rows.size() <= kPackedRows) return grow_aside(root, sums);
+    if (rules_.max_leaves == 0) packed_rows_ = rows_to_pack(rows.size(), threads);
     return growth.grow(root, sums);
   }
 
@@ -234,6 +236,7 @@ class ListEngine {
       words_ = Buffer<std::uint32_t>(capacity_);
     }
     goes_left_.resize(n_row_numbers);
+    packed_number_.resize(n_row_numbers);
   }
 
   // Fills the lists with the rows that the tree drew.
@@ -252,12 +255,16 @@ class ListEngine {
     });
   }
 
-  // Takes over a node of the table's engine.
-  CartTree grow_packed(TableEngine& whole, Node node, const Sums& sums) {
+  // Takes over a node of a larger engine.
+  template <class LargerWords>
+  CartTree grow_packed(ListEngine<Criterion, LargerWords>& whole, Node node, const Sums& sums) {
     const std::size_t n = node.range.size();
     reserve(n, n);
+    packed_rows_ = rules_.max_leaves > 0 || n < 2 * kSmallRows ? 0 : kSmallRows;
+    root_weight_ = whole.root_weight_;
     number_rows(whole, node);
     rows_ = target_copy_.take(whole.rows_, ids_, target_.n_values);
+    for (std::uint32_t& id : ids_) id = static_cast<std::uint32_t>(whole.table_row(id));
     int n_kept = 0;
     for (std::size_t l = 0; l < n_lists_; ++l) {
       slot_[l] = whole.is_constant(l, node) ? -1 : n_kept++;
@@ -265,16 +272,17 @@ class ListEngine {
     }
     if constexpr (kMedians) note_constants(whole, node);
     node.range = {0, n};
-    return Growth<ListEngine>(*this, target_, rules_, whole.root_weight_, 1).grow(node, sums);
+    return Growth<ListEngine>(*this, target_, rules_, root_weight_, 1).grow(node, sums);
   }
 
   // Numbers the node's rows in the order of a list that holds them.
-  void number_rows(TableEngine& whole, const Node& node) {
+  template <class LargerWords>
+  void number_rows(ListEngine<Criterion, LargerWords>& whole, const Node& node) {
     ids_.clear();
     std::size_t l = 0;
     while (l < n_lists_ && whole.is_constant(l, node)) ++l;
     if (l == n_lists_) return;  // there is nothing to cut, and no row will be looked at
-    const List<TableWords> list = whole.list_of(l, node);
+    const List<LargerWords> list = whole.list_of(l, node);
     for (std::size_t i = 0; i < list.size; ++i) {
       whole.packed_number_[list.row(i)] = static_cast<std::uint16_t>(i);
       ids_.push_back(list.row(i));
@@ -282,7 +290,8 @@ class ListEngine {
   }
 
   // Packs a list. Ranks of numbers count the values of this node; categories keep theirs.
-  void pack(const List<TableWords>& list, std::size_t l, const std::uint16_t* number) {
+  template <class LargerWords>
+  void pack(const List<LargerWords>& list, std::size_t l, const std::uint16_t* number) {
     const bool categorical = l < n_features_ && table_.is_categorical[l];
     std::uint32_t* to = words_.get() + static_cast<std::size_t>(slot_[l]) * stride_;
     std::uint32_t rank = 0, before = list.rank(0);
@@ -290,17 +299,19 @@ class ListEngine {
       const std::uint32_t here = list.rank(i);
       rank += here != before;
       before = here;
-      const std::uint32_t packed = here == kMissingRank ? Words::kMissing
-                                   : categorical        ? here
-                                                        : rank;
+      const std::uint32_t packed = here == LargerWords::kMissing ? Words::kMissing
+                                   : categorical                 ? here
+                                                                 : rank;
       to[i] = Words::pack(packed, number[list.row(i)]);
     }
   }
 
-  void note_constants(const TableEngine& whole, const Node& node) {
+  template <class LargerWords>
+  void note_constants(const ListEngine<Criterion, LargerWords>& whole, const Node& node) {
     constant_.clear();
     for (std::size_t l = n_features_; l < n_lists_; ++l) {
-      constant_.push_back(whole.number_at(l, whole.words_of(l, node)[0]));
+      constant_.push_back(whole.has_list(l) ? whole.number_at(l, whole.words_of(l, node)[0])
+                                            : whole.constant_[l - n_features_]);
     }
   }
 
@@ -457,8 +468,7 @@ class ListEngine {
   int threads_ = 1;
   double root_weight_ = 0.0;
 
-  // Of the table's engine.
-  std::size_t packed_rows_ = 0;
+  std::size_t packed_rows_ = 0;               // of a node that is packed; 0 for none
   std::vector<std::uint16_t> packed_number_;  // of a row in the node that packs it
   Pool<PackedEngine> packed_;
 

@@ -1,5 +1,6 @@
 #include "cart_median_tree.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace hedgerow::cart {
@@ -42,13 +43,13 @@ template <class TreeAt>
 double OrderedNumbers::deviation_of(TreeAt tree_at, const WeightedSum& total) const {
   std::size_t median = 0;
   WeightedSum passed;
+  // Without branches, which would go either way half of the time.
   for (std::size_t step = std::bit_floor(size()); step > 0; step /= 2) {
-    if (median + step > size()) continue;
-    WeightedSum next = tree_at(median + step);
-    next += passed;
-    if (2 * next.weight >= total.weight) continue;
-    median += step;
-    passed = next;
+    const WeightedSum next = tree_at(std::min(median + step, size()));
+    const bool below = median + step <= size() && 2 * (passed.weight + next.weight) < total.weight;
+    const std::uint64_t mask = std::uint64_t{0} - below;
+    median += step & mask;
+    passed += {next.weight & mask, next.number & mask};
   }
   const auto spread = static_cast<std::int64_t>(total.number - 2 * passed.number);
   const auto tilt = static_cast<std::int64_t>(2 * passed.weight - total.weight);

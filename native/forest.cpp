@@ -30,9 +30,10 @@ class Sample {
   Sample(const ForestTarget& target, const CartRules& rules, const RowDraws& draws,
          std::uint64_t tree, std::size_t n_rows)
       : forest_(target), impurity_(rules.impurity), counts_(draw_counts(draws, tree, n_rows)) {
-    for (std::size_t row = 0; row < n_rows; ++row) {
-      const double weight = counts_[row] * (target.weight ? target.weight[row] : 1.0);
-      if (weight > 0.0) rows_.push_back(static_cast<std::uint32_t>(row));
+    take_rows(n_rows);
+    if (rows_.empty()) {  // none that weighs anything was drawn: then the tree has them all
+      std::fill(counts_.begin(), counts_.end(), std::uint16_t{1});
+      take_rows(n_rows);
     }
     weigh(n_rows);
     if (target.label == nullptr) take_numbers(n_rows);
@@ -58,6 +59,13 @@ class Sample {
   }
 
  private:
+  void take_rows(std::size_t n_rows) {
+    for (std::size_t row = 0; row < n_rows; ++row) {
+      const double weight = counts_[row] * (forest_.weight ? forest_.weight[row] : 1.0);
+      if (weight > 0.0) rows_.push_back(static_cast<std::uint32_t>(row));
+    }
+  }
+
   double weight_of(std::uint32_t row) const {
     const double weight = counts_[row] * (forest_.weight ? forest_.weight[row] : 1.0);
     return class_factor_.empty() ? weight : weight * class_factor_[forest_.label[row]];

@@ -1,0 +1,170 @@
+"""The oracle for CART: every cut of every node is tried, and a grown tree is held to the best.
+
+Columns are floats, NaN is missing, a categorical one holds bin numbers. Targets are numbers, one
+column each; classes are one-hot columns, so that Gini is their variance.
+"""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+EVERY_VALUE = np.finfo(np.float64).max
+
+
+@dataclass
+class Task:
+    """What a tree has learned from."""
+
+    X: np.ndarray
+    is_categorical: np.ndarray
+    values: np.ndarray  # (n_rows, n_values)
+    weight: np.ndarray
+    params: object
+    n_outputs: int = 1
+    exact: bool = True  # thresholds are midpoints
+
+
+def median(y, weight):
+    """The weighted median: halfway between two numbers where the weights below and above tie."""
+    order = np.argsort(y, kind="stable")
+    y, cumulated = y[order], np.cumsum(weight[order])
+    first = np.searchsorted(2 * cumulated, cumulated[-1])
+    return (y[first] + y[first + 1]) / 2 if 2 * cumulated[first] == cumulated[-1] else y[first]
+
+
+def impurity(values, weight, criterion, n_outputs):
+    """Weight times impurity."""
+    total = weight.sum()
+    if criterion == "absolute_error":
+        distances = [(weight * abs(y - median(y, weight))).sum() for y in values.T]
+        return sum(distances) / n_outputs
+    if criterion == "entropy":
+        shares = weight @ values / total
+        return -total * (shares[shares > 0] * np.log(shares[shares > 0])).sum() / n_outputs
+    spread = values - weight @ values / total
+    return (weight @ spread**2).sum() / n_outputs
+
+
+def fall(task, rows, left):
+    """How much the weighted impurity of a node falls when rows are parted."""
+
+    def of(part):
+        return impurity(task.values[part], task.weight[part], task.params.criterion, task.n_outputs)
+
+    return of(rows) - of(rows[left]) - of(rows[~left])
+
+
+def cuts(column, is_categorical):
+    """Every way to part a column in two, as masks of what goes left."""
+    missing = np.isnan(column)
+    present = np.unique(column[~missing])
+    if is_categorical:
+        sides = (
+            np.isin(column, subset)
+            for size in range(1, len(present) + 1)
+            for subset in itertools.combinations(present, size)
+        )
+    else:
+        sides = (column <= value for value in present)
+    for side in sides:
+        for left in (side, side | missing) if missing.any() else (side,):
+            if 0 < left.sum() < len(left):
+                yield left
+
+
+def allowed(task, rows, left):
+    params = task.params
+    fewest = min(left.sum(), (~left).sum())
+    lightest = min(task.weight[rows[left]].sum(), task.weight[rows[~left]].sum())
+    return fewest >= params.min_samples_leaf and lightest >= params.min_weight_leaf
+
+
+def best_fall(task, rows):
+    """The best of all cuts of a node; None if it has none."""
+    falls = [
+        fall(task, rows, left)
+        for column, categorical in zip(task.X[rows].T, task.is_categorical, strict=True)
+        for left in cuts(column, categorical)
+        if allowed(task, rows, left)
+    ]
+    return max(falls, default=None)
+
+
+def goes_left(tree, node, column):
+    missing = np.isnan(column)
+    if tree.category_set[node] >= 0:
+        bits = tree.category_bits[tree.category_set[node]]
+        codes = np.where(missing, 0, column).astype(int)
+        side = (bits[codes >> 5] >> (codes & 31)) & 1 == 1
+    else:
+        side = column <= tree.threshold[node]
+    return np.where(missing, tree.missing_left[node], side).astype(bool)
+
+
+def node_rows(tree, task):
+    """The rows of each node, found from the root down."""
+    rows = {0: np.flatnonzero(task.weight > 0)}
+    for node in range(tree.n_nodes):
+        if tree.feature[node] >= 0:
+            left = goes_left(tree, node, task.X[rows[node], tree.feature[node]])
+            rows[tree.left[node]], rows[tree.right[node]] = rows[node][left], rows[node][~left]
+    return rows
+
+
+def check_tree(tree, task):
+    """Every node has the rows, values and best cut that NumPy finds; every leaf is one rightly."""
+    depth = {0: 0}
+    for node, rows in node_rows(tree, task).items():
+        weight = task.weight[rows]
+        assert tree.count[node] == len(rows)
+        np.testing.assert_allclose(tree.cover[node], weight.sum(), rtol=1e-8)
+        expected = [
+            median(y, weight)
+            if task.params.criterion == "absolute_error"
+            else weight @ y / weight.sum()
+            for y in task.values[rows].T
+        ]
+        np.testing.assert_allclose(tree.value[node], expected, rtol=1e-9, atol=1e-9)
+        if tree.feature[node] < 0:
+            check_leaf(task, rows, depth[node])
+        else:
+            check_cut(tree, node, task, rows)
+            depth[tree.left[node]] = depth[tree.right[node]] = depth[node] + 1
+
+
+def check_leaf(task, rows, depth):
+    params = task.params
+    is_pure = (task.values[rows] == task.values[rows[0]]).all()
+    small = len(rows) < max(params.min_samples_split, 2 * params.min_samples_leaf)
+    if is_pure or small or (params.max_depth and depth == params.max_depth):
+        return
+    best = best_fall(task, rows)
+    least = params.min_impurity_decrease * task.weight.sum()
+    assert best is None or best < least + 1e-9
+
+
+def check_cut(tree, node, task, rows):
+    column = task.X[rows, tree.feature[node]]
+    left = goes_left(tree, node, column)
+    made, best = fall(task, rows, left), best_fall(task, rows)
+    scale = max(1.0, impurity(
+        task.values[rows], task.weight[rows], task.params.criterion, task.n_outputs
+    ))  # fmt: skip
+    assert allowed(task, rows, left)
+    assert made == pytest.approx(best, rel=1e-7, abs=1e-9 * scale)
+    assert tree.gain[node] == pytest.approx(made, rel=1e-7, abs=1e-9 * scale)
+    if not np.isnan(column).any():
+        categorical = tree.category_set[node] >= 0
+        assert tree.missing_left[node] == (not categorical and 2 * left.sum() >= len(left))
+    if task.exact and tree.category_set[node] < 0:
+        check_threshold(tree.threshold[node], column[left], column[~left])
+
+
+def check_threshold(threshold, left, right):
+    left, right = left[~np.isnan(left)], right[~np.isnan(right)]
+    if len(right) == 0:
+        assert threshold == EVERY_VALUE
+    else:
+        assert threshold == left.max() / 2 + right.min() / 2
