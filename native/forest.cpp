@@ -84,7 +84,9 @@ class Sample {
     if (!std::isfinite(total)) throw std::overflow_error("weights are too large to be added up");
     const int count_bits = static_cast<int>(std::bit_width(rows_.size()));
     tickets_.count_shift = 64 - count_bits;
-    const int room = tickets_.count_shift - 1;
+    // A float64 must hold every sum, or what is left of a node beside all of its rows but one
+    // could seem to weigh nothing.
+    const int room = std::min(tickets_.count_shift - 1, 52);
     tickets_.weight_unit = whole && total < std::ldexp(1.0, room) ? 1.0 : unit_for(total, room);
     ticket_.resize(n_rows);
     const std::uint64_t one = std::uint64_t{1} << tickets_.count_shift;

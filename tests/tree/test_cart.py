@@ -9,7 +9,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from hedgerow.data import intake
 from hedgerow.data.binning import Binner
-from hedgerow.tree.cart import CartParams, RowDraws, grow_classifiers, grow_regressors
+from hedgerow.tree.cart import (
+    CartParams,
+    RowDraws,
+    SortedMatrix,
+    grow_classifiers,
+    grow_regressors,
+)
 from oracles.cart import Task, check_tree
 
 
@@ -168,3 +174,22 @@ def test_limits_on_weight_and_fall_of_impurity_hold():
     inner = tree.feature >= 0
     assert inner.any()
     assert (tree.gain[inner] >= least * weight.sum()).all()
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_weights_over_many_decades_find_the_best_cut(exact):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3)).round(1)
+    labels = (X[:, 0] + rng.normal(size=400) > 0).astype(np.uint16)
+    weight = 10.0 ** rng.uniform(-12, 12, 400)
+    table = SortedMatrix.from_matrix(X) if exact else binned(X)
+    params = CartParams(max_depth=1)
+    draws = RowDraws.all(400)
+    tree = grow_classifiers(table, labels, 2, params, draws, weights=weight)[0]
+    shares = np.eye(2)[labels]
+    falls = [
+        fall(shares, weight, X[:, f] <= cut, "gini")
+        for f in range(3)
+        for cut in np.unique(X[:, f])[:-1]
+    ]
+    assert tree.gain[0] == pytest.approx(max(falls), rel=1e-9)
