@@ -16,7 +16,7 @@ from hedgerow.tree.cart import (
     grow_classifiers,
     grow_regressors,
 )
-from oracles.cart import Task, check_tree
+from oracles.cart import Task, best_fall, check_tree
 
 
 def binned(X):
@@ -186,10 +186,5 @@ def test_weights_over_many_decades_find_the_best_cut(exact):
     params = CartParams(max_depth=1)
     draws = RowDraws.all(400)
     tree = grow_classifiers(table, labels, 2, params, draws, weights=weight)[0]
-    shares = np.eye(2)[labels]
-    falls = [
-        fall(shares, weight, X[:, f] <= cut, "gini")
-        for f in range(3)
-        for cut in np.unique(X[:, f])[:-1]
-    ]
-    assert tree.gain[0] == pytest.approx(max(falls), rel=1e-9)
+    task = Task(X, np.zeros(3, bool), np.eye(2)[labels], weight, params)
+    assert tree.gain[0] == pytest.approx(best_fall(task, np.arange(400)), rel=1e-9)
