@@ -30,8 +30,10 @@ def median(y, weight):
     """The weighted median: halfway between two numbers where the weights below and above tie."""
     order = np.argsort(y, kind="stable")
     y, cumulated = y[order], np.cumsum(weight[order])
-    first = np.searchsorted(2 * cumulated, cumulated[-1])
-    return (y[first] + y[first + 1]) / 2 if 2 * cumulated[first] == cumulated[-1] else y[first]
+    total = cumulated[-1]
+    first = np.searchsorted(2 * cumulated, total * (1 - 1e-12))  # tenths do not add up exactly
+    ties = abs(2 * cumulated[first] - total) <= 1e-12 * total
+    return (y[first] + y[first + 1]) / 2 if ties else y[first]
 
 
 def impurity(values, weight, criterion, n_outputs):
