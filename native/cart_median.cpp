@@ -82,37 +82,55 @@ void MedianCriterion::search_categories(Lane& lane, const TargetRows& rows, std:
 // Judges the cuts of the queue; its first n_before rows are to the left of the list.
 void MedianCriterion::judge(Lane& lane, const TargetRows& rows, std::size_t n_before,
                             bool missing_left, Answer& best) const {
-  const std::size_t n = lane.queue.size();
-  const auto least = static_cast<std::size_t>(rules_.min_samples_leaf);
-  const Tickets& tickets = kind.target.tickets;
-  const double min_weight = rules_.min_weight_leaf / tickets.weight_unit;
-  std::uint64_t moved = 0;
-  for (std::size_t v = 0; v < numbers_.size(); ++v) lane.left[v].start(numbers_[v]);
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint32_t row = lane.queue[i];
-    moved += rows.ticket[row];
-    for (std::size_t v = 0; v < numbers_.size(); ++v) {
-      if (numbers_[v].size() > 0) lane.left[v].add(row);
+  rule_out(lane, rows);
+  lane.deviation.assign(lane.queue.size(), 0.0);
+  for (const OrderedNumbers& numbers : numbers_) {
+    if (numbers.size() == 0) continue;
+    if (numbers.is_even()) {
+      add_deviations(lane, lane.list, numbers);
+    } else {
+      add_deviations(lane, lane.tree, numbers);
     }
-    if (!lane.ends[i] || i + 1 < least || n - i - 1 < least) continue;
-    const double weight = tickets.weight(moved);
-    if (std::min(weight, weight_ - weight) < min_weight) continue;
-    const double score = -deviation_of_sides(lane);
-    if (!beats(score, best.score)) continue;
+  }
+  for (std::size_t i = 0; i < lane.queue.size(); ++i) {
+    if (!lane.ends[i] || !beats(-lane.deviation[i], best.score)) continue;
     best.found = true;
-    best.score = score;
+    best.score = -lane.deviation[i];
     best.missing_left = missing_left;
     best.position = i - n_before;
   }
 }
 
-double MedianCriterion::deviation_of_sides(const Lane& lane) const {
-  double sum = 0.0;
-  for (std::size_t v = 0; v < numbers_.size(); ++v) {
-    if (numbers_[v].size() == 0) continue;
-    sum += lane.left[v].deviation() + lane.left[v].deviation_of_rest();
+// Rules out the cuts that leave too few rows, or too little weight, on a side.
+void MedianCriterion::rule_out(Lane& lane, const TargetRows& rows) const {
+  const std::size_t n = lane.queue.size();
+  const auto least = static_cast<std::size_t>(rules_.min_samples_leaf);
+  const Tickets& tickets = kind.target.tickets;
+  const double min_weight = rules_.min_weight_leaf / tickets.weight_unit;
+  std::uint64_t moved = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    moved += rows.ticket[lane.queue[i]];
+    const double weight = tickets.weight(moved);
+    const bool light = std::min(weight, weight_ - weight) < min_weight;
+    if (light || i + 1 < least || n - i - 1 < least) lane.ends[i] = 0;
   }
-  return sum;
+}
+
+// Takes rows away from the end of the queue, which leaves the left sides of the cuts, then from its
+// beginning, which leaves the right sides.
+template <class Rest>
+void MedianCriterion::add_deviations(Lane& lane, Rest& rest, const OrderedNumbers& numbers) {
+  const std::size_t n = lane.queue.size();
+  rest.start(numbers);
+  for (std::size_t i = n - 1; i > 0; --i) {
+    rest.remove(lane.queue[i]);
+    if (lane.ends[i - 1]) lane.deviation[i - 1] += rest.deviation();
+  }
+  rest.start(numbers);
+  for (std::size_t i = 0; i + 1 < n; ++i) {
+    rest.remove(lane.queue[i]);
+    if (lane.ends[i]) lane.deviation[i] += rest.deviation();
+  }
 }
 
 // Orders categories by their medians, or at random.

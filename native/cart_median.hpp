@@ -1,12 +1,12 @@
-// Cuts of lists by the absolute error. All cuts of a list of n rows take O(n log n).
+// Cuts of lists by the absolute error. All cuts of a list of n rows take O(n log n) at most.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "cart_deviation.hpp"
 #include "cart_kinds.hpp"
 #include "cart_lists.hpp"
-#include "cart_median_tree.hpp"
 
 namespace hedgerow::cart {
 
@@ -29,11 +29,13 @@ class MedianCriterion {
 
   // The memory of one thread.
   struct Lane {
-    explicit Lane(const MedianCriterion& criterion) : left(criterion.numbers_.size()) {}
+    explicit Lane(const MedianCriterion&) {}
     std::vector<std::uint32_t> rows, ranks;  // of the list
     std::vector<std::uint32_t> queue;        // rows in the order in which they move to the left
     std::vector<std::uint8_t> ends;          // whether a cut may be made after each
-    std::vector<Subset> left;                // by output
+    std::vector<double> deviation;           // of both sides of the cut after each
+    LinkedRows list;
+    RowTree tree;
     std::vector<double> point;
     std::vector<std::uint32_t> places;
   };
@@ -51,7 +53,7 @@ class MedianCriterion {
       numbers.append(list.row(i), rows.ticket[row], rows.numbers[at], rows.raw[at]);
     }
     numbers.finish();
-    deviation_ += numbers.deviation();
+    deviation_ += numbers.deviation(numbers.median(), numbers.passed(), numbers.total());
   }
 
   template <class Words>
@@ -89,7 +91,9 @@ class MedianCriterion {
                          const Question& question, Answer& best) const;
   void judge(Lane& lane, const TargetRows& rows, std::size_t n_before, bool missing_left,
              Answer& best) const;
-  double deviation_of_sides(const Lane& lane) const;
+  void rule_out(Lane& lane, const TargetRows& rows) const;
+  template <class Rest>
+  static void add_deviations(Lane& lane, Rest& rest, const OrderedNumbers& numbers);
   void sort_runs(Lane& lane, const TargetRows& rows, const Question& question,
                  std::vector<Run>& runs) const;
   double place_run(Lane& lane, const TargetRows& rows, const Run& run, double* point) const;

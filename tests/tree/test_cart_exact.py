@@ -109,6 +109,16 @@ def test_regression_trees_have_the_best_cut_everywhere(
     check_tree(grow(task)[0], task)
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_medians_of_very_different_weights_have_the_best_cut_everywhere(missing):
+    rng = np.random.default_rng(5)
+    numbers = rng.standard_normal((80, 2))
+    weight = np.exp(3 * rng.standard_normal(80))
+    params = CartParams(criterion="absolute_error", min_samples_leaf=2)
+    task = Task(table(rng, 80, missing), NUMERIC, numbers, weight, params, 2)
+    check_tree(grow(task)[0], task)
+
+
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
 def test_numbers_with_ties_and_constant_outputs_have_the_best_cut_everywhere(criterion):
     rng = np.random.default_rng(4)
