@@ -93,7 +93,7 @@ void MedianCriterion::judge(Lane& lane, const TargetRows& rows, std::size_t n_be
     }
   }
   for (std::size_t i = 0; i < lane.queue.size(); ++i) {
-    if (!lane.ends[i] || !beats(-lane.deviation[i], best.score)) continue;
+    if (!lane.cuts[i] || !beats(-lane.deviation[i], best.score)) continue;
     best.found = true;
     best.score = -lane.deviation[i];
     best.missing_left = missing_left;
@@ -107,12 +107,13 @@ void MedianCriterion::rule_out(Lane& lane, const TargetRows& rows) const {
   const auto least = static_cast<std::size_t>(rules_.min_samples_leaf);
   const Tickets& tickets = kind.target.tickets;
   const double min_weight = rules_.min_weight_leaf / tickets.weight_unit;
+  lane.cuts.resize(n);
   std::uint64_t moved = 0;
   for (std::size_t i = 0; i < n; ++i) {
     moved += rows.ticket[lane.queue[i]];
     const double weight = tickets.weight(moved);
     const bool light = std::min(weight, weight_ - weight) < min_weight;
-    if (light || i + 1 < least || n - i - 1 < least) lane.ends[i] = 0;
+    lane.cuts[i] = lane.ends[i] && !light && i + 1 >= least && n - i - 1 >= least;
   }
 }
 
@@ -124,12 +125,12 @@ void MedianCriterion::add_deviations(Lane& lane, Rest& rest, const OrderedNumber
   rest.start(numbers);
   for (std::size_t i = n - 1; i > 0; --i) {
     rest.remove(lane.queue[i]);
-    if (lane.ends[i - 1]) lane.deviation[i - 1] += rest.deviation();
+    if (lane.cuts[i - 1]) lane.deviation[i - 1] += rest.deviation();
   }
   rest.start(numbers);
   for (std::size_t i = 0; i + 1 < n; ++i) {
     rest.remove(lane.queue[i]);
-    if (lane.ends[i]) lane.deviation[i] += rest.deviation();
+    if (lane.cuts[i]) lane.deviation[i] += rest.deviation();
   }
 }
 

@@ -32,7 +32,8 @@ class MedianCriterion {
     explicit Lane(const MedianCriterion&) {}
     std::vector<std::uint32_t> rows, ranks;  // of the list
     std::vector<std::uint32_t> queue;        // rows in the order in which they move to the left
-    std::vector<std::uint8_t> ends;          // whether a cut may be made after each
+    std::vector<std::uint8_t> ends;          // whether a cut can be made after each
+    std::vector<std::uint8_t> cuts;          // and leaves enough on both sides
     std::vector<double> deviation;           // of both sides of the cut after each
     LinkedRows list;
     RowTree tree;
