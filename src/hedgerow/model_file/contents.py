@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 import hedgerow
 from hedgerow.boosting import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     StagewiseClassifier,
@@ -27,7 +29,7 @@ from hedgerow.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from hedgerow.model_file import boosted, forests, stagewise, trees
+from hedgerow.model_file import adaboost, boosted, forests, stagewise, trees
 from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.stored import Stored, require
 from hedgerow.model_file.values import NotStored, decode, encode
@@ -49,6 +51,8 @@ _KINDS: dict[str, Kind] = {
     for kind in (
         Kind(GradientBoostingClassifier, boosted.write, boosted.read),
         Kind(GradientBoostingRegressor, boosted.write, boosted.read),
+        Kind(AdaBoostClassifier, adaboost.write, adaboost.read),
+        Kind(AdaBoostRegressor, adaboost.write, adaboost.read),
         Kind(StagewiseClassifier, stagewise.write, stagewise.read),
         Kind(StagewiseRegressor, stagewise.write, stagewise.read),
         Kind(DecisionTreeClassifier, trees.write, trees.read),
