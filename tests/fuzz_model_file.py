@@ -22,11 +22,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from hedgerow import GradientBoostingClassifier, GradientBoostingRegressor, ModelFileError
+from hedgerow import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    DecisionTreeClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    ModelFileError,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from hedgerow.data.table import as_matrix
+from hedgerow.forest.model import ForestModel
 from hedgerow.model_file import load
 from hedgerow.model_file.container import pack, unpack
 from hedgerow.model_file.contents import read_estimator, write_estimator
+from hedgerow.tree.structure import Ensemble
 from oracles import predict as oracle
 
 SECONDS_FOR_ONE = 60  # far beyond what a file takes, even under sanitizers
@@ -45,6 +57,10 @@ ODD_NUMBERS = {
 }
 
 
+def _first(_truth, _prediction):
+    return 0.5
+
+
 def make_models():
     """Small models that together use all parts of a file."""
     rng = np.random.default_rng(5)
@@ -61,6 +77,16 @@ def make_models():
             frame, np.where((frame["town"] == "Ulm") ^ (frame["a"] > 0), "yes", "no")
         ),
         GradientBoostingClassifier(class_weight={0: 2.0, 1: 1.0}, **small).fit(frame, three),
+        RandomForestClassifier(n_estimators=3, max_bins=16, oob_score=_first).fit(frame, three),
+        RandomForestRegressor(n_estimators=2, min_samples_leaf=5, keep_targets=True).fit(
+            numbers, numbers[:, 0]
+        ),
+        ExtraTreesRegressor(n_estimators=2, max_leaves=4, feature_combinations=2).fit(
+            frame, numbers[:, :2]
+        ),
+        DecisionTreeClassifier(max_depth=3).fit(frame, np.column_stack([three, three > 0])),
+        AdaBoostClassifier(n_estimators=3, max_depth=2).fit(frame, three),
+        AdaBoostRegressor(n_estimators=2).fit(numbers, numbers[:, 0]),
     ]
 
 
@@ -259,25 +285,47 @@ def probe(model, rng):
 
 def exercise(model, rng):
     """Use a loaded model in every way, and hold its scores against the naive oracle."""
-    ensemble = model._model.ensemble
     model.set_params(n_jobs=1, unknown_category="missing")
     X = probe(model, rng)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         matrix = as_matrix(model._read(X, model._model.schema), model._model.category_bins)
-        np.testing.assert_array_equal(
-            ensemble.predict_raw(matrix), oracle.predict_raw(ensemble, matrix)
-        )
-        np.testing.assert_array_equal(model.apply(X), oracle.apply(ensemble, matrix))
+        if isinstance(model._model, ForestModel):
+            exercise_forest(model, X, matrix)
+        else:
+            exercise_ensemble(model._model.ensemble, matrix)
         model.predict(X)
         if hasattr(model, "classes_"):
             model.predict_proba(X)
-        list(model.staged_predict(X))
-        model.importances("cover")
+        if hasattr(model, "staged_predict"):
+            list(model.staged_predict(X))
+        if hasattr(model, "importances"):
+            model.importances("cover")
+        if hasattr(model, "export_text"):
+            model.export_text()
         model._model.binner.transform(model._read(X, model._model.schema))
         repr(model)
         document, arrays = write_estimator(model)
         read_estimator(*unpack(pack(document, arrays)))
+
+
+def exercise_ensemble(ensemble, matrix):
+    scores, leaves = oracle.predict_raw(ensemble, matrix), oracle.apply(ensemble, matrix)
+    np.testing.assert_array_equal(ensemble.predict_raw(matrix), scores)
+    np.testing.assert_array_equal(ensemble.apply(matrix), leaves)
+
+
+def exercise_forest(model, X, matrix):
+    forest = model._model.forest
+    if model._model.combinations is not None:
+        matrix = model._model.combinations.of(matrix)
+    trees = [forest.tree(t) for t in range(forest.n_trees)]
+    base = np.zeros(forest.n_values)
+    whole = Ensemble.from_trees(trees, [0] * len(trees), base, forest.n_features)
+    np.testing.assert_array_equal(forest.sum_values(matrix), oracle.predict_raw(whole, matrix))
+    np.testing.assert_array_equal(model.apply(X), oracle.apply(whole, matrix))
+    if model._model.leaf_rows is not None:
+        model.predict_quantiles(X)
 
 
 def try_file(path, data, original, must_be_refused, rng):
