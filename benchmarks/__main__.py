@@ -5,6 +5,7 @@ Examples::
     python -m benchmarks                                  # every generated case, some minutes
     python -m benchmarks --quick                          # seconds, to see that it works
     python -m benchmarks --cases big small --repeats 5
+    python -m benchmarks --cases breiman                  # errors of forests on four problems
     python -m benchmarks --cases adult --data FOLDER      # a real table from a folder
 """
 
@@ -15,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks import report
+from benchmarks.breiman import PROBLEMS, Problem, run_problem
 from benchmarks.cases import CASES, Case
 from benchmarks.libraries import LIBRARIES
 from benchmarks.machine import machine_facts, versions
@@ -25,12 +27,16 @@ from benchmarks.results import GREATER_IS_BETTER, Result, judge
 RESULTS = Path(__file__).parent / "results"
 BUSY_LOAD = 0.5
 
+GROUPS = {"breiman": [problem.name for problem in PROBLEMS]}
+
+AnyCase = Case | Problem | RealSet
+
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Hedgerow side by side with its peers."
     )
-    names = [case.name for case in CASES] + [real.name for real in REAL_SETS]
+    names = [*GROUPS, *(case.name for case in (*CASES, *PROBLEMS, *REAL_SETS))]
     parser.add_argument(
         "--cases", nargs="+", choices=names, metavar="CASE", help=f"any of: {', '.join(names)}"
     )
@@ -41,7 +47,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="LIBRARY",
         help=f"any of: {', '.join(LIBRARIES)} (default: those installed)",
     )
-    parser.add_argument("--repeats", type=_positive, help="turns of each library in each case")
+    parser.add_argument("--repeats", type=_positive, help="turns of each library in a timed case")
     parser.add_argument("--quick", action="store_true", help="small tables, one turn")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder with real tables")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the JSON here as well")
@@ -61,22 +67,23 @@ def _positive(text: str) -> int:
     return number
 
 
-def chosen_cases(options: argparse.Namespace) -> list[Case | RealSet]:
+def chosen_cases(options: argparse.Namespace) -> list[AnyCase]:
     """The cases asked for, or all; real tables only where their folder is given."""
-    every: list[Case | RealSet] = [*CASES, *(found_in(options.data) if options.data else [])]
-    wanted = options.cases or [case.name for case in every]
-    missing = set(wanted) - {case.name for case in every}
+    real = found_in(options.data) if options.data else []
+    every: list[AnyCase] = [*CASES, *PROBLEMS, *real]
+    names = [case.name for case in every]
+    wanted = {name for given in options.cases or names for name in GROUPS.get(given, [given])}
+    missing = wanted - set(names)
     if missing:
         raise SystemExit(f"no data for {', '.join(sorted(missing))}: give their folder with --data")
     return [_adjusted(case, options) for case in every if case.name in wanted]
 
 
-def _adjusted(case: Case | RealSet, options: argparse.Namespace) -> Case | RealSet:
-    if isinstance(case, RealSet):
-        return case
-    if options.quick:
+def _adjusted(case: AnyCase, options: argparse.Namespace) -> AnyCase:
+    if options.quick and not isinstance(case, RealSet):
         case = case.made_quick()
-    return replace(case, turns=options.repeats) if options.repeats else case
+    takes_repeats = options.repeats and isinstance(case, Case)
+    return replace(case, turns=options.repeats) if takes_repeats else case
 
 
 def chosen_libraries(options: argparse.Namespace) -> list[str]:
@@ -100,12 +107,14 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def run(case: Case | RealSet, libraries: Sequence[str], data: Path | None) -> report.CaseReport:
+def run(case: AnyCase, libraries: Sequence[str], data: Path | None) -> report.CaseReport:
     chosen = [name for name in case.libraries if name in libraries]
     results: list[Result]
     if isinstance(case, RealSet):
         assert data is not None
         results = run_real(case, data, chosen, say)
+    elif isinstance(case, Problem):
+        results = run_problem(case, chosen, say)
     else:
         results = run_case(case, chosen, say)
     greater = GREATER_IS_BETTER[case.metric]

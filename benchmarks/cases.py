@@ -3,8 +3,9 @@
 One case for each line about speed, memory or accuracy that the project promises.
 """
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from benchmarks.results import HEDGEROW, Bar
 
@@ -12,20 +13,30 @@ UNQUANTISED_PEERS = ("lightgbm", "xgboost-leaf", "xgboost-level", "catboost", "s
 PEERS = (*UNQUANTISED_PEERS, "lightgbm-quantised")
 EVERY_LIBRARY = (HEDGEROW, *PEERS)
 XGBOOST = ("xgboost-leaf", "xgboost-level")
+INTEL = "scikit-learn-intelex"
+
+# Turns of a library that takes so long that more of them would tell little: one in each order.
+SLOW_TURNS = 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What to learn, in Hedgerow's names; ``libraries.py`` translates for each peer.
+    """What to learn, as far as it is the same for every kind of model."""
+
+    n_trees: int
+    n_classes: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoostingSettings(Settings):
+    """Gradient boosting, in Hedgerow's names; ``boosters.py`` translates for each peer.
 
     A peer that lacks one of the two minima (XGBoost counts no rows, scikit-learn and CatBoost weigh
     no hessians) uses the other.
     """
 
-    n_trees: int
     max_leaves: int
     max_depth: int | None = None
-    n_classes: int = 2
     learning_rate: float = 0.1
     max_bins: int = 255
     min_samples_leaf: int = 20
@@ -39,12 +50,22 @@ class Settings:
         return self.max_depth or (self.max_leaves + 1).bit_length() - 1
 
 
+@dataclass(frozen=True, kw_only=True)
+class TreeSettings(Settings):
+    """Another kind of model: the name of an estimator, and what is not left at its default."""
+
+    estimator: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Case:
     """One generated table and what is measured on it.
 
     A library's turn is ``fits`` fits and ``predicts`` predictions; the libraries take ``turns``
-    turns. Where ``one_row_calls`` is set, a turn is that many predictions of a single row instead.
+    turns, slow ones fewer. Where ``one_row_calls`` is set, a turn is that many predictions of a
+    single row instead. On request also the peak memory of a fit, the size of the model's file and
+    the held-out error after each tree are found.
     """
 
     name: str
@@ -60,11 +81,18 @@ class Case:
     fits: int = 1
     predicts: int = 1
     one_row_calls: int = 0
+    slow: tuple[str, ...] = ()
     memory: bool = False
+    file: bool = False
+    staged_errors: bool = False
     # Starting threads costs a small fit more than they save in some libraries. Every library is
     # then timed with all cores and with one, and its better time counts.
     also_one_thread: bool = False
     quick: bool = False
+
+    def turns_of(self, library: str) -> int:
+        """How many turns a library takes."""
+        return min(self.turns, SLOW_TURNS) if library in self.slow else self.turns
 
     def made_quick(self) -> "Case":
         """A small version that runs in seconds: it shows that all works, not who is faster."""
@@ -82,14 +110,14 @@ class Case:
         )
 
 
-CASES = (
+BOOSTING_CASES = (
     Case(
         name="big",
         about="1,000,000 × 28 float32, 100 trees of 63 leaves, 255 bins",
         rows=1_000_000,
         columns=28,
         held_out=200_000,
-        settings=Settings(n_trees=100, max_leaves=63),
+        settings=BoostingSettings(n_trees=100, max_leaves=63),
         memory=True,
         bars=(
             Bar("fit", "times", 0.45, ("xgboost-leaf", "lightgbm")),
@@ -104,7 +132,7 @@ CASES = (
         rows=1_000,
         columns=20,
         held_out=20_000,
-        settings=Settings(n_trees=100, max_leaves=31),
+        settings=BoostingSettings(n_trees=100, max_leaves=31),
         fits=20,
         also_one_thread=True,
         bars=(Bar("fit", "times", 0.4, ("lightgbm",)),),
@@ -115,7 +143,7 @@ CASES = (
         rows=10_000,
         columns=20,
         held_out=20_000,
-        settings=Settings(n_trees=100, max_leaves=31),
+        settings=BoostingSettings(n_trees=100, max_leaves=31),
         fits=10,
         also_one_thread=True,
         bars=(Bar("fit", "times", 0.4, ("lightgbm",)),),
@@ -126,7 +154,7 @@ CASES = (
         rows=50_000,
         columns=500,
         held_out=20_000,
-        settings=Settings(n_trees=50, max_leaves=31),
+        settings=BoostingSettings(n_trees=50, max_leaves=31),
         bars=(Bar("fit", "times", 0.5, UNQUANTISED_PEERS),),
     ),
     Case(
@@ -136,7 +164,7 @@ CASES = (
         columns=54,
         held_out=50_000,
         metric="log loss",
-        settings=Settings(n_trees=50, max_leaves=31, n_classes=7),
+        settings=BoostingSettings(n_trees=50, max_leaves=31, n_classes=7),
         bars=(Bar("fit", "times", 0.5, PEERS),),
     ),
     Case(
@@ -146,7 +174,7 @@ CASES = (
         columns=28,
         held_out=50_000,
         # XGBoost's exact method knows no minimum of rows, so neither library gets one.
-        settings=Settings(
+        settings=BoostingSettings(
             n_trees=20, max_leaves=64, max_depth=6, min_samples_leaf=1, splitter="exact"
         ),
         libraries=(HEDGEROW, "xgboost-exact"),
@@ -158,7 +186,7 @@ CASES = (
         rows=100_000,
         columns=28,
         held_out=200_000,
-        settings=Settings(n_trees=100, max_leaves=63),
+        settings=BoostingSettings(n_trees=100, max_leaves=63),
         predicts=5,
         bars=(Bar("predict", "times", 0.4, XGBOOST),),
     ),
@@ -168,7 +196,7 @@ CASES = (
         rows=20_000,
         columns=28,
         held_out=1_000,
-        settings=Settings(n_trees=100, max_leaves=63),
+        settings=BoostingSettings(n_trees=100, max_leaves=63),
         libraries=(HEDGEROW, "lightgbm", *XGBOOST, "catboost", "scikit-learn"),
         one_row_calls=1_000,
         also_one_thread=True,
@@ -178,3 +206,70 @@ CASES = (
         ),
     ),
 )
+
+
+def tree_case(name: str, about: str, settings: TreeSettings, **fields: Any) -> Case:
+    """A case of trees that are not boosted by gradients: always on the same table."""
+    return Case(
+        name=name,
+        about=f"{about} on 100,000 × 28",
+        rows=100_000,
+        columns=28,
+        held_out=100_000,
+        settings=settings,
+        **{"libraries": (HEDGEROW, "scikit-learn"), "slow": ("scikit-learn",), **fields},
+    )
+
+
+DEEP_TREES = {"min_samples_leaf": 5, "max_features": "sqrt"}
+SAME_SCORE = Bar("score", "within", 0.001, ("scikit-learn",))
+
+TREE_CASES = (
+    tree_case(
+        "forest",
+        "random forest of 100 trees, leaves of 5 rows or more",
+        TreeSettings(estimator="RandomForestClassifier", n_trees=100, parameters=DEEP_TREES),
+        libraries=(HEDGEROW, INTEL, "scikit-learn"),
+        predicts=3,
+        memory=True,
+        file=True,
+        bars=(
+            Bar("fit", "times", 0.5, (INTEL,)),
+            Bar("fit", "times", 0.1, ("scikit-learn",)),
+            SAME_SCORE,
+            Bar("predict", "times", 0.5, (INTEL,)),
+            Bar("file", "times", 0.25, ("scikit-learn",)),
+        ),
+    ),
+    tree_case(
+        "extra-trees",
+        "100 extremely randomised trees, leaves of 5 rows or more",
+        TreeSettings(estimator="ExtraTreesClassifier", n_trees=100, parameters=DEEP_TREES),
+        bars=(Bar("fit", "times", 0.25, ("scikit-learn",)), SAME_SCORE),
+    ),
+    tree_case(
+        "adaboost",
+        "AdaBoost of 100 stumps",
+        TreeSettings(estimator="AdaBoostClassifier", n_trees=100),
+        staged_errors=True,
+        bars=(
+            Bar("fit", "times", 0.03, ("scikit-learn",)),
+            Bar("staged errors", "near", 0.005, ("scikit-learn",)),
+        ),
+    ),
+    tree_case(
+        "cart",
+        "one tree grown to the end with exact splits",
+        TreeSettings(estimator="DecisionTreeClassifier", n_trees=1),
+        slow=(),
+        bars=(Bar("fit", "times", 0.5, ("scikit-learn",)),),
+    ),
+    tree_case(
+        "bagging",
+        "bagging of 20 trees grown to the end",
+        TreeSettings(estimator="BaggingClassifier", n_trees=20),
+        bars=(Bar("fit", "times", 0.3, ("scikit-learn",)),),
+    ),
+)
+
+CASES = (*BOOSTING_CASES, *TREE_CASES)

@@ -1,6 +1,7 @@
 """Run a case: every library in its own process, in alternating order, best of several turns."""
 
 import gc
+import math
 import os
 import tempfile
 import time
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 
 from benchmarks import generated
 from benchmarks.cases import Case
-from benchmarks.libraries import LIBRARIES, Library
+from benchmarks.libraries import adapter
+from benchmarks.library import Library
 from benchmarks.memory import peak_extra_bytes
 from benchmarks.processes import Worker, WorkerError
 from benchmarks.results import Result, Timing
@@ -70,7 +72,7 @@ class GeneratedBench:
 
     def __init__(self, case: Case, library: str, folder: Path) -> None:
         self._case = case
-        self._library = LIBRARIES[library]
+        self._library = adapter(library, case.settings)
         self._data = generated.load(folder)
         self._model: Library | None = None
         self._prediction: NDArray[Any] | None = None
@@ -91,6 +93,17 @@ class GeneratedBench:
         """Quality of the last prediction."""
         assert self._prediction is not None
         return score(self._case.metric, self._data.y_held_out, self._prediction)
+
+    def staged_errors(self) -> tuple[float, ...]:
+        """Held-out error of the last fitted model after each of its trees."""
+        return tuple(self._model.staged_errors(self._data.X_held_out, self._data.y_held_out))
+
+    def file_bytes(self) -> int:
+        """Size of the last fitted model's file."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model"
+            self._model.save(path)
+            return path.stat().st_size
 
     def extra_bytes(self, threads: int) -> int | None:
         """Peak memory of a fit, the input excluded; asked of a fresh process only."""
@@ -134,6 +147,8 @@ def _seconds_of_call(function: Callable[[NDArray[Any]], object], row: NDArray[An
 class Entrant(ABC):
     """A library that takes turns with others: its worker and its result."""
 
+    most_turns: float = math.inf
+
     def __init__(self, library: str, worker: Worker) -> None:
         self.worker = worker
         self.result = Result(library)
@@ -152,6 +167,7 @@ class GeneratedEntrant(Entrant):
 
     def __init__(self, case: Case, library: str, worker: Worker) -> None:
         super().__init__(library, worker)
+        self.most_turns = case.turns_of(library)
         self._case = case
         self._by_threads: dict[int, list[float]] = {}
         self._predicts: list[float] = []
@@ -172,6 +188,10 @@ class GeneratedEntrant(Entrant):
         self.result.fit = fastest(self._by_threads)
         self.result.predict = Timing(tuple(self._predicts), available_cores())
         self.result.score = self.worker.call("score")
+        if self._case.file:
+            self.result.file_bytes = self.worker.call("file_bytes")
+        if self._case.staged_errors:
+            self.result.staged_errors = self.worker.call("staged_errors")
 
 
 def fastest(by_threads: dict[int, list[float]]) -> Timing:
@@ -218,7 +238,8 @@ def take_turns(
             else:
                 entrants.append(enter(library, worker))
         for turn in range(turns):
-            for entrant in alternating(entrants, turn):
+            still_in = [entrant for entrant in entrants if turn < entrant.most_turns]
+            for entrant in alternating(still_in, turn):
                 say(f"{title}: turn {turn + 1} of {turns}, {entrant.result.library}")
                 attempt(entrant.result, partial(entrant.turn, turn))
         for entrant in entrants:

@@ -7,16 +7,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.results import HEDGEROW, Measure, Result, Timing, Verdict
+from benchmarks.results import HEDGEROW, Bar, Measure, Result, Timing, Verdict, standard_error
 
 MEGABYTE = 1_000_000
 MICROSECONDS = 1e6
 
 HOW = (
     "Best of several turns in alternating order, every library in a process of its own, all cores "
-    "(with 'threads', the better of all cores and one). Fit includes binning. Memory is the peak "
-    "during a fit beyond what was resident before, so the input is excluded. Ratios are Hedgerow's "
-    "number over the peer's: below 1, Hedgerow needs less."
+    "(with 'threads', the better of all cores and one). Where a slow library took fewer turns, "
+    "'fits' says how many fits each number is the best of. Fit includes binning. Memory is the "
+    "peak during a fit beyond what was resident before, so the input is excluded. Ratios are "
+    "Hedgerow's number over the peer's: below 1, Hedgerow needs less. Errors over several draws "
+    "are means ± their standard errors, every library on the same draws."
 )
 
 
@@ -56,10 +58,12 @@ def columns(case: CaseReport) -> list[Column]:
     def ratio(measure: Measure) -> Callable[[Result], str | None]:
         return lambda result: _ratio(ours, result, measure)
 
+    uneven = len({len(result.fit.seconds) for result in case.results if result.fit}) > 1
     return [
         Column("fit s", lambda r: f"{r.fit.best:.3f}" if r.fit else None),
         Column("median", lambda r: f"{r.fit.median:.3f}" if r.fit else None),
         Column("ratio", ratio("fit")),
+        Column("fits", lambda r: str(len(r.fit.seconds)) if r.fit and uneven else None),
         Column("predict s", lambda r: f"{r.predict.best:.4f}" if r.predict else None),
         Column("ratio", ratio("predict")),
         Column("one row µs", lambda r: _microseconds(r.one_row.median) if r.one_row else None),
@@ -67,8 +71,13 @@ def columns(case: CaseReport) -> list[Column]:
         Column("ratio", ratio("one row")),
         Column("threads", lambda r: _threads(r.fit or r.one_row)),
         Column(case.metric, lambda r: None if r.score is None else f"{r.score:.5f}"),
-        Column("memory MB", lambda r: f"{r.extra_bytes / MEGABYTE:.0f}" if r.extra_bytes else None),
+        Column("±", lambda r: f"{standard_error(r.scores):.5f}" if r.scores else None),
+        Column("draws", lambda r: str(len(r.scores)) if r.scores else None),
+        Column("error", lambda r: f"{r.staged_errors[-1]:.5f}" if r.staged_errors else None),
+        Column("memory MB", lambda r: _megabytes(r.extra_bytes)),
         Column("ratio", ratio("memory")),
+        Column("file MB", lambda r: _megabytes(r.file_bytes)),
+        Column("ratio", ratio("file")),
         Column("failed", lambda r: r.error),
     ]
 
@@ -76,7 +85,15 @@ def columns(case: CaseReport) -> list[Column]:
 def _ratio(ours: Result | None, result: Result, measure: Measure) -> str | None:
     mine = ours and ours.value(measure)
     theirs = result.value(measure)
-    return f"{mine / theirs:.2f}" if mine and theirs else None
+    return _times(mine / theirs) if mine and theirs else None
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.3f}"
+
+
+def _megabytes(n_bytes: int | None) -> str | None:
+    return f"{n_bytes / MEGABYTE:.0f}" if n_bytes else None
 
 
 def _microseconds(seconds: float) -> str:
@@ -103,26 +120,50 @@ def table(case: CaseReport) -> tuple[list[str], list[list[str]]]:
 
 def verdict_line(verdict: Verdict, *, quick: bool) -> str:
     """A bar in words, with what was reached."""
-    bar = verdict.bar
+    wanted = bar_in_words(verdict.bar)
+    if verdict.reached is None:
+        return f"not measured: {wanted}"
+    word = "quick run, says nothing" if quick else "met" if verdict.met else "MISSED"
+    return f"{word}: {wanted}; reached {reached_in_words(verdict)}"
+
+
+def bar_in_words(bar: Bar) -> str:
+    what = bar.measure if bar.subject == HEDGEROW else f"{bar.measure} of {bar.subject}"
     best = f"best of {', '.join(bar.peers)}" if len(bar.peers) > 1 else "".join(bar.peers)
     match bar.rule:
         case "times":
-            wanted = f"{bar.measure} ≤ {bar.limit:g} × {best}"
-            reached = f"{verdict.reached or 0:.2f} × {verdict.reference}"
+            return f"{what} ≤ {bar.limit:g} × {best}"
         case "within":
-            wanted = f"{bar.measure} at most {bar.limit:g} worse than {best}"
-            reached = f"{_worse(verdict.reached or 0)} than {verdict.reference}"
+            return f"{what} at most {bar.limit:g} worse than {best}"
+        case "near":
+            return f"{what} nowhere more than {bar.limit:g} from {best}"
+        case "noise":
+            return f"{what} at most {bar.limit:g} standard errors worse than {best}"
         case "absolute":
-            wanted = f"{bar.measure} ≤ {_microseconds(bar.limit)} µs"
-            reached = f"{_microseconds(verdict.reached or 0)} µs"
-    if verdict.met is None:
-        return f"not measured: {wanted}"
-    word = "quick run, says nothing" if quick else "met" if verdict.met else "MISSED"
-    return f"{word}: {wanted}; reached {reached}"
+            return f"{what} ≤ {_amount(bar.measure, bar.limit)}"
 
 
-def _worse(amount: float) -> str:
-    return f"{abs(amount):.5f} {'worse' if amount > 0 else 'better'}"
+def reached_in_words(verdict: Verdict) -> str:
+    reached, reference = verdict.reached, verdict.reference
+    match verdict.bar.rule:
+        case "times":
+            return f"{_times(reached)} × {reference}"
+        case "within":
+            return f"{_worse(f'{abs(reached):.5f}', reached)} than {reference}"
+        case "near":
+            return f"{reached:.5f} from {reference}"
+        case "noise":
+            return f"{_worse(f'{abs(reached):.1f} standard errors', reached)} than {reference}"
+        case "absolute":
+            return _amount(verdict.bar.measure, reached)
+
+
+def _amount(measure: Measure, value: float) -> str:
+    return f"{_microseconds(value)} µs" if measure == "one row" else f"{value:.5g}"
+
+
+def _worse(by: str, amount: float) -> str:
+    return f"{by} {'worse' if amount > 0 else 'better'}"
 
 
 def markdown(report: Report) -> str:
@@ -178,20 +219,25 @@ def write(report: Report, folder: Path) -> list[Path]:
 
 
 def print_case(case: CaseReport) -> None:
-    """A case on the terminal: with rich where it is installed, as Markdown elsewhere."""
+    """A case on the terminal: with rich where it is installed and the table fits, else Markdown."""
     headings, rows = table(case)
+    plain = markdown_table(headings, rows)
     try:
         from rich.console import Console
         from rich.table import Table
     except ImportError:
-        print(f"\n{case.about}\n\n{markdown_table(headings, rows)}")
+        console = None
+    else:
+        console = Console()
+    if console is None or console.width < len(plain.partition("\n")[0]):
+        print(f"\n{case.about}\n\n{plain}")
     else:
         shown = Table(title=case.about, title_justify="left")
         for i, heading in enumerate(headings):
             shown.add_column(heading, justify="right" if i else "left")
         for row in rows:
             shown.add_row(*row)
-        Console().print(shown)
+        console.print(shown)
     for verdict in case.verdicts:
         print(verdict_line(verdict, quick=case.quick))
     print(flush=True)

@@ -4,17 +4,18 @@ Everything here is plain data: no library is imported, so that the main process 
 the workers are timed.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median, stdev
 from typing import Literal
 
 HEDGEROW = "hedgerow"
 
-Measure = Literal["fit", "predict", "one row", "memory", "score"]
-Rule = Literal["times", "within", "absolute"]
+Measure = Literal["fit", "predict", "one row", "memory", "file", "score", "staged errors"]
+Rule = Literal["times", "within", "near", "noise", "absolute"]
 
-GREATER_IS_BETTER = {"AUC": True, "log loss": False, "RMSE": False}
+GREATER_IS_BETTER = {"AUC": True, "log loss": False, "RMSE": False, "error": False}
 
 
 @dataclass(frozen=True)
@@ -35,18 +36,24 @@ class Timing:
 
 @dataclass
 class Result:
-    """One library in one case; what was not measured is None."""
+    """One library in one case; what was not measured is None.
+
+    Where a score is the mean over several draws of the data, ``scores`` holds each.
+    """
 
     library: str
     fit: Timing | None = None
     predict: Timing | None = None
     one_row: Timing | None = None
     extra_bytes: int | None = None
+    file_bytes: int | None = None
     score: float | None = None
+    scores: tuple[float, ...] | None = None
+    staged_errors: tuple[float, ...] | None = None
     error: str | None = None
 
     def value(self, measure: Measure) -> float | None:
-        """The number that a bar compares: best times, but the median call for one row.
+        """The number that stands for a measure: best times, but the median call for one row.
 
         A batch is disturbed only upwards, so its best time says what the library can do. A single
         row is served thousands of times, and what a caller feels is the usual call.
@@ -60,8 +67,12 @@ class Result:
                 return self.one_row.median if self.one_row else None
             case "memory":
                 return self.extra_bytes
+            case "file":
+                return self.file_bytes
             case "score":
                 return self.score
+            case "staged errors":
+                return self.staged_errors[-1] if self.staged_errors else None
 
 
 @dataclass(frozen=True)
@@ -69,13 +80,16 @@ class Bar:
     """What Hedgerow must reach in a case, relative to the best of some peers or absolutely.
 
     ``times``: at most ``limit`` times the best peer; ``within``: at most ``limit`` worse than the
-    best peer; ``absolute``: at most ``limit``.
+    best peer; ``near``: staged errors nowhere further than ``limit`` from a peer's; ``noise``: on
+    the same draws at most ``limit`` standard errors worse than the best peer; ``absolute``: at most
+    ``limit``.
     """
 
     measure: Measure
     rule: Rule
     limit: float
     peers: tuple[str, ...] = ()
+    subject: str = HEDGEROW
 
 
 @dataclass(frozen=True)
@@ -94,14 +108,50 @@ def judge(bar: Bar, results: Sequence[Result], *, greater_is_better: bool = Fals
     Every peer of the bar must have been measured: the best of fewer peers is an easier reference.
     """
     values = {result.library: result.value(bar.measure) for result in results}
-    ours = values.get(HEDGEROW)
-    theirs = {peer: v for peer in bar.peers if (v := values.get(peer)) is not None}
-    if ours is None or len(theirs) < len(bar.peers):
+    if any(values.get(library) is None for library in (bar.subject, *bar.peers)):
         return Verdict(bar, None, None, None)
+    measured = {result.library: result for result in results}
+    ours = measured[bar.subject]
     if bar.rule == "absolute":
-        return Verdict(bar, ours, None, ours <= bar.limit)
+        reached = ours.value(bar.measure)
+        return Verdict(bar, reached, None, reached <= bar.limit)
     sign = -1 if greater_is_better else 1
-    reference = min(theirs, key=lambda peer: sign * theirs[peer])
-    best = theirs[reference]
-    reached = ours / best if bar.rule == "times" else sign * (ours - best)
-    return Verdict(bar, reached, reference, reached <= bar.limit)
+    distances = {peer: distance(bar, ours, measured[peer], sign) for peer in bar.peers}
+    reference = max(bar.peers, key=distances.__getitem__)
+    return Verdict(bar, distances[reference], reference, distances[reference] <= bar.limit)
+
+
+def distance(bar: Bar, ours: Result, theirs: Result, sign: int) -> float:
+    """How far a result is above a peer's on the bar's scale; from the best peer it is farthest."""
+    mine, other = ours.value(bar.measure), theirs.value(bar.measure)
+    match bar.rule:
+        case "times":
+            return mine / other
+        case "within":
+            return sign * (mine - other)
+        case "near":
+            return largest_gap(ours.staged_errors, theirs.staged_errors)
+        case "noise":
+            pairs = zip(ours.scores, theirs.scores, strict=True)
+            return standard_errors_above_zero([sign * (a - b) for a, b in pairs])
+    raise ValueError(f"no distance for the rule {bar.rule!r}")
+
+
+def largest_gap(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """The largest difference of two curves; one that ended early stays where it ended."""
+    longest = max(len(ours), len(theirs))
+    pairs = ((ours[min(i, len(ours) - 1)], theirs[min(i, len(theirs) - 1)]) for i in range(longest))
+    return max(abs(a - b) for a, b in pairs)
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """Of the mean of some values."""
+    return stdev(values) / math.sqrt(len(values))
+
+
+def standard_errors_above_zero(differences: Sequence[float]) -> float:
+    """The mean in units of its standard error; differences that are all the same are no noise."""
+    mean, error = fmean(differences), standard_error(differences)
+    if error == 0:
+        return math.copysign(math.inf, mean) if mean else 0.0
+    return mean / error

@@ -3,26 +3,48 @@
 import gzip
 import json
 import os
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import pairwise
+from statistics import NormalDist
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
-from benchmarks.__main__ import main
-from benchmarks.cases import CASES, Case, Settings
+from benchmarks.__main__ import chosen_cases, main, parse
+from benchmarks.boosters import BOOSTERS
+from benchmarks.breiman import (
+    INPUTS,
+    PROBLEMS,
+    ringnorm,
+    threenorm,
+    twonorm,
+    waveform,
+)
+from benchmarks.cases import CASES, SLOW_TURNS, BoostingSettings, Case, TreeSettings
 from benchmarks.generated import FOREST_GROUPS, FOREST_NUMERIC, binary_table, forest_table, make
-from benchmarks.libraries import LIBRARIES
+from benchmarks.libraries import LIBRARIES, adapter
 from benchmarks.machine import ISA_LEVELS, isa_level
-from benchmarks.measure import alternating, available_cores
+from benchmarks.measure import Entrant, alternating, available_cores, take_turns
 from benchmarks.memory import PROCESS, peak_extra_bytes
 from benchmarks.processes import Worker, WorkerError
 from benchmarks.real_data import REAL_SETS, found_in, load, prepared, text_columns
 from benchmarks.report import CaseReport, markdown_table, table, verdict_line
-from benchmarks.results import GREATER_IS_BETTER, HEDGEROW, Bar, Result, Timing, judge
+from benchmarks.results import (
+    GREATER_IS_BETTER,
+    HEDGEROW,
+    Bar,
+    Result,
+    Timing,
+    judge,
+    largest_gap,
+    standard_errors_above_zero,
+)
+from benchmarks.trees import TREE_LIBRARIES
 
 TINY = Case(
     name="tiny",
@@ -30,7 +52,7 @@ TINY = Case(
     rows=600,
     columns=12,
     held_out=400,
-    settings=Settings(n_trees=5, max_leaves=7),
+    settings=BoostingSettings(n_trees=5, max_leaves=7),
 )
 
 
@@ -57,16 +79,29 @@ def timed(library, seconds):
 # The case table
 
 
-@pytest.mark.parametrize("case", [*CASES, *REAL_SETS], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *PROBLEMS, *REAL_SETS], ids=lambda case: case.name)
 def test_a_bar_only_names_libraries_that_its_case_runs(case):
     for bar in case.bars:
-        assert set(bar.peers) <= set(case.libraries) <= set(LIBRARIES)
+        assert {bar.subject, *bar.peers} <= set(case.libraries) <= set(LIBRARIES)
     assert case.metric in GREATER_IS_BETTER
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_library_of_a_case_has_the_kind_of_model_that_the_case_asks_for(case):
+    kinds = {adapter(library, case.settings) for library in case.libraries}
+    trees = set(TREE_LIBRARIES.values())
+    assert kinds <= (trees if isinstance(case.settings, TreeSettings) else set(BOOSTERS.values()))
+
+
+def test_a_slow_library_takes_fewer_turns():
+    case = replace(TINY, turns=5, slow=("scikit-learn",))
+    assert (case.turns_of(HEDGEROW), case.turns_of("scikit-learn")) == (5, SLOW_TURNS)
+    assert replace(case, turns=1).turns_of("scikit-learn") == 1
 
 
 @pytest.mark.parametrize(("leaves", "depth"), [(63, 6), (64, 6), (31, 5), (7, 3)])
 def test_a_balanced_tree_gets_the_depth_with_about_as_many_leaves(leaves, depth):
-    assert Settings(n_trees=1, max_leaves=leaves).depth == depth
+    assert BoostingSettings(n_trees=1, max_leaves=leaves).depth == depth
 
 
 # Generated tables
@@ -110,18 +145,76 @@ def test_the_forest_table_has_two_one_hot_groups_and_every_class():
     assert np.bincount(y, minlength=7).min() > 50
 
 
+def best_error(draw, log_densities):
+    """The error of the best rule there is: the class with the greatest density at a row."""
+    X, y = draw(np.random.default_rng(0), 20_000)
+    return (log_densities(X).argmax(axis=1) != y).mean()
+
+
+def normal(X, mean, deviation=1.0):
+    return -0.5 * np.square((X - mean) / deviation).sum(axis=1) - INPUTS * np.log(deviation)
+
+
+def test_the_best_error_on_twonorm_is_that_of_two_normals_four_deviations_apart():
+    ends = np.full(INPUTS, 2 / np.sqrt(INPUTS))
+    error = best_error(twonorm, lambda X: np.stack([normal(X, ends), normal(X, -ends)], axis=1))
+    assert error == pytest.approx(NormalDist().cdf(-2), abs=0.004)
+
+
+def test_the_best_error_on_threenorm_is_breimans():
+    ends = np.full(INPUTS, 2 / np.sqrt(INPUTS))
+    between = ends * np.where(np.arange(INPUTS) % 2, -1, 1)
+
+    def log_densities(X):
+        both = np.logaddexp(normal(X, ends), normal(X, -ends)) - np.log(2)
+        return np.stack([both, normal(X, between)], axis=1)
+
+    assert best_error(threenorm, log_densities) == pytest.approx(0.105, abs=0.007)
+
+
+def test_ringnorm_has_a_wide_class_around_zero_and_a_narrow_one_beside_it():
+    X, y = ringnorm(np.random.default_rng(0), 20_000)
+    wide, narrow = X[y == 0], X[y == 1]
+    np.testing.assert_allclose(np.cov(wide, rowvar=False), 4 * np.eye(INPUTS), atol=0.25)
+    np.testing.assert_allclose(np.cov(narrow, rowvar=False), np.eye(INPUTS), atol=0.06)
+    np.testing.assert_allclose(wide.mean(axis=0), 0, atol=0.09)
+    np.testing.assert_allclose(narrow.mean(axis=0), 1 / np.sqrt(INPUTS), atol=0.045)
+
+
+def test_the_best_error_on_waveform_is_breimans():
+    wave = [0, 1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1, 0]
+    early, late, middle = (np.roll([*wave, *[0] * 8], shift) for shift in (0, 8, 4))
+    shares = np.linspace(0, 1, 101)[:, np.newaxis]
+
+    def log_densities(X):
+        pairs = [(early, late), (early, middle), (late, middle)]
+        mixtures = [shares * a + (1 - shares) * b for a, b in pairs]
+        # |x − m|² without |x|², which is the same for every class
+        exponents = [X @ m.T - 0.5 * np.square(m).sum(axis=1) for m in mixtures]
+        return np.stack([np.logaddexp.reduce(each, axis=1) for each in exponents], axis=1)
+
+    assert best_error(waveform, log_densities) == pytest.approx(0.132, abs=0.007)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+def test_the_classes_of_a_problem_are_equally_likely(problem):
+    _, y = problem.make(np.random.default_rng(0), 20_000)
+    shares = np.bincount(y) / len(y)
+    np.testing.assert_allclose(shares, 1 / len(shares), atol=0.015)
+
+
 # Libraries
 
 
-@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("name", BOOSTERS)
 @pytest.mark.parametrize("n_classes", [2, 7])
 def test_a_library_predicts_probabilities_that_beat_guessing(name, n_classes):
-    pytest.importorskip(LIBRARIES[name].module)
-    settings = Settings(n_trees=10, max_leaves=7, n_classes=n_classes)
+    pytest.importorskip(BOOSTERS[name].module)
+    settings = BoostingSettings(n_trees=10, max_leaves=7, n_classes=n_classes)
     if name == "xgboost-exact":
         settings = replace(settings, splitter="exact")
     data = make(replace(TINY, rows=2_000, settings=settings))
-    model = LIBRARIES[name](settings, threads=1)
+    model = BOOSTERS[name](settings, threads=1)
     model.fit(data.X, data.y)
     probabilities = model.predict(data.X_held_out)
     if n_classes == 2:
@@ -135,9 +228,9 @@ def test_a_library_predicts_probabilities_that_beat_guessing(name, n_classes):
 
 @pytest.mark.parametrize("name", [HEDGEROW, "lightgbm", "xgboost-leaf", "catboost", "scikit-learn"])
 def test_the_estimator_of_a_library_predicts_as_its_fast_path_does(name):
-    pytest.importorskip(LIBRARIES[name].module)
+    pytest.importorskip(BOOSTERS[name].module)
     data = make(TINY)
-    model = LIBRARIES[name](TINY.settings, threads=1)
+    model = BOOSTERS[name](TINY.settings, threads=1)
     model.fit(data.X, data.y)
     estimator = model.estimator().fit(data.X, data.y)
     np.testing.assert_allclose(
@@ -145,6 +238,67 @@ def test_the_estimator_of_a_library_predicts_as_its_fast_path_does(name):
         model.predict(data.X_held_out[:5]),
         rtol=1e-5,
     )
+
+
+def fitted_trees(name, data, **settings):
+    """A model of a library, or a skip where the library is not installed or lacks the estimator."""
+    module = pytest.importorskip(TREE_LIBRARIES[name].module)
+    if name == HEDGEROW and not hasattr(module, settings["estimator"]):
+        pytest.skip(f"no {settings['estimator']} yet")
+    model = TREE_LIBRARIES[name](TreeSettings(**settings), threads=1)
+    model.fit(data.X, data.y)
+    return model
+
+
+TREE_MODELS = [
+    *((name, "RandomForestClassifier") for name in TREE_LIBRARIES),
+    *(
+        (name, f"{kind}Classifier")
+        for name in (HEDGEROW, "scikit-learn")
+        for kind in ("ExtraTrees", "AdaBoost", "DecisionTree", "Bagging")
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "estimator"), TREE_MODELS)
+def test_trees_of_every_kind_get_what_they_know_of_and_beat_guessing(name, estimator):
+    data = make(replace(TINY, rows=2_000))
+    model = fitted_trees(name, data, estimator=estimator, n_trees=7)
+    known = model.model.get_params()
+    assert known["random_state"] == 0
+    assert known.get("n_estimators", 7) == 7
+    assert known.get("n_jobs", 1) == 1
+    assert roc_auc_score(data.y_held_out, model.predict(data.X_held_out)) > 0.52
+
+
+def test_parameters_of_a_case_reach_the_estimator_and_those_of_a_variant_go_first():
+    settings = TreeSettings(
+        estimator="RandomForestClassifier",
+        n_trees=3,
+        parameters={"max_features": 1, "min_samples_leaf": 5},
+    )
+    plain, combined = (
+        TREE_LIBRARIES[name](settings, threads=1).estimator()
+        for name in (HEDGEROW, "hedgerow-combined")
+    )
+    assert (plain.max_features, plain.min_samples_leaf, plain.feature_combinations) == (1, 5, None)
+    assert (combined.max_features, combined.feature_combinations) == (2, 3)
+
+
+def test_a_library_without_an_estimator_says_so():
+    with pytest.raises(LookupError, match="scikit-learn has no LinearForest"):
+        TREE_LIBRARIES["scikit-learn"](TreeSettings(estimator="LinearForest", n_trees=1), 1).fit(
+            np.zeros((2, 1)), np.arange(2)
+        )
+
+
+@pytest.mark.parametrize("name", [HEDGEROW, "scikit-learn"])
+def test_staged_errors_end_with_the_error_of_the_whole_model(name):
+    data = make(replace(TINY, rows=2_000))
+    model = fitted_trees(name, data, estimator="AdaBoostClassifier", n_trees=5)
+    errors = model.staged_errors(data.X_held_out, data.y_held_out)
+    assert len(errors) == 5
+    assert errors[-1] == (model.model.predict(data.X_held_out) != data.y_held_out).mean()
 
 
 # Measuring
@@ -160,6 +314,31 @@ def test_turns_alternate_so_that_each_library_goes_first_and_follows_either_neig
 
 def test_no_library_makes_no_turn():
     assert alternating([], 3) == []
+
+
+class TurnTaker(Entrant):
+    """Appends its name to the worker, which is a list, whenever it is its turn."""
+
+    def turn(self, _):
+        self.worker.append(self.result.library)
+
+    def finish(self):
+        self.result.score = self.worker.count(self.result.library)
+
+
+def test_a_library_that_has_had_its_turns_is_passed_over():
+    order = []
+
+    def enter(library, worker):
+        entrant = TurnTaker(library, worker)
+        entrant.most_turns = {"a": 3, "slow": 1}.get(library, entrant.most_turns)
+        return entrant
+
+    results = take_turns(
+        "x", 3, ["a", "slow", "b"], lambda _: nullcontext(order), enter, lambda _: None
+    )
+    assert order == ["a", "slow", "b", "b", "a", "b", "a"]
+    assert [result.score for result in results] == [3, 1, 3]
 
 
 @pytest.mark.skipif(not (PROCESS / "clear_refs").exists(), reason="needs Linux")
@@ -234,6 +413,62 @@ def test_nothing_is_judged_when_a_peer_of_the_bar_was_not_measured():
     assert verdict_line(verdict, quick=False).startswith("not measured: fit ≤ 0.5 ×")
 
 
+def test_curves_are_compared_where_they_are_furthest_apart():
+    bar = Bar("staged errors", "near", 0.02, ("scikit-learn",))
+    ours = Result(HEDGEROW, staged_errors=(0.4, 0.33, 0.3))
+    verdict = judge(bar, [ours, Result("scikit-learn", staged_errors=(0.4, 0.36, 0.3))])
+    assert verdict.reached == pytest.approx(0.03)
+    assert verdict.met is False
+    assert verdict_line(verdict, quick=False) == (
+        "MISSED: staged errors nowhere more than 0.02 from scikit-learn; "
+        "reached 0.03000 from scikit-learn"
+    )
+
+
+def test_a_curve_that_ended_early_stays_where_it_ended():
+    assert largest_gap((0.4, 0.3), (0.4, 0.3, 0.25, 0.1)) == pytest.approx(0.2)
+    assert largest_gap((0.4, 0.3, 0.25, 0.1), (0.4, 0.3)) == pytest.approx(0.2)
+
+
+def on_draws(library, *scores):
+    return Result(library, score=float(np.mean(scores)), scores=scores)
+
+
+@pytest.mark.parametrize(
+    ("shift", "met"), [(0.0, True), (0.002, True), (0.01, False), (-0.01, True)]
+)
+def test_worse_is_worse_beyond_noise_by_the_differences_on_the_same_draws(shift, met):
+    base = np.array([0.10, 0.20, 0.15, 0.30])
+    wobble = np.array([0.003, -0.003, 0.002, -0.002])
+    bar = Bar("score", "noise", 2.0, (HEDGEROW,), subject="hedgerow-combined")
+    results = [on_draws(HEDGEROW, *base), on_draws("hedgerow-combined", *(base + wobble + shift))]
+    verdict = judge(bar, results)
+    t = stats.ttest_rel(results[1].scores, results[0].scores).statistic
+    assert verdict.reached == pytest.approx(t, abs=1e-9)
+    assert verdict.met is met
+
+
+def test_a_difference_that_is_always_the_same_is_no_noise():
+    assert standard_errors_above_zero([0.25, 0.25]) == np.inf
+    assert standard_errors_above_zero([-0.25, -0.25]) == -np.inf
+    assert standard_errors_above_zero([0.0, 0.0]) == 0
+
+
+def test_a_bar_about_a_variant_names_it():
+    results = [on_draws(HEDGEROW, 0.2, 0.3), on_draws("hedgerow-combined", 0.1, 0.22)]
+    verdict = judge(Bar("score", "noise", 2.0, (HEDGEROW,), subject="hedgerow-combined"), results)
+    assert verdict_line(verdict, quick=False) == (
+        "met: score of hedgerow-combined at most 2 standard errors worse than hedgerow; "
+        "reached 9.0 standard errors better than hedgerow"
+    )
+
+
+def test_a_published_error_is_a_bar_of_its_own():
+    problem = PROBLEMS[0]
+    verdict = judge(problem.bars[0], [on_draws(HEDGEROW, 0.17, 0.19)])
+    assert verdict_line(verdict, quick=False) == "MISSED: score ≤ 0.178; reached 0.18"
+
+
 # Reporting
 
 
@@ -246,6 +481,26 @@ def test_ratios_are_ours_over_theirs_and_empty_columns_are_left_out():
         ["lightgbm", "4.000", "4.500", "0.25", "2", "–"],
         ["catboost", "–", "–", "–", "–", "broke"],
     ]
+
+
+def test_small_ratios_have_a_digit_more():
+    results = [timed(HEDGEROW, 1.0), timed("scikit-learn", 40.0)]
+    _, rows = table(CaseReport("x", "about x", "AUC", False, results, []))
+    assert rows[1][3] == "0.025"
+
+
+def test_the_number_of_fits_is_shown_where_libraries_differ():
+    slow = Result("scikit-learn", fit=Timing((9.0,), threads=2))
+    headings, rows = table(CaseReport("x", "about x", "AUC", False, [timed(HEDGEROW, 1), slow], []))
+    place = headings.index("fits")
+    assert [row[place] for row in rows] == ["2", "1"]
+
+
+def test_a_mean_over_draws_is_shown_with_its_standard_error():
+    results = [on_draws(HEDGEROW, 0.1, 0.3), on_draws("scikit-learn", 0.2, 0.2)]
+    headings, rows = table(CaseReport("x", "about x", "error", False, results, []))
+    assert headings == ["library", "error", "±", "draws"]
+    assert rows[0] == ["hedgerow", "0.20000", "0.10000", "2"]
 
 
 def test_a_markdown_table_is_aligned():
@@ -284,6 +539,42 @@ def test_a_quick_run_measures_a_library_and_writes_what_it_found(tmp_path, libra
     assert written["machine"]["cores"] == available_cores()
     assert {path.suffix for path in tmp_path.iterdir()} == {".md", ".json"}
     assert "not measured: fit ≤ 0.4 × lightgbm" in capsys.readouterr().out
+
+
+def test_a_quick_run_of_a_forest_measures_its_memory_and_its_file(tmp_path):
+    arguments = ["--quick", "--cases", "forest", "--libraries", HEDGEROW]
+    assert main([*arguments, "--results", str(tmp_path), "--json", str(tmp_path / "x.json")]) == 0
+    (result,) = json.loads((tmp_path / "x.json").read_text())["cases"][0]["results"]
+    assert result["predict"]["best"] > 0
+    assert 0.6 < result["score"] < 1
+    assert 1_000 < result["file_bytes"] < 1_000_000
+
+
+def test_a_quick_run_of_adaboost_follows_the_error_round_by_round(tmp_path):
+    arguments = ["--quick", "--cases", "adaboost", "--libraries", "scikit-learn"]
+    assert main([*arguments, "--results", str(tmp_path), "--json", str(tmp_path / "x.json")]) == 0
+    (result,) = json.loads((tmp_path / "x.json").read_text())["cases"][0]["results"]
+    assert len(result["staged_errors"]) == 10
+    assert 0.2 < result["staged_errors"][-1] < 0.5
+
+
+def test_a_quick_run_of_a_problem_finds_the_error_in_each_draw(tmp_path, capsys):
+    arguments = ["--quick", "--cases", "ringnorm", "--libraries", HEDGEROW, "hedgerow-combined"]
+    assert main([*arguments, "--results", str(tmp_path), "--json", str(tmp_path / "x.json")]) == 0
+    results = json.loads((tmp_path / "x.json").read_text())["cases"][0]["results"]
+    assert [result["library"] for result in results] == [HEDGEROW, "hedgerow-combined"]
+    for result in results:
+        assert len(set(result["scores"])) == 2
+        assert result["score"] == pytest.approx(np.mean(result["scores"]))
+        assert 0.01 < result["score"] < 0.1
+    assert "not measured: score at most 0.003 worse than scikit-learn" in capsys.readouterr().out
+
+
+def test_the_name_of_a_group_stands_for_its_cases_and_repeats_are_for_those_that_are_timed():
+    cases = chosen_cases(parse(["--cases", "breiman", "forest", "--repeats", "7"]))
+    assert [case.name for case in cases] == ["forest", *(problem.name for problem in PROBLEMS)]
+    assert cases[0].turns == 7
+    assert cases[1:] == list(PROBLEMS)
 
 
 @pytest.fixture
