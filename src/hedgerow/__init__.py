@@ -12,6 +12,8 @@ from hedgerow.boosting import (
 )
 from hedgerow.exceptions import DataError, HedgerowError, ModelFileError, ParameterError
 from hedgerow.forest import (
+    BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
@@ -25,6 +27,8 @@ __version__ = "0.1.0"
 __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRegressor",
+    "BaggingClassifier",
+    "BaggingRegressor",
     "DataError",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",

@@ -1,5 +1,6 @@
-"""Forests: trees on rows and features of their own, whose votes are averaged."""
+"""Forests and bagging: trees, or any estimators, on samples of their own that vote together."""
 
+from hedgerow.forest.bagging import BaggingClassifier, BaggingRegressor
 from hedgerow.forest.random_forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -8,6 +9,8 @@ from hedgerow.forest.random_forest import (
 )
 
 __all__ = [
+    "BaggingClassifier",
+    "BaggingRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "RandomForestClassifier",

@@ -60,9 +60,8 @@ class Forest(TableEstimator):
     @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
         """The training rows that each tree drew, those drawn twice listed twice."""
-        model = self._fitted_model()
-        rows = np.arange(model.n_rows)
-        return [np.repeat(rows, model.draw_counts(t)) for t in range(model.forest.n_trees)]
+        samples: list[NDArray[np.intp]] = self._fitted_model().samples()
+        return samples
 
     @property
     def feature_importances_(self) -> Floats:

@@ -80,10 +80,12 @@ class ForestFitting:
             self.schema = self.start.schema
             table = self.estimator._read(X, self.schema)  # noqa: SLF001
         self.outputs, self.y = outputs.learn(y, table.n_rows)
+        self.draws = row_draws(self.estimator, table.n_rows, self.seed)
         if self.start is not None:
             self._check_continues(self.start, table)
         self.weights = self._weigh(read_weights(sample_weight, table.n_rows))
-        self.draws = self._draws(table.n_rows)
+        if self.weights is not None and not self.weights.all():
+            self._check_samples_weigh(self.weights)
         return table
 
     def _check_continues(self, start: ForestModel, table: Table) -> None:
@@ -102,6 +104,11 @@ class ForestFitting:
                 f"X has {table.n_rows} rows, but the fit that warm_start=True continues had "
                 f"{start.n_rows}: the trees of a forest draw from the same rows."
             )
+        if self.draws != start.draws:
+            raise ParameterError(
+                "bootstrap and max_samples must be as in the fit that warm_start=True continues: "
+                "which rows a tree drew is known by them."
+            )
 
     def _weigh(self, weights: Floats | None) -> Floats | None:
         class_weight = getattr(self.estimator, "class_weight", None)
@@ -116,20 +123,15 @@ class ForestFitting:
             )
         return weights  # tree by tree
 
-    def _draws(self, n_rows: int) -> RowDraws:
-        given = self.estimator.max_samples
-        n_draws = n_rows if given is None else int(given)
-        if given is not None and not isinstance(given, Integral):
-            n_draws = max(1, round(given * n_rows))
-        if n_draws > n_rows:
-            raise ParameterError(f"max_samples={given} is more than the {n_rows} rows of X.")
-        bootstrap = bool(self.estimator.bootstrap)
-        if self.estimator.oob_score and not bootstrap and n_draws == n_rows:
-            raise ParameterError(
-                "oob_score needs rows that trees did not draw: set bootstrap=True, or max_samples "
-                "to less than all rows."
-            )
-        return RowDraws(n_draws, bootstrap=bootstrap, seed=self.seed)
+    def _check_samples_weigh(self, weights: Floats) -> None:
+        """Refuse weights that leave a tree without any row."""
+        first = 0 if self.start is None else self.start.forest.n_trees
+        for tree in range(first, self.estimator.n_estimators):
+            if not weights[self.draws.counts(tree, len(weights)) > 0].any():
+                raise DataError(
+                    f"sample_weight: only {np.count_nonzero(weights)} of {len(weights)} rows weigh "
+                    "anything, and one of the samples has none of them. Leave out rows of weight 0."
+                )
 
     def bin(self, table: Table) -> tuple[Binner, BinnedMatrix]:
         """Bin what trees test: the columns, or combinations of them."""
@@ -219,3 +221,20 @@ class ForestFitting:
             kept = LeafRows.of(leaves, model.forest.n_leaves, self.y, self.weights)
             model = replace(model, leaf_rows=kept)
         return model, judged
+
+
+def row_draws(estimator: Any, n_rows: int, seed: int) -> RowDraws:
+    """Return how rows are drawn that `max_samples` and `bootstrap` of an estimator ask for."""
+    given = estimator.max_samples
+    n_draws = n_rows if given is None else int(given)
+    if given is not None and not isinstance(given, Integral):
+        n_draws = max(1, round(given * n_rows))
+    if n_draws > n_rows:
+        raise ParameterError(f"max_samples={given} is more than the {n_rows} rows of X.")
+    bootstrap = bool(estimator.bootstrap)
+    if estimator.oob_score and not bootstrap and n_draws == n_rows:
+        raise ParameterError(
+            "oob_score needs rows that are not drawn: set bootstrap=True, or max_samples to less "
+            "than all rows."
+        )
+    return RowDraws(n_draws, bootstrap=bootstrap, seed=seed)

@@ -45,9 +45,15 @@ class ForestModel:
         """Of each categorical feature, the bin of each category code."""
         return self.binner.category_bins
 
-    def mean(self, matrix: Rows, n_threads: int) -> Floats:
-        """Return the mean over the trees of the values of rows, (n_rows, n_values)."""
-        sums = [self.forest.sum_values(X, n_threads=n_threads) for _, X in self._tested(matrix)]
+    def mean(self, matrix: Rows, n_threads: int, values: Floats | None = None) -> Floats:
+        """Return the mean over the trees of the values of rows, (n_rows, n_values).
+
+        `values` are those of the leaves unless others are given.
+        """
+        sums = [
+            self.forest.sum_values(X, values=values, n_threads=n_threads)
+            for _, X in self._tested(matrix)
+        ]
         means = _joined(sums)
         means /= self.forest.n_trees
         return means
@@ -58,12 +64,16 @@ class ForestModel:
             [self.forest.leaves(X, n_threads=n_threads) for _, X in self._tested(matrix)]
         )
 
-    def out_of_bag_means(self, matrix: Rows, n_threads: int) -> Floats:
+    def out_of_bag_means(
+        self, matrix: Rows, n_threads: int, values: Floats | None = None
+    ) -> Floats:
         """Return the mean value of the trees that did not draw a row; NaN if all of them did."""
         bits, means = self.out_of_bag_bits(), []
         for first, X in self._tested(matrix):
             of_rows = np.ascontiguousarray(bits[:, first // 8 : -(-(first + len(X)) // 8)])
-            sums, n_trees = self.forest.sum_out_of_bag(X, of_rows, n_threads=n_threads)
+            sums, n_trees = self.forest.sum_out_of_bag(
+                X, of_rows, values=values, n_threads=n_threads
+            )
             with np.errstate(invalid="ignore"):
                 means.append(sums / n_trees[:, np.newaxis])
         return _joined(means)
@@ -78,6 +88,11 @@ class ForestModel:
     def draw_counts(self, tree: int) -> NDArray[np.uint16]:
         """Return how often a tree drew each training row."""
         return self.draws.counts(tree, self.n_rows)
+
+    def samples(self) -> list[NDArray[np.intp]]:
+        """Return the training rows that each tree drew, those drawn twice listed twice."""
+        rows = np.arange(self.n_rows)
+        return [np.repeat(rows, self.draw_counts(t)) for t in range(self.forest.n_trees)]
 
     def out_of_bag_bits(self) -> NDArray[np.uint8]:
         """Return a bit for each tree and training row: whether the tree did not draw it."""

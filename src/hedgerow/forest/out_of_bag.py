@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, r2_score
 
 from hedgerow.forest.model import Floats, ForestModel
-from hedgerow.tree.outputs import ClassOutputs, NumberOutputs, one_or_list
+from hedgerow.tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow.tree.structure import Rows
 
 
-def _warn_of_gaps(judged: NDArray[np.bool_]) -> None:
+def _warn_of_gaps(judged: NDArray[np.bool_], judge: str) -> None:
     if not judged.all():
         warnings.warn(
-            f"{np.count_nonzero(~judged)} rows were drawn by every tree and have no "
-            "out-of-bag prediction; it is NaN. More trees, or a smaller max_samples, would help.",
-            stacklevel=6,
+            f"{np.count_nonzero(~judged)} rows were drawn by every {judge} and have no "
+            f"out-of-bag prediction; it is NaN. More {judge}s, or a smaller max_samples, would "
+            "help.",
+            stacklevel=7,
         )
 
 
@@ -34,16 +35,29 @@ def out_of_bag_attributes(
 ) -> dict[str, Any]:
     """Return scikit-learn's attributes: the out-of-bag predictions and their score."""
     means = model.out_of_bag_means(matrix, n_threads)
+    return attributes_of_means(model.outputs, means, y, score, "tree")
+
+
+def attributes_of_means(
+    outputs: Outputs,
+    means: Floats,
+    y: NDArray[Any],
+    score: bool | Callable[..., Any],
+    judge: str,
+) -> dict[str, Any]:
+    """Return these attributes for the means of out-of-bag values, NaN where there are none.
+
+    `judge` names what was asked for the values.
+    """
     judged = ~np.isnan(means[:, 0])
-    _warn_of_gaps(judged)
+    _warn_of_gaps(judged, judge)
     attributes: dict[str, Any]
-    if isinstance(model.outputs, NumberOutputs):
-        prediction = model.outputs.prediction(means)
-        truth = model.outputs.prediction(y)
+    if isinstance(outputs, NumberOutputs):
+        prediction = outputs.prediction(means)
+        truth = outputs.prediction(y)
         attributes = {"oob_prediction_": prediction}
         score = score if callable(score) else r2_score
     else:
-        outputs = model.outputs
         prediction = outputs.labels(outputs.votes(np.nan_to_num(means)))
         truth = outputs.labels(y)
         attributes = {"oob_decision_function_": one_or_list(outputs.probabilities(means), outputs)}

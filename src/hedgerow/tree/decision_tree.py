@@ -52,6 +52,10 @@ class DecisionTree(TableEstimator):
         model = grown.model
         if self.ccp_alpha > 0.0:
             model = grown.pruned(prune(model.tree, grown.falls, self.ccp_alpha))
+        return self._become(model)
+
+    def _become(self, model: TreeModel) -> Self:
+        """Make the estimator one that a fit has given this model."""
         attributes = column_attributes(model.schema) | model.outputs.attributes()
         adopt(self, attributes | {"_model": model})
         return self

@@ -73,11 +73,7 @@ class ClassOutputs:
         """Return what the kernels learn: labels, or for several outputs, ones and zeros."""
         if self.is_single:
             return Target(len(self.classes[0]), labels=index[:, 0].astype(np.uint16))
-        ones = [
-            np.equal.outer(column, np.arange(len(of_output))).astype(np.float64)
-            for column, of_output in zip(index.T, self.classes, strict=True)
-        ]
-        numbers = np.ascontiguousarray(np.concatenate(ones, axis=1))
+        numbers = np.ascontiguousarray(np.concatenate(self._ones(index), axis=1))
         return Target(numbers.shape[1], len(self.classes), numbers=numbers)
 
     def stored(self, tree: Tree) -> Tree:
@@ -91,6 +87,14 @@ class ClassOutputs:
             for (begin, end), of_output in zip(self._stored, self.classes, strict=True)
         ]
 
+    def values(self, probabilities: Sequence[Floats]) -> Floats:
+        """Return the values that mean these probabilities of each output's classes."""
+        return np.ascontiguousarray(np.concatenate(probabilities, axis=1)[:, self._kept])
+
+    def certain(self, votes: NDArray[np.integer[Any]]) -> Floats:
+        """Return the values that mean one class alone, given its index for each output."""
+        return self.values(self._ones(votes))
+
     def votes(self, values: Floats) -> NDArray[np.int32]:
         """Return the index of the most probable class of each output, (n_rows, outputs)."""
         votes = [p.argmax(axis=1) for p in self.probabilities(values)]
@@ -100,6 +104,13 @@ class ClassOutputs:
         """Return classes for their indices: a column for each output, if they are several."""
         columns = [of[column] for of, column in zip(self.classes, votes.T, strict=True)]
         return columns[0] if self.is_single else np.column_stack(columns)
+
+    def _ones(self, index: NDArray[np.integer[Any]]) -> list[Floats]:
+        """Return for each output a column for each class: 1 where it is a row's, else 0."""
+        return [
+            np.equal.outer(column, np.arange(len(of_output))).astype(np.float64)
+            for column, of_output in zip(index.T, self.classes, strict=True)
+        ]
 
     @cached_property
     def _stored(self) -> list[tuple[int, int]]:

@@ -135,12 +135,22 @@ class PackedForest:
         )
 
     def sum_values(
-        self, X: Rows, *, first: int = 0, last: int | None = None, n_threads: int = 1
+        self,
+        X: Rows,
+        *,
+        first: int = 0,
+        last: int | None = None,
+        values: Floats | None = None,
+        n_threads: int = 1,
     ) -> Floats:
-        """Return the sum of the values of trees ``first`` … ``last - 1``, (n_rows, n_values)."""
-        sums = np.zeros((len(X), self.n_values))
+        """Return the sum of the values of trees ``first`` … ``last - 1``, (n_rows, n_values).
+
+        ``values`` are those of the leaves unless others are given.
+        """
+        values = self.value if values is None else values
+        sums = np.zeros((len(X), values.shape[1]))
         last = self.n_trees if last is None else last
-        self.predictor().add(X, first, last, self.value, sums, n_threads)
+        self.predictor().add(X, first, last, values, sums, n_threads)
         return sums
 
     def sum_out_of_bag(
