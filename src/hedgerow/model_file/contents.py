@@ -24,12 +24,14 @@ from hedgerow.boosting import (
 from hedgerow.estimator import adopt
 from hedgerow.exceptions import ModelFileError
 from hedgerow.forest import (
+    BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from hedgerow.model_file import adaboost, boosted, forests, stagewise, trees
+from hedgerow.model_file import adaboost, bagging, boosted, forests, stagewise, trees
 from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.stored import Stored, require
 from hedgerow.model_file.values import NotStored, decode, encode
@@ -57,6 +59,8 @@ _KINDS: dict[str, Kind] = {
         Kind(StagewiseRegressor, stagewise.write, stagewise.read),
         Kind(DecisionTreeClassifier, trees.write, trees.read),
         Kind(DecisionTreeRegressor, trees.write, trees.read),
+        Kind(BaggingClassifier, bagging.write, bagging.read),
+        Kind(BaggingRegressor, bagging.write, bagging.read),
         Kind(RandomForestClassifier, forests.write, forests.read),
         Kind(RandomForestRegressor, forests.write, forests.read),
         Kind(ExtraTreesClassifier, forests.write, forests.read),
@@ -95,13 +99,13 @@ def _full_name(kind: type[Any]) -> str:
 
 def _write_parameters(estimator: Any) -> Document:
     return {
-        name: _write_parameter(value)
+        name: write_parameter(value)
         for name, value in estimator.get_params(deep=False).items()
         if name not in _OF_THE_MACHINE
     }
 
 
-def _write_parameter(value: Any) -> Any:
+def write_parameter(value: Any) -> Any:
     """Give a value as JSON types; one of the library's own estimators with its parameters."""
     kind = _KINDS.get(type(value).__name__)
     if kind is None or type(value) is not kind.estimator:
@@ -144,14 +148,15 @@ def _read_parameters(stored: Any, kind: type[Any]) -> dict[str, Any]:
     known = {parameter.name: parameter for parameter in kind._parameters}  # noqa: SLF001
     unknown = sorted(set(stored) - set(known))
     require(not unknown, f"this version does not know the parameters {', '.join(unknown)}")
-    values = {name: _read_parameter(value) for name, value in stored.items()}
+    values = {name: read_parameter(value) for name, value in stored.items()}
     for name, value in values.items():
         if not (isinstance(value, NotStored) and name in _MAY_BE_NOT_STORED):
             known[name].check(value)
     return values
 
 
-def _read_parameter(stored: Any) -> Any:
+def read_parameter(stored: Any) -> Any:
+    """Read what `write_parameter` gave."""
     if not (isinstance(stored, dict) and set(stored) == {"estimator", "parameters"}):
         return decode(stored)
     kind = _known(stored["estimator"]).estimator

@@ -31,12 +31,7 @@ def write(estimator: Any) -> tuple[Document, Arrays]:
     document = {
         "schema": model.schema.to_dict(),
         "outputs": write_outputs(model.outputs),
-        "draws": {
-            "n_rows": model.n_rows,
-            "n_draws": model.draws.n_draws,
-            "bootstrap": model.draws.bootstrap,
-            "seed": model.draws.seed,
-        },
+        "draws": write_draws(model.draws, model.n_rows),
         "oob_score": float(score) if score is not None and np.isfinite(score) else None,
         "has_combinations": model.combinations is not None,
         "keeps_targets": model.leaf_rows is not None,
@@ -65,7 +60,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     forest = PackedForest(**stored.arrays("forest.", ARRAYS), binner=tested)
     forest.validate()
     require(forest.n_values == outputs.n_values, "leaves have not a value for each output")
-    draws, n_rows = _read_draws(stored.field("draws"))
+    draws, n_rows = read_draws(stored.field("draws"))
     leaf_rows = _read_leaf_rows(stored, forest) if stored.flag("keeps_targets") else None
     model = ForestModel(
         schema=schema,
@@ -87,14 +82,25 @@ def _arrays_of(prefix: str, part: Any, names: tuple[str, ...]) -> Arrays:
     return with_prefix(prefix, {name: getattr(part, name) for name in names})
 
 
-def _read_draws(stored: Any) -> tuple[RowDraws, int]:
+def write_draws(draws: RowDraws, n_rows: int) -> Document:
+    """Give how rows are drawn, out of how many."""
+    return {
+        "n_rows": n_rows,
+        "n_draws": draws.n_draws,
+        "bootstrap": draws.bootstrap,
+        "seed": draws.seed,
+    }
+
+
+def read_draws(stored: Any) -> tuple[RowDraws, int]:
+    """Read what `write_draws` gave."""
     fields = Stored(stored, {})
     n_rows, n_draws, seed = (fields.field(name) for name in ("n_rows", "n_draws", "seed"))
     bootstrap = fields.flag("bootstrap")
     fields.finish()
     are_counts = all(type(n) is int and 1 <= n < 2**32 for n in (n_rows, n_draws))
     require(are_counts and n_draws <= n_rows, "the draws are not of some of the rows")
-    require(type(seed) is int and 0 <= seed < 2**32, "the seed is not a number below 2³²")
+    require(type(seed) is int and 0 <= seed < 2**34, "the seed is not a number that is one")
     return RowDraws(n_draws, bootstrap=bootstrap, seed=seed), n_rows
 
 

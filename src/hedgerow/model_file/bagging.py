@@ -1,0 +1,91 @@
+"""Bagging ↔ a model file: a forest, or estimators of the library's own and how rows were drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.forest.bagging.draws import BagDraws
+from hedgerow.forest.bagging.members import MemberModel
+from hedgerow.model_file import forests
+from hedgerow.model_file.columns import read_columns, write_columns
+from hedgerow.model_file.container import Arrays, Document
+from hedgerow.model_file.forests import read_draws, write_draws
+from hedgerow.model_file.outputs import read_outputs, write_outputs
+from hedgerow.model_file.stored import Stored, is_number, joined, require
+
+
+def write(estimator: Any) -> tuple[Document, Arrays]:
+    """Give what a fit has learned."""
+    from hedgerow.model_file.contents import write_parameter
+
+    model = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    is_forest = not isinstance(model, MemberModel)
+    learned, arrays = forests.write(estimator) if is_forest else _write_members(estimator)
+    base = write_parameter(estimator.estimator_)
+    return {"is_forest": is_forest, "base": base} | learned, arrays
+
+
+def _write_members(estimator: Any) -> tuple[Document, Arrays]:
+    from hedgerow.model_file.contents import write_estimator
+
+    model: MemberModel = estimator._fitted_model()  # noqa: SLF001
+    draws = model.draws
+    document, arrays = joined("members", [write_estimator(member) for member in model.members])
+    score = vars(estimator).get("oob_score_")
+    document |= write_columns(estimator) | {
+        "outputs": write_outputs(model.outputs),
+        "rows": write_draws(draws.rows, draws.n_rows),
+        "columns": write_draws(draws.columns, draws.n_features),
+        "is_weighted": draws.weights is not None,
+        "are_given": draws.given is not None,
+        "oob_score": float(score) if score is not None and np.isfinite(score) else None,
+    }
+    if draws.weights is not None:
+        arrays["draws.weights"] = draws.weights
+    if draws.given is not None:
+        arrays |= {f"draws.{i}": rows.astype(np.int64) for i, rows in enumerate(draws.given)}
+    return document, arrays
+
+
+def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
+    """Read the attributes of a fitted estimator."""
+    from hedgerow.model_file.contents import read_parameter
+
+    base = read_parameter(stored.field("base"))
+    read_model = forests.read if stored.flag("is_forest") else _read_members
+    return read_model(kind, stored) | {"estimator_": base}
+
+
+def _read_members(kind: type[Any], stored: Stored) -> dict[str, Any]:
+    from hedgerow.model_file.contents import read_stored
+
+    members = [read_stored(part) for part in stored.parts("members")]
+    require(len(members) > 0, "there are no members")
+    outputs = read_outputs(kind._outputs, stored.field("outputs"))  # noqa: SLF001
+    attributes = read_columns(stored)
+    rows, n_rows = read_draws(stored.field("rows"))
+    columns, n_features = read_draws(stored.field("columns"))
+    require(n_features == attributes.get("n_features_in_"), "draws are of other columns")
+    weights = given = None
+    if stored.flag("is_weighted"):
+        weights = stored.arrays("draws.", ["weights"])["weights"]
+        fits = weights.dtype == np.float64 and weights.shape == (n_rows,)
+        require(fits and np.isfinite(weights).all(), "there is not a weight for each row")
+        require((weights >= 0).all() and weights.any(), "no row weighs anything")
+    if stored.flag("are_given"):
+        listed = stored.arrays("draws.", [str(i) for i in range(len(members))])
+        given = tuple(_read_rows(array, n_rows) for array in listed.values())
+    draws = BagDraws(n_rows, n_features, rows, columns, weights, given)
+    attributes |= outputs.attributes() | {"_model": MemberModel(members, outputs, draws)}
+    score = stored.field("oob_score")
+    require(score is None or is_number(score), "oob_score is not a number")
+    return attributes if score is None else attributes | {"oob_score_": score}
+
+
+def _read_rows(array: NDArray[Any], n_rows: int) -> NDArray[np.intp]:
+    require(array.dtype == np.int64 and array.ndim == 1 and len(array) > 0, "no rows are given")
+    require(((array >= 0) & (array < n_rows)).all(), "a row is given that is not there")
+    return array.astype(np.intp)
