@@ -25,9 +25,11 @@ from hedgerow.forest.quantiles import LeafRows
 from hedgerow.progress import progress
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.cart import CartParams, RowDraws
-from hedgerow.tree.growing import cart_params, grow_trees
+from hedgerow.tree.growing import cart_params, grow_trees, impurity_unit
 from hedgerow.tree.outputs import ClassOutputs, Outputs
 from hedgerow.tree.packed import ForestPacker, PackedForest
+from hedgerow.tree.pruning import prune
+from hedgerow.tree.structure import Tree
 
 Attributes = dict[str, Any]
 _TREES_AT_ONCE = 16  # for each thread: enough to keep all busy, few enough to show progress
@@ -196,10 +198,18 @@ class ForestFitting:
                     n_trees=last - first,
                     n_threads=self.n_threads,
                 )
-                packer.add(map(self.outputs.stored, trees))
+                packer.add(map(self._finished, trees))
                 if shown is not None:
                     shown.show(last)
         return packer.forest()
+
+    def _finished(self, tree: Tree) -> Tree:
+        """Return a grown tree as the forest keeps it."""
+        alpha = self.estimator.ccp_alpha
+        if alpha > 0.0:
+            unit = impurity_unit(self.estimator.criterion) * tree.cover[0]
+            tree = prune(tree, tree.gain / unit, alpha)
+        return self.outputs.stored(tree)
 
     def _cart_params(self, binned: BinnedMatrix) -> CartParams:
         total = float(binned.n_rows if self.weights is None else self.weights.sum())

@@ -20,6 +20,7 @@ from hedgerow.params import (
     any_of,
 )
 from hedgerow.tree.parameters import (
+    CCP_ALPHA,
     CLASS_CRITERION,
     GROWTH,
     NUMBER_CRITERION,
@@ -72,12 +73,9 @@ FOREST_CLASS_WEIGHT = replace(
 FOREST_PARAMETERS: tuple[Parameter, ...] = (
     N_ESTIMATORS,
     CLASS_CRITERION,
-    replace(
-        NUMBER_CRITERION,
-        allowed=Options(("squared_error",)),
-        description="The impurity that splits lower.",
-    ),
+    NUMBER_CRITERION,
     *GROWTH,
+    CCP_ALPHA,
     BOOTSTRAP,
     MAX_SAMPLES,
     Parameter(

@@ -72,6 +72,7 @@ class RandomForestClassifier(ForestClassifier):
         min_weight_fraction_leaf: float = 0.0,
         max_features: float | str | None = "sqrt",
         min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
         bootstrap: bool = True,
         max_samples: float | None = None,
         feature_combinations: int | None = None,
@@ -95,6 +96,7 @@ class RandomForestClassifier(ForestClassifier):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.feature_combinations = feature_combinations
@@ -162,6 +164,7 @@ class RandomForestRegressor(ForestRegressor):
         min_weight_fraction_leaf: float = 0.0,
         max_features: float | str | None = 1.0,
         min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
         bootstrap: bool = True,
         max_samples: float | None = None,
         feature_combinations: int | None = None,
@@ -185,6 +188,7 @@ class RandomForestRegressor(ForestRegressor):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.feature_combinations = feature_combinations
@@ -258,6 +262,7 @@ class ExtraTreesClassifier(ForestClassifier):
         min_weight_fraction_leaf: float = 0.0,
         max_features: float | str | None = "sqrt",
         min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
         bootstrap: bool = False,
         max_samples: float | None = None,
         feature_combinations: int | None = None,
@@ -281,6 +286,7 @@ class ExtraTreesClassifier(ForestClassifier):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.feature_combinations = feature_combinations
@@ -350,6 +356,7 @@ class ExtraTreesRegressor(ForestRegressor):
         min_weight_fraction_leaf: float = 0.0,
         max_features: float | str | None = 1.0,
         min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
         bootstrap: bool = False,
         max_samples: float | None = None,
         feature_combinations: int | None = None,
@@ -373,6 +380,7 @@ class ExtraTreesRegressor(ForestRegressor):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.feature_combinations = feature_combinations

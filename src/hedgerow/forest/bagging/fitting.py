@@ -160,6 +160,7 @@ def _as_forest(bagging: Any, tree: Any) -> SimpleNamespace:
         **(of_tree | of_bag),
         class_weight="balanced_subsample" if class_weight == "balanced" else class_weight,
         feature_combinations=None,
+        ccp_alpha=0.0,
         _read=bagging._read,  # noqa: SLF001  a part of the estimator
     )
 
