@@ -490,29 +490,55 @@ CartTree grow_lists(const SortedTable& table, const CartTarget& target, const Ca
 
 namespace {
 
-double number_at(const RawColumn& column, std::size_t row) {
-  const auto* at = static_cast<const unsigned char*>(column.data) +
-                   static_cast<std::ptrdiff_t>(row) * column.stride;
-  const auto read = [at](auto value) {
+template <class Value>
+void read_column(const RawColumn& column, std::vector<Value>& values) {
+  const auto* at = static_cast<const unsigned char*>(column.data);
+  for (Value& value : values) {
     std::memcpy(&value, at, sizeof value);
-    return static_cast<double>(value);
-  };
-  return column.type == RawColumn::Type::float32 ? read(float{}) : read(double{});
+    at += column.stride;
+  }
+}
+
+// Writes the order of the rows, and their ranks, which come in that order, by row.
+template <class OnRank>
+void sort_contiguous(const RawColumn& column, std::size_t n_rows, std::uint32_t* order,
+                     std::uint32_t* rank, OnRank on_rank) {
+  std::vector<std::uint32_t> in_order(n_rows);
+  presort(column, n_rows, order, in_order.data());
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    rank[order[i]] = in_order[i];
+    on_rank(in_order[i], order[i]);
+  }
+}
+
+// The column is copied first: its values are looked at in any order, and columns of a table that is
+// stored by rows are far apart.
+template <class Float>
+std::vector<double> sort_floats(const RawColumn& column, std::size_t n_rows, std::uint32_t* order,
+                                std::uint32_t* rank) {
+  std::vector<Float> copy(n_rows);
+  read_column(column, copy);
+  std::vector<double> distinct;
+  sort_contiguous({copy.data(), sizeof(Float), column.type}, n_rows, order, rank,
+                  [&](std::uint32_t of_row, std::uint32_t row) {
+                    if (of_row == distinct.size()) distinct.push_back(copy[row]);
+                  });
+  return distinct;
 }
 
 }  // namespace
 
 std::vector<double> sort_column(const RawColumn& column, std::size_t n_rows, std::uint32_t* order,
                                 std::uint32_t* rank) {
-  std::vector<std::uint32_t> rank_in_order(n_rows);
-  presort(column, n_rows, order, rank_in_order.data());
-  std::vector<double> values;
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    rank[order[i]] = rank_in_order[i];
-    if (column.type == RawColumn::Type::category || rank_in_order[i] != values.size()) continue;
-    values.push_back(number_at(column, order[i]));
+  switch (column.type) {
+    case RawColumn::Type::float32:
+      return sort_floats<float>(column, n_rows, order, rank);
+    case RawColumn::Type::float64:
+      return sort_floats<double>(column, n_rows, order, rank);
+    case RawColumn::Type::category:
+      sort_contiguous(column, n_rows, order, rank, [](std::uint32_t, std::uint32_t) {});
   }
-  return values;
+  return {};
 }
 
 CartTree grow_cart_exact(const SortedTable& table, const CartTarget& target, const CartRules& rules,
