@@ -112,8 +112,8 @@ DeepForest::DeepForest(const PackedTrees<F>& trees, const BinEdges& edges) {
       }
       const auto feature = static_cast<std::uint32_t>(trees.feature[i]);
       const std::uint32_t missing_left = trees.missing_left[n_inner];
-      std::uint32_t test = (trees.split_bin[n_inner] + missing_left) | missing_left << 8 |
-                           feature << 9;
+      std::uint32_t test =
+          (trees.split_bin[n_inner] + missing_left) | missing_left << 8 | feature << 9;
       if (edges.is_categorical[feature]) {
         test = Node::categorical | static_cast<std::uint32_t>(tests_.size());
         CategoryTest& added = tests_.emplace_back(CategoryTest{feature, missing_left, {}});
@@ -313,13 +313,14 @@ void DeepForest::permute_tree(Strided<const T> rows, std::span<const std::uint32
     return sum / static_cast<double>(n);
   };
   rises[0] = mean_loss();
-  const std::uint32_t end = tree + 1 < roots_.size() ? roots_[tree + 1]
-                                                     : static_cast<std::uint32_t>(nodes_.size());
+  const std::uint32_t end =
+      tree + 1 < roots_.size() ? roots_[tree + 1] : static_cast<std::uint32_t>(nodes_.size());
   std::vector<bool> is_used(n_features());
   for (std::uint32_t node = roots_[tree]; node < end; ++node) {
     const std::uint32_t test = nodes_[node].test;
     if (nodes_[node].left == node) continue;
-    is_used[test & Node::categorical ? tests_[test & ~Node::categorical].feature : test >> 9] = true;
+    is_used[test & Node::categorical ? tests_[test & ~Node::categorical].feature : test >> 9] =
+        true;
   }
   std::vector<std::uint8_t> column(n);
   std::vector<std::uint32_t> order(n);
@@ -328,10 +329,9 @@ void DeepForest::permute_tree(Strided<const T> rows, std::span<const std::uint32
     check_interrupt();
     std::iota(order.begin(), order.end(), 0);
     for (std::size_t i = n; i-- > 1;) {  // Fisher and Yates'
-      const std::uint64_t bits =
-          hash_u64(seed, Purpose::permutation, tree * n_features() + f, i);
-      std::swap(order[i], order[static_cast<std::size_t>(unit_interval(bits) *
-                                                         static_cast<double>(i + 1))]);
+      const std::uint64_t bits = hash_u64(seed, Purpose::permutation, tree * n_features() + f, i);
+      std::swap(order[i],
+                order[static_cast<std::size_t>(unit_interval(bits) * static_cast<double>(i + 1))]);
     }
     for (std::size_t i = 0; i < n; ++i) column[i] = codes.at(i, f);
     for (std::size_t i = 0; i < n; ++i) codes.at(i, f) = column[order[i]];
@@ -344,15 +344,15 @@ template void preorder_links(std::span<const std::int16_t>, std::int32_t*, std::
 template void preorder_links(std::span<const std::int32_t>, std::int32_t*, std::int32_t*);
 template DeepForest::DeepForest(const PackedTrees<std::int16_t>&, const BinEdges&);
 template DeepForest::DeepForest(const PackedTrees<std::int32_t>&, const BinEdges&);
-#define HEDGEROW_INSTANTIATE(T)                                                                   \
-  template void DeepForest::add(Strided<const T>, std::size_t, std::size_t, std::size_t,          \
-                                const double*, std::size_t, double*, int) const;                  \
-  template void DeepForest::apply(Strided<const T>, std::size_t, Strided<std::int32_t>, int)      \
-      const;                                                                                      \
-  template void DeepForest::add_out_of_bag(Strided<const T>, std::size_t, const BagBits&,         \
-                                           const double*, std::size_t, double*, std::int32_t*,    \
-                                           int) const;                                            \
-  template void DeepForest::permute(Strided<const T>, std::size_t, const BagBits&,                \
+#define HEDGEROW_INSTANTIATE(T)                                                                \
+  template void DeepForest::add(Strided<const T>, std::size_t, std::size_t, std::size_t,       \
+                                const double*, std::size_t, double*, int) const;               \
+  template void DeepForest::apply(Strided<const T>, std::size_t, Strided<std::int32_t>, int)   \
+      const;                                                                                   \
+  template void DeepForest::add_out_of_bag(Strided<const T>, std::size_t, const BagBits&,      \
+                                           const double*, std::size_t, double*, std::int32_t*, \
+                                           int) const;                                         \
+  template void DeepForest::permute(Strided<const T>, std::size_t, const BagBits&,             \
                                     const LeafLoss&, std::uint64_t, double*, int) const;
 HEDGEROW_INSTANTIATE(float)
 HEDGEROW_INSTANTIATE(double)

@@ -31,9 +31,9 @@ template <class F>
 struct PackedTrees {
   std::span<const std::int64_t> tree_offset;  // among the nodes
   std::span<const F> feature;
-  std::span<const std::uint8_t> split_bin;         // inner nodes
-  std::span<const bool> missing_left;              // inner nodes
-  std::span<const std::uint32_t> category_bits;    // eight words for each test of a category
+  std::span<const std::uint8_t> split_bin;       // inner nodes
+  std::span<const bool> missing_left;            // inner nodes
+  std::span<const std::uint32_t> category_bits;  // eight words for each test of a category
 };
 
 // The children of nodes in preorder, by their features; -1 for a leaf. Of a tree that has come

@@ -14,6 +14,7 @@ constexpr std::chrono::milliseconds kInterval{50};
 bool (*signal_pending)() = nullptr;
 pthread_t main_thread;
 Clock::time_point next_question;  // read and written by the main thread only
+thread_local const std::atomic<bool>* region_failed = nullptr;
 
 // The thread that forks is the child's main one, for Python too.
 void adopt_forking_thread() { main_thread = pthread_self(); }
@@ -27,7 +28,19 @@ void install_interrupt(bool (*pending)(), pthread_t thread) {
   signal_pending = pending;
 }
 
+GivesUpWith::GivesUpWith(const std::atomic<bool>& failed)
+    : is_outermost_(region_failed == nullptr) {
+  if (is_outermost_) region_failed = &failed;
+}
+
+GivesUpWith::~GivesUpWith() {
+  if (is_outermost_) region_failed = nullptr;
+}
+
 void check_interrupt() {
+  if (region_failed != nullptr && region_failed->load(std::memory_order_relaxed)) {
+    throw Interrupted();
+  }
   if (signal_pending == nullptr || !pthread_equal(pthread_self(), main_thread)) return;
   const auto now = Clock::now();
   if (now < next_question) return;

@@ -3,6 +3,7 @@
 #pragma once
 #include <pthread.h>
 
+#include <atomic>
 #include <exception>
 
 namespace hedgerow {
@@ -15,10 +16,22 @@ struct Interrupted : std::exception {
 // `pending` is called on `main_thread` only, the one thread that Python runs signal handlers on.
 void install_interrupt(bool (*pending)(), pthread_t main_thread);
 
-// Throws Interrupted if a signal is pending. Call it where throwing is safe and about every
-// millisecond: it costs a look at the clock, and asks at most every 50 ms. On any thread but
-// Python's main one (a worker of the team included) it does nothing, so tasks of parallel_for may
-// call it.
+// Throws Interrupted if a signal is pending, or if the region that this thread works in has failed:
+// so that workers stop when the main thread is interrupted. Call it where throwing is safe and
+// about every millisecond: it costs a look at the clock, and asks at most every 50 ms.
 void check_interrupt();
+
+// While it lives, check_interrupt() on this thread throws once `failed` is set. Of nested ones the
+// outermost counts.
+class GivesUpWith {
+ public:
+  explicit GivesUpWith(const std::atomic<bool>& failed);
+  ~GivesUpWith();
+  GivesUpWith(const GivesUpWith&) = delete;
+  GivesUpWith& operator=(const GivesUpWith&) = delete;
+
+ private:
+  bool is_outermost_;
+};
 
 }  // namespace hedgerow

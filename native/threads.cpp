@@ -24,6 +24,8 @@
 #include <immintrin.h>
 #endif
 
+#include "interrupt.hpp"
+
 namespace hedgerow {
 namespace {
 
@@ -113,6 +115,7 @@ void await_change(std::atomic<int>& state, int from, int asleep) {
 }
 
 void work_through(Region& region) noexcept {
+  const GivesUpWith gives_up(region.failed);
   try {
     std::size_t i;
     while ((i = region.next.fetch_add(1, std::memory_order_relaxed)) < region.count) {

@@ -36,11 +36,13 @@ void construct(DeepForest* self, Vector<std::int64_t> tree_offset, Vector<F> fea
                Vector<std::uint8_t> split_bin, Vector<bool> missing_left,
                Matrix<std::uint32_t> category_bits, Vector<double> thresholds,
                Vector<std::int64_t> threshold_starts, Vector<bool> is_categorical) {
-  const PackedTrees<F> trees{span_of(tree_offset), span_of(feature), span_of(split_bin),
+  const PackedTrees<F> trees{span_of(tree_offset),
+                             span_of(feature),
+                             span_of(split_bin),
                              span_of(missing_left),
                              {category_bits.data(), category_bits.size()}};
-  new (self) DeepForest(
-      trees, {span_of(thresholds), span_of(threshold_starts), span_of(is_categorical)});
+  new (self)
+      DeepForest(trees, {span_of(thresholds), span_of(threshold_starts), span_of(is_categorical)});
 }
 
 inline BagBits bag_bits(const DeepForest& forest, const Matrix<std::uint8_t>& bits,

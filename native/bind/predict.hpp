@@ -34,10 +34,9 @@ hedgerow::TreeArrays tree_arrays(const Vector<std::int32_t>& feature,
                                  const Vector<std::int32_t>& category_set,
                                  const Matrix<double>& value,
                                  const Matrix<std::uint32_t>& category_bits) {
-  return {feature.shape(0),    feature.data(), threshold.data(),
-          left.data(),         right.data(),   missing_left.data(),
-          category_set.data(), value.data(),   category_bits.data(),
-          value.shape(1)};
+  return {feature.shape(0),     feature.data(),      threshold.data(),    left.data(),
+          right.data(),         missing_left.data(), category_set.data(), value.data(),
+          category_bits.data(), value.shape(1)};
 }
 
 // A predictor, and what is needed to check the arrays it is given.

@@ -238,6 +238,19 @@ def test_quantiles_cover_what_they_say():
     assert np.mean((low <= y[3000:]) & (y[3000:] <= high)) == pytest.approx(0.8, abs=0.05)
 
 
+def test_quantiles_of_several_outputs_are_those_of_each():
+    X, y = DIABETES
+    options = {"n_estimators": 10, "keep_targets": True}
+    model = RandomForestRegressor(**options).fit(X, np.column_stack([y, -y]))
+    found = model.predict_quantiles(X[:5], [0.2, 0.8])
+    assert found.shape == (5, 2, 2)
+    for row, quantiles in zip(X[:5], found, strict=True):
+        for q, of_outputs in zip((0.2, 0.8), quantiles, strict=True):
+            assert of_outputs[0] == naive_quantile(model, X, y, row, q)
+            assert of_outputs[1] == naive_quantile(model, X, -y, row, q)
+    assert model.predict_quantiles(X[:5], 0.5).shape == (5, 2)
+
+
 def test_quantiles_must_have_been_prepared():
     model = RandomForestRegressor(n_estimators=3).fit(*DIABETES)
     with pytest.raises(ParameterError, match="keep_targets=True"):
@@ -245,6 +258,45 @@ def test_quantiles_must_have_been_prepared():
     model.set_params(keep_targets=True).fit(*DIABETES)
     with pytest.raises(ParameterError, match=r"quantiles=1.5 must be"):
         model.predict_quantiles(DIABETES[0], 1.5)
+
+
+def test_permutation_importance_can_be_read_and_drawn():
+    frame = pd.DataFrame(DIABETES[0], columns=list("abcdefghij"))
+    found = RandomForestRegressor(n_estimators=20).fit(frame, DIABETES[1])
+    found = found.permutation_importances(frame, DIABETES[1])
+    table = found.to_frame()
+    assert table["feature"][0] == "i"
+    assert (np.diff(table["mean"]) <= 0).all()
+    assert "10 features, 20 trees" in repr(found)
+    assert len(found.plot().patches) == 10
+
+
+def test_trees_are_estimators_by_themselves():
+    X, y = CANCER
+    forest = RandomForestClassifier(n_estimators=6, criterion="entropy").fit(X, y)
+    assert len(forest) == len(forest.estimators_) == 6
+    means = np.mean([tree.predict_proba(X) for tree in forest.estimators_], axis=0)
+    np.testing.assert_allclose(means, forest.predict_proba(X), atol=1e-12)
+    assert forest[-1].export_text() == forest.estimators_[5].export_text()
+    with pytest.raises(IndexError, match="there is no tree 6"):
+        forest[6]
+    mixed = RandomForestClassifier(n_estimators=2, feature_combinations=2).fit(X, y)
+    assert not hasattr(mixed, "estimators_")
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e20, 1e60])
+def test_targets_of_any_size_have_importances_and_files(scale, tmp_path):
+    X, y = DIABETES
+    model = RandomForestRegressor(n_estimators=5).fit(X, y)
+    scaled = RandomForestRegressor(n_estimators=5).fit(X, y * scale)
+    np.testing.assert_allclose(scaled.feature_importances_, model.feature_importances_, rtol=1e-6)
+    scaled.save(tmp_path / "scaled.hedgerow")
+
+
+def test_there_is_a_limit_to_the_classes():
+    n = 65_537
+    with pytest.raises(DataError, match="65537 classes; there may be 65536"):
+        RandomForestClassifier(n_estimators=1).fit(np.zeros((n, 1)), np.arange(n))
 
 
 # Combinations of inputs.
@@ -293,6 +345,14 @@ def test_combinations_take_gaps_and_categories(tmp_path):
     np.testing.assert_array_equal(
         load(tmp_path / "rc.hedgerow").predict_proba(frame), model.predict_proba(frame)
     )
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e300])
+def test_combinations_of_very_large_or_small_inputs_are_commensurable(scale):
+    X, y = IRIS
+    options = {"n_estimators": 10, "feature_combinations": 2}
+    model = RandomForestClassifier(**options).fit(X * scale, y)
+    assert model.score(X * scale, y) > 0.97
 
 
 def test_combinations_by_blocks_are_combinations(monkeypatch):
@@ -390,6 +450,8 @@ def test_a_warm_start_ends_where_one_fit_ends():
         model.set_params(n_estimators=55).fit(X, y + 1)
     with pytest.raises(DataError, match="500 rows"):
         model.fit(X[:500], y[:500])
+    with pytest.raises(ParameterError, match="feature_combinations=2 must be as in the fit"):
+        model.set_params(feature_combinations=2).fit(X, y)
 
 
 # What must not break.

@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import hedgerow as hr
 from hedgerow import theory
+from hedgerow.result import texts
 from hedgerow.theory import bias_and_variance, voting
-from hedgerow.theory.result import texts
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

@@ -101,10 +101,9 @@ def test_a_tree_comes_back_as_it_was(options):
         unpacked = forest.tree(index)
         if not options:
             for f in fields(tree):
-                if f.name not in ("value", "gain"):
+                if f.name != "value":
                     mine, was = getattr(unpacked, f.name), getattr(tree, f.name)
                     np.testing.assert_array_equal(mine, was, err_msg=f.name)
-            np.testing.assert_allclose(unpacked.gain, tree.gain, rtol=1e-7)
             np.testing.assert_allclose(unpacked.value, tree.value, rtol=1e-12, atol=1e-15)
         one = ensemble_of([unpacked])
         one.validate()
@@ -125,7 +124,7 @@ def test_out_of_bag_sums_are_over_the_trees_whose_bit_is_set():
         np.testing.assert_array_equal(sums, expected)
 
 
-def test_it_takes_a_fifth_of_the_memory_of_a_record_a_node():
+def test_it_takes_a_quarter_of_the_memory_of_a_record_a_node():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 5))
     _, table = intake.learn_schema(X)
@@ -139,7 +138,7 @@ def test_it_takes_a_fifth_of_the_memory_of_a_record_a_node():
     packer.add(trees)
     forest = packer.forest()
     record = 64 + 8  # scikit-learn's: a record of 64 bytes, and a value
-    assert sum(a.nbytes for a in forest.arrays().values()) < 0.22 * record * forest.n_nodes
+    assert sum(a.nbytes for a in forest.arrays().values()) < 0.25 * record * forest.n_nodes
 
 
 BROKEN = {

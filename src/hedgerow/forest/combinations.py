@@ -59,6 +59,11 @@ class Combinations:
         return cls(inputs, coefficients / scales[inputs], centres, counts_as_one, is_categorical)
 
     @property
+    def n_inputs(self) -> int:
+        """Inputs of a combination."""
+        return self.inputs.shape[1]
+
+    @property
     def n_combinations(self) -> int:
         """Columns that come of a table."""
         return len(self.inputs)
@@ -108,5 +113,7 @@ def _centre_and_scale(values: NDArray[np.floating]) -> tuple[float, float]:
     present = values[~np.isnan(values)].astype(np.float64)
     if not len(present):
         return 0.0, 1.0
-    deviation = float(present.std())
-    return float(present.mean()), deviation if deviation > 0.0 else 1.0
+    largest = float(np.abs(present).max()) or 1.0  # so that no square is too large
+    present /= largest
+    deviation = float(present.std()) * largest
+    return float(present.mean()) * largest, deviation if deviation > 0.0 else 1.0

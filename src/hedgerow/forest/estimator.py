@@ -16,7 +16,9 @@ from hedgerow.forest.model import Floats, ForestModel
 from hedgerow.forest.out_of_bag import PermutationImportance, permutation_importance
 from hedgerow.params import check_parameters
 from hedgerow.threads import effective_n_jobs
+from hedgerow.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hedgerow.tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
+from hedgerow.tree.parameters import GROWTH, TABLE
 
 Importance = Literal["gain", "split", "cover"]
 
@@ -25,6 +27,7 @@ class Forest(TableEstimator):
     """Trees on rows of their own that vote, apart from what their target is."""
 
     _outputs: ClassVar[type[Outputs]]
+    _tree: ClassVar[type[Any]]
     _random_cuts: ClassVar[bool]
     _model: ForestModel
 
@@ -56,6 +59,28 @@ class Forest(TableEstimator):
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the leaf of every row in every tree, as node numbers, shape (n_rows, n_trees)."""
         return self._fitted_model().forest.nodes_of(self._leaves(X))
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees, each as an estimator by itself; they are unpacked when they are asked for."""
+        return [self[index] for index in range(len(self))]
+
+    def __len__(self) -> int:
+        return int(self._fitted_model().forest.n_trees)
+
+    def __getitem__(self, index: int) -> Any:
+        """Return one of the trees as an estimator by itself."""
+        model: ForestModel = self._fitted_model()
+        if model.combinations is not None:
+            raise AttributeError(
+                "trees of feature_combinations test sums of columns, and are no estimators of the "
+                "columns themselves; predict_trees and apply speak of them."
+            )
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there is no tree {index}; there are {len(self)}.")
+        names = ("criterion", *(parameter.name for parameter in (*GROWTH, *TABLE)))
+        tree = self._tree(splitter="hist", **{name: getattr(self, name) for name in names})
+        return tree._become(model.tree(index % len(self), self.criterion))  # noqa: SLF001
 
     @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
@@ -191,6 +216,7 @@ class ForestClassifier(ClassifierMixin, Forest):
     """A forest for classes."""
 
     _outputs = ClassOutputs
+    _tree = DecisionTreeClassifier
 
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class, shape (n_rows, n_classes), or a list of such."""
@@ -238,6 +264,7 @@ class ForestRegressor(RegressorMixin, Forest):
     """A forest for numbers."""
 
     _outputs = NumberOutputs
+    _tree = DecisionTreeRegressor
 
     def predict(self, X: Any) -> Floats:
         """Return the mean of the trees' values for each row, or a column for each output."""
@@ -263,6 +290,7 @@ class ForestRegressor(RegressorMixin, Forest):
         Returns
         -------
         array of shape (n_rows, n_quantiles), or (n_rows,) for one number
+            With several outputs they are one more axis, the last.
         """
         asked = np.atleast_1d(np.asarray(quantiles, np.float64))
         if asked.ndim != 1 or not ((asked >= 0.0) & (asked <= 1.0)).all():
@@ -274,6 +302,7 @@ class ForestRegressor(RegressorMixin, Forest):
                 "keep_targets=True."
             )
         result = kept.quantiles(self._leaves(X), asked)
+        result = result[:, :, 0] if self._number_outputs().is_single else result
         return result[:, 0] if np.ndim(quantiles) == 0 else result
 
     def _number_outputs(self) -> NumberOutputs:

@@ -106,6 +106,13 @@ class ForestFitting:
                 f"X has {table.n_rows} rows, but the fit that warm_start=True continues had "
                 f"{start.n_rows}: the trees of a forest draw from the same rows."
             )
+        n_inputs = self.estimator.feature_combinations
+        had = None if start.combinations is None else start.combinations.n_inputs
+        if (None if n_inputs is None else min(n_inputs, table.n_features)) != had:
+            raise ParameterError(
+                f"feature_combinations={n_inputs!r} must be as in the fit that warm_start=True "
+                "continues."
+            )
         if self.draws != start.draws:
             raise ParameterError(
                 "bootstrap and max_samples must be as in the fit that warm_start=True continues: "

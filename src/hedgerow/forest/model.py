@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,8 @@ from hedgerow.data.intake import TableSchema
 from hedgerow.forest.combinations import Combinations
 from hedgerow.forest.quantiles import LeafRows
 from hedgerow.tree.cart import RowDraws
+from hedgerow.tree.fitting import TreeModel
+from hedgerow.tree.growing import impurity_unit
 from hedgerow.tree.outputs import Outputs
 from hedgerow.tree.packed import PackedForest
 from hedgerow.tree.structure import Rows
@@ -88,6 +90,12 @@ class ForestModel:
     def draw_counts(self, tree: int) -> NDArray[np.uint16]:
         """Return how often a tree drew each training row."""
         return self.draws.counts(tree, self.n_rows)
+
+    def tree(self, index: int, criterion: str) -> TreeModel:
+        """Return a tree as a model by itself, its gains in the criterion's unit."""
+        tree = self.forest.tree(index)
+        tree = replace(tree, gain=tree.gain / impurity_unit(criterion))
+        return TreeModel.of(self.schema, self.binner, tree, self.outputs)
 
     def samples(self) -> list[NDArray[np.intp]]:
         """Return the training rows that each tree drew, those drawn twice listed twice."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, r2_score
 
 from hedgerow.forest.model import Floats, ForestModel
+from hedgerow.result import GREEN, Result
 from hedgerow.tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow.tree.structure import Rows
 
@@ -74,14 +75,16 @@ def _accuracy(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     return float(np.mean(truth == prediction))
 
 
-@dataclass(frozen=True)
-class PermutationImportance:
+@dataclass(frozen=True, repr=False, eq=False)
+class PermutationImportance(Result):
     """How much the out-of-bag loss of the trees rises when a feature is shuffled.
 
     The loss is the error rate, or the squared error. `mean` is over the trees, `std` between them,
     and `z` is the mean in units of its standard error, as Breiman has it.
     """
 
+    feature: NDArray[Any]
+    """Names of the features, or their numbers."""
     mean: Floats
     std: Floats
     by_tree: Floats
@@ -92,6 +95,21 @@ class PermutationImportance:
         """The mean over its standard error; 0 where trees do not differ."""
         error = self.std / np.sqrt(len(self.by_tree))
         return np.divide(self.mean, error, out=np.zeros_like(self.mean), where=error > 0)
+
+    def _title(self) -> str:
+        n_trees, n_features = self.by_tree.shape
+        return f"PermutationImportance: {n_features} features, {n_trees} trees, largest first"
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        order = np.argsort(-self.mean, kind="stable")
+        columns = {"feature": self.feature, "mean": self.mean, "std": self.std, "z": self.z}
+        return {name: column[order] for name, column in columns.items()}
+
+    def _draw(self, ax: Any) -> None:
+        columns = {name: column[:20][::-1] for name, column in self._columns().items()}
+        error = columns["std"] / np.sqrt(len(self.by_tree))
+        ax.barh(columns["feature"].astype(str), columns["mean"], xerr=error, color=GREEN)
+        ax.set_xlabel("rise of the out-of-bag loss when shuffled, mean ± standard error")
 
 
 def permutation_importance(
@@ -117,4 +135,6 @@ def permutation_importance(
         n_threads,
     )
     by_tree = rises[:, 1:]
-    return PermutationImportance(by_tree.mean(axis=0), by_tree.std(axis=0), by_tree)
+    names = model.schema.feature_names
+    feature = np.arange(forest.n_features) if names is None else np.array(names, dtype=object)
+    return PermutationImportance(feature, by_tree.mean(axis=0), by_tree.std(axis=0), by_tree)

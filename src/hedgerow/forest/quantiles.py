@@ -22,6 +22,7 @@ class LeafRows:
     rows: NDArray[np.uint32]
     starts: NDArray[np.int64]
     targets: Floats
+    """(n_rows, n_outputs)"""
     weights: Floats
 
     @classmethod
@@ -34,14 +35,14 @@ class LeafRows:
         rows = (order // leaves.shape[1]).astype(np.uint32)
         counts = np.bincount(leaves.reshape(-1), minlength=n_leaves)
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return cls(rows, starts, y[:, 0].copy(), weights)
+        return cls(rows, starts, y, weights)
 
     def quantiles(self, leaves: NDArray[np.int32], quantiles: Floats) -> Floats:
-        """Return the quantiles of rows by their leaves, (n_rows, n_quantiles).
+        """Return the quantiles of rows by their leaves, (n_rows, n_quantiles, n_outputs).
 
         A quantile q is the least target at which the votes so far reach q of all votes.
         """
-        result = np.empty((len(leaves), len(quantiles)))
+        result = np.empty((len(leaves), len(quantiles), self.targets.shape[1]))
         sizes = np.diff(self.starts)
         per_row = max(1, int(sizes[leaves].sum(axis=1).max(initial=1)))
         step = max(1, _BLOCK // per_row)
@@ -62,14 +63,14 @@ class LeafRows:
         total = np.add.reduceat(weight, np.cumsum(n_votes) - n_votes)
         vote = weight / np.repeat(total, n_votes)
         asked_by = np.repeat(np.arange(len(leaves)), n_votes.reshape(leaves.shape).sum(axis=1))
-        order = np.lexsort((self.targets[voters], asked_by))
-        target, vote = self.targets[voters][order], vote[order]
         ends = np.cumsum(np.bincount(asked_by, minlength=len(leaves)))
-        begins = np.concatenate([[0], ends[:-1]])
-        result = np.empty((len(leaves), len(quantiles)))
-        for i, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-            reached = np.cumsum(vote[begin:end])
-            # Rounding must not carry a quantile past a target that reaches it exactly.
-            at = np.searchsorted(reached, quantiles * reached[-1] - 1e-12 * reached[-1])
-            result[i] = target[begin:end][at]
+        result = np.empty((len(leaves), len(quantiles), self.targets.shape[1]))
+        for output, targets in enumerate(self.targets.T):
+            order = np.lexsort((targets[voters], asked_by))
+            sorted_targets, votes = targets[voters][order], vote[order]
+            for i, (begin, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+                reached = np.cumsum(votes[begin:end])
+                # Rounding must not carry a quantile past a target that reaches it exactly.
+                at = np.searchsorted(reached, (quantiles - 1e-12) * reached[-1])
+                result[i, :, output] = sorted_targets[begin:end][at]
         return result

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from hedgerow.forest.bagging.draws import BagDraws
 from hedgerow.forest.bagging.members import MemberModel
@@ -55,7 +56,10 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     from hedgerow.model_file.contents import read_parameter
 
     base = read_parameter(stored.field("base"))
-    read_model = forests.read if stored.flag("is_forest") else _read_members
+    is_forest = stored.flag("is_forest")
+    require(not is_forest or type(base) is kind._tree, "a forest is of other trees")  # noqa: SLF001
+    require(isinstance(base, BaseEstimator), "there is no estimator that was bagged")
+    read_model = forests.read if is_forest else _read_members
     return read_model(kind, stored) | {"estimator_": base}
 
 

@@ -128,7 +128,9 @@ def _read_leaf_rows(stored: Stored, forest: PackedForest) -> LeafRows:
     arrays = stored.arrays("leaf_rows.", _LEAF_ARRAYS)
     dtypes = (np.uint32, np.int64, np.float64, np.float64)
     for (name, array), dtype in zip(arrays.items(), dtypes, strict=True):
-        require(array.dtype == dtype and array.ndim == 1, f"{name} is not an array as expected")
+        rank = 2 if name == "targets" else 1
+        fits = array.dtype == dtype and array.ndim == rank
+        require(fits, f"{name} is not an array as expected")
         require(array.dtype.kind != "f" or np.isfinite(array).all(), f"{name} is not finite")
     rows, starts, n_rows = arrays["rows"], arrays["starts"], len(arrays["targets"])
     require(len(starts) == forest.n_leaves + 1, "there are not rows for each leaf")
@@ -137,4 +139,5 @@ def _read_leaf_rows(stored: Stored, forest: PackedForest) -> LeafRows:
     require(n_rows > 0 and len(arrays["weights"]) == n_rows, "targets and weights differ")
     require((rows < n_rows).all(), "a leaf has a row that is not there")
     require((arrays["weights"] >= 0).all(), "a weight is negative")
+    require(arrays["targets"].shape[1] == forest.n_values, "targets are of other outputs")
     return LeafRows(**arrays)

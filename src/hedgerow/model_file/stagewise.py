@@ -99,7 +99,8 @@ def _read_model(stored: Stored) -> AdditiveModel:
     shrinkage, by_leaf = stored.field("shrinkage"), stored.field("steps_are_by_leaf")
     fits = all(isinstance(x, list) and len(x) == len(learners) for x in (shrinkage, by_leaf))
     require(fits, "there is not a step for each learner")
-    require(all(map(is_number, shrinkage)), "a shrinkage is not a number")
+    moderate = all(is_number(factor) and abs(factor) < 1e300 for factor in shrinkage)
+    require(moderate, "a shrinkage is not a number")
     steps = stored.arrays("steps.", [str(number) for number in range(len(learners))])
     stages = [
         Stage(learner, _read_step(step, is_by_leaf, learner), float(factor))

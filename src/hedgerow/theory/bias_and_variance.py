@@ -21,13 +21,13 @@ from hedgerow.params import (
     Parameter,
     any_of,
 )
+from hedgerow.result import Floats
 from hedgerow.theory.decomposition import (
     SquaredErrorDecomposition,
     ZeroOneDecomposition,
     squared_error_terms,
     zero_one_terms,
 )
-from hedgerow.theory.result import Floats
 from hedgerow.theory.training_sets import Draw, Drawn, Resampled, drawn_rows, predictions
 
 SEVERAL = Number(2, integer=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hedgerow.data.target import read_weights
 from hedgerow.exceptions import ParameterError
-from hedgerow.theory.result import BROWN, GREEN, Columns, Floats, Result
+from hedgerow.result import BROWN, GREEN, Columns, Floats, Result
 from hedgerow.theory.voters import class_numbers, require_discrete, require_fitted
 
 ACCEPTED = "a discrete AdaBoost classifier, Hedgerow's or scikit-learn's"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.exceptions import DataError
-from hedgerow.theory.result import BROWN, GREEN, GREY, Columns, Floats, Result, texts
+from hedgerow.result import BROWN, GREEN, GREY, Columns, Floats, Result, texts
 
 UNKNOWN_NOISE = "noise unknown, counted as bias"
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.exceptions import ParameterError
-from hedgerow.theory.result import BROWN, GREEN, GREY, Columns, Floats, Result
+from hedgerow.result import BROWN, GREEN, GREY, Columns, Floats, Result
 from hedgerow.theory.voters import (
     Votes,
     class_numbers,

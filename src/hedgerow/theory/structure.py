@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from hedgerow.boosting.estimator import GradientBoosting
 from hedgerow.exceptions import ParameterError
+from hedgerow.result import BROWN, GREEN, Columns, Floats, Result
 from hedgerow.theory.boosted_again import leaf_sums
-from hedgerow.theory.result import BROWN, GREEN, Columns, Floats, Result
 from hedgerow.theory.voters import require_fitted
 from hedgerow.tree.grow_params import GrowParams
 from hedgerow.tree.structure import Ensemble

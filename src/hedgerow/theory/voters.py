@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.data.target import read_known_classes
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.theory.result import Floats
+from hedgerow.result import Floats
 
 Votes = NDArray[np.int32]
 ACCEPTED = (

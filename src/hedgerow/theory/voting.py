@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc
 
 from hedgerow.exceptions import ParameterError
-from hedgerow.theory.result import GREEN, GREY, Columns, Floats, Result
+from hedgerow.result import GREEN, GREY, Columns, Floats, Result
 
 
 def majority_vote_error(error: ArrayLike, n: ArrayLike) -> Any:

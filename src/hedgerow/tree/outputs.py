@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.data.target import has_columns, read_class_columns, read_number_columns
+from hedgerow.exceptions import DataError
 from hedgerow.tree.structure import Tree
 
 Floats = NDArray[np.float64]
+MOST_CLASSES = 1 << 16  # the kernels' class numbers have 16 bits
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,9 @@ class ClassOutputs:
     def learn(cls, y: Any, n_rows: int) -> tuple[ClassOutputs, NDArray[np.int64]]:
         """Find the classes in y, and each row's index among them, (n_rows, outputs)."""
         classes, index = read_class_columns(y, n_rows)
+        most = max(map(len, classes))
+        if most > MOST_CLASSES:
+            raise DataError(f"y holds {most} classes; there may be {MOST_CLASSES} at most.")
         return cls(tuple(classes)), index
 
     def __eq__(self, other: object) -> bool:

@@ -30,7 +30,7 @@ class PackedForest:
     feature: Features
     split_bin: NDArray[np.uint8]
     missing_left: NDArray[np.bool_]
-    gain: NDArray[np.float32]
+    gain: Floats
     category_bits: NDArray[np.uint32]
     value: Floats
     cover: Floats
@@ -252,7 +252,7 @@ class ForestPacker:
                     "feature": tree.feature.astype(np.int16) if narrow else tree.feature,
                     "split_bin": tree.split_bin[~is_leaf],
                     "missing_left": tree.missing_left[~is_leaf],
-                    "gain": tree.gain[~is_leaf].astype(np.float32),
+                    "gain": tree.gain[~is_leaf],
                     "category_bits": tree.category_bits[tested],
                     "value": tree.value[is_leaf],
                     "cover": tree.cover[is_leaf],
@@ -320,7 +320,7 @@ _DTYPES: dict[str, tuple[type[np.generic], ...]] = {
     "feature": (np.int16, np.int32),
     "split_bin": (np.uint8,),
     "missing_left": (np.bool_,),
-    "gain": (np.float32,),
+    "gain": (np.float64,),
     "category_bits": (np.uint32,),
     "value": (np.float64,),
     "cover": (np.float64,),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,8 +22,6 @@ from hedgerow.forest.bagging.tables import check_columns
 from hedgerow.forest.model import ForestModel
 from hedgerow.params import check_parameters, documented, parameters_for
 from hedgerow.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from hedgerow.tree.fitting import TreeModel
-from hedgerow.tree.growing import impurity_unit
 from hedgerow.tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 
 Score = Callable[[Any, Any], float]
@@ -106,10 +103,8 @@ class Bagging(TableEstimator):
 
     def _tree_of(self, model: ForestModel, index: int) -> Any:
         """Return one of the trees as an estimator by itself."""
-        estimator, tree = clone(self.estimator_), model.forest.tree(index)
-        tree = replace(tree, gain=tree.gain / impurity_unit(estimator.criterion))
-        alone = TreeModel.of(model.schema, model.binner, tree, model.outputs)
-        return estimator._become(alone)  # noqa: SLF001  as its own fit does
+        tree = clone(self.estimator_)
+        return tree._become(model.tree(index, tree.criterion))  # noqa: SLF001  as its own fit does
 
     def _read(self, X: Any, schema: TableSchema) -> Table:
         name, unknown = type(self).__name__, self.estimator_.unknown_category

@@ -1,4 +1,4 @@
-"""What the results of `hedgerow.theory` share: a readable repr, a plot and a data frame.
+"""What results share that are more than a number: a readable repr, a plot and a data frame.
 
 A result is a frozen dataclass whose fields are plain numbers and arrays. It says what its title,
 its figures and its columns are, and how it is drawn; the rest is here. matplotlib and pandas are
@@ -25,7 +25,7 @@ FIRST_ROWS, LAST_ROWS = 3, 2
 
 
 class Result(ABC):
-    """A result of the theory: print it, plot it, or take it as a data frame."""
+    """A result to print, to plot, or to take as a data frame."""
 
     @abstractmethod
     def _title(self) -> str:
