@@ -7,7 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.results import HEDGEROW, Bar, Measure, Result, Timing, Verdict, standard_error
+from benchmarks.results import (
+    HEDGEROW,
+    Bar,
+    Measure,
+    Result,
+    Timing,
+    Verdict,
+    largest_gap,
+    standard_error,
+)
 
 MEGABYTE = 1_000_000
 MICROSECONDS = 1e6
@@ -18,7 +27,8 @@ HOW = (
     "'fits' says how many fits each number is the best of. Fit includes binning. Memory is the "
     "peak during a fit beyond what was resident before, so the input is excluded. Ratios are "
     "Hedgerow's number over the peer's: below 1, Hedgerow needs less. Errors over several draws "
-    "are means ± their standard errors, every library on the same draws."
+    "are means ± their standard errors, every library on the same draws. 'Apart' is the largest "
+    "difference from Hedgerow's held-out error after any number of trees."
 )
 
 
@@ -74,6 +84,7 @@ def columns(case: CaseReport) -> list[Column]:
         Column("±", lambda r: f"{standard_error(r.scores):.5f}" if r.scores else None),
         Column("draws", lambda r: str(len(r.scores)) if r.scores else None),
         Column("error", lambda r: f"{r.staged_errors[-1]:.5f}" if r.staged_errors else None),
+        Column("apart", lambda r: _apart(ours, r)),
         Column("memory MB", lambda r: _megabytes(r.extra_bytes)),
         Column("ratio", ratio("memory")),
         Column("file MB", lambda r: _megabytes(r.file_bytes)),
@@ -90,6 +101,12 @@ def _ratio(ours: Result | None, result: Result, measure: Measure) -> str | None:
 
 def _times(ratio: float) -> str:
     return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.3f}"
+
+
+def _apart(ours: Result | None, result: Result) -> str | None:
+    mine = ours and ours.staged_errors
+    theirs = result.staged_errors
+    return f"{largest_gap(mine, theirs):.5f}" if mine and theirs else None
 
 
 def _megabytes(n_bytes: int | None) -> str | None:

@@ -301,6 +301,27 @@ def test_staged_errors_end_with_the_error_of_the_whole_model(name):
     assert errors[-1] == (model.model.predict(data.X_held_out) != data.y_held_out).mean()
 
 
+def test_scikit_learn_on_bins_learns_the_same_where_every_value_has_a_bin():
+    data = make(replace(TINY, rows=2_000))
+    data = data._replace(X=np.round(data.X), X_held_out=np.round(data.X_held_out))
+    plain, binned = (
+        fitted_trees(name, data, estimator="AdaBoostClassifier", n_trees=5)
+        for name in ("scikit-learn", "scikit-learn-binned")
+    )
+    np.testing.assert_array_equal(plain.predict(data.X), binned.predict(data.X))
+    assert plain.staged_errors(data.X, data.y) == binned.staged_errors(data.X, data.y)
+
+
+def test_adaboost_goes_round_by_round_as_scikit_learns_does_on_the_same_bins():
+    data = make(replace(TINY, rows=2_000))
+    ours, theirs = (
+        fitted_trees(name, data, estimator="AdaBoostClassifier", n_trees=20)
+        for name in (HEDGEROW, "scikit-learn-binned")
+    )
+    held_out = data.X_held_out, data.y_held_out
+    np.testing.assert_allclose(ours.staged_errors(*held_out), theirs.staged_errors(*held_out))
+
+
 # Measuring
 
 
@@ -501,6 +522,14 @@ def test_a_mean_over_draws_is_shown_with_its_standard_error():
     headings, rows = table(CaseReport("x", "about x", "error", False, results, []))
     assert headings == ["library", "error", "±", "draws"]
     assert rows[0] == ["hedgerow", "0.20000", "0.10000", "2"]
+
+
+def test_curves_are_shown_by_their_end_and_by_how_far_they_are_from_ours():
+    curves = {HEDGEROW: (0.4, 0.3, 0.25), "scikit-learn": (0.4, 0.35, 0.24)}
+    results = [Result(library, staged_errors=curve) for library, curve in curves.items()]
+    headings, rows = table(CaseReport("x", "about x", "AUC", False, results, []))
+    assert headings == ["library", "error", "apart"]
+    assert rows == [["hedgerow", "0.25000", "0.00000"], ["scikit-learn", "0.24000", "0.05000"]]
 
 
 def test_a_markdown_table_is_aligned():
