@@ -189,7 +189,7 @@ def few_values(n_rows=500):
 def test_trees_grown_together_are_trees_fitted_one_by_one(bag):
     X, numbers, classes = few_values()
     y = classes if isinstance(bag, BaggingClassifier) else numbers
-    bag.fit(X, y)
+    bag = clone(bag).fit(X, y)
     assert is_grown_together(bag)
     for tree, sample in zip(bag.estimators_, bag.estimators_samples_, strict=True):
         counts = np.bincount(sample, minlength=len(y))
@@ -265,7 +265,7 @@ def test_the_trees_of_a_bag_are_estimators_by_themselves():
 )
 def test_other_bags_of_our_trees_are_naive_loops_too(bag):
     X, y = WINE
-    bag.fit(X, y)
+    bag = clone(bag).fit(X, y)
     assert not is_grown_together(bag)
     for tree, sample, columns in zip(
         bag.estimators_, bag.estimators_samples_, bag.estimators_features_, strict=True
