@@ -182,6 +182,8 @@ def few_values(n_rows=500):
         ),
         BaggingRegressor(DecisionTreeRegressor(**HIST, max_leaves=7), 5, max_samples=0.8),
         BaggingRegressor(DecisionTreeRegressor(**HIST, max_depth=3), 5),
+        BaggingClassifier(DecisionTreeClassifier(**HIST, ccp_alpha=0.01), 5),
+        BaggingRegressor(DecisionTreeRegressor(**HIST, ccp_alpha=2.0), 5),
         BaggingClassifier(None, 5),
         BaggingRegressor(None, 5),
     ],
@@ -257,7 +259,6 @@ def test_the_trees_of_a_bag_are_estimators_by_themselves():
     "bag",
     [
         BaggingClassifier(DecisionTreeClassifier(), 3),
-        BaggingClassifier(DecisionTreeClassifier(**HIST, ccp_alpha=0.01), 3),
         BaggingClassifier(None, 3, max_features=0.5),
         BaggingClassifier(None, 3, bootstrap_features=True),
         BaggingRegressor(DecisionTreeRegressor(**HIST, criterion="absolute_error"), 3),

@@ -38,7 +38,7 @@ from hedgerow.tree.parameters import GROWTH, TABLE
 T = TypeVar("T")
 
 OUR_TREES = (DecisionTreeClassifier, DecisionTreeRegressor)
-_OF_THE_TREE = ("criterion", *(parameter.name for parameter in (*GROWTH, *TABLE)))
+_OF_THE_TREE = ("criterion", "ccp_alpha", *(parameter.name for parameter in (*GROWTH, *TABLE)))
 _OF_THE_BAG = (
     *("n_estimators", "bootstrap", "max_samples", "oob_score"),
     *("random_state", "n_jobs", "verbose"),
@@ -106,8 +106,8 @@ def _is_forest(bagging: Any, estimator: Any, given: Given) -> bool:
     balances = getattr(estimator, "class_weight", None) == "balanced"
     if balances and (is_weighted or has_columns(given.y)):
         return False
-    grows_alike = estimator.splitter == "hist" and estimator.criterion != "absolute_error"
-    return bool(grows_alike and estimator.ccp_alpha == 0.0)
+    # Of a packed tree only the leaves' values are kept, of which others are means, not medians.
+    return bool(estimator.splitter == "hist" and estimator.criterion != "absolute_error")
 
 
 def _takes_all_columns(bagging: Any, X: Any) -> bool:
@@ -160,7 +160,6 @@ def _as_forest(bagging: Any, tree: Any) -> SimpleNamespace:
         **(of_tree | of_bag),
         class_weight="balanced_subsample" if class_weight == "balanced" else class_weight,
         feature_combinations=None,
-        ccp_alpha=0.0,
         _read=bagging._read,  # noqa: SLF001  a part of the estimator
     )
 
