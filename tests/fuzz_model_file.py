@@ -77,7 +77,9 @@ def make_models():
             frame, np.where((frame["town"] == "Ulm") ^ (frame["a"] > 0), "yes", "no")
         ),
         GradientBoostingClassifier(class_weight={0: 2.0, 1: 1.0}, **small).fit(frame, three),
-        RandomForestClassifier(n_estimators=3, max_bins=16, oob_score=_first).fit(frame, three),
+        RandomForestClassifier(n_estimators=5, max_samples=0.2, max_bins=16, oob_score=_first).fit(
+            frame, three
+        ),
         RandomForestRegressor(n_estimators=2, min_samples_leaf=5, keep_targets=True).fit(
             numbers, numbers[:, 0]
         ),
