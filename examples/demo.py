@@ -1,4 +1,4 @@
-"""A first tour: train with early stopping, compare with a linear model, save, reload, predict.
+"""A first tour: boosting with early stopping, a forest, a tree to read, and two theorems.
 
 Run it with `make demo`. It uses a generated table of customers (words, numbers and gaps, as they
 come out of a database) and the handwritten digits that scikit-learn ships; results go to ``out/``.
@@ -12,7 +12,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -147,14 +147,34 @@ def tour_of_digits():
         print(f"{name:15} accuracy {accuracy:.4f}   {time.perf_counter() - start:5.2f} s")
 
 
+def tour_of_the_family():
+    heading("3. The family on breast cancer: a forest, a tree to read, two theorems")
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    forest = hr.RandomForestClassifier(n_estimators=300, oob_score=True, random_state=0).fit(X, y)
+    print(f"random forest, out-of-bag accuracy {forest.oob_score_:.4f}; what it needs most:")
+    print(forest.permutation_importances(X, y).to_frame().head(3).to_string(index=False))
+    tree = hr.DecisionTreeClassifier(max_depth=2).fit(X, y.map({0: "malignant", 1: "benign"}))
+    print("one tree:", tree.export_text(), sep="\n", end="")
+    adaboost = hr.AdaBoostClassifier(n_estimators=60, random_state=0).fit(X, y)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    hr.theory.adaboost_bound(adaboost, X, y).plot(left)
+    hr.theory.margins(adaboost, X, y).plot(right)
+    left.set_title("AdaBoost's training error stays below its bound")
+    right.set_title("and its margins go on growing")
+    figure.savefig(OUT / "theory.png", dpi=130)
+    print(hr.theory.forest_bound(forest, X, y))
+
+
 def main():
     OUT.mkdir(exist_ok=True)
     print(f"Hedgerow {hr.__version__}, kernels for instruction-set level {hr.isa_level}")
     tour_of_customers()
     tour_of_digits()
+    tour_of_the_family()
     heading("Where things are, and what to try next")
     print(f"  {OUT / 'customers.hedgerow'}   the model; hr.load(path) brings it back")
     print(f"  {OUT / 'customers.png'}        how it learned and what it looked at")
+    print(f"  {OUT / 'theory.png'}           AdaBoost's bound and margins")
     print("  On your own table:")
     print("    import hedgerow as hr, pandas as pd")
     print("    table = pd.read_csv('yours.csv'); y = table.pop('target')")
