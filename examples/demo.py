@@ -160,7 +160,7 @@ def tour_of_the_family():
     hr.theory.adaboost_bound(adaboost, X, y).plot(left)
     hr.theory.margins(adaboost, X, y).plot(right)
     left.set_title("AdaBoost's training error stays below its bound")
-    right.set_title("and its margins go on growing")
+    right.set_title("and its smallest margins go on growing")
     figure.savefig(OUT / "theory.png", dpi=130)
     print(hr.theory.forest_bound(forest, X, y))
 
