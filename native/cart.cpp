@@ -51,9 +51,21 @@ struct Ranks {
   void name(Cut& cut, double threshold) const { cut.threshold = threshold; }
 };
 
+template <class Code>
+void gather(const Code* column, std::span<const std::uint32_t> ids, Code* __restrict codes) {
+  constexpr std::size_t kStep = 8;
+  const std::uint32_t* id = ids.data();
+  std::size_t n = ids.size();
+  for (; n >= kStep; n -= kStep, id += kStep, codes += kStep) {
+    for (std::size_t i = 0; i < kStep; ++i) codes[i] = column[id[i]];
+  }
+  for (std::size_t i = 0; i < n; ++i) codes[i] = column[id[i]];
+}
+
 template <class Kind, class Columns>
 class RowEngine {
   using Code = typename Columns::Code;
+  using Load = typename Kind::Load;
   static constexpr Code kMissing = std::numeric_limits<Code>::max();
 
  public:
@@ -75,21 +87,20 @@ class RowEngine {
         best_left_(words()) {}
 
   CartTree grow(std::span<const std::uint32_t> sample, std::uint64_t tree_id, int threads) {
-    ids_.assign(sample.begin(), sample.end());
-    moved_.resize(ids_.size());
+    reserve(sample.size());
+    std::copy(sample.begin(), sample.end(), ids_.begin());
+    take_loads();
     stands_whole_ = stride_ <= kLocalRows || rules_.max_leaves > 0;
     Sums sums(words());
-    add_up(
-        kind_, rows_, ids_.size(), [&](std::size_t i) { return ids_[i]; }, kEveryRow, sums.data());
-    const Tickets& tickets = kind_.target.tickets;
-    root_weight_ = tickets.weight(kind_.tickets(sums.data())) * tickets.weight_unit;
+    add_up(kind_, ids_.size(), [&](std::size_t i) { return loads_[i]; }, kEveryRow, sums.data());
+    root_weight_ = weight(sums.data()) * kind_.target.tickets.weight_unit;
     Growth<RowEngine> growth(*this, kind_.target, rules_, root_weight_, threads);
     Node root{{0, ids_.size()}, 0, mix_u64(tree_id)};
     growth.examine(root, sums.data());
     return growth.grow(root, sums);
   }
 
-  std::uint64_t tickets(const std::uint64_t* sums) const { return kind_.tickets(sums); }
+  double weight(const std::uint64_t* sums) const { return kind_.weight(sums); }
 
   std::uint32_t first_row(const Node& node) const { return ids_[node.range.begin]; }
 
@@ -151,38 +162,57 @@ class RowEngine {
     return [ids = ids_.data() + node.range.begin](std::size_t i) { return ids[i]; };
   }
 
+  auto load_at(const Node& node) const {
+    return [loads = loads_.data() + node.range.begin](std::size_t i) { return loads[i]; };
+  }
+
+  void reserve(std::size_t n_rows) {
+    ids_.resize(n_rows);
+    loads_.resize(n_rows);
+    moved_ids_.resize(n_rows);
+    moved_loads_.resize(n_rows);
+    gathered_.resize(n_rows);
+  }
+
+  void take_loads() {
+    for (std::size_t i = 0; i < ids_.size(); ++i) loads_[i] = kind_.load(rows_, ids_[i]);
+  }
+
   template <class GoesLeft>
   std::size_t divide(const Node& node, int feature, GoesLeft goes_left) {
     const Code* column = column_of(feature);
-    std::uint32_t* to_left = ids_.data() + node.range.begin;
-    std::uint32_t* to_right = moved_.data();
+    std::size_t left = node.range.begin, right = 0;
     for (std::size_t i = node.range.begin; i < node.range.end; ++i) {
       const std::uint32_t row = ids_[i];
-      const bool left = goes_left(column[row]);
-      *to_left = row;
-      *to_right = row;
-      to_left += left;
-      to_right += !left;
+      const Load load = loads_[i];
+      const bool is_left = goes_left(column[row]);
+      ids_[left] = moved_ids_[right] = row;
+      loads_[left] = moved_loads_[right] = load;
+      left += is_left;
+      right += !is_left;
     }
-    std::copy(moved_.data(), to_right, to_left);
-    return static_cast<std::size_t>(to_left - ids_.data());
+    std::copy_n(moved_ids_.data(), right, ids_.data() + left);
+    std::copy_n(moved_loads_.data(), right, loads_.data() + left);
+    return left;
   }
 
   CartTree grow_locally(const RowEngine& whole, Node node, const Sums& sums) {
-    const std::span<const std::uint32_t> ids(whole.ids_.data() + node.range.begin,
-                                             node.range.size());
+    const std::span ids = std::span(whole.ids_).subspan(node.range.begin, node.range.size());
     const auto n_features = static_cast<std::size_t>(columns_.table.n_features);
     stride_ = ids.size();
     copy_.resize(stride_ * n_features);
     for (std::size_t f = 0; f < n_features; ++f) {
-      const Code* column = whole.column_of(static_cast<int>(f));
-      for (std::size_t i = 0; i < stride_; ++i) copy_[f * stride_ + i] = column[ids[i]];
+      gather(whole.column_of(static_cast<int>(f)), ids, copy_.data() + f * stride_);
     }
     codes_ = copy_.data();
-    rows_ = target_copy_.take(whole.rows_, ids, kind_.target.n_values);
-    ids_.resize(stride_);
-    moved_.resize(stride_);
+    reserve(stride_);
     std::iota(ids_.begin(), ids_.end(), 0);
+    if constexpr (Kind::kHasNumbers) {
+      rows_ = target_copy_.take(whole.rows_, ids, kind_.target.n_values);
+      take_loads();
+    } else {
+      std::copy_n(whole.loads_.begin() + node.range.begin, stride_, loads_.begin());
+    }
     stands_whole_ = true;
     node.range = {0, stride_};
     return Growth<RowEngine>(*this, kind_.target, rules_, whole.root_weight_, 1).grow(node, sums);
@@ -192,9 +222,10 @@ class RowEngine {
   // if the feature is constant in the node.
   bool try_bins(const Node& node, int feature, Cut& best) {
     const Code* column = column_of(feature);
-    bins_.fill(rows_, node.range.size(), [column, row = row_at(node)](std::size_t i) {
-      return BinnedRow{row(i), Columns::bin_of(column[row(i)])};
-    });
+    bins_.fill(
+        node.range.size(),
+        [column, row = row_at(node)](std::size_t i) { return Columns::bin_of(column[row(i)]); },
+        load_at(node));
     if (bins_.is_constant()) return true;
     const bool categorical = columns_.table.is_categorical[feature];
     if (categorical) bins_.sort_categories(node.key, feature);
@@ -227,35 +258,44 @@ class RowEngine {
 
   // Missing values go where it was better; where there are none, to the larger side.
   void send_missing(Cut& cut, bool has_missing, std::size_t n) const {
-    const auto on_left =
-        static_cast<std::size_t>(kind_.target.tickets.count(kind_.tickets(best_left_.data())));
+    const auto on_left = static_cast<std::size_t>(kind_.count(best_left_.data()));
     cut.missing_left = has_missing ? search_.missing_left() : !cut.categorical && 2 * on_left >= n;
+  }
+
+  // The codes that are found in a node.
+  struct Spread {
+    Code low, high;  // of values
+    bool has_missing;
+    bool parts_values() const { return low < high; }
+    bool is_constant() const { return has_missing ? low == kMissing : low == high; }
+  };
+
+  static Spread spread_of(std::span<const Code> codes) {
+    Code low = kMissing, high = 0, next_to_high = 0;
+    for (const Code code : codes) {
+      low = std::min(low, code);
+      high = std::max(high, code);
+      next_to_high = std::max(next_to_high, static_cast<Code>(code + 1));  // of missing ones 0
+    }
+    return {low, static_cast<Code>(next_to_high - 1), high == kMissing};
   }
 
   // A random number between the smallest and the largest value of the node.
   bool try_random_cut(const Node& node, int feature, Cut& best) {
     const Code* column = column_of(feature);
     const std::size_t n = node.range.size();
-    const auto row = row_at(node);
-    Code low = kMissing, high = 0;
-    std::size_t n_missing = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const Code code = column[row(i)];
-      const bool missing = code == kMissing;
-      low = std::min(low, code);
-      high = std::max(high, missing ? Code{0} : code);
-      n_missing += missing;
-    }
-    if (n_missing == n || (low == high && n_missing == 0)) return true;
+    gather(column, std::span(ids_).subspan(node.range.begin, n), gathered_.data());
+    const Spread spread = spread_of({gathered_.data(), n});
+    if (spread.is_constant()) return true;
     Cut cut;
     cut.feature = feature;
-    draw_between(cut, low, high, node.key);
-    judge_both_sides(column, row, n, cut.last, n_missing > 0, low < high);
+    draw_between(cut, spread.low, spread.high, node.key);
+    judge_both_sides(node, cut.last, spread);
     if (!search_.found()) return false;
     best = cut;
     best_left_ = left_;
     if (search_.missing_left()) add_missing(best_left_);
-    send_missing(best, n_missing > 0, n);
+    send_missing(best, spread.has_missing, n);
     return false;
   }
 
@@ -268,36 +308,40 @@ class RowEngine {
     const double least = columns_.value(cut.feature, low);
     const double most = columns_.value(cut.feature, high);
     const double at = between(least, most, draw_cut(rules_, key, cut.feature));
-    Code first_above = high;  // of the codes above `low`: found by halving
-    for (Code below = low; first_above - below > 1;) {
-      const auto middle = static_cast<Code>(below + (first_above - below) / 2);
-      (columns_.value(cut.feature, middle) <= at ? below : first_above) = middle;
+    Code last = low;  // whose value is not above, found by halving
+    for (Code left = high - low; left > 1;) {
+      const Code half = left / 2;
+      const auto middle = static_cast<Code>(last + half);
+      last = columns_.value(cut.feature, middle) <= at ? middle : last;
+      left -= half;
     }
-    cut.last = first_above - 1u;
+    cut.last = last;
     columns_.name(cut, at);
   }
 
-  template <class RowAt>
-  void judge_both_sides(const Code* column, RowAt row, std::size_t n, std::uint32_t last,
-                        bool has_missing, bool parts_values) {
-    add_up(
-        kind_, rows_, n, row,
-        [=](std::size_t, std::uint32_t r) { return std::uint64_t{0} - (column[r] <= last); },
-        left_.data());
-    judge(left_, false, n);
-    if (!has_missing || !parts_values) return;
-    add_up(
-        kind_, rows_, n, row,
-        [=](std::size_t, std::uint32_t r) { return std::uint64_t{0} - (column[r] == kMissing); },
-        missing_.data());
+  void judge_both_sides(const Node& node, std::uint32_t last, const Spread& spread) {
+    add_up_where(node, [last](Code code) { return code <= last; }, left_);
+    judge(left_, false);
+    if (!spread.has_missing || !spread.parts_values()) return;
+    add_up_where(node, [](Code code) { return code == kMissing; }, missing_);
     with_missing_ = left_;
     add_missing(with_missing_);
-    judge(with_missing_, true, n);
+    judge(with_missing_, true);
   }
 
-  void judge(const Sums& left, bool missing_left, std::size_t n) {
+  template <class Test>
+  void add_up_where(const Node& node, Test test, Sums& sums) const {
+    add_up(
+        kind_, node.range.size(), load_at(node),
+        [codes = gathered_.data(), test](std::size_t i) {
+          return std::uint64_t{0} - test(codes[i]);
+        },
+        sums.data());
+  }
+
+  void judge(const Sums& left, bool missing_left) {
     search_.send_missing(missing_left);
-    if (leaves_enough(kind_, rules_, left.data(), n)) search_.push(left.data(), 0);
+    search_.push(left.data(), 0);
     search_.judge();
   }
 
@@ -313,7 +357,11 @@ class RowEngine {
   std::size_t stride_;
   bool stands_whole_ = false;
   double root_weight_ = 0.0;
-  std::vector<std::uint32_t> ids_, moved_;
+  // Of the rows in the order of the nodes: their numbers, what they add, and where those of a right
+  // side wait while a node is parted.
+  std::vector<std::uint32_t> ids_, moved_ids_;
+  std::vector<Load> loads_, moved_loads_;
+  std::vector<Code> gathered_;  // the codes of a node's rows
   std::vector<Code> copy_;
   TargetCopy target_copy_;
   FeatureOrder order_;
@@ -333,13 +381,6 @@ double CartTable::threshold(int feature, int bin) const {
   return at < start[1] ? thresholds[at] : cart::kEveryNumber;
 }
 
-double CartTable::value(int feature, int bin) const {
-  const double* edge = thresholds + threshold_starts[feature];
-  const int last = n_bins[feature] - 1;
-  if (last == 0) return 0.0;
-  return 0.5 * edge[std::max(bin - 1, 0)] + 0.5 * edge[std::min(bin, last - 1)];
-}
-
 std::uint8_t CartTable::middle_bin(int feature, int low, int high) const {
   const double* edge = thresholds + threshold_starts[feature];
   const double middle = 0.5 * edge[low] + 0.5 * edge[high - 1];
@@ -350,10 +391,12 @@ std::uint8_t CartTable::middle_bin(int feature, int low, int high) const {
 
 CartTree grow_cart(const CartTable& table, const CartTarget& target, const CartRules& rules,
                    std::span<const std::uint32_t> rows, std::uint64_t tree_id, int threads) {
-  return cart::visit_kind(target, [&]<class Kind>(const Kind& kind) {
+  const auto grow = [&]<class Kind>(const Kind& kind) {
     cart::RowEngine<Kind, cart::Bins> engine(kind, rules, {table});
     return engine.grow(rows, tree_id, threads);
-  });
+  };
+  if (target.packed_bits > 0) return grow(cart::PackedClasses{target});
+  return cart::visit_kind(target, grow);
 }
 
 CartTree grow_random_cuts(const SortedTable& table, const CartTarget& target,

@@ -6,6 +6,7 @@
 // so a tree does not depend on the order of additions, and one side of a cut is exactly the node
 // less the other side.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -48,7 +49,12 @@ struct CartTable {
   // The number that a cut after this bin is made at. All numbers are in bins up to the last.
   double threshold(int feature, int bin) const;
   // About where a bin's values lie: the middle of its ends, of which the outer bins have one.
-  double value(int feature, int bin) const;
+  double value(int feature, int bin) const {
+    const double* edge = thresholds + threshold_starts[feature];
+    const int last = n_bins[feature] - 1;
+    if (last == 0) return 0.0;
+    return 0.5 * edge[std::max(bin - 1, 0)] + 0.5 * edge[std::min(bin, last - 1)];
+  }
   // Of the bins that part `low` from `high`, the one that ends nearest to the middle of the gap.
   std::uint8_t middle_bin(int feature, int low, int high) const;
 };
@@ -85,6 +91,7 @@ struct CartTarget {
   const std::uint32_t* number_rank = nullptr;
   const std::uint64_t* ticket = nullptr;  // 0 for rows that the tree did not draw
   Tickets tickets;
+  int packed_bits = 0;     // of a weight, if one word holds the sums of two classes; else 0
   double gain_unit = 1.0;  // of a fall of impurity that is computed from numbers and tickets as is
 
   bool has_classes() const { return label != nullptr; }

@@ -40,23 +40,18 @@ inline void order_of(const double* rank, int n, std::uint8_t* order) {
                    [&](std::uint8_t a, std::uint8_t b) { return rank[a] < rank[b]; });
 }
 
-struct BinnedRow {
-  std::uint32_t row;
-  std::size_t bin;
-};
-
 template <class Kind>
 class BinScan {
  public:
   BinScan(const Kind& kind, const CartRules& rules)
       : kind_(kind), rules_(rules), histogram_(kBins * words()), left_(words()) {}
 
-  // Fills the histogram from the BinnedRow at(i) for i < n.
-  template <class At>
-  void fill(const TargetRows& rows, std::size_t n, At at) {
-    n_rows_ = n;
+  // Fills the histogram from bin_at(i) and load_at(i) for i < n.
+  template <class BinAt, class LoadAt>
+  void fill(std::size_t n, BinAt bin_at, LoadAt load_at) {
+    clear();
     n_codes_ = 0;
-    n >= kDenseRows ? fill_all(rows, at) : fill_some(rows, at);
+    n >= kDenseRows ? fill_all(n, bin_at, load_at) : fill_some(n, bin_at, load_at);
     has_missing_ = n_codes_ > 0 && codes_[n_codes_ - 1] == kMissingBin;
     n_values_ = n_codes_ - has_missing_;
   }
@@ -98,7 +93,7 @@ class BinScan {
       if (missing_left && (!has_missing_ || n_values_ < 2)) break;
       take_left(position, missing_left, left_.data());
       search.send_missing(missing_left);
-      if (leaves_enough()) search.push(left_.data(), static_cast<std::uint32_t>(position));
+      search.push(left_.data(), static_cast<std::uint32_t>(position));
       search.judge();
     }
   }
@@ -120,29 +115,27 @@ class BinScan {
   std::uint64_t* bin(std::size_t code) { return histogram_.data() + code * words(); }
   const std::uint64_t* bin(std::size_t code) const { return histogram_.data() + code * words(); }
 
-  template <class At>
-  void fill_all(const TargetRows& rows, At at) {
-    std::fill(histogram_.begin(), histogram_.end(), 0);
-    for (std::size_t i = 0; i < n_rows_; ++i) {
-      const BinnedRow entry = at(i);
-      kind_.add(rows, entry.row, bin(entry.bin));
-    }
+  // Only what was filled is cleared; what was not is zero.
+  void clear() {
+    for (int i = 0; i < n_codes_; ++i) std::fill_n(bin(codes_[i]), words(), 0);
+  }
+
+  template <class BinAt, class LoadAt>
+  void fill_all(std::size_t n, BinAt bin_at, LoadAt load_at) {
+    for (std::size_t i = 0; i < n; ++i) kind_.add(load_at(i), bin(bin_at(i)));
     for (std::size_t code = 0; code < kBins; ++code) {
       codes_[n_codes_] = static_cast<std::uint8_t>(code);
-      n_codes_ += kind_.tickets(bin(code)) != 0;
+      n_codes_ += kind_.count(bin(code)) != 0;
     }
   }
 
-  template <class At>
-  void fill_some(const TargetRows& rows, At at) {
+  template <class BinAt, class LoadAt>
+  void fill_some(std::size_t n, BinAt bin_at, LoadAt load_at) {
     std::uint64_t occupied[kBins / 64] = {};
-    for (std::size_t i = 0; i < n_rows_; ++i) {
-      const BinnedRow entry = at(i);
-      std::uint64_t& bits = occupied[entry.bin >> 6];
-      const std::uint64_t bit = std::uint64_t{1} << (entry.bin & 63);
-      if (!(bits & bit)) std::fill_n(bin(entry.bin), words(), 0);
-      bits |= bit;
-      kind_.add(rows, entry.row, bin(entry.bin));
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t code = bin_at(i);
+      occupied[code >> 6] |= std::uint64_t{1} << (code & 63);
+      kind_.add(load_at(i), bin(code));
     }
     for (int word = 0; word < kBins / 64; ++word) {
       for (std::uint64_t bits = occupied[word]; bits; bits &= bits - 1) {
@@ -154,9 +147,9 @@ class BinScan {
   // Writes where bin i lies: its share of each class (of two, the second), or means. Its weight.
   double place(std::size_t i, int width) {
     const std::uint64_t* sums = bin(codes_[i]);
-    const double weight = kind_.target.tickets.weight(kind_.tickets(sums));
+    const double weight = kind_.weight(sums);
     for (int v = 0; v < width; ++v) {
-      const double amount = kind_.amount(sums[v + Kind::kFirstTerm], v + Kind::kFirstTerm);
+      const double amount = kind_.amount(sums, v + Kind::kFirstTerm);
       point_[i * static_cast<std::size_t>(width) + static_cast<std::size_t>(v)] = amount / weight;
     }
     return weight;
@@ -175,18 +168,25 @@ class BinScan {
   void scan(CutSearch<Kind>& search, bool missing_left, int n_cuts) {
     search.send_missing(missing_left);
     start(missing_left, left_.data());
-    for (int position = 0; position < n_cuts; ++position) {
-      move(position, left_.data());
-      if (leaves_enough()) search.push(left_.data(), static_cast<std::uint32_t>(position));
+    if constexpr (Kind::kWords > 0) {
+      std::uint64_t in_registers[Kind::kWords];
+      std::copy_n(left_.data(), Kind::kWords, in_registers);
+      scan_from(in_registers, search, n_cuts);
+    } else {
+      scan_from(left_.data(), search, n_cuts);
     }
     search.judge();
   }
 
-  bool leaves_enough() const { return cart::leaves_enough(kind_, rules_, left_.data(), n_rows_); }
+  void scan_from(std::uint64_t* sums, CutSearch<Kind>& search, int n_cuts) const {
+    for (int position = 0; position < n_cuts; ++position) {
+      move(position, sums);
+      search.push(sums, static_cast<std::uint32_t>(position));
+    }
+  }
 
   Kind kind_;
   const CartRules& rules_;
-  std::size_t n_rows_ = 0;
   std::vector<std::uint64_t> histogram_, left_;
   std::vector<double> point_;
   std::uint8_t codes_[kBins + 1];

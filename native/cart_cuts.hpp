@@ -31,10 +31,11 @@ class Totals {
 
   void start(const std::uint64_t* of_node) {
     sums = of_node;
-    weight = kind_.target.tickets.weight(kind_.tickets(of_node));
+    weight = kind_.weight(of_node);
     for (int v = 0; v < kind_.n_values(); ++v) {
-      amount[static_cast<std::size_t>(v)] = kind_.amount(of_node[v], v);
+      amount[static_cast<std::size_t>(v)] = kind_.amount(of_node, v);
     }
+    count = kind_.count(of_node);
     if (!entropy) return;
     information = -kind_.target.n_outputs * x_log_x(weight);
     for (const double share : amount) information += x_log_x(share);
@@ -55,6 +56,7 @@ class Totals {
  public:
   const std::uint64_t* sums = nullptr;
   double weight = 0.0;
+  std::int64_t count = 0;
   std::vector<double> amount;
   double information = 0.0;
 };
@@ -65,7 +67,8 @@ class CutSearch {
   CutSearch(const Kind& kind, const CartRules& rules)
       : kind_(kind),
         min_weight_(rules.min_weight_leaf / kind.target.tickets.weight_unit),
-        capacity_(std::clamp<std::size_t>(kWordsKept / words(), 16, 256)),
+        min_count_(rules.min_samples_leaf),
+        capacity_(std::clamp<std::size_t>(kWordsKept / words() / kLanes * kLanes, 16, 256)),
         sums_(words() * capacity_),
         position_(capacity_),
         weight_(capacity_),
@@ -101,9 +104,13 @@ class CutSearch {
   std::uint32_t* positions() { return position_.data(); }
 
   void judge(std::size_t n) {
-    weigh(n);
-    totals_->entropy ? score_entropy(n) : score_quadratic(n);
-    if (min_weight_ > 0.0) rule_out_light(n);
+    const std::size_t n_full = (n + kLanes - 1) / kLanes * kLanes;
+    weigh(n_full);
+    totals_->entropy ? score_entropy(n) : score_quadratic(n_full);
+    if (min_count_ > 1) rule_out_few(n_full);
+    if (min_weight_ > 0.0) rule_out_light(n_full);
+    std::fill(score_.begin() + n, score_.begin() + n_full, kNever);
+    if (!beats(highest(n_full), best_)) return;
     for (std::size_t i = 0; i < n; ++i) {
       if (!beats(score_[i], best_)) continue;
       best_ = score_[i];
@@ -121,17 +128,28 @@ class CutSearch {
 
  private:
   static constexpr std::size_t kWordsKept = 8192;  // 64 KiB of sums at most, if there are few words
+  // Cuts are judged in blocks of this many, so that no loop has an end that is not vectorised. What
+  // follows the last cut is judged with its block, whatever it is.
+  static constexpr std::size_t kLanes = 8;
 
-  void weigh(std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) {
-      weight_[i] = kind_.target.tickets.weight(kind_.tickets(sums_.data() + i, capacity_));
+  template <class Each>
+  static void for_blocks(std::size_t n_full, Each each) {
+    for (std::size_t start = 0; start < n_full; start += kLanes) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) each(start + lane);
     }
   }
 
+  const std::uint64_t* sums_at(std::size_t i) const { return sums_.data() + i; }
+
+  void weigh(std::size_t n) {
+    double* __restrict weight = weight_.data();
+    for_blocks(n, [&](std::size_t i) { weight[i] = kind_.weight(sums_at(i), capacity_); });
+  }
+
   const double* amounts(int v, std::size_t n) {
-    const std::uint64_t* word = sums_.data() + static_cast<std::size_t>(v) * capacity_;
-    for (std::size_t i = 0; i < n; ++i) amount_[i] = kind_.amount(word[i], v);
-    return amount_.data();
+    double* __restrict amount = amount_.data();
+    for_blocks(n, [&](std::size_t i) { amount[i] = kind_.amount(sums_at(i), v, capacity_); });
+    return amount;
   }
 
   // The formula above times W, which is the same for all cuts of the node.
@@ -143,12 +161,12 @@ class CutSearch {
     for (int v = Kind::kFirstTerm; v < kind_.n_values(); ++v) {
       const double* __restrict g = amounts(v, n);
       const double G = totals_->amount[static_cast<std::size_t>(v)];
-      for (std::size_t i = 0; i < n; ++i) {
+      for_blocks(n, [&](std::size_t i) {
         const double apart = W * g[i] - G * w[i];
         score[i] += apart * apart;
-      }
+      });
     }
-    for (std::size_t i = 0; i < n; ++i) score[i] /= w[i] * (W - w[i]);
+    for_blocks(n, [&](std::size_t i) { score[i] /= w[i] * (W - w[i]); });
   }
 
   void score_entropy(std::size_t n) {
@@ -159,21 +177,45 @@ class CutSearch {
       score[i] = -n_outputs * (x_log_x(w[i]) + x_log_x(W - w[i]));
     }
     for (int v = 0; v < kind_.n_values(); ++v) {
-      const double* __restrict g = amounts(v, n);
+      const double* __restrict g = amounts(v, (n + kLanes - 1) / kLanes * kLanes);
       const double G = totals_->amount[static_cast<std::size_t>(v)];
       for (std::size_t i = 0; i < n; ++i) score[i] += x_log_x(g[i]) + x_log_x(G - g[i]);
     }
   }
 
+  // Both sides of a cut must have as many rows as a leaf, and weigh as much.
+  void rule_out_few(std::size_t n) {
+    const std::int64_t most = totals_->count - min_count_;
+    double* __restrict score = score_.data();
+    for_blocks(n, [&](std::size_t i) {
+      const std::int64_t count = kind_.count(sums_at(i), capacity_);
+      score[i] = (count < min_count_) | (count > most) ? kNever : score[i];
+    });
+  }
+
   void rule_out_light(std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) {
+    double* __restrict score = score_.data();
+    for_blocks(n, [&](std::size_t i) {
       const double lighter = std::min(weight_[i], totals_->weight - weight_[i]);
-      score_[i] = lighter < min_weight_ ? kNever : score_[i];
+      score[i] = lighter < min_weight_ ? kNever : score[i];
+    });
+  }
+
+  double highest(std::size_t n) const {
+    double top[kLanes];
+    std::fill_n(top, kLanes, kNever);
+    for (std::size_t start = 0; start < n; start += kLanes) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        const double score = score_[start + lane];
+        top[lane] = score > top[lane] ? score : top[lane];
+      }
     }
+    return *std::max_element(top, top + kLanes);
   }
 
   Kind kind_;
   double min_weight_;
+  std::int64_t min_count_;
   std::size_t capacity_;
   std::vector<std::uint64_t> sums_;
   std::vector<std::uint32_t> position_;

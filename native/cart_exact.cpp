@@ -94,9 +94,10 @@ class ListEngine {
     take_lists(rows.size());
     Sums sums(left_sums_.size());
     add_up(
-        criterion_.kind, rows_, rows.size(), [&](std::size_t i) { return rows[i]; }, kEveryRow,
+        criterion_.kind, rows.size(),
+        [&](std::size_t i) { return criterion_.kind.load(rows_, rows[i]); }, kEveryRow,
         sums.data());
-    root_weight_ = target_.tickets.weight(tickets(sums.data())) * target_.tickets.weight_unit;
+    root_weight_ = weight(sums.data()) * target_.tickets.weight_unit;
     Growth<ListEngine> growth(*this, target_, rules_, root_weight_, threads);
     Node root{{0, rows.size()}, 0, mix_u64(tree_id)};
     growth.examine(root, sums.data());
@@ -105,7 +106,7 @@ class ListEngine {
     return growth.grow(root, sums);
   }
 
-  std::uint64_t tickets(const std::uint64_t* sums) const { return criterion_.kind.tickets(sums); }
+  double weight(const std::uint64_t* sums) const { return criterion_.kind.weight(sums); }
 
   // These are asked of the root, and of the children of the last cut, whose list has been parted.
   std::uint32_t first_row(const Node& node) const { return list_of(parted_, node).row(0); }
@@ -141,11 +142,10 @@ class ListEngine {
     const Cut cut = best_of_tried(node);
     if (!cut.found()) return cut;
     const List<Words> list = list_of(static_cast<std::size_t>(cut.feature), node);
-    const auto mask_at = [&](std::size_t i, std::uint32_t) {
-      return std::uint64_t{0} - goes_left(cut, list.rank(i));
-    };
     add_up(
-        criterion_.kind, rows_, list.size, [&](std::size_t i) { return list.row(i); }, mask_at,
+        criterion_.kind, list.size,
+        [&](std::size_t i) { return criterion_.kind.load(rows_, list.row(i)); },
+        [&](std::size_t i) { return std::uint64_t{0} - goes_left(cut, list.rank(i)); },
         left_sums_.data());
     return cut;
   }

@@ -6,7 +6,7 @@
 //   first_row(node)                  one of its rows
 //   is_pure(node, sums)              whether all its rows have the same to learn
 //   values(node, sums, out)          what it predicts as a leaf
-//   tickets(sums)                    their sum of tickets
+//   weight(sums)                     their weight in units of tickets
 //   best_cut(node, sums) → Cut       and left_sums(), of that cut's left side
 //   divide(node, cut) → middle       parts its rows, in order; middle is where those on the right
 //   begin settle(node, left, right)        what else is to be parted, once it is known which of the
@@ -181,8 +181,7 @@ class Growth {
   };
 
   int add(const Node& node, const std::uint64_t* sums) {
-    const Tickets& tickets = target_.tickets;
-    const double weight = tickets.weight(engine_.tickets(sums)) * tickets.weight_unit;
+    const double weight = engine_.weight(sums) * target_.tickets.weight_unit;
     const int index = add_node(tree_, weight, node.range.size(), target_.n_values);
     engine_.values(node, sums, tree_.value.data() + tree_.value.size() - target_.n_values);
     if (node.parent >= 0) {

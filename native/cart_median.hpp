@@ -16,11 +16,11 @@ struct Medians {
   const CartTarget& target;
 
   int n_words() const { return 1; }
-  void add_masked(const TargetRows& rows, std::uint32_t row, std::uint64_t mask,
-                  std::uint64_t* sums) const {
-    sums[0] += rows.ticket[row] & mask;
+  std::uint64_t load(const TargetRows& rows, std::uint32_t row) const { return rows.ticket[row]; }
+  void add_masked(std::uint64_t ticket, std::uint64_t mask, std::uint64_t* sums) const {
+    sums[0] += ticket & mask;
   }
-  std::uint64_t tickets(const std::uint64_t* sums) const { return sums[0]; }
+  double weight(const std::uint64_t* sums) const { return target.tickets.weight(sums[0]); }
 };
 
 class MedianCriterion {

@@ -59,9 +59,9 @@ class SumCriterion {
   template <class Words>
   void search_categories(Lane& lane, const TargetRows& rows, const List<Words>& list,
                          const Question& question) const {
-    lane.bins.fill(rows, list.size, [&](std::size_t i) {
-      return BinnedRow{list.row(i), list.is_missing(i) ? kMissingBin : list.rank(i)};
-    });
+    lane.bins.fill(
+        list.size, [&](std::size_t i) { return list.is_missing(i) ? kMissingBin : list.rank(i); },
+        [&](std::size_t i) { return kind.load(rows, list.row(i)); });
     lane.bins.sort_categories(question.key, question.feature);
     lane.bins.search(lane.search);
   }
@@ -75,8 +75,8 @@ class SumCriterion {
     scan(lane, rows, list, least - 1, std::min(n - least, n_values));
     if (n_missing == 0 || n_values <= least) return;
     add_up(
-        kind, rows, n_missing, [&](std::size_t i) { return list.row(n_values + i); }, kEveryRow,
-        lane.left.data());
+        kind, n_missing, [&](std::size_t i) { return kind.load(rows, list.row(n_values + i)); },
+        kEveryRow, lane.left.data());
     lane.search.send_missing(true);
     scan(lane, rows, list, std::max(least, n_missing + 1) - n_missing - 1, n_values - least);
   }
@@ -99,7 +99,7 @@ class SumCriterion {
                  std::size_t begin, std::size_t end) const {
     if (begin >= end) return;
     const auto take = [&](std::size_t i) {
-      kind.add_masked(rows, list.row(i), ~std::uint64_t{0}, sums);
+      kind.add_masked(kind.load(rows, list.row(i)), ~std::uint64_t{0}, sums);
     };
     for (std::size_t i = 0; i < begin; ++i) take(i);
     std::uint64_t* slots = lane.search.slots();

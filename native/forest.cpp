@@ -54,6 +54,7 @@ class Sample {
     target.offset = offset_.data();
     target.ticket = ticket_.data();
     target.tickets = tickets_;
+    target.packed_bits = packed_bits_;
     target.gain_unit = gain_unit_;
     return target;
   }
@@ -88,12 +89,20 @@ class Sample {
     // could seem to weigh nothing.
     const int room = std::min(tickets_.count_shift - 1, 52);
     tickets_.weight_unit = whole && total < std::ldexp(1.0, room) ? 1.0 : unit_for(total, room);
+    if (whole && total < 0x1p31)
+      pack(std::bit_width(static_cast<std::uint64_t>(total)), count_bits);
     ticket_.resize(n_rows);
     const std::uint64_t one = std::uint64_t{1} << tickets_.count_shift;
     for (const std::uint32_t row : rows_) {
       const double units = std::floor(weight_of(row) / tickets_.weight_unit + 0.5);
       ticket_[row] = one + static_cast<std::uint64_t>(std::max(units, 1.0));
     }
+  }
+
+  // Of two classes, whether a word has room for both weights and the count.
+  void pack(int weight_bits, int count_bits) {
+    const bool fits = 2 * weight_bits + count_bits <= 64;
+    if (forest_.label && forest_.n_values == 2 && fits) packed_bits_ = weight_bits;
   }
 
   void balance() {
@@ -170,6 +179,7 @@ class Sample {
   std::vector<double> unit_, scale_, offset_;
   double gain_unit_ = 1.0;
   Tickets tickets_;
+  int packed_bits_ = 0;
 };
 
 // Columns of numbers sorted: the order of rows, and the ranks by row.
