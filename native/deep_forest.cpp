@@ -18,7 +18,7 @@ constexpr std::size_t kMostBlockRows = 4096;
 constexpr std::size_t kStrip = 256;  // rows whose codes are made at a time
 
 std::size_t block_rows_for(std::size_t n_features) {
-  return std::clamp(kCodeBytes / n_features, std::size_t{64}, kMostBlockRows);
+  return std::clamp(kCodeBytes / (2 * n_features), std::size_t{64}, kMostBlockRows);
 }
 
 }  // namespace
@@ -66,17 +66,27 @@ double LeafLoss::operator()(std::size_t leaf, std::size_t row) const {
   return loss / static_cast<double>(n_outputs);
 }
 
-// The bins of a block of rows, row by row.
+// The bins of a block of rows: each as it is, where a missing value is above all bins, and with one
+// added, where it wraps round to below them. Rows that are walked together lie side by side.
 class DeepForest::Codes {
  public:
   Codes(std::size_t n_features, std::size_t n_rows)
-      : n_features_(n_features), codes_(n_features * n_rows) {}
+      : stride_(2 * n_features * kWalkers), codes_((n_rows + kWalkers - 1) / kWalkers * stride_) {}
 
-  const std::uint8_t* row(std::size_t i) const { return codes_.data() + i * n_features_; }
-  std::uint8_t& at(std::size_t i, std::size_t feature) { return codes_[i * n_features_ + feature]; }
+  const std::uint8_t* group(std::size_t i) const { return codes_.data() + i / kWalkers * stride_; }
+  std::uint8_t at(std::size_t i, std::size_t feature) const { return codes_[place(i, feature)]; }
+  void set(std::size_t i, std::size_t feature, std::uint8_t code) {
+    std::uint8_t* both = codes_.data() + place(i, feature);
+    both[0] = code;
+    both[kWalkers] = static_cast<std::uint8_t>(code + 1);
+  }
 
  private:
-  std::size_t n_features_;
+  std::size_t place(std::size_t i, std::size_t feature) const {
+    return i / kWalkers * stride_ + 2 * feature * kWalkers + i % kWalkers;
+  }
+
+  std::size_t stride_;
   std::vector<std::uint8_t> codes_;
 };
 
@@ -112,8 +122,8 @@ DeepForest::DeepForest(const PackedTrees<F>& trees, const BinEdges& edges) {
       }
       const auto feature = static_cast<std::uint32_t>(trees.feature[i]);
       const std::uint32_t missing_left = trees.missing_left[n_inner];
-      std::uint32_t test =
-          (trees.split_bin[n_inner] + missing_left) | missing_left << 8 | feature << 9;
+      std::uint32_t test = (trees.split_bin[n_inner] + missing_left) | (2 * feature + missing_left)
+                                                                           << 8;
       if (edges.is_categorical[feature]) {
         test = Node::categorical | static_cast<std::uint32_t>(tests_.size());
         CategoryTest& added = tests_.emplace_back(CategoryTest{feature, missing_left, {}});
@@ -151,46 +161,59 @@ void DeepForest::fill(Strided<const T> rows, std::size_t first_row, std::size_t 
         rank_codes(search.levels, tables + search.begin, column, n, strip);
       }
       for (std::size_t i = 0; i < n; ++i) {
-        codes.at(begin + i, f) = static_cast<std::uint8_t>(strip[i] + 128);
+        codes.set(begin + i, f, static_cast<std::uint8_t>(strip[i] + 128));
       }
     }
   }
 }
 
-inline std::uint32_t DeepForest::next(std::uint32_t node, const std::uint8_t* row) const {
+// Where a walker goes from a node; `codes` are its row's, kWalkers apart.
+template <bool kCategories>
+inline std::uint32_t DeepForest::next(std::uint32_t node, const std::uint8_t* codes) const {
   const Node at = nodes_[node];
-  if (at.test & Node::categorical) [[unlikely]] {
-    const CategoryTest& test = tests_[at.test & ~Node::categorical];
-    const int code = row[test.feature];
-    const bool left = code == missing_code ? test.missing_left != 0 : has_bit(test.bits, code);
-    return at.left + !left;
+  if constexpr (kCategories) {
+    if (at.test & Node::categorical) {
+      const CategoryTest& test = tests_[at.test & ~Node::categorical];
+      const int code = codes[2 * test.feature * kWalkers];
+      const bool left = code == missing_code ? test.missing_left != 0 : has_bit(test.bits, code);
+      return at.left + !left;
+    }
   }
-  // A missing value is above every bin, or with one added to all, wraps round to below them.
-  const auto code = static_cast<std::uint8_t>(row[at.test >> 9] + (at.test >> 8 & 1));
-  return at.left + (code > static_cast<std::uint8_t>(at.test));
+  return at.left + (codes[(at.test >> 8) * kWalkers] > static_cast<std::uint8_t>(at.test));
 }
 
 // Follows every walker from its node to its leaf.
-void DeepForest::walk(const Paths& row, Walkers& node) const {
+template <bool kCategories>
+void DeepForest::walk(const std::uint8_t* group, Walkers& walkers) const {
+  Walkers node = walkers;  // in registers
+  const auto step = [&] {
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < kWalkers; ++i) node[i] = next<kCategories>(node[i], group + i);
+  };
   for (std::uint32_t moved = 1; moved;) {
+    step();
     moved = 0;
+#pragma GCC unroll 8
     for (std::size_t i = 0; i < kWalkers; ++i) {
-      const std::uint32_t to = next(node[i], row[i]);
+      const std::uint32_t to = next<kCategories>(node[i], group + i);
       moved |= to ^ node[i];
       node[i] = to;
     }
   }
+  walkers = node;
+}
+
+void DeepForest::walk(const std::uint8_t* group, Walkers& node) const {
+  tests_.empty() ? walk<false>(group, node) : walk<true>(group, node);
 }
 
 // The leaf of each row; what is after the last row, up to a multiple of kWalkers, is overwritten.
 void DeepForest::walk_block(std::uint32_t root, const Codes& codes, std::size_t n_rows,
                             std::uint32_t* leaf) const {
   for (std::size_t first = 0; first < n_rows; first += kWalkers) {
-    Paths row;
     Walkers node;
     node.fill(root);
-    for (std::size_t i = 0; i < kWalkers; ++i) row[i] = codes.row(std::min(first + i, n_rows - 1));
-    walk(row, node);
+    walk(codes.group(first), node);
     for (std::size_t i = 0; i < kWalkers; ++i) leaf[first + i] = leaf_[node[i]];
   }
 }
@@ -199,14 +222,15 @@ void DeepForest::walk_block(std::uint32_t root, const Codes& codes, std::size_t 
 template <class T, class Sink>
 void DeepForest::visit_row(Strided<const T> rows, std::size_t row, std::size_t first,
                            std::size_t last, const Sink& sink) const {
-  Codes codes(n_features(), 1);
+  Codes codes(n_features(), kWalkers);
   fill(rows, row, 1, codes);
-  Paths same;
-  same.fill(codes.row(0));
+  for (std::size_t f = 0; f < n_features(); ++f) {
+    for (std::size_t i = 1; i < kWalkers; ++i) codes.set(i, f, codes.at(0, f));
+  }
   for (std::size_t t = first; t < last; t += kWalkers) {
     Walkers node;
     for (std::size_t i = 0; i < kWalkers; ++i) node[i] = roots_[std::min(t + i, last - 1)];
-    walk(same, node);
+    walk(codes.group(0), node);
     for (std::size_t i = 0; i < std::min(kWalkers, last - t); ++i) {
       sink(t + i, row, std::span<const std::uint32_t>(&leaf_[node[i]], 1));
     }
@@ -303,7 +327,7 @@ void DeepForest::permute_tree(Strided<const T> rows, std::span<const std::uint32
   for (std::size_t i = 0; i < n; ++i) {  // gathered rows: one at a time
     Codes one(n_features(), 1);
     fill(rows, out_of_bag[i], 1, one);
-    std::copy_n(one.row(0), n_features(), &codes.at(i, 0));
+    for (std::size_t f = 0; f < n_features(); ++f) codes.set(i, f, one.at(0, f));
   }
   std::vector<std::uint32_t> leaf(n + kWalkers);
   const auto mean_loss = [&] {
@@ -334,9 +358,9 @@ void DeepForest::permute_tree(Strided<const T> rows, std::span<const std::uint32
                 order[static_cast<std::size_t>(unit_interval(bits) * static_cast<double>(i + 1))]);
     }
     for (std::size_t i = 0; i < n; ++i) column[i] = codes.at(i, f);
-    for (std::size_t i = 0; i < n; ++i) codes.at(i, f) = column[order[i]];
+    for (std::size_t i = 0; i < n; ++i) codes.set(i, f, column[order[i]]);
     rises[f + 1] = mean_loss() - rises[0];
-    for (std::size_t i = 0; i < n; ++i) codes.at(i, f) = column[i];
+    for (std::size_t i = 0; i < n; ++i) codes.set(i, f, column[i]);
   }
 }
 

@@ -98,8 +98,8 @@ class DeepForest {
                const LeafLoss& loss, std::uint64_t seed, double* rises, int threads) const;
 
  private:
-  // Siblings are adjacent; a leaf leads to itself. `test` is split bin, whether missing values go
-  // left, and feature; or, for a test of a category, its place among them.
+  // Siblings are adjacent; a leaf leads to itself. `test` is a split bin and, above it, which of a
+  // row's codes it is for; or, for a test of a category, its place among them.
   struct Node {
     static constexpr std::uint32_t categorical = 1u << 31;
     std::uint32_t left;
@@ -118,15 +118,17 @@ class DeepForest {
   };
 
   // Paths that are followed side by side: their cache misses overlap.
-  static constexpr std::size_t kWalkers = 16;
+  static constexpr std::size_t kWalkers = 8;
   using Walkers = std::array<std::uint32_t, kWalkers>;
-  using Paths = std::array<const std::uint8_t*, kWalkers>;
 
   class Codes;
   template <class T>
   void fill(Strided<const T> rows, std::size_t first_row, std::size_t n_rows, Codes& codes) const;
-  std::uint32_t next(std::uint32_t node, const std::uint8_t* row) const;
-  void walk(const Paths& row, Walkers& node) const;
+  template <bool kCategories>
+  std::uint32_t next(std::uint32_t node, const std::uint8_t* codes) const;
+  template <bool kCategories>
+  void walk(const std::uint8_t* group, Walkers& walkers) const;
+  void walk(const std::uint8_t* group, Walkers& node) const;
   void walk_block(std::uint32_t root, const Codes& codes, std::size_t n_rows,
                   std::uint32_t* leaf) const;
   template <class T, class Sink>
