@@ -26,7 +26,18 @@ struct Bins {
   const CartTable& table;
 
   const Code* codes() const { return table.by_column; }
-  double value(int feature, Code code) const { return table.value(feature, code); }
+  double value(int feature, Code code) const { return values(feature)[code]; }
+  const double* values(int feature) const {
+    return table.values + static_cast<std::size_t>(feature) * kBins;
+  }
+  // The last code of a value up to `at`, which is between those of low and high. All are looked at:
+  // that is vectorised, and halving is not.
+  std::uint32_t last_up_to(int feature, Code low, Code high, double at) const {
+    const double* value = values(feature);
+    std::uint64_t n_up_to = 0;
+    for (std::size_t code = low; code < high; ++code) n_up_to += value[code] <= at;
+    return static_cast<std::uint32_t>(low + n_up_to - 1);
+  }
   std::uint32_t last_code(int feature) const {
     return static_cast<std::uint32_t>(table.n_bins[feature] - 1);
   }
@@ -46,6 +57,10 @@ struct Ranks {
 
   const Code* codes() const { return table.rank; }
   double value(int feature, Code code) const { return table.value(feature, code); }
+  std::uint32_t last_up_to(int feature, Code low, Code high, double at) const {
+    const double* value = table.values + table.value_starts[feature];
+    return static_cast<std::uint32_t>(std::upper_bound(value + low, value + high, at) - value - 1);
+  }
   std::uint32_t last_code(int) const { return kMissingRank - 1; }
   static std::size_t bin_of(Code code) { return code == kMissingRank ? kMissingBin : code; }
   void name(Cut& cut, double threshold) const { cut.threshold = threshold; }
@@ -308,14 +323,7 @@ class RowEngine {
     const double least = columns_.value(cut.feature, low);
     const double most = columns_.value(cut.feature, high);
     const double at = between(least, most, draw_cut(rules_, key, cut.feature));
-    Code last = low;  // whose value is not above, found by halving
-    for (Code left = high - low; left > 1;) {
-      const Code half = left / 2;
-      const auto middle = static_cast<Code>(last + half);
-      last = columns_.value(cut.feature, middle) <= at ? middle : last;
-      left -= half;
-    }
-    cut.last = last;
+    cut.last = columns_.last_up_to(cut.feature, low, high, at);
     columns_.name(cut, at);
   }
 

@@ -42,6 +42,7 @@ struct CartTable {
   const bool* is_categorical;
   const double* thresholds;
   const std::int64_t* threshold_starts;
+  const double* values = nullptr;  // value(feature, bin) at kBins · feature + bin, for random cuts
 
   const std::uint8_t* column(int feature) const {
     return by_column + static_cast<std::size_t>(feature) * n_rows;

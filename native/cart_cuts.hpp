@@ -103,22 +103,7 @@ class CutSearch {
   std::uint64_t* slots() { return sums_.data(); }
   std::uint32_t* positions() { return position_.data(); }
 
-  void judge(std::size_t n) {
-    const std::size_t n_full = (n + kLanes - 1) / kLanes * kLanes;
-    weigh(n_full);
-    totals_->entropy ? score_entropy(n) : score_quadratic(n_full);
-    if (min_count_ > 1) rule_out_few(n_full);
-    if (min_weight_ > 0.0) rule_out_light(n_full);
-    std::fill(score_.begin() + n, score_.begin() + n_full, kNever);
-    if (!beats(highest(n_full), best_)) return;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (!beats(score_[i], best_)) continue;
-      best_ = score_[i];
-      best_position_ = position_[i];
-      best_missing_left_ = missing_left_;
-      found_ = true;
-    }
-  }
+  void judge(std::size_t n) { n == 1 ? judge_blocks<1>(n) : judge_blocks<kLanes>(n); }
 
   // The best cut of the feature: the first of those that score the same.
   bool found() const { return found_; }
@@ -132,44 +117,67 @@ class CutSearch {
   // follows the last cut is judged with its block, whatever it is.
   static constexpr std::size_t kLanes = 8;
 
-  template <class Each>
+  template <std::size_t lanes, class Each>
   static void for_blocks(std::size_t n_full, Each each) {
-    for (std::size_t start = 0; start < n_full; start += kLanes) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) each(start + lane);
+    for (std::size_t start = 0; start < n_full; start += lanes) {
+      for (std::size_t lane = 0; lane < lanes; ++lane) each(start + lane);
+    }
+  }
+
+  template <std::size_t lanes>
+  void judge_blocks(std::size_t n) {
+    const std::size_t n_full = (n + lanes - 1) / lanes * lanes;
+    weigh<lanes>(n_full);
+    totals_->entropy ? score_entropy<lanes>(n, n_full) : score_quadratic<lanes>(n_full);
+    if (min_count_ > 1) rule_out_few<lanes>(n_full);
+    if (min_weight_ > 0.0) rule_out_light<lanes>(n_full);
+    std::fill(score_.data() + n, score_.data() + n_full, kNever);
+    if (!beats(highest<lanes>(n_full), best_)) return;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!beats(score_[i], best_)) continue;
+      best_ = score_[i];
+      best_position_ = position_[i];
+      best_missing_left_ = missing_left_;
+      found_ = true;
     }
   }
 
   const std::uint64_t* sums_at(std::size_t i) const { return sums_.data() + i; }
 
+  template <std::size_t lanes>
   void weigh(std::size_t n) {
     double* __restrict weight = weight_.data();
-    for_blocks(n, [&](std::size_t i) { weight[i] = kind_.weight(sums_at(i), capacity_); });
+    for_blocks<lanes>(n, [&](std::size_t i) { weight[i] = kind_.weight(sums_at(i), capacity_); });
   }
 
+  template <std::size_t lanes>
   const double* amounts(int v, std::size_t n) {
     double* __restrict amount = amount_.data();
-    for_blocks(n, [&](std::size_t i) { amount[i] = kind_.amount(sums_at(i), v, capacity_); });
+    for_blocks<lanes>(n,
+                      [&](std::size_t i) { amount[i] = kind_.amount(sums_at(i), v, capacity_); });
     return amount;
   }
 
   // The formula above times W, which is the same for all cuts of the node.
+  template <std::size_t lanes>
   void score_quadratic(std::size_t n) {
     const double W = totals_->weight;
     const double* __restrict w = weight_.data();
     double* __restrict score = score_.data();
     std::fill_n(score, n, 0.0);
     for (int v = Kind::kFirstTerm; v < kind_.n_values(); ++v) {
-      const double* __restrict g = amounts(v, n);
+      const double* __restrict g = amounts<lanes>(v, n);
       const double G = totals_->amount[static_cast<std::size_t>(v)];
-      for_blocks(n, [&](std::size_t i) {
+      for_blocks<lanes>(n, [&](std::size_t i) {
         const double apart = W * g[i] - G * w[i];
         score[i] += apart * apart;
       });
     }
-    for_blocks(n, [&](std::size_t i) { score[i] /= w[i] * (W - w[i]); });
+    for_blocks<lanes>(n, [&](std::size_t i) { score[i] /= w[i] * (W - w[i]); });
   }
 
-  void score_entropy(std::size_t n) {
+  template <std::size_t lanes>
+  void score_entropy(std::size_t n, std::size_t n_full) {
     const double W = totals_->weight, n_outputs = kind_.target.n_outputs;
     const double* __restrict w = weight_.data();
     double* __restrict score = score_.data();
@@ -177,40 +185,43 @@ class CutSearch {
       score[i] = -n_outputs * (x_log_x(w[i]) + x_log_x(W - w[i]));
     }
     for (int v = 0; v < kind_.n_values(); ++v) {
-      const double* __restrict g = amounts(v, (n + kLanes - 1) / kLanes * kLanes);
+      const double* __restrict g = amounts<lanes>(v, n_full);
       const double G = totals_->amount[static_cast<std::size_t>(v)];
       for (std::size_t i = 0; i < n; ++i) score[i] += x_log_x(g[i]) + x_log_x(G - g[i]);
     }
   }
 
   // Both sides of a cut must have as many rows as a leaf, and weigh as much.
+  template <std::size_t lanes>
   void rule_out_few(std::size_t n) {
     const std::int64_t most = totals_->count - min_count_;
     double* __restrict score = score_.data();
-    for_blocks(n, [&](std::size_t i) {
+    for_blocks<lanes>(n, [&](std::size_t i) {
       const std::int64_t count = kind_.count(sums_at(i), capacity_);
       score[i] = (count < min_count_) | (count > most) ? kNever : score[i];
     });
   }
 
+  template <std::size_t lanes>
   void rule_out_light(std::size_t n) {
     double* __restrict score = score_.data();
-    for_blocks(n, [&](std::size_t i) {
+    for_blocks<lanes>(n, [&](std::size_t i) {
       const double lighter = std::min(weight_[i], totals_->weight - weight_[i]);
       score[i] = lighter < min_weight_ ? kNever : score[i];
     });
   }
 
+  template <std::size_t lanes>
   double highest(std::size_t n) const {
-    double top[kLanes];
-    std::fill_n(top, kLanes, kNever);
-    for (std::size_t start = 0; start < n; start += kLanes) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    double top[lanes];
+    std::fill_n(top, lanes, kNever);
+    for (std::size_t start = 0; start < n; start += lanes) {
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
         const double score = score_[start + lane];
         top[lane] = score > top[lane] ? score : top[lane];
       }
     }
-    return *std::max_element(top, top + kLanes);
+    return *std::max_element(top, top + lanes);
   }
 
   Kind kind_;

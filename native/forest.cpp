@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "buffer.hpp"
+#include "layout.hpp"
 #include "random.hpp"
 #include "threads.hpp"
 
@@ -221,6 +222,18 @@ struct SortedBins {
   Buffer<std::uint32_t> order, rank;
 };
 
+std::vector<double> values_of(const CartTable& table) {
+  std::vector<double> values(static_cast<std::size_t>(table.n_features) * kBins);
+  for (int feature = 0; feature < table.n_features; ++feature) {
+    if (table.is_categorical[feature]) continue;
+    double* of_feature = values.data() + static_cast<std::size_t>(feature) * kBins;
+    for (int bin = 0; bin < table.n_bins[feature]; ++bin) {
+      of_feature[bin] = table.value(feature, bin);
+    }
+  }
+  return values;
+}
+
 // Calls grow(sample, tree, threads) for each tree.
 template <class Grow>
 std::vector<CartTree> grow_each(const ForestTarget& target, const CartRules& rules,
@@ -267,9 +280,12 @@ std::vector<CartTree> grow_forest(const CartTable& table, const ForestTarget& ta
     const SortedBins sorted(table, threads);
     return grow_forest(sorted.table(), target, rules, draws, first_tree, n_trees, threads);
   }
+  const std::vector<double> values = rules.random_cuts ? values_of(table) : std::vector<double>();
+  CartTable with_values = table;
+  with_values.values = values.data();
   return grow_each(target, rules, draws, table.n_rows, first_tree, n_trees, threads,
                    [&](const Sample& sample, std::uint64_t tree, int threads_of_tree) {
-                     return grow_cart(table, sample.target(), rules, sample.rows(), tree,
+                     return grow_cart(with_values, sample.target(), rules, sample.rows(), tree,
                                       threads_of_tree);
                    });
 }

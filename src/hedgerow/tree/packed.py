@@ -243,20 +243,20 @@ class ForestPacker:
         """Add trees that were grown on the binner's bins."""
         narrow = len(self.binner.is_categorical) <= np.iinfo(np.int16).max
         for tree in map(_in_preorder, trees):
-            is_leaf = tree.feature < 0
+            inner, leaves = np.flatnonzero(tree.feature >= 0), np.flatnonzero(tree.feature < 0)
             assert tree.split_bin is not None
             tested = tree.category_set[tree.category_set >= 0]
             self._sizes.append(tree.n_nodes)
             self._packed.append(
                 {
                     "feature": tree.feature.astype(np.int16) if narrow else tree.feature,
-                    "split_bin": tree.split_bin[~is_leaf],
-                    "missing_left": tree.missing_left[~is_leaf],
-                    "gain": tree.gain[~is_leaf],
+                    "split_bin": tree.split_bin.take(inner),
+                    "missing_left": tree.missing_left.take(inner),
+                    "gain": tree.gain.take(inner),
                     "category_bits": tree.category_bits[tested],
-                    "value": tree.value[is_leaf],
-                    "cover": tree.cover[is_leaf],
-                    "count": tree.count[is_leaf].astype(np.uint32),
+                    "value": tree.value.take(leaves, axis=0),
+                    "cover": tree.cover.take(leaves),
+                    "count": tree.count.take(leaves).astype(np.uint32),
                 }
             )
 
