@@ -17,7 +17,12 @@ namespace hedgerow {
 namespace cart {
 namespace {
 
-constexpr std::size_t kLocalRows = 4096;  // of a node that takes its codes along
+// Bytes of codes that a node takes along: what the second level of the cache holds beside the rest.
+constexpr std::size_t kLocalBytes = std::size_t{1} << 19;
+
+std::size_t local_rows(std::size_t bytes_of_row) {
+  return std::clamp<std::size_t>(kLocalBytes / bytes_of_row, 1024, 16384);
+}
 
 // A table of bins.
 struct Bins {
@@ -81,6 +86,7 @@ template <class Kind, class Columns>
 class RowEngine {
   using Code = typename Columns::Code;
   using Load = typename Kind::Load;
+  static constexpr std::size_t kVectorBytes = 64;  // of the longest
   static constexpr Code kMissing = std::numeric_limits<Code>::max();
 
  public:
@@ -105,7 +111,9 @@ class RowEngine {
     reserve(sample.size());
     std::copy(sample.begin(), sample.end(), ids_.begin());
     take_loads();
-    stands_whole_ = stride_ <= kLocalRows || rules_.max_leaves > 0;
+    const auto n_features = static_cast<std::size_t>(columns_.table.n_features);
+    const std::size_t rows_aside = local_rows(n_features * sizeof(Code));
+    rows_aside_ = stride_ <= rows_aside || rules_.max_leaves > 0 ? 0 : rows_aside;
     Sums sums(words());
     add_up(kind_, ids_.size(), [&](std::size_t i) { return loads_[i]; }, kEveryRow, sums.data());
     root_weight_ = weight(sums.data()) * kind_.target.tickets.weight_unit;
@@ -158,9 +166,7 @@ class RowEngine {
 
   void settle(const Node&, const Node&, const Node&) {}
 
-  bool stands_aside(const Node& node) const {
-    return !stands_whole_ && node.range.size() <= kLocalRows;
-  }
+  bool stands_aside(const Node& node) const { return node.range.size() <= rows_aside_; }
 
   CartTree grow_aside(const Node& node, const Sums& sums) {
     const auto local =
@@ -186,7 +192,7 @@ class RowEngine {
     loads_.resize(n_rows);
     moved_ids_.resize(n_rows);
     moved_loads_.resize(n_rows);
-    gathered_.resize(n_rows);
+    gathered_.resize(n_rows + kVectorBytes);
   }
 
   void take_loads() {
@@ -228,7 +234,7 @@ class RowEngine {
     } else {
       std::copy_n(whole.loads_.begin() + node.range.begin, stride_, loads_.begin());
     }
-    stands_whole_ = true;
+    rows_aside_ = 0;
     node.range = {0, stride_};
     return Growth<RowEngine>(*this, kind_.target, rules_, whole.root_weight_, 1).grow(node, sums);
   }
@@ -285,12 +291,16 @@ class RowEngine {
     bool is_constant() const { return has_missing ? low == kMissing : low == high; }
   };
 
-  static Spread spread_of(std::span<const Code> codes) {
+  // Of the n codes in gathered_, and what fills them up to whole vectors: the first repeated.
+  Spread spread_of(std::size_t n) {
+    Code* codes = gathered_.data();
+    const std::size_t n_full = (n + kVectorBytes - 1) / kVectorBytes * kVectorBytes;
+    std::fill(codes + n, codes + n_full, codes[0]);
     Code low = kMissing, high = 0, next_to_high = 0;
-    for (const Code code : codes) {
-      low = std::min(low, code);
-      high = std::max(high, code);
-      next_to_high = std::max(next_to_high, static_cast<Code>(code + 1));  // of missing ones 0
+    for (std::size_t i = 0; i < n_full; ++i) {
+      low = std::min(low, codes[i]);
+      high = std::max(high, codes[i]);
+      next_to_high = std::max(next_to_high, static_cast<Code>(codes[i] + 1));  // of missing ones 0
     }
     return {low, static_cast<Code>(next_to_high - 1), high == kMissing};
   }
@@ -300,7 +310,7 @@ class RowEngine {
     const Code* column = column_of(feature);
     const std::size_t n = node.range.size();
     gather(column, std::span(ids_).subspan(node.range.begin, n), gathered_.data());
-    const Spread spread = spread_of({gathered_.data(), n});
+    const Spread spread = spread_of(n);
     if (spread.is_constant()) return true;
     Cut cut;
     cut.feature = feature;
@@ -363,7 +373,7 @@ class RowEngine {
   TargetRows rows_;
   const Code* codes_;  // code of feature f in row r: codes_[f · stride_ + r]
   std::size_t stride_;
-  bool stands_whole_ = false;
+  std::size_t rows_aside_ = 0;  // of the largest nodes that grow aside
   double root_weight_ = 0.0;
   // Of the rows in the order of the nodes: their numbers, what they add, and where those of a right
   // side wait while a node is parted.

@@ -220,17 +220,21 @@ struct Numbers {
 // Adds up load_at(i) for i < n where mask_at(i) is all ones; where it is 0, the row is left out.
 template <class Kind, class LoadAt, class MaskAt>
 void add_up(const Kind& kind, std::size_t n, LoadAt load_at, MaskAt mask_at, std::uint64_t* sums) {
-  const auto add_to = [&](std::uint64_t* into) {
-    for (std::size_t i = 0; i < n; ++i) kind.add_masked(load_at(i), mask_at(i), into);
-  };
   std::fill_n(sums, kind.n_words(), 0);
+  std::size_t i = 0;
   if constexpr (Kind::kWords > 0) {
-    std::uint64_t in_registers[Kind::kWords] = {};
-    add_to(in_registers);
-    std::copy_n(in_registers, Kind::kWords, sums);
-  } else {
-    add_to(sums);
+    constexpr std::size_t kLanes = 8;
+    std::uint64_t of_lane[kLanes][Kind::kWords] = {};
+    for (; i + kLanes <= n; i += kLanes) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        kind.add_masked(load_at(i + lane), mask_at(i + lane), of_lane[lane]);
+      }
+    }
+    for (const auto& lane : of_lane) {
+      for (int w = 0; w < Kind::kWords; ++w) sums[w] += lane[w];
+    }
   }
+  for (; i < n; ++i) kind.add_masked(load_at(i), mask_at(i), sums);
 }
 
 inline constexpr auto kEveryRow = [](std::size_t) { return ~std::uint64_t{0}; };
