@@ -86,7 +86,6 @@ template <class Kind, class Columns>
 class RowEngine {
   using Code = typename Columns::Code;
   using Load = typename Kind::Load;
-  static constexpr std::size_t kVectorBytes = 64;  // of the longest
   static constexpr Code kMissing = std::numeric_limits<Code>::max();
 
  public:
@@ -192,7 +191,7 @@ class RowEngine {
     loads_.resize(n_rows);
     moved_ids_.resize(n_rows);
     moved_loads_.resize(n_rows);
-    gathered_.resize(n_rows + kVectorBytes);
+    gathered_.resize(n_rows);
   }
 
   void take_loads() {
@@ -291,36 +290,39 @@ class RowEngine {
     bool is_constant() const { return has_missing ? low == kMissing : low == high; }
   };
 
-  // Of the n codes in gathered_, and what fills them up to whole vectors: the first repeated.
-  Spread spread_of(std::size_t n) {
-    Code* codes = gathered_.data();
-    const std::size_t n_full = (n + kVectorBytes - 1) / kVectorBytes * kVectorBytes;
-    std::fill(codes + n, codes + n_full, codes[0]);
+  static Spread spread_of(std::span<const Code> codes) {
     Code low = kMissing, high = 0, next_to_high = 0;
-    for (std::size_t i = 0; i < n_full; ++i) {
-      low = std::min(low, codes[i]);
-      high = std::max(high, codes[i]);
-      next_to_high = std::max(next_to_high, static_cast<Code>(codes[i] + 1));  // of missing ones 0
+    for (const Code code : codes) {
+      low = std::min(low, code);
+      high = std::max(high, code);
+      next_to_high = std::max(next_to_high, static_cast<Code>(code + 1));  // of missing ones 0
     }
     return {low, static_cast<Code>(next_to_high - 1), high == kMissing};
   }
 
-  // A random number between the smallest and the largest value of the node.
-  bool try_random_cut(const Node& node, int feature, Cut& best) {
+  // The codes of a node's rows. A node of all rows has them in the column's order.
+  std::span<const Code> codes_of(const Node& node, int feature) {
     const Code* column = column_of(feature);
     const std::size_t n = node.range.size();
+    if (n == stride_) return {column, n};
     gather(column, std::span(ids_).subspan(node.range.begin, n), gathered_.data());
-    const Spread spread = spread_of(n);
+    return {gathered_.data(), n};
+  }
+
+  // A random number between the smallest and the largest value of the node.
+  bool try_random_cut(const Node& node, int feature, Cut& best) {
+    const std::span<const Code> codes = codes_of(node, feature);
+    const Spread spread = spread_of(codes);
     if (spread.is_constant()) return true;
     Cut cut;
     cut.feature = feature;
     draw_between(cut, spread.low, spread.high, node.key);
-    judge_both_sides(node, cut.last, spread);
+    judge_both_sides(node, codes, cut.last, spread);
     if (!search_.found()) return false;
     best = cut;
     best_left_ = left_;
     if (search_.missing_left()) add_missing(best_left_);
-    send_missing(best, spread.has_missing, n);
+    send_missing(best, spread.has_missing, codes.size());
     return false;
   }
 
@@ -337,24 +339,21 @@ class RowEngine {
     columns_.name(cut, at);
   }
 
-  void judge_both_sides(const Node& node, std::uint32_t last, const Spread& spread) {
-    add_up_where(node, [last](Code code) { return code <= last; }, left_);
+  void judge_both_sides(const Node& node, std::span<const Code> codes, std::uint32_t last,
+                        const Spread& spread) {
+    add_up_where(node, codes, [last](Code code) { return code <= last; }, left_);
     judge(left_, false);
     if (!spread.has_missing || !spread.parts_values()) return;
-    add_up_where(node, [](Code code) { return code == kMissing; }, missing_);
+    add_up_where(node, codes, [](Code code) { return code == kMissing; }, missing_);
     with_missing_ = left_;
     add_missing(with_missing_);
     judge(with_missing_, true);
   }
 
   template <class Test>
-  void add_up_where(const Node& node, Test test, Sums& sums) const {
-    add_up(
-        kind_, node.range.size(), load_at(node),
-        [codes = gathered_.data(), test](std::size_t i) {
-          return std::uint64_t{0} - test(codes[i]);
-        },
-        sums.data());
+  void add_up_where(const Node& node, std::span<const Code> codes, Test test, Sums& sums) const {
+    const auto mask_at = [codes, test](std::size_t i) { return std::uint64_t{0} - test(codes[i]); };
+    add_up(kind_, codes.size(), load_at(node), mask_at, sums.data());
   }
 
   void judge(const Sums& left, bool missing_left) {

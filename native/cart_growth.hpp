@@ -116,10 +116,10 @@ class FeatureOrder {
       for (const int feature : features_) try_feature(feature);
       return;
     }
+    const std::uint64_t draws = hash_key(rules_.seed, Purpose::cart_features, key);
     for (std::size_t tried = 0; tried < n && (tried < wanted || all_constant); ++tried) {
-      const std::uint64_t bits = hash_u64(rules_.seed, Purpose::cart_features, key, tried);
-      const double left = static_cast<double>(n - tried);
-      swaps_.push_back(tried + static_cast<std::size_t>(unit_interval(bits) * left));
+      const double u = unit_interval(hash_at(draws, tried));
+      swaps_.push_back(tried + static_cast<std::size_t>(u * static_cast<double>(n - tried)));
       std::swap(features_[tried], features_[swaps_.back()]);
       all_constant &= try_feature(features_[tried]);
     }

@@ -28,15 +28,20 @@ constexpr std::uint64_t mix_u64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// For fixed (seed, purpose, a) this is SplitMix64 read at position b, and a compiler lifts all but
-// the last mix out of a loop over b: make b the index that runs fastest.
+// For fixed (seed, purpose, a) this is SplitMix64, and b the position at which it is read: where
+// there are many b, the key is made but once.
+inline constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15u;  // 2^64 / golden ratio, odd
+constexpr std::uint64_t hash_key(std::uint64_t seed, Purpose purpose, std::uint64_t a) {
+  std::uint64_t key = mix_u64(seed + kGolden);
+  key = mix_u64(key + kGolden * static_cast<std::uint64_t>(purpose));
+  return mix_u64(key + kGolden * a);
+}
+constexpr std::uint64_t hash_at(std::uint64_t key, std::uint64_t b) {
+  return mix_u64(key + kGolden * b);
+}
 constexpr std::uint64_t hash_u64(std::uint64_t seed, Purpose purpose, std::uint64_t a,
                                  std::uint64_t b) {
-  constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;  // 2^64 / golden ratio, odd
-  std::uint64_t key = mix_u64(seed + golden);
-  key = mix_u64(key + golden * static_cast<std::uint64_t>(purpose));
-  key = mix_u64(key + golden * a);
-  return mix_u64(key + golden * b);
+  return hash_at(hash_key(seed, purpose, a), b);
 }
 
 // Uniform on [0, 1) with 53 bits, exactly the same number everywhere.
