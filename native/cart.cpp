@@ -9,9 +9,9 @@
 #include <numeric>
 
 #include "cart_bins.hpp"
-#include "cart_exact.hpp"
+#include "cart_by_row.hpp"
+#include "cart_codes.hpp"
 #include "cart_growth.hpp"
-#include "layout.hpp"
 
 namespace hedgerow {
 namespace cart {
@@ -24,68 +24,12 @@ std::size_t local_rows(std::size_t bytes_of_row) {
   return std::clamp<std::size_t>(kLocalBytes / bytes_of_row, 1024, 16384);
 }
 
-// A table of bins.
-struct Bins {
-  using Code = std::uint8_t;
-  static constexpr bool kBinned = true;
-  const CartTable& table;
-
-  const Code* codes() const { return table.by_column; }
-  double value(int feature, Code code) const { return values(feature)[code]; }
-  const double* values(int feature) const {
-    return table.values + static_cast<std::size_t>(feature) * kBins;
-  }
-  // The last code of a value up to `at`, which is between those of low and high. All are looked at:
-  // that is vectorised, and halving is not.
-  std::uint32_t last_up_to(int feature, Code low, Code high, double at) const {
-    const double* value = values(feature);
-    std::uint64_t n_up_to = 0;
-    for (std::size_t code = low; code < high; ++code) n_up_to += value[code] <= at;
-    return static_cast<std::uint32_t>(low + n_up_to - 1);
-  }
-  std::uint32_t last_code(int feature) const {
-    return static_cast<std::uint32_t>(table.n_bins[feature] - 1);
-  }
-  static std::size_t bin_of(Code code) { return code; }
-  // Writes down where a cut is made: after bin `last`, or at a number.
-  void name(Cut& cut, double) const {
-    cut.split_bin = static_cast<std::uint8_t>(cut.last);
-    cut.threshold = table.threshold(cut.feature, cut.split_bin);
-  }
-};
-
-// A table of ranks. A category's is its bin.
-struct Ranks {
-  using Code = std::uint32_t;
-  static constexpr bool kBinned = false;
-  const SortedTable& table;
-
-  const Code* codes() const { return table.rank; }
-  double value(int feature, Code code) const { return table.value(feature, code); }
-  std::uint32_t last_up_to(int feature, Code low, Code high, double at) const {
-    const double* value = table.values + table.value_starts[feature];
-    return static_cast<std::uint32_t>(std::upper_bound(value + low, value + high, at) - value - 1);
-  }
-  std::uint32_t last_code(int) const { return kMissingRank - 1; }
-  static std::size_t bin_of(Code code) { return code == kMissingRank ? kMissingBin : code; }
-  void name(Cut& cut, double threshold) const { cut.threshold = threshold; }
-};
-
-template <class Code>
-void gather(const Code* column, std::span<const std::uint32_t> ids, Code* __restrict codes) {
-  constexpr std::size_t kStep = 8;
-  const std::uint32_t* id = ids.data();
-  std::size_t n = ids.size();
-  for (; n >= kStep; n -= kStep, id += kStep, codes += kStep) {
-    for (std::size_t i = 0; i < kStep; ++i) codes[i] = column[id[i]];
-  }
-  for (std::size_t i = 0; i < n; ++i) codes[i] = column[id[i]];
-}
-
 template <class Kind, class Columns>
 class RowEngine {
   using Code = typename Columns::Code;
   using Load = typename Kind::Load;
+  static constexpr bool kCanGoByRow =
+      std::is_same_v<Kind, PackedClasses> && std::is_same_v<Columns, Bins>;
   static constexpr Code kMissing = std::numeric_limits<Code>::max();
 
  public:
@@ -116,6 +60,7 @@ class RowEngine {
     Sums sums(words());
     add_up(kind_, ids_.size(), [&](std::size_t i) { return loads_[i]; }, kEveryRow, sums.data());
     root_weight_ = weight(sums.data()) * kind_.target.tickets.weight_unit;
+    if constexpr (kCanGoByRow) goes_by_row_ = ByRowEngine::serves(kind_, columns_.table, sums);
     Growth<RowEngine> growth(*this, kind_.target, rules_, root_weight_, threads);
     Node root{{0, ids_.size()}, 0, mix_u64(tree_id)};
     growth.examine(root, sums.data());
@@ -168,6 +113,9 @@ class RowEngine {
   bool stands_aside(const Node& node) const { return node.range.size() <= rows_aside_; }
 
   CartTree grow_aside(const Node& node, const Sums& sums) {
+    if constexpr (kCanGoByRow) {
+      if (goes_by_row_) return grow_by_row(node, sums);
+    }
     const auto local =
         local_.borrow([&] { return std::make_unique<RowEngine>(kind_, rules_, columns_); });
     return local->grow_locally(*this, node, sums);
@@ -214,6 +162,14 @@ class RowEngine {
     std::copy_n(moved_ids_.data(), right, ids_.data() + left);
     std::copy_n(moved_loads_.data(), right, loads_.data() + left);
     return left;
+  }
+
+  CartTree grow_by_row(const Node& node, const Sums& sums) {
+    const auto by_row =
+        by_row_.borrow([&] { return std::make_unique<ByRowEngine>(kind_, rules_, columns_); });
+    const auto ids = std::span(ids_).subspan(node.range.begin, node.range.size());
+    const auto loads = std::span(loads_).subspan(node.range.begin, node.range.size());
+    return by_row->grow(ids, loads, root_weight_, node, sums);
   }
 
   CartTree grow_locally(const RowEngine& whole, Node node, const Sums& sums) {
@@ -282,24 +238,6 @@ class RowEngine {
     cut.missing_left = has_missing ? search_.missing_left() : !cut.categorical && 2 * on_left >= n;
   }
 
-  // The codes that are found in a node.
-  struct Spread {
-    Code low, high;  // of values
-    bool has_missing;
-    bool parts_values() const { return low < high; }
-    bool is_constant() const { return has_missing ? low == kMissing : low == high; }
-  };
-
-  static Spread spread_of(std::span<const Code> codes) {
-    Code low = kMissing, high = 0, next_to_high = 0;
-    for (const Code code : codes) {
-      low = std::min(low, code);
-      high = std::max(high, code);
-      next_to_high = std::max(next_to_high, static_cast<Code>(code + 1));  // of missing ones 0
-    }
-    return {low, static_cast<Code>(next_to_high - 1), high == kMissing};
-  }
-
   // The codes of a node's rows. A node of all rows has them in the column's order.
   std::span<const Code> codes_of(const Node& node, int feature) {
     const Code* column = column_of(feature);
@@ -312,11 +250,9 @@ class RowEngine {
   // A random number between the smallest and the largest value of the node.
   bool try_random_cut(const Node& node, int feature, Cut& best) {
     const std::span<const Code> codes = codes_of(node, feature);
-    const Spread spread = spread_of(codes);
+    const Spread<Code> spread = spread_of(codes);
     if (spread.is_constant()) return true;
-    Cut cut;
-    cut.feature = feature;
-    draw_between(cut, spread.low, spread.high, node.key);
+    const Cut cut = draw_between(columns_, rules_, feature, spread, node.key);
     judge_both_sides(node, codes, cut.last, spread);
     if (!search_.found()) return false;
     best = cut;
@@ -326,21 +262,8 @@ class RowEngine {
     return false;
   }
 
-  void draw_between(Cut& cut, Code low, Code high, std::uint64_t key) const {
-    if (low == high) {  // all values to the left, missing ones to the right
-      cut.last = columns_.last_code(cut.feature);
-      columns_.name(cut, kEveryNumber);
-      return;
-    }
-    const double least = columns_.value(cut.feature, low);
-    const double most = columns_.value(cut.feature, high);
-    const double at = between(least, most, draw_cut(rules_, key, cut.feature));
-    cut.last = columns_.last_up_to(cut.feature, low, high, at);
-    columns_.name(cut, at);
-  }
-
   void judge_both_sides(const Node& node, std::span<const Code> codes, std::uint32_t last,
-                        const Spread& spread) {
+                        const Spread<Code>& spread) {
     add_up_where(node, codes, [last](Code code) { return code <= last; }, left_);
     judge(left_, false);
     if (!spread.has_missing || !spread.parts_values()) return;
@@ -387,6 +310,8 @@ class RowEngine {
   BinScan<Kind> bins_;
   Sums left_, missing_, with_missing_, best_left_;
   Pool<RowEngine> local_;
+  bool goes_by_row_ = false;  // what grows aside
+  Pool<ByRowEngine> by_row_;
 };
 
 }  // namespace

@@ -33,6 +33,8 @@ struct CartRules {
   std::uint64_t seed = 0;
 };
 
+inline constexpr std::size_t kRowLanes = 32;  // row_bytes is a multiple of this
+
 // Bins by column, as in docs/architecture.md.
 struct CartTable {
   const std::uint8_t* by_column;
@@ -42,7 +44,11 @@ struct CartTable {
   const bool* is_categorical;
   const double* thresholds;
   const std::int64_t* threshold_starts;
-  const double* values = nullptr;  // value(feature, bin) at kBins · feature + bin, for random cuts
+  // For random cuts: value(feature, bin) at kBins · feature + bin, and the bins row by row, filled
+  // up to row_bytes with at least one byte to spare.
+  const double* values = nullptr;
+  const std::uint8_t* by_row = nullptr;
+  std::size_t row_bytes = 0;
 
   const std::uint8_t* column(int feature) const {
     return by_column + static_cast<std::size_t>(feature) * n_rows;

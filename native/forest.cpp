@@ -222,16 +222,56 @@ struct SortedBins {
   Buffer<std::uint32_t> order, rank;
 };
 
-std::vector<double> values_of(const CartTable& table) {
-  std::vector<double> values(static_cast<std::size_t>(table.n_features) * kBins);
-  for (int feature = 0; feature < table.n_features; ++feature) {
-    if (table.is_categorical[feature]) continue;
-    double* of_feature = values.data() + static_cast<std::size_t>(feature) * kBins;
-    for (int bin = 0; bin < table.n_bins[feature]; ++bin) {
-      of_feature[bin] = table.value(feature, bin);
-    }
+// A table with what random cuts need beside.
+class TableForRandomCuts {
+ public:
+  TableForRandomCuts(const CartTable& table, bool by_row, int threads) : table_(table) {
+    take_values();
+    if (by_row) take_rows(threads);
   }
-  return values;
+
+  const CartTable& table() const { return table_; }
+
+ private:
+  void take_values() {
+    values_.resize(static_cast<std::size_t>(table_.n_features) * kBins);
+    for (int feature = 0; feature < table_.n_features; ++feature) {
+      if (table_.is_categorical[feature]) continue;
+      double* of_feature = values_.data() + static_cast<std::size_t>(feature) * kBins;
+      for (int bin = 0; bin < table_.n_bins[feature]; ++bin) {
+        of_feature[bin] = table_.value(feature, bin);
+      }
+    }
+    table_.values = values_.data();
+  }
+
+  void take_rows(int threads) {
+    constexpr std::size_t kStep = 1024;
+    const auto n_features = static_cast<std::size_t>(table_.n_features);
+    const std::size_t row_bytes = (n_features + kRowLanes) / kRowLanes * kRowLanes;
+    rows_.resize(table_.n_rows * row_bytes);
+    parallel_for(threads, (table_.n_rows + kStep - 1) / kStep, [&](std::size_t block) {
+      const std::size_t begin = block * kStep, end = std::min(begin + kStep, table_.n_rows);
+      for (std::size_t f = 0; f < n_features; ++f) {
+        const std::uint8_t* column = table_.column(static_cast<int>(f));
+        std::uint8_t* to = rows_.data() + f;
+        for (std::size_t i = begin; i < end; ++i) to[i * row_bytes] = column[i];
+      }
+    });
+    table_.by_row = rows_.data();
+    table_.row_bytes = row_bytes;
+  }
+
+  CartTable table_;
+  std::vector<double> values_;
+  std::vector<std::uint8_t> rows_;
+};
+
+// Whether nodes can be cut row by row (cart_by_row.hpp).
+bool goes_by_row(const CartTable& table, const ForestTarget& target, const CartRules& rules) {
+  const bool* last = table.is_categorical + table.n_features;
+  return target.label && target.n_values == 2 && rules.max_leaves == 0 &&
+         std::find(table.is_categorical, last, true) == last;
 }
 
 // Calls grow(sample, tree, threads) for each tree.
@@ -280,12 +320,12 @@ std::vector<CartTree> grow_forest(const CartTable& table, const ForestTarget& ta
     const SortedBins sorted(table, threads);
     return grow_forest(sorted.table(), target, rules, draws, first_tree, n_trees, threads);
   }
-  const std::vector<double> values = rules.random_cuts ? values_of(table) : std::vector<double>();
-  CartTable with_values = table;
-  with_values.values = values.data();
+  std::optional<TableForRandomCuts> at_random;
+  if (rules.random_cuts) at_random.emplace(table, goes_by_row(table, target, rules), threads);
+  const CartTable& to_cut = at_random ? at_random->table() : table;
   return grow_each(target, rules, draws, table.n_rows, first_tree, n_trees, threads,
                    [&](const Sample& sample, std::uint64_t tree, int threads_of_tree) {
-                     return grow_cart(with_values, sample.target(), rules, sample.rows(), tree,
+                     return grow_cart(to_cut, sample.target(), rules, sample.rows(), tree,
                                       threads_of_tree);
                    });
 }
