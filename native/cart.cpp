@@ -54,13 +54,11 @@ class RowEngine {
     reserve(sample.size());
     std::copy(sample.begin(), sample.end(), ids_.begin());
     take_loads();
-    const auto n_features = static_cast<std::size_t>(columns_.table.n_features);
-    const std::size_t rows_aside = local_rows(n_features * sizeof(Code));
-    rows_aside_ = stride_ <= rows_aside || rules_.max_leaves > 0 ? 0 : rows_aside;
     Sums sums(words());
     add_up(kind_, ids_.size(), [&](std::size_t i) { return loads_[i]; }, kEveryRow, sums.data());
     root_weight_ = weight(sums.data()) * kind_.target.tickets.weight_unit;
     if constexpr (kCanGoByRow) goes_by_row_ = ByRowEngine::serves(kind_, columns_.table, sums);
+    rows_aside_ = rules_.max_leaves > 0 ? 0 : rows_aside();
     Growth<RowEngine> growth(*this, kind_.target, rules_, root_weight_, threads);
     Node root{{0, ids_.size()}, 0, mix_u64(tree_id)};
     growth.examine(root, sums.data());
@@ -162,6 +160,13 @@ class RowEngine {
     std::copy_n(moved_ids_.data(), right, ids_.data() + left);
     std::copy_n(moved_loads_.data(), right, loads_.data() + left);
     return left;
+  }
+
+  // There is nothing to be won by taking along all rows of the table as they are.
+  std::size_t rows_aside() const {
+    const auto n_features = static_cast<std::size_t>(columns_.table.n_features);
+    const std::size_t most = local_rows(n_features * sizeof(Code));
+    return goes_by_row_ || stride_ > most ? most : 0;
   }
 
   CartTree grow_by_row(const Node& node, const Sums& sums) {
