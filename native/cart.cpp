@@ -211,7 +211,7 @@ class RowEngine {
     const bool categorical = columns_.table.is_categorical[feature];
     if (categorical) bins_.sort_categories(node.key, feature);
     if (rules_.random_cuts) {
-      bins_.search_at_random(search_, draw_cut(rules_, node.key, feature));
+      bins_.search_at_random(search_, draw_cut(cut_draws(rules_, node.key), feature));
     } else {
       bins_.search(search_);
     }
@@ -257,10 +257,10 @@ class RowEngine {
     const std::span<const Code> codes = codes_of(node, feature);
     const Spread<Code> spread = spread_of(codes);
     if (spread.is_constant()) return true;
-    const Cut cut = draw_between(columns_, rules_, feature, spread, node.key);
-    judge_both_sides(node, codes, cut.last, spread);
+    const Place place = draw_between(columns_, feature, spread, cut_draws(rules_, node.key));
+    judge_both_sides(node, codes, place.last, spread);
     if (!search_.found()) return false;
-    best = cut;
+    best = cut_at(columns_, feature, place);
     best_left_ = left_;
     if (search_.missing_left()) add_missing(best_left_);
     send_missing(best, spread.has_missing, codes.size());

@@ -18,9 +18,11 @@
 namespace hedgerow::cart {
 
 // Random numbers of [0, 1) for the node with this key: for a feature, and for a category of it.
-inline double draw_cut(const CartRules& rules, std::uint64_t key, int feature) {
-  return unit_interval(
-      hash_u64(rules.seed, Purpose::cart_cut, key, static_cast<std::uint64_t>(feature)));
+inline std::uint64_t cut_draws(const CartRules& rules, std::uint64_t key) {
+  return hash_key(rules.seed, Purpose::cart_cut, key);
+}
+inline double draw_cut(std::uint64_t draws, int feature) {
+  return unit_interval(hash_at(draws, static_cast<std::uint64_t>(feature)));
 }
 inline double draw_category(const CartRules& rules, std::uint64_t key, int feature, int code) {
   return unit_interval(hash_u64(rules.seed, Purpose::cart_categories,

@@ -62,12 +62,12 @@ class ByRowEngine {
     for (std::size_t i = 0; i < drawn_.size(); ++i) push(i);
     search_.judge();
     if (!search_.found()) return {};
-    Cut cut = drawn_[search_.position() / 2].cut;
+    const Drawn& best = drawn_[search_.position() / 2];
+    Cut cut = cut_at(columns_, best.feature, best.place);
     left_[0] = left_sums_of(search_.position());
     const auto on_left = static_cast<std::size_t>(kind_.count(left_.data()));
-    cut.missing_left = drawn_[search_.position() / 2].spread.has_missing
-                           ? search_.position() % 2 == 1
-                           : 2 * on_left >= node.range.size();
+    cut.missing_left =
+        best.spread.has_missing ? search_.position() % 2 == 1 : 2 * on_left >= node.range.size();
     cut.gain = totals_.gain(search_.score());
     return cut;
   }
@@ -86,7 +86,8 @@ class ByRowEngine {
   static constexpr std::size_t kByteCounts = 255;  // rows that can be counted in bytes
 
   struct Drawn {
-    Cut cut;
+    int feature;
+    Place place;
     Spread<std::uint8_t> spread;
     std::uint64_t left, missing;  // sums
   };
@@ -107,34 +108,31 @@ class ByRowEngine {
   static void store(const Bytes& bytes, std::uint8_t* to) { std::memcpy(to, &bytes, kLanes); }
   static Bytes all(std::uint8_t byte) { return byte - Bytes{}; }
 
+  // Each row changes places with the first that goes right; the order of rows does not matter here.
   // The bytes of a row are a constant if that is what they are in most tables.
   template <std::size_t kBytes>
   std::size_t divide(const Node& node, const Cut& cut, std::size_t bytes_of_row) {
     const std::size_t n_bytes = kBytes ? kBytes : bytes_of_row;
     const auto feature = static_cast<std::size_t>(cut.feature);
-    std::uint8_t* to_left = row(node.range.begin);
-    std::uint8_t* to_right = moved_.data();
+    std::uint8_t* middle = row(node.range.begin);
     const std::uint8_t* end = row(node.range.end);
-    for (const std::uint8_t* from = to_left; from < end; from += n_bytes) {
-      const std::uint8_t code = from[feature];
+    for (std::uint8_t* at = middle; at < end; at += n_bytes) {
+      const std::uint8_t code = at[feature];
       const bool left = (code <= cut.last) | (cut.missing_left & (code == kMissingBin));
-      for (std::size_t at = 0; at < n_bytes; at += kLanes) {
-        const Bytes codes = load(from + at);
-        store(codes, to_left + at);
-        store(codes, to_right + at);
+      for (std::size_t b = 0; b < n_bytes; b += kLanes) {
+        const Bytes here = load(at + b), there = load(middle + b);
+        store(there, at + b);
+        store(here, middle + b);
       }
-      to_left += left ? n_bytes : 0;
-      to_right += left ? 0 : n_bytes;
+      middle += left ? n_bytes : 0;
     }
-    std::copy(moved_.data(), to_right, to_left);
-    return static_cast<std::size_t>(to_left - rows_.data()) / n_bytes;
+    return static_cast<std::size_t>(middle - rows_.data()) / n_bytes;
   }
 
   std::uint8_t* row(std::size_t i) { return rows_.data() + i * stride_; }
 
   void take_rows(std::span<const std::uint32_t> ids, std::span<const std::uint64_t> loads) {
     rows_.resize(ids.size() * stride_);
-    moved_.resize(rows_.size());
     for (std::size_t i = 0; i < ids.size(); ++i) {
       std::copy_n(columns_.table.by_row + ids[i] * stride_, stride_, row(i));
       row(i)[n_features_] = kind_.amount(&loads[i], 1) > 0.0 ? 0xff : 0;
@@ -144,6 +142,7 @@ class ByRowEngine {
   void draw_cuts(const Node& node) {
     drawn_.clear();
     for (Block& block : blocks_) block.is_known = block.has_cuts = block.has_missing = false;
+    const std::uint64_t draws = cut_draws(rules_, node.key);
     order_.visit(node.key, [&](int feature) {
       Block& block = blocks_[static_cast<std::size_t>(feature) / kLanes];
       const std::size_t lane = static_cast<std::size_t>(feature) % kLanes;
@@ -152,11 +151,11 @@ class ByRowEngine {
                                         static_cast<std::uint8_t>(block.next_to_high[lane] - 1),
                                         block.high[lane] == kMissingBin};
       if (spread.is_constant()) return true;
-      const Cut cut = draw_between(columns_, rules_, feature, spread, node.key);
-      block.last[lane] = static_cast<std::uint8_t>(cut.last);
+      const Place place = draw_between(columns_, feature, spread, draws);
+      block.last[lane] = static_cast<std::uint8_t>(place.last);
       block.has_cuts = true;
       block.has_missing |= spread.has_missing;
-      drawn_.push_back({cut, spread, 0, 0});
+      drawn_.push_back({feature, place, spread, 0, 0});
       return false;
     });
   }
@@ -194,7 +193,7 @@ class ByRowEngine {
           block.missing_second);
     }
     for (Drawn& drawn : drawn_) {
-      const auto feature = static_cast<std::size_t>(drawn.cut.feature);
+      const auto feature = static_cast<std::size_t>(drawn.feature);
       const Block& block = blocks_[feature / kLanes];
       const std::size_t lane = feature % kLanes;
       drawn.left = sums_of(block.left[lane], block.left_second[lane]);
@@ -249,7 +248,7 @@ class ByRowEngine {
   const CartRules& rules_;
   Bins columns_;
   std::size_t n_features_, stride_;
-  std::vector<std::uint8_t> rows_, moved_;
+  std::vector<std::uint8_t> rows_;
   FeatureOrder order_;
   Totals<PackedClasses> totals_;
   CutSearch<PackedClasses> search_;

@@ -93,21 +93,31 @@ Spread<Code> spread_of(std::span<const Code> codes) {
   return {low, static_cast<Code>(next_to_high - 1), high == Spread<Code>::kMissing};
 }
 
-// A cut at a random number between the smallest and the largest value of the node with this key.
+// Where a feature is cut: at a number, and after the code `last`.
+struct Place {
+  std::uint32_t last;
+  double at;
+};
+
+// A random number between the smallest and the largest value of a node, of whose draws this is the
+// key.
 template <class Columns>
-Cut draw_between(const Columns& columns, const CartRules& rules, int feature,
-                 const Spread<typename Columns::Code>& spread, std::uint64_t key) {
-  Cut cut;
-  cut.feature = feature;
+Place draw_between(const Columns& columns, int feature,
+                   const Spread<typename Columns::Code>& spread, std::uint64_t draws) {
   if (!spread.parts_values()) {  // all values to the left, missing ones to the right
-    cut.last = columns.last_code(feature);
-    columns.name(cut, kEveryNumber);
-    return cut;
+    return {columns.last_code(feature), kEveryNumber};
   }
   const double at = between(columns.value(feature, spread.low), columns.value(feature, spread.high),
-                            draw_cut(rules, key, feature));
-  cut.last = columns.last_up_to(feature, spread.low, spread.high, at);
-  columns.name(cut, at);
+                            draw_cut(draws, feature));
+  return {columns.last_up_to(feature, spread.low, spread.high, at), at};
+}
+
+template <class Columns>
+Cut cut_at(const Columns& columns, int feature, const Place& place) {
+  Cut cut;
+  cut.feature = feature;
+  cut.last = place.last;
+  columns.name(cut, place.at);
   return cut;
 }
 

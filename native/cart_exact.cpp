@@ -379,7 +379,7 @@ class ListEngine {
     if (list.rank(0) == list.rank(last)) return {last, kEveryNumber};
     const double least = value_at(feature, list.words[0]);
     const double most = value_at(feature, list.words[last]);
-    const double at = between(least, most, draw_cut(rules_, key, feature));
+    const double at = between(least, most, draw_cut(cut_draws(rules_, key), feature));
     const auto is_left = [&](std::uint32_t word) {
       return list.ranks(word) != list.rank(last) && value_at(feature, word) <= at;
     };

@@ -51,7 +51,7 @@ void MedianCriterion::search_categories(Lane& lane, const TargetRows& rows, std:
   }
   sort_runs(lane, rows, question, runs);
   const int n_runs = static_cast<int>(runs.size());
-  const int drawn = draw_place(draw_cut(rules_, question.key, question.feature), n_runs);
+  const int drawn = draw_place(draw_cut(cut_draws(rules_, question.key), question.feature), n_runs);
   const auto move = [&](std::size_t begin, std::size_t end, bool may_cut) {
     const auto* first = lane.rows.data();
     lane.queue.insert(lane.queue.end(), first + begin, first + end);
