@@ -26,6 +26,7 @@ from hedgerow import (
     GradientBoostingRegressor,
     ModelFileError,
     ParameterError,
+    RandomForestClassifier,
 )
 from hedgerow.model_file import NotStored, load, save
 from hedgerow.model_file.container import pack, unpack
@@ -495,6 +496,13 @@ def test_a_node_may_not_test_a_number_of_a_categorical_feature(categorical):
 def test_a_forged_document_is_refused(fields, reason, categorical):
     with pytest.raises(ModelFileError, match=reason):
         read_estimator(*forged(categorical, **fields))
+
+
+def test_a_score_may_be_any_whole_number():
+    X, y = np.arange(40.0).reshape(-1, 1), np.arange(40) > 20
+    forest = RandomForestClassifier(n_estimators=20, oob_score=True).fit(X, y)
+    again = read_estimator(*forged(write_estimator(forest), oob_score=10**30))
+    assert write_estimator(again)[0]["oob_score"] == 1e30
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hedgerow.model_file.columns import read_columns, write_columns
 from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.forests import read_draws, write_draws
 from hedgerow.model_file.outputs import read_outputs, write_outputs
-from hedgerow.model_file.stored import Stored, is_number, joined, require
+from hedgerow.model_file.stored import Stored, finite_or_none, is_number, joined, require
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
@@ -42,7 +42,7 @@ def _write_members(estimator: Any) -> tuple[Document, Arrays]:
         "columns": write_draws(draws.columns, draws.n_features),
         "is_weighted": draws.weights is not None,
         "are_given": draws.given is not None,
-        "oob_score": float(score) if score is not None and np.isfinite(score) else None,
+        "oob_score": finite_or_none(score),
     }
     if draws.weights is not None:
         arrays["draws.weights"] = draws.weights

@@ -14,7 +14,14 @@ from hedgerow.forest.model import ForestModel
 from hedgerow.forest.quantiles import LeafRows
 from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.outputs import read_outputs, write_outputs
-from hedgerow.model_file.stored import Stored, check_columns, is_number, require, with_prefix
+from hedgerow.model_file.stored import (
+    Stored,
+    check_columns,
+    finite_or_none,
+    is_number,
+    require,
+    with_prefix,
+)
 from hedgerow.tree.cart import RowDraws
 from hedgerow.tree.packed import ARRAYS, PackedForest
 
@@ -32,7 +39,7 @@ def write(estimator: Any) -> tuple[Document, Arrays]:
         "schema": model.schema.to_dict(),
         "outputs": write_outputs(model.outputs),
         "draws": write_draws(model.draws, model.n_rows),
-        "oob_score": float(score) if score is not None and np.isfinite(score) else None,
+        "oob_score": finite_or_none(score),
         "has_combinations": model.combinations is not None,
         "keeps_targets": model.leaf_rows is not None,
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -131,8 +133,13 @@ def read_classes(stored: Any) -> NDArray[Any]:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is an int or a float."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Tell whether a value is a float, or an int that a float can hold."""
+    return isinstance(value, float) or (type(value) is int and abs(value) <= sys.float_info.max)
+
+
+def finite_or_none(score: float | None) -> float | None:
+    """Return a score as a file can hold it."""
+    return float(score) if score is not None and math.isfinite(score) else None
 
 
 def is_table(value: Any) -> bool:
