@@ -365,7 +365,8 @@ def test_a_library_that_has_had_its_turns_is_passed_over():
 @pytest.mark.skipif(not (PROCESS / "clear_refs").exists(), reason="needs Linux")
 def test_peak_memory_counts_what_is_freed_again_but_not_what_was_there_before():
     before = np.ones(8_000_000)
-    extra = peak_extra_bytes(lambda: np.ones(4_000_000).sum() + before.sum())
+    # The system may take pages of a process back at any time: the most of a few runs counts.
+    extra = max(peak_extra_bytes(lambda: np.ones(4_000_000).sum() + before.sum()) for _ in range(3))
     assert 31_000_000 < extra < 48_000_000
 
 
