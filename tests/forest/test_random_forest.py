@@ -278,8 +278,12 @@ def test_trees_are_estimators_by_themselves():
     means = np.mean([tree.predict_proba(X) for tree in forest.estimators_], axis=0)
     np.testing.assert_allclose(means, forest.predict_proba(X), atol=1e-12)
     assert forest[-1].export_text() == forest.estimators_[5].export_text()
+    texts = [tree.export_text() for tree in forest.estimators_]
+    assert [tree.export_text() for tree in forest[1:4]] == texts[1:4]
     with pytest.raises(IndexError, match="there is no tree 6"):
         forest[6]
+    with pytest.raises(TypeError, match="integer"):
+        forest["first"]
     mixed = RandomForestClassifier(n_estimators=2, feature_combinations=2).fit(X, y)
     assert not hasattr(mixed, "estimators_")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -68,8 +69,11 @@ class Forest(TableEstimator):
     def __len__(self) -> int:
         return int(self._fitted_model().forest.n_trees)
 
-    def __getitem__(self, index: int) -> Any:
-        """Return one of the trees as an estimator by itself."""
+    def __getitem__(self, index: int | slice) -> Any:
+        """Return one of the trees as an estimator by itself, or a list of such for a slice."""
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        index = operator.index(index)
         model: ForestModel = self._fitted_model()
         if model.combinations is not None:
             raise AttributeError(

@@ -944,3 +944,11 @@ def test_examples_in_docstrings_are_true():
     failed, tried = doctest.testmod(estimators)
     assert tried > 0
     assert failed == 0
+
+
+@pytest.mark.parametrize("base", [None, GaussianNB()])
+def test_bags_are_sequences_of_their_estimators(base):
+    X, y = IRIS
+    bag = BaggingClassifier(base, n_estimators=4).fit(X, y)
+    assert len(bag) == len(bag[1:]) + 1 == 4
+    np.testing.assert_array_equal(bag[-1].predict(X), bag.estimators_[3].predict(X))

@@ -81,6 +81,13 @@ class Bagging(TableEstimator):
             return list(model.members)
         return [self._tree_of(model, index) for index in range(model.forest.n_trees)]
 
+    def __len__(self) -> int:
+        return len(self.estimators_)
+
+    def __getitem__(self, index: int | slice) -> Any:
+        """Return one of the estimators, or a list of them for a slice."""
+        return self.estimators_[index]
+
     @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
         """The rows of each estimator, those drawn twice listed twice."""
