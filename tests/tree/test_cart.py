@@ -98,16 +98,22 @@ def test_small_trees_are_those_of_scikit_learn(max_depth):
 
 
 @pytest.mark.parametrize("random_cuts", [False, True])
-@pytest.mark.parametrize("n_features", [3, 40])
-@pytest.mark.parametrize("n_rows", [600, 20_000])
-def test_two_classes_are_cut_alike_however_much_all_rows_weigh(n_rows, n_features, random_cuts):
+@pytest.mark.parametrize(
+    ("n_rows", "n_features", "max_features"),
+    [(600, 3, 2), (600, 40, 2), (600, 300, 300), (20_000, 3, 2), (20_000, 40, 2)],
+)
+def test_two_classes_are_cut_alike_however_much_all_rows_weigh(
+    n_rows, n_features, max_features, random_cuts
+):
     # Rows of weight one, of other integers and of fractions are added up in different ways.
     rng = np.random.default_rng(n_rows)
     X = rng.standard_normal((n_rows, n_features)).round(1)
     X[rng.random(X.shape) < 0.05] = np.nan
     labels = (np.nan_to_num(X[:, 0]) + rng.standard_normal(n_rows) > 0).astype(np.uint16)
     matrix = binned(X)
-    params = CartParams(max_features=2, min_samples_leaf=3, random_cuts=random_cuts, seed=1)
+    params = CartParams(
+        max_features=max_features, min_samples_leaf=3, random_cuts=random_cuts, seed=1
+    )
     grown = [
         grow_classifiers(
             matrix, labels, 2, params, all_rows(matrix), weights=np.full(n_rows, weight), n_trees=2

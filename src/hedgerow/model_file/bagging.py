@@ -15,7 +15,7 @@ from hedgerow.model_file.columns import read_columns, write_columns
 from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.forests import read_draws, write_draws
 from hedgerow.model_file.outputs import read_outputs, write_outputs
-from hedgerow.model_file.stored import Stored, finite_or_none, is_number, joined, require
+from hedgerow.model_file.stored import Stored, finite_or_none, joined, require
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
@@ -84,8 +84,7 @@ def _read_members(kind: type[Any], stored: Stored) -> dict[str, Any]:
         given = tuple(_read_rows(array, n_rows) for array in listed.values())
     draws = BagDraws(n_rows, n_features, rows, columns, weights, given)
     attributes |= outputs.attributes() | {"_model": MemberModel(members, outputs, draws)}
-    score = stored.field("oob_score")
-    require(score is None or is_number(score), "oob_score is not a number")
+    score = stored.score("oob_score")
     return attributes if score is None else attributes | {"oob_score_": score}
 
 

@@ -18,7 +18,6 @@ from hedgerow.model_file.stored import (
     Stored,
     check_columns,
     finite_or_none,
-    is_number,
     require,
     with_prefix,
 )
@@ -80,8 +79,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
         leaf_rows=leaf_rows,
     )
     attributes = column_attributes(schema) | outputs.attributes() | {"_model": model}
-    score = stored.field("oob_score")
-    require(score is None or is_number(score), "oob_score is not a number")
+    score = stored.score("oob_score")
     return attributes if score is None else attributes | {_OUT_OF_BAG_SCORE: score}
 
 
@@ -107,7 +105,7 @@ def read_draws(stored: Any) -> tuple[RowDraws, int]:
     fields.finish()
     are_counts = all(type(n) is int and 1 <= n < 2**32 for n in (n_rows, n_draws))
     require(are_counts and n_draws <= n_rows, "the draws are not of some of the rows")
-    require(type(seed) is int and 0 <= seed < 2**34, "the seed is not a number that is one")
+    require(type(seed) is int and 0 <= seed < 2**34, "the seed is not a number below 2³⁴")
     return RowDraws(n_draws, bootstrap=bootstrap, seed=seed), n_rows
 
 

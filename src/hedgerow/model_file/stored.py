@@ -51,6 +51,12 @@ class Stored:
         require(isinstance(value, bool), f"{name} is not true or false")
         return bool(value)
 
+    def score(self, name: str) -> float | None:
+        """Take a field that is a number or nothing."""
+        value: float | None = self.field(name)
+        require(value is None or is_number(value), f"{name} is not a number")
+        return value
+
     def arrays(self, prefix: str, names: Iterable[str]) -> Arrays:
         """Take the arrays of these names, which have a prefix in the file."""
         missing = sorted(name for name in names if prefix + name not in self._arrays)
