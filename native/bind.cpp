@@ -6,6 +6,7 @@
 #include "bind/deep_forest.hpp"
 #include "bind/exact.hpp"
 #include "bind/forest.hpp"
+#include "bind/neighbors.hpp"
 #include "bind/predict.hpp"
 #include "bind/threads.hpp"
 #include "bind/training.hpp"
@@ -25,4 +26,5 @@ HEDGEROW_NB_MODULE(HEDGEROW_MODULE, m) {
   hedgerow::bind_forest::bind(m);
   hedgerow::bind_predict::bind(m);
   hedgerow::bind_deep_forest::bind(m);
+  hedgerow::bind_neighbors::bind(m);
 }

@@ -1,0 +1,293 @@
+// Bindings of nearest neighbours: rows into panels, blocks or a k-d tree, and queries to them.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "../euclidean_scan.hpp"
+#include "../kd_tree.hpp"
+#include "../sparse_neighbors.hpp"
+
+namespace hedgerow::bind_neighbors {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <class T, std::size_t dimensions>
+using In = nb::ndarray<const T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
+template <class T, std::size_t dimensions>
+using Out = nb::ndarray<T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
+using Rows = In<double, 2>;
+
+inline Matrix matrix(const Rows& rows) { return {rows.data(), rows.shape(0), rows.shape(1)}; }
+
+inline void require(bool good, const char* message) {
+  if (!good) throw nb::value_error(message);
+}
+
+template <class Array>
+bool has_shape(const Array& array, std::initializer_list<std::size_t> shape) {
+  std::size_t axis = 0;
+  for (const std::size_t size : shape)
+    if (array.shape(axis++) != size) return false;
+  return true;
+}
+
+inline void require_rows(std::size_t n, std::size_t d) {
+  require(n >= 1 && d >= 1 && n < (std::size_t{1} << 31), "there must be rows, fewer than 2^31");
+}
+
+inline NearestWanted nearest_wanted(const Out<double, 2>& distances,
+                                    const Out<std::int64_t, 2>& indices, std::size_t n_queries,
+                                    std::size_t n) {
+  const std::size_t k = distances.shape(1);
+  require(has_shape(distances, {n_queries, k}) && has_shape(indices, {n_queries, k}),
+          "every query must have room for its neighbours");
+  require(k >= 1 && k <= n, "there must be as many rows as neighbours");
+  return {k, distances.data(), indices.data()};
+}
+
+// What a radius query finds: how many rows of each query, and all of them one after another.
+inline nb::tuple found_rows(const std::vector<std::vector<Neighbor>>& found) {
+  std::size_t total = 0;
+  for (const auto& of_query : found) total += of_query.size();
+  auto* counts = new std::vector<std::int64_t>;
+  auto* distances = new std::vector<double>;
+  auto* indices = new std::vector<std::int64_t>;
+  const nb::capsule owns_counts(
+      counts, [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
+  const nb::capsule owns_distances(
+      distances, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+  const nb::capsule owns_indices(
+      indices, [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
+  distances->reserve(total);
+  indices->reserve(total);
+  for (const auto& of_query : found) {
+    counts->push_back(static_cast<std::int64_t>(of_query.size()));
+    for (const Neighbor& neighbor : of_query) {
+      distances->push_back(neighbor.distance);
+      indices->push_back(neighbor.index);
+    }
+  }
+  using Numbers = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+  using Integers = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
+  return nb::make_tuple(Integers(counts->data(), {counts->size()}, owns_counts),
+                        Numbers(distances->data(), {total}, owns_distances),
+                        Integers(indices->data(), {total}, owns_indices));
+}
+
+template <class Search>
+nb::tuple within(std::size_t n_queries, double radius, const Search& search) {
+  std::vector<std::vector<Neighbor>> found(n_queries);
+  {
+    const nb::gil_scoped_release released;
+    search(RadiusWanted{radius, found.data()});
+  }
+  return found_rows(found);
+}
+
+struct BoundPanels {
+  Matrix rows;
+  PanelView view;
+
+  template <class Values, class HalfNorms>
+  BoundPanels(const Rows& given, const Values& values, const HalfNorms& half_norms,
+              const In<double, 1>& centre, double scale, double largest_norm)
+      : rows(matrix(given)),
+        view{values.data(), half_norms.data(), centre.data(), scale, largest_norm} {
+    require_rows(rows.n, rows.d);
+    const std::size_t n_panels = PanelView::count(rows.n);
+    require(has_shape(values, {n_panels, rows.d, kPanelRows}) &&
+                has_shape(half_norms, {n_panels, kPanelRows}) && has_shape(centre, {rows.d}),
+            "panels and rows must fit");
+  }
+};
+
+struct BoundBlocks {
+  RowBlocks rows;
+  Metric metric;
+
+  BoundBlocks(const In<double, 3>& values, const In<std::uint32_t, 1>& index,
+              const std::optional<In<double, 3>>& boxes, int kind, double p,
+              const std::optional<In<double, 1>>& weights,
+              const std::optional<In<double, 1>>& inverse_ranges)
+      : rows{values.data(), index.data(), boxes ? boxes->data() : nullptr, index.size(),
+             values.shape(1)},
+        metric{static_cast<Metric::Kind>(kind), p, weights ? weights->data() : nullptr,
+               inverse_ranges ? inverse_ranges->data() : nullptr} {
+    require_rows(rows.n, rows.d);
+    require(has_shape(values, {rows.n_blocks(), rows.d, kBlockRows}), "blocks and rows must fit");
+    require(!boxes || has_shape(*boxes, {2 * rows.n_blocks() - 1, 2, rows.d}),
+            "every node must have a box");
+    require(kind >= 0 && kind <= Metric::gower && p > 0.0, "there is no such metric");
+    require(kind != Metric::gower || (weights && inverse_ranges && weights->size() == rows.d &&
+                                      inverse_ranges->size() == rows.d),
+            "every column must have a weight and a range");
+  }
+};
+
+// Rows of a sparse matrix as Python hands them over: CSR, columns in order.
+inline SparseMatrix sparse(const In<double, 1>& values, const In<std::int32_t, 1>& columns,
+                           const In<std::int64_t, 1>& starts, std::size_t d) {
+  require(values.size() == columns.size() && starts.size() >= 2 && starts(0) == 0 &&
+              starts(starts.size() - 1) == static_cast<std::int64_t>(values.size()),
+          "values, columns and starts must fit");
+  return {values.data(), columns.data(), starts.data(), starts.size() - 1, d};
+}
+
+inline void bind_sparse(nb::module_& m) {
+  m.def(
+      "nearest_in_sparse",
+      [](const In<double, 1>& values, const In<std::int32_t, 1>& columns,
+         const In<std::int64_t, 1>& starts, const In<double, 1>& by_column,
+         const In<std::int32_t, 1>& rows, const In<std::int64_t, 1>& column_starts, bool cosine,
+         const In<double, 1>& query_values, const In<std::int32_t, 1>& query_columns,
+         const In<std::int64_t, 1>& query_starts, const Out<double, 2>& distances,
+         const Out<std::int64_t, 2>& indices, int threads) {
+        const std::size_t d = column_starts.size() - 1;
+        const SparseRows given{sparse(values, columns, starts, d),
+                               sparse(by_column, rows, column_starts, starts.size() - 1)};
+        const SparseMatrix queries = sparse(query_values, query_columns, query_starts, d);
+        const auto wanted = nearest_wanted(distances, indices, queries.n, given.by_row.n);
+        const nb::gil_scoped_release released;
+        nearest_in_sparse(given, cosine, queries, wanted, threads);
+      },
+      "values"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert(),
+      "by_column"_a.noconvert(), "rows"_a.noconvert(), "column_starts"_a.noconvert(), "cosine"_a,
+      "query_values"_a.noconvert(), "query_columns"_a.noconvert(), "query_starts"_a.noconvert(),
+      "distances"_a.noconvert(), "indices"_a.noconvert(), "threads"_a);
+
+  m.def(
+      "within_in_sparse",
+      [](const In<double, 1>& values, const In<std::int32_t, 1>& columns,
+         const In<std::int64_t, 1>& starts, const In<double, 1>& by_column,
+         const In<std::int32_t, 1>& rows, const In<std::int64_t, 1>& column_starts, bool cosine,
+         const In<double, 1>& query_values, const In<std::int32_t, 1>& query_columns,
+         const In<std::int64_t, 1>& query_starts, double radius, int threads) {
+        const std::size_t d = column_starts.size() - 1;
+        const SparseRows given{sparse(values, columns, starts, d),
+                               sparse(by_column, rows, column_starts, starts.size() - 1)};
+        const SparseMatrix queries = sparse(query_values, query_columns, query_starts, d);
+        return within(queries.n, radius, [&](const RadiusWanted& wanted) {
+          within_in_sparse(given, cosine, queries, wanted, threads);
+        });
+      },
+      "values"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert(),
+      "by_column"_a.noconvert(), "rows"_a.noconvert(), "column_starts"_a.noconvert(), "cosine"_a,
+      "query_values"_a.noconvert(), "query_columns"_a.noconvert(), "query_starts"_a.noconvert(),
+      "radius"_a, "threads"_a,
+      "How many rows each query found, their distances, and which they are.");
+}
+
+inline void bind(nb::module_& m) {
+  bind_sparse(m);
+  m.attr("PANEL_ROWS") = kPanelRows;
+  m.attr("BLOCK_ROWS") = kBlockRows;
+
+  m.def(
+      "pack_panels",
+      [](const Rows& rows, const In<double, 1>& centre, double scale, const Out<float, 3>& values,
+         const Out<float, 2>& half_norms, int threads) {
+        const BoundPanels fits(rows, values, half_norms, centre, scale, 0.0);
+        const nb::gil_scoped_release released;
+        return pack_panels(fits.rows, centre.data(), scale, values.data(), half_norms.data(),
+                           threads);
+      },
+      "rows"_a.noconvert(), "centre"_a.noconvert(), "scale"_a, "values"_a.noconvert(),
+      "half_norms"_a.noconvert(), "threads"_a, "The largest norm.");
+
+  m.def(
+      "nearest_in_panels",
+      [](const Rows& rows, const In<float, 3>& values, const In<float, 2>& half_norms,
+         const In<double, 1>& centre, double scale, double largest_norm, bool cosine,
+         const Rows& queries, const Out<double, 2>& distances, const Out<std::int64_t, 2>& indices,
+         int threads) {
+        const BoundPanels panels(rows, values, half_norms, centre, scale, largest_norm);
+        require(queries.shape(1) == panels.rows.d, "queries must have the rows' features");
+        const auto wanted = nearest_wanted(distances, indices, queries.shape(0), panels.rows.n);
+        const nb::gil_scoped_release released;
+        nearest_in_panels(panels.rows, panels.view, cosine, matrix(queries), wanted, threads);
+      },
+      "rows"_a.noconvert(), "values"_a.noconvert(), "half_norms"_a.noconvert(),
+      "centre"_a.noconvert(), "scale"_a, "largest_norm"_a, "cosine"_a, "queries"_a.noconvert(),
+      "distances"_a.noconvert(), "indices"_a.noconvert(), "threads"_a);
+
+  m.def(
+      "within_in_panels",
+      [](const Rows& rows, const In<float, 3>& values, const In<float, 2>& half_norms,
+         const In<double, 1>& centre, double scale, double largest_norm, bool cosine,
+         const Rows& queries, double radius, int threads) {
+        const BoundPanels panels(rows, values, half_norms, centre, scale, largest_norm);
+        require(queries.shape(1) == panels.rows.d, "queries must have the rows' features");
+        return within(queries.shape(0), radius, [&](const RadiusWanted& wanted) {
+          within_in_panels(panels.rows, panels.view, cosine, matrix(queries), wanted, threads);
+        });
+      },
+      "rows"_a.noconvert(), "values"_a.noconvert(), "half_norms"_a.noconvert(),
+      "centre"_a.noconvert(), "scale"_a, "largest_norm"_a, "cosine"_a, "queries"_a.noconvert(),
+      "radius"_a, "threads"_a,
+      "How many rows each query found, their distances, and which they are.");
+
+  m.def(
+      "pack_blocks",
+      [](const Rows& rows, const Out<double, 3>& values, const Out<std::uint32_t, 1>& index,
+         const std::optional<Out<double, 3>>& boxes, int threads) {
+        const Matrix given = matrix(rows);
+        require(index.size() == given.n, "every row must have a place");
+        const RowBlocks blocks{values.data(), index.data(), nullptr, given.n, given.d};
+        require_rows(given.n, given.d);
+        require(has_shape(values, {blocks.n_blocks(), given.d, kBlockRows}),
+                "blocks and rows must fit");
+        require(!boxes || has_shape(*boxes, {2 * blocks.n_blocks() - 1, 2, given.d}),
+                "every node must have a box");
+        const nb::gil_scoped_release released;
+        if (boxes)
+          build_kd_tree(given, values.data(), index.data(), boxes->data(), threads);
+        else
+          pack_blocks(given, values.data(), index.data(), threads);
+      },
+      "rows"_a.noconvert(), "values"_a.noconvert(), "index"_a.noconvert(),
+      "boxes"_a.noconvert().none(), "threads"_a,
+      "In the order of the rows, or as a k-d tree if there is room for its boxes.");
+
+  m.def(
+      "nearest_in_blocks",
+      [](const In<double, 3>& values, const In<std::uint32_t, 1>& index,
+         const std::optional<In<double, 3>>& boxes, int kind, double p,
+         const std::optional<In<double, 1>>& weights,
+         const std::optional<In<double, 1>>& inverse_ranges, const Rows& queries,
+         const Out<double, 2>& distances, const Out<std::int64_t, 2>& indices, int threads) {
+        const BoundBlocks blocks(values, index, boxes, kind, p, weights, inverse_ranges);
+        require(queries.shape(1) == blocks.rows.d, "queries must have the rows' features");
+        const auto wanted = nearest_wanted(distances, indices, queries.shape(0), blocks.rows.n);
+        const nb::gil_scoped_release released;
+        nearest_in_blocks(blocks.rows, blocks.metric, matrix(queries), wanted, threads);
+      },
+      "values"_a.noconvert(), "index"_a.noconvert(), "boxes"_a.noconvert().none(), "kind"_a, "p"_a,
+      "weights"_a.noconvert().none(), "inverse_ranges"_a.noconvert().none(),
+      "queries"_a.noconvert(), "distances"_a.noconvert(), "indices"_a.noconvert(), "threads"_a);
+
+  m.def(
+      "within_in_blocks",
+      [](const In<double, 3>& values, const In<std::uint32_t, 1>& index,
+         const std::optional<In<double, 3>>& boxes, int kind, double p,
+         const std::optional<In<double, 1>>& weights,
+         const std::optional<In<double, 1>>& inverse_ranges, const Rows& queries, double radius,
+         int threads) {
+        const BoundBlocks blocks(values, index, boxes, kind, p, weights, inverse_ranges);
+        require(queries.shape(1) == blocks.rows.d, "queries must have the rows' features");
+        return within(queries.shape(0), radius, [&](const RadiusWanted& wanted) {
+          within_in_blocks(blocks.rows, blocks.metric, matrix(queries), wanted, threads);
+        });
+      },
+      "values"_a.noconvert(), "index"_a.noconvert(), "boxes"_a.noconvert().none(), "kind"_a, "p"_a,
+      "weights"_a.noconvert().none(), "inverse_ranges"_a.noconvert().none(),
+      "queries"_a.noconvert(), "radius"_a, "threads"_a,
+      "How many rows each query found, their distances, and which they are.");
+}
+
+}  // namespace hedgerow::bind_neighbors

@@ -1,0 +1,123 @@
+// What a search for neighbours keeps of a query while rows are offered to it: the k nearest, or all
+// within a radius. Distances are reduced ones here (of Euclid's, the square), in float64; of rows
+// at the same distance the one with the smaller index is nearer.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace hedgerow {
+
+struct Neighbor {
+  double distance;
+  std::uint32_t index;
+};
+
+inline bool nearer(const Neighbor& a, const Neighbor& b) {
+  return a.distance < b.distance || (a.distance == b.distance && a.index < b.index);
+}
+
+// The k nearest. What is offered is collected, and now and then all but the k nearest are dropped:
+// fewer operations than to keep an order all the time.
+class NearestKeeper {
+ public:
+  explicit NearestKeeper(std::size_t k) : k_(k), room_(k + std::max(k, kSpare)) {}
+
+  // Rows farther than this are of no interest.
+  double bound() const { return bound_; }
+
+  void offer(double distance, std::uint32_t index) {
+    room_[count_++] = {distance, index};
+    if (count_ == room_.size()) tighten();
+  }
+
+  void tighten() {
+    if (count_ < k_) return;
+    const auto last = room_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
+    std::nth_element(room_.begin(), last, room_.begin() + static_cast<std::ptrdiff_t>(count_),
+                     nearer);
+    count_ = k_;
+    bound_ = last->distance;
+  }
+
+  // The neighbours, the nearest first.
+  std::vector<Neighbor> take() {
+    tighten();
+    room_.resize(count_);
+    std::sort(room_.begin(), room_.end(), nearer);
+    return std::move(room_);
+  }
+
+ private:
+  static constexpr std::size_t kSpare = 16;  // measured for k = 10: 8 and 32 are no better
+
+  std::size_t k_;
+  std::size_t count_ = 0;
+  double bound_ = std::numeric_limits<double>::infinity();
+  std::vector<Neighbor> room_;
+};
+
+// All rows at no more than a distance.
+class RadiusKeeper {
+ public:
+  explicit RadiusKeeper(double bound) : bound_(bound) {}
+
+  double bound() const { return bound_; }
+  void offer(double distance, std::uint32_t index) { found_.push_back({distance, index}); }
+  void tighten() {}
+
+  std::vector<Neighbor> take() {
+    std::sort(found_.begin(), found_.end(), nearer);
+    return std::move(found_);
+  }
+
+ private:
+  double bound_;
+  std::vector<Neighbor> found_;
+};
+
+// What is asked of every query, and where the answers go. `finish` makes a distance of a reduced
+// one.
+struct NearestWanted {
+  using Keeper = NearestKeeper;
+  std::size_t k;
+  double* distances;      // (n_queries, k)
+  std::int64_t* indices;  // (n_queries, k)
+
+  template <class Distance>
+  Keeper keeper(const Distance&) const {
+    return Keeper(k);
+  }
+
+  template <class Distance>
+  void answer(const Distance& distance, std::size_t query, Keeper& keeper) const {
+    const std::vector<Neighbor> found = keeper.take();
+    for (std::size_t i = 0; i < k; ++i) {
+      distances[query * k + i] = distance.finish(found[i].distance);
+      indices[query * k + i] = found[i].index;
+    }
+  }
+};
+
+struct RadiusWanted {
+  using Keeper = RadiusKeeper;
+  double radius;
+  std::vector<Neighbor>* found;  // of each query
+
+  template <class Distance>
+  Keeper keeper(const Distance& distance) const {
+    return Keeper(distance.reduced_at_least(radius));
+  }
+
+  // A reduced distance and the radius are compared as distances: as a brute force would.
+  template <class Distance>
+  void answer(const Distance& distance, std::size_t query, Keeper& keeper) const {
+    found[query] = keeper.take();
+    for (Neighbor& neighbor : found[query]) neighbor.distance = distance.finish(neighbor.distance);
+    std::erase_if(found[query], [&](const Neighbor& n) { return !(n.distance <= radius); });
+  }
+};
+
+}  // namespace hedgerow

@@ -1,0 +1,56 @@
+"""One call of `fit`: parameters and a table become a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import scipy.sparse
+
+from hedgerow.estimator import column_attributes
+from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.neighbors.gower import GowerColumns
+from hedgerow.neighbors.metrics import Metric, chosen_metric
+from hedgerow.neighbors.model import NeighborsModel
+from hedgerow.neighbors.search import prefers_tree
+from hedgerow.neighbors.tables import learn_rows
+from hedgerow.threads import effective_n_jobs
+from hedgerow.tree.outputs import Outputs
+
+
+def fit_neighbors(estimator: Any, X: Any, y: Any, outputs: type[Outputs] | None) -> dict[str, Any]:
+    """Return the attributes of a fitted estimator; `outputs` says what y is, None that it is not.
+
+    The rows are prepared for queries here, so that the first query is as fast as any other.
+    """
+    params = estimator.metric_params or {}
+    metric = chosen_metric(estimator.metric, estimator.p, params)
+    if metric.name == "gower" and estimator.algorithm == "kd_tree":
+        raise ParameterError("algorithm='kd_tree' knows no metric 'gower'; use 'auto' or 'brute'.")
+    categorical = params.get("categorical_features", "auto")
+    schema, rows = learn_rows(X, metric, categorical, type(estimator).__name__)
+    of_outputs, target = (None, None) if outputs is None else outputs.learn(y, rows.shape[0])
+    gower = None if metric.is_of_numbers else GowerColumns.learn(rows, schema, params)
+    use_tree = _uses_tree(estimator.algorithm, rows, metric)
+    model = NeighborsModel(schema, metric, use_tree, rows, gower, of_outputs, target)
+    vars(model)["search"] = model.prepared(effective_n_jobs(estimator.n_jobs))
+    return {
+        "_model": model,
+        "effective_metric_": metric.name,
+        "effective_metric_params_": metric.params,
+        "n_samples_fit_": model.n_rows,
+        **column_attributes(schema),
+        **({} if of_outputs is None else of_outputs.attributes()),
+    }
+
+
+def _uses_tree(algorithm: str, rows: Any, metric: Metric) -> bool:
+    if scipy.sparse.issparse(rows):
+        if algorithm == "kd_tree":
+            raise DataError(
+                "X is sparse, but a k-d tree needs all numbers at hand: use algorithm='brute' or "
+                "'auto', or give X.toarray()."
+            )
+        return False
+    if algorithm == "auto":
+        return prefers_tree(*rows.shape, metric)
+    return algorithm == "kd_tree"

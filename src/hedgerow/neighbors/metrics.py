@@ -1,0 +1,141 @@
+"""Distances: their names and parameters, and the space in which kernels compute them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf, isinf
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from hedgerow.exceptions import ParameterError
+from hedgerow.params import Number
+
+Floats = NDArray[np.float64]
+
+_SAME = {
+    "l2": "euclidean",
+    "l1": "manhattan",
+    "cityblock": "manhattan",
+    "infinity": "chebyshev",
+}
+_KINDS = ("euclidean", "manhattan", "chebyshev", "minkowski", "cosine", "gower")
+METRICS = (*_KINDS, *_SAME)
+# What `metric_params` may say of each metric.
+_PARAMS: Mapping[str, tuple[str, ...]] = {
+    "minkowski": ("p",),
+    "gower": ("w", "categorical_features"),
+}
+# Powers of differences up to 2^(_HIGH / p) can be added up; differences as small as 2^(_LOW / p)
+# are far from the smallest number whose power is not 0.
+_HIGH, _LOW = 900, -600
+_LARGEST = 1000
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A distance: one of the kinds, and the power of its sum."""
+
+    name: str
+    p: float = 2.0
+
+    @property
+    def kind(self) -> int:
+        """The kernels' number of it."""
+        return _KINDS.index(self.name)
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether the rows may be those of a sparse matrix."""
+        return self.name in ("euclidean", "cosine")
+
+    @property
+    def is_of_numbers(self) -> bool:
+        """Whether rows must be numbers without gaps."""
+        return self.name != "gower"
+
+    @property
+    def params(self) -> dict[str, float]:
+        """What scikit-learn calls the effective parameters."""
+        return {"p": self.p} if self.name == "minkowski" else {}
+
+
+def chosen_metric(name: str, p: float, params: Mapping[str, Any] | None) -> Metric:
+    """Return the metric that an estimator's parameters mean."""
+    name = _SAME.get(name, name)
+    params = {} if params is None else params
+    allowed = _PARAMS.get(name, ())
+    for key in params:
+        if key not in allowed:
+            raise ParameterError(
+                f"metric_params names {key!r}, which the metric {name!r} does not have; "
+                f"allowed: {', '.join(allowed) or 'none'}."
+            )
+    if name == "minkowski":
+        return _minkowski(params.get("p", p))
+    return Metric(name, {"manhattan": 1.0, "chebyshev": 1.0}.get(name, 2.0))
+
+
+def _minkowski(p: Any) -> Metric:
+    if p not in Number(0, open_low=True) and not (isinstance(p, float) and p == inf):
+        raise ParameterError(f"metric_params: p={p!r} is not allowed; it must be a number > 0.")
+    if isinf(p):
+        return Metric("chebyshev", 1.0)
+    return Metric({1: "manhattan", 2: "euclidean"}.get(p, "minkowski"), float(p))
+
+
+def unit_rows(rows: Any) -> Any:
+    """Divide each row by its norm, whatever its scale; a row of zeros stays."""
+    if scipy.sparse.issparse(rows):
+        largest = abs(rows).max(axis=1).toarray().ravel()
+        rows = scipy.sparse.diags_array(_inverse_power(largest)) @ rows
+        norms = np.sqrt(rows.multiply(rows).sum(axis=1))
+        return scipy.sparse.csr_array(scipy.sparse.diags_array(1.0 / _or_one(norms)) @ rows)
+    rows = rows * _inverse_power(np.abs(rows).max(axis=1))[:, None]
+    return rows / _or_one(np.sqrt((rows * rows).sum(axis=1)))[:, None]
+
+
+def _inverse_power(largest: Floats) -> Floats:
+    """Return a power of two for each number that brings it near 1, as far as one can."""
+    return np.ldexp(1.0, np.clip(-np.frexp(largest)[1], -_LARGEST, _LARGEST))
+
+
+def _or_one(norms: Floats) -> Floats:
+    return np.where(norms > 0.0, norms, 1.0)
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How far numbers reach: their size and, in the widest column, their spread, halved."""
+
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, rows: Any) -> Extent:
+        """Look at the rows of a matrix."""
+        if scipy.sparse.issparse(rows):
+            low, high = rows.min(axis=0).toarray(), rows.max(axis=0).toarray()
+            return cls(low.ravel(), high.ravel())
+        return cls(rows.min(axis=0), rows.max(axis=0))
+
+    def joined(self, other: Extent) -> Extent:
+        """Reach as far as both."""
+        return Extent(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+    def exponent(self, metric: Metric) -> int:
+        """Return e so that numbers times 2^e have distances that are neither infinite nor lost.
+
+        It is 0 unless it must not be. Powers of two change no digit.
+        """
+        _, spread = np.frexp((self.high / 2 - self.low / 2).max())
+        high, low = int(_HIGH / metric.p), int(_LOW / metric.p)
+        if spread >= high:
+            return high - int(spread)
+        if spread > low:  # as of 0, too
+            return 0
+        _, largest = np.frexp(max(np.abs(self.high).max(), np.abs(self.low).max()))
+        return max(0, min(-int(spread), _LARGEST - int(largest)))

@@ -1,0 +1,280 @@
+"""Ways to search: what is made of the training rows once, and how queries are held against it.
+
+Every way gives the same neighbours and the same distances: those of a float64 brute force that sums
+over the columns in their order, rows at the same distance by their index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.neighbors.gower import GowerColumns
+from hedgerow.neighbors.metrics import Extent, Floats, Metric, unit_rows
+
+Indices = NDArray[np.int64]
+# For each query the number of its neighbours, then the distances and indices of all of them.
+Within = tuple[Indices, Floats, Indices]
+
+# Rows that the centre and the scale of float32 numbers are taken from, at most.
+_SAMPLE = 4096
+# Multiplications below which a second thread does not pay.
+_SMALL_WORK = 1 << 20
+
+
+class Index(Protocol):
+    """Training rows, prepared for queries."""
+
+    def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
+        """Fill in the nearest rows of each query, as many as there is room for."""
+
+    def within(self, queries: Any, radius: float, threads: int) -> Within:
+        """Return all rows within a radius of each query."""
+
+
+def prefers_tree(n_rows: int, n_features: int, metric: Metric) -> bool:
+    """Tell whether a k-d tree is likely to be faster than to look at all rows."""
+    return False
+
+
+@dataclass(frozen=True, eq=False)
+class PanelIndex:
+    """Rows in float32 to choose candidates by, and in float64 to judge these: see the kernel."""
+
+    rows: Floats
+    values: NDArray[np.float32]
+    half_norms: NDArray[np.float32]
+    centre: Floats
+    scale: float
+    largest_norm: float
+    is_cosine: bool
+
+    @classmethod
+    def build(cls, rows: Floats, metric: Metric, threads: int) -> PanelIndex:
+        """Choose a centre and a scale, and round."""
+        n, d = rows.shape
+        centre, scale = _centre_and_scale(rows[:: -(-n // _SAMPLE)])
+        n_panels = -(-n // _native.PANEL_ROWS)
+        values = np.empty((n_panels, d, _native.PANEL_ROWS), np.float32)
+        half_norms = np.empty((n_panels, _native.PANEL_ROWS), np.float32)
+        largest = _native.pack_panels(rows, centre, scale, values, half_norms, threads)
+        return cls(rows, values, half_norms, centre, scale, largest, metric.name == "cosine")
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        return (
+            self.rows,
+            self.values,
+            self.half_norms,
+            self.centre,
+            self.scale,
+            self.largest_norm,
+            self.is_cosine,
+        )
+
+    def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
+        """Fill in the nearest rows of each query."""
+        _native.nearest_in_panels(*self._parts, queries, distances, indices, threads)
+
+    def within(self, queries: Any, radius: float, threads: int) -> Within:
+        """Return all rows within a radius of each query."""
+        found: Within = _native.within_in_panels(*self._parts, queries, radius, threads)
+        return found
+
+
+def _centre_and_scale(rows: Floats) -> tuple[Floats, float]:
+    """Return the mean, and a power of two that brings the mean of the squared norms near 1.
+
+    Both only decide how many candidates there are, so those of a sample will do.
+    """
+    centre = rows[0] + (rows - rows[0]).mean(axis=0)
+    moved = rows - centre
+    _, exponent = np.frexp(np.abs(moved).max())
+    moved = np.ldexp(moved, -exponent)
+    _, of_squares = np.frexp((moved * moved).sum() / len(rows))
+    return centre, float(np.ldexp(1.0, -int(exponent) - int(of_squares) // 2))
+
+
+@dataclass(frozen=True, eq=False)
+class BlockIndex:
+    """Rows in blocks, which are looked through one after another or are the leaves of a k-d tree.
+
+    `boxes` are those of the tree's nodes, None if there is no tree.
+    """
+
+    metric: Metric
+    values: Floats
+    index: NDArray[np.uint32]
+    boxes: Floats | None
+    gower: GowerColumns | None
+
+    @classmethod
+    def build(
+        cls, rows: Floats, metric: Metric, gower: GowerColumns | None, *, tree: bool, threads: int
+    ) -> BlockIndex:
+        """Put rows into blocks in their order, or those of a tree together."""
+        n, d = rows.shape
+        n_blocks = -(-n // _native.BLOCK_ROWS)
+        values = np.empty((n_blocks, d, _native.BLOCK_ROWS))
+        index = np.empty(n, np.uint32)
+        boxes = np.empty((2 * n_blocks - 1, 2, d)) if tree else None
+        _native.pack_blocks(rows, values, index, boxes, threads)
+        return cls(metric, values, index, boxes, gower)
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        of_columns = (
+            (None, None)
+            if self.gower is None
+            else (self.gower.weights, self.gower.inverse_ranges)
+        )
+        kind, p = self.metric.kind, self.metric.p
+        return (self.values, self.index, self.boxes, kind, p, *of_columns)
+
+    def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
+        """Fill in the nearest rows of each query."""
+        _native.nearest_in_blocks(*self._parts, queries, distances, indices, threads)
+
+    def within(self, queries: Any, radius: float, threads: int) -> Within:
+        """Return all rows within a radius of each query."""
+        found: Within = _native.within_in_blocks(*self._parts, queries, radius, threads)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class SparseIndex:
+    """Rows of a sparse matrix by row and by column."""
+
+    by_row: tuple[Any, ...]
+    by_column: tuple[Any, ...]
+    is_cosine: bool
+
+    @classmethod
+    def build(cls, rows: Any, metric: Metric) -> SparseIndex:
+        """Store the numbers twice."""
+        return cls(_compressed(rows), _compressed(rows.tocsc()), metric.name == "cosine")
+
+    def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
+        """Fill in the nearest rows of each query."""
+        parts = (*self.by_row, *self.by_column, self.is_cosine, *_compressed(queries))
+        _native.nearest_in_sparse(*parts, distances, indices, threads)
+
+    def within(self, queries: Any, radius: float, threads: int) -> Within:
+        """Return all rows within a radius of each query."""
+        parts = (*self.by_row, *self.by_column, self.is_cosine, *_compressed(queries))
+        found: Within = _native.within_in_sparse(*parts, radius, threads)
+        return found
+
+
+def _compressed(matrix: Any) -> tuple[Any, ...]:
+    """Return the arrays of a CSR or CSC matrix, positions in order."""
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return (
+        np.ascontiguousarray(matrix.data, np.float64),
+        np.ascontiguousarray(matrix.indices, np.int32),
+        np.ascontiguousarray(matrix.indptr, np.int64),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """Training rows that can be searched.
+
+    Distances of numbers so large or so small that their powers would overflow or vanish are found
+    between the numbers times 2^exponent; queries that need another exponent get an index of it.
+    """
+
+    rows: Any
+    metric: Metric
+    use_tree: bool
+    gower: GowerColumns | None
+    extent: Extent | None
+    exponent: int
+    index: Index
+
+    @classmethod
+    def build(
+        cls, rows: Any, metric: Metric, *, use_tree: bool, gower: GowerColumns | None, threads: int
+    ) -> Search:
+        """Prepare rows for queries."""
+        if metric.name == "cosine":
+            rows = unit_rows(rows)
+        extent = Extent.of(rows) if metric.name not in ("cosine", "gower") else None
+        exponent = 0 if extent is None else extent.exponent(metric)
+        index = _index_of(_scaled(rows, exponent), metric, gower, use_tree, threads)
+        return cls(rows, metric, use_tree, gower, extent, exponent, index)
+
+    def nearest(self, queries: Any, k: int, threads: int) -> tuple[Floats, Indices]:
+        """Return distances and indices of the k nearest rows, (n_queries, k), nearest first."""
+        queries, index, exponent = self._prepared(queries, threads)
+        distances = np.empty((queries.shape[0], k))
+        indices = np.empty((queries.shape[0], k), np.int64)
+        index.nearest(queries, distances, indices, self._threads_for(queries, threads))
+        return _unscaled(distances, exponent), indices
+
+    def within(self, queries: Any, radius: float, threads: int) -> Within:
+        """Return all rows within a radius of each query, nearest first."""
+        queries, index, exponent = self._prepared(queries, threads)
+        radius = float(np.ldexp(radius, exponent))
+        threads = self._threads_for(queries, threads)
+        counts, distances, indices = index.within(queries, radius, threads)
+        return counts, _unscaled(distances, exponent), indices
+
+    def _prepared(self, queries: Any, threads: int) -> tuple[Any, Index, int]:
+        """Return queries as the index has its rows, the index, and its exponent."""
+        queries = _alike(queries, self.rows)
+        if self.metric.name == "cosine":
+            return unit_rows(queries), self.index, 0
+        if self.extent is None:
+            return queries, self.index, 0
+        exponent = self.extent.joined(Extent.of(queries)).exponent(self.metric)
+        index = self.index
+        if exponent != self.exponent:
+            rows = _scaled(self.rows, exponent)
+            index = _index_of(rows, self.metric, self.gower, self.use_tree, threads)
+        return _scaled(queries, exponent), index, exponent
+
+    def _threads_for(self, queries: Any, threads: int) -> int:
+        stored = self.rows.nnz if scipy.sparse.issparse(self.rows) else self.rows.size
+        return threads if stored * queries.shape[0] >= _SMALL_WORK else 1
+
+
+def _index_of(
+    rows: Any, metric: Metric, gower: GowerColumns | None, use_tree: bool, threads: int
+) -> Index:
+    if scipy.sparse.issparse(rows):
+        return SparseIndex.build(rows, metric)
+    if metric.name in ("euclidean", "cosine") and not use_tree:
+        return PanelIndex.build(rows, metric, threads)
+    return BlockIndex.build(rows, metric, gower, tree=use_tree, threads=threads)
+
+
+def _alike(queries: Any, rows: Any) -> Any:
+    """Make queries dense or sparse as the rows are."""
+    if scipy.sparse.issparse(rows):
+        return scipy.sparse.csr_array(queries)
+    return queries.toarray() if scipy.sparse.issparse(queries) else queries
+
+
+def _scaled(rows: Any, exponent: int) -> Any:
+    if exponent == 0:
+        return rows
+    return _on_numbers(rows, lambda values: np.ldexp(values, exponent))
+
+
+def _on_numbers(rows: Any, function: Callable[[Floats], Floats]) -> Any:
+    if not scipy.sparse.issparse(rows):
+        return function(rows)
+    return scipy.sparse.csr_array((function(rows.data), rows.indices, rows.indptr), rows.shape)
+
+
+def _unscaled(distances: Floats, exponent: int) -> Floats:
+    return distances if exponent == 0 else np.ldexp(distances, -exponent)
