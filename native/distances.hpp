@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "double_double.hpp"
 #include "math.hpp"
 
 namespace hedgerow {
@@ -79,15 +80,35 @@ struct Largest {
   double undo(double distance) const { return distance; }
 };
 
-// |x|^p: by multiplications for a whole p, else by exp and log, within 2^-40 of the power.
+// x^p for x ≥ 0 and p > 0, within some units in the last place: with x = m 2^k and m near 1 it is
+// e^(p log m) 2^(p k), in which only the second has many digits before the point, and is exact.
 inline double power(double x, double p) {
-  if (x == 0.0) return 0.0;
-  return exp(p * log(x));
+  if (x == 0.0 || x == std::numeric_limits<double>::infinity()) return x;
+  constexpr double ln2 = 0x1.62e42fefa39efp-1;
+  int k;
+  double m = std::frexp(x, &k);
+  if (m < 0x1.6a09e667f3bcdp-1) {
+    m *= 2.0;
+    k -= 1;
+  }
+  const DoubleDouble doublings = exact_product(p, k);
+  const double log_m = p * log(m);
+  const double whole = std::floor(doublings.high), more = std::floor(log_m / ln2);
+  const double rest = (doublings.high - whole) + doublings.low;
+  const double shift = std::clamp(whole + more, -5000.0, 5000.0);
+  return std::ldexp(exp((log_m - more * ln2) + rest * ln2), static_cast<int>(shift));
 }
 
+// The p-th root, with one step of Newton's: 1 / p has been rounded.
+inline double root(double x, double p) {
+  const double near = power(x, 1.0 / p);
+  if (near == 0.0 || near == std::numeric_limits<double>::infinity()) return near;
+  return near + near * ((x / power(near, p) - 1.0) / p);
+}
+
+// A whole p: by multiplications.
 struct WholePowers {
   int p;
-  double inverse = 1.0 / p;
 
   template <class T>
   T add(T sum, T difference) const {
@@ -96,13 +117,12 @@ struct WholePowers {
     for (int i = 1; i < p; ++i) product *= size;
     return sum + product;
   }
-  double finish(double sum) const { return power(sum, inverse); }
+  double finish(double sum) const { return root(sum, p); }
   double undo(double distance) const { return power(distance, p) * (1.0 + 0x1p-38); }
 };
 
 struct Powers {
   double p;
-  double inverse = 1.0 / p;
 
   double add(double sum, double difference) const {
     return sum + power(distance_detail::absolute(difference), p);
@@ -111,7 +131,7 @@ struct Powers {
     for (std::size_t i = 0; i < distance_detail::kLanes; ++i) sum[i] = add(sum[i], difference[i]);
     return sum;
   }
-  double finish(double sum) const { return power(sum, inverse); }
+  double finish(double sum) const { return root(sum, p); }
   double undo(double distance) const { return power(distance, p) * (1.0 + 0x1p-38); }
   // Powers by exp and log keep order only so far.
   static constexpr double kToBox = 1.0 - 0x1p-38;

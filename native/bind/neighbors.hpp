@@ -11,6 +11,7 @@
 #include "../euclidean_scan.hpp"
 #include "../kd_tree.hpp"
 #include "../sparse_neighbors.hpp"
+#include "../unit_rows.hpp"
 
 namespace hedgerow::bind_neighbors {
 
@@ -140,6 +141,18 @@ inline SparseMatrix sparse(const In<double, 1>& values, const In<std::int32_t, 1
 }
 
 inline void bind_sparse(nb::module_& m) {
+  m.def(
+      "unit_rows",
+      [](const In<double, 1>& values, const In<std::int64_t, 1>& starts, const Out<double, 1>& out,
+         int threads) {
+        require(values.size() == out.size() && starts.size() >= 1 && starts(0) == 0 &&
+                    starts(starts.size() - 1) == static_cast<std::int64_t>(values.size()),
+                "values and starts must fit");
+        const nb::gil_scoped_release released;
+        unit_rows(values.data(), starts.data(), starts.size() - 1, out.data(), threads);
+      },
+      "values"_a.noconvert(), "starts"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
+
   m.def(
       "nearest_in_sparse",
       [](const In<double, 1>& values, const In<std::int32_t, 1>& columns,

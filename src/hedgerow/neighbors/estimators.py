@@ -43,9 +43,9 @@ class Neighbors(Estimator):
     ) -> tuple[Floats, Indices] | Indices:
         """Find the nearest training rows of each query.
 
-        They are exactly those of a float64 brute force: distances are sums over the columns in
-        their order of the numbers' own differences, and of rows at the same distance those with the
-        smaller index come first.
+        They are exactly those of a float64 brute force: rows are ranked by sums over the columns in
+        their order of the numbers' own differences (squared, for Euclid's distance, which is the
+        root of the sum), and of rows with equal sums the one with the smaller index comes first.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class Neighbors(Estimator):
             metric = chosen_metric(self.metric, self.p, self.metric_params)
         except (ParameterError, TypeError):  # which fit will tell
             return tags
-        tags.input_tags.sparse = metric.takes_sparse
+        tags.input_tags.sparse = metric.takes_sparse and self.algorithm != "kd_tree"
         tags.input_tags.allow_nan = not metric.is_of_numbers
         tags.input_tags.string = not metric.is_of_numbers
         tags.input_tags.categorical = not metric.is_of_numbers

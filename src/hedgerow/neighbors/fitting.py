@@ -52,5 +52,5 @@ def _uses_tree(algorithm: str, rows: Any, metric: Metric) -> bool:
             )
         return False
     if algorithm == "auto":
-        return prefers_tree(*rows.shape, metric)
+        return prefers_tree(rows.shape[0], rows.shape[1], metric)
     return algorithm == "kd_tree"

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from hedgerow import _native
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Number
 
@@ -87,24 +88,17 @@ def _minkowski(p: Any) -> Metric:
     return Metric({1: "manhattan", 2: "euclidean"}.get(p, "minkowski"), float(p))
 
 
-def unit_rows(rows: Any) -> Any:
+def unit_rows(rows: Any, threads: int) -> Any:
     """Divide each row by its norm, whatever its scale; a row of zeros stays."""
     if scipy.sparse.issparse(rows):
-        largest = abs(rows).max(axis=1).toarray().ravel()
-        rows = scipy.sparse.diags_array(_inverse_power(largest)) @ rows
-        norms = np.sqrt(rows.multiply(rows).sum(axis=1))
-        return scipy.sparse.csr_array(scipy.sparse.diags_array(1.0 / _or_one(norms)) @ rows)
-    rows = rows * _inverse_power(np.abs(rows).max(axis=1))[:, None]
-    return rows / _or_one(np.sqrt((rows * rows).sum(axis=1)))[:, None]
-
-
-def _inverse_power(largest: Floats) -> Floats:
-    """Return a power of two for each number that brings it near 1, as far as one can."""
-    return np.ldexp(1.0, np.clip(-np.frexp(largest)[1], -_LARGEST, _LARGEST))
-
-
-def _or_one(norms: Floats) -> Floats:
-    return np.where(norms > 0.0, norms, 1.0)
+        values = np.empty(rows.nnz)
+        _native.unit_rows(rows.data, rows.indptr.astype(np.int64), values, threads)
+        return scipy.sparse.csr_array((values, rows.indices, rows.indptr), rows.shape)
+    n, d = rows.shape
+    units = np.empty((n, d))
+    starts = np.arange(0, n * d + 1, d, dtype=np.int64)
+    _native.unit_rows(rows.ravel(), starts, units.ravel(), threads)
+    return units
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ over the columns in their order, rows at the same distance by their index.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,6 +20,8 @@ from hedgerow.neighbors.metrics import Extent, Floats, Metric, unit_rows
 Indices = NDArray[np.int64]
 # For each query the number of its neighbours, then the distances and indices of all of them.
 Within = tuple[Indices, Floats, Indices]
+# The numbers of a sparse matrix, their places, and where each row or column starts.
+Compressed = tuple[Floats, NDArray[np.int32], Indices]
 
 # Rows that the centre and the scale of float32 numbers are taken from, at most.
 _SAMPLE = 4096
@@ -67,24 +68,26 @@ class PanelIndex:
         return cls(rows, values, half_norms, centre, scale, largest, metric.name == "cosine")
 
     @property
-    def _parts(self) -> tuple[Any, ...]:
-        return (
-            self.rows,
-            self.values,
-            self.half_norms,
-            self.centre,
-            self.scale,
-            self.largest_norm,
-            self.is_cosine,
-        )
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "rows": self.rows,
+            "values": self.values,
+            "half_norms": self.half_norms,
+            "centre": self.centre,
+            "scale": self.scale,
+            "largest_norm": self.largest_norm,
+            "cosine": self.is_cosine,
+        }
 
     def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
         """Fill in the nearest rows of each query."""
-        _native.nearest_in_panels(*self._parts, queries, distances, indices, threads)
+        room = {"distances": distances, "indices": indices}
+        _native.nearest_in_panels(**self._parts, queries=queries, **room, threads=threads)
 
     def within(self, queries: Any, radius: float, threads: int) -> Within:
         """Return all rows within a radius of each query."""
-        found: Within = _native.within_in_panels(*self._parts, queries, radius, threads)
+        asked = {"queries": queries, "radius": radius}
+        found: Within = _native.within_in_panels(**self._parts, **asked, threads=threads)
         return found
 
 
@@ -128,22 +131,26 @@ class BlockIndex:
         return cls(metric, values, index, boxes, gower)
 
     @property
-    def _parts(self) -> tuple[Any, ...]:
-        of_columns = (
-            (None, None)
-            if self.gower is None
-            else (self.gower.weights, self.gower.inverse_ranges)
-        )
-        kind, p = self.metric.kind, self.metric.p
-        return (self.values, self.index, self.boxes, kind, p, *of_columns)
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "values": self.values,
+            "index": self.index,
+            "boxes": self.boxes,
+            "kind": self.metric.kind,
+            "p": self.metric.p,
+            "weights": None if self.gower is None else self.gower.weights,
+            "inverse_ranges": None if self.gower is None else self.gower.inverse_ranges,
+        }
 
     def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
         """Fill in the nearest rows of each query."""
-        _native.nearest_in_blocks(*self._parts, queries, distances, indices, threads)
+        room = {"distances": distances, "indices": indices}
+        _native.nearest_in_blocks(**self._parts, queries=queries, **room, threads=threads)
 
     def within(self, queries: Any, radius: float, threads: int) -> Within:
         """Return all rows within a radius of each query."""
-        found: Within = _native.within_in_blocks(*self._parts, queries, radius, threads)
+        asked = {"queries": queries, "radius": radius}
+        found: Within = _native.within_in_blocks(**self._parts, **asked, threads=threads)
         return found
 
 
@@ -151,8 +158,8 @@ class BlockIndex:
 class SparseIndex:
     """Rows of a sparse matrix by row and by column."""
 
-    by_row: tuple[Any, ...]
-    by_column: tuple[Any, ...]
+    by_row: Compressed
+    by_column: Compressed
     is_cosine: bool
 
     @classmethod
@@ -162,17 +169,21 @@ class SparseIndex:
 
     def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
         """Fill in the nearest rows of each query."""
-        parts = (*self.by_row, *self.by_column, self.is_cosine, *_compressed(queries))
-        _native.nearest_in_sparse(*parts, distances, indices, threads)
+        asked = _compressed(queries)
+        _native.nearest_in_sparse(
+            *self.by_row, *self.by_column, self.is_cosine, *asked, distances, indices, threads
+        )
 
     def within(self, queries: Any, radius: float, threads: int) -> Within:
         """Return all rows within a radius of each query."""
-        parts = (*self.by_row, *self.by_column, self.is_cosine, *_compressed(queries))
-        found: Within = _native.within_in_sparse(*parts, radius, threads)
+        asked = _compressed(queries)
+        found: Within = _native.within_in_sparse(
+            *self.by_row, *self.by_column, self.is_cosine, *asked, radius, threads
+        )
         return found
 
 
-def _compressed(matrix: Any) -> tuple[Any, ...]:
+def _compressed(matrix: Any) -> Compressed:
     """Return the arrays of a CSR or CSC matrix, positions in order."""
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
@@ -189,7 +200,7 @@ class Search:
     """Training rows that can be searched.
 
     Distances of numbers so large or so small that their powers would overflow or vanish are found
-    between the numbers times 2^exponent; queries that need another exponent get an index of it.
+    between the numbers times 2^exponent; a query that needs another exponent gets an index of it.
     """
 
     rows: Any
@@ -206,7 +217,7 @@ class Search:
     ) -> Search:
         """Prepare rows for queries."""
         if metric.name == "cosine":
-            rows = unit_rows(rows)
+            rows = unit_rows(rows, threads)
         extent = Extent.of(rows) if metric.name not in ("cosine", "gower") else None
         exponent = 0 if extent is None else extent.exponent(metric)
         index = _index_of(_scaled(rows, exponent), metric, gower, use_tree, threads)
@@ -214,33 +225,61 @@ class Search:
 
     def nearest(self, queries: Any, k: int, threads: int) -> tuple[Floats, Indices]:
         """Return distances and indices of the k nearest rows, (n_queries, k), nearest first."""
-        queries, index, exponent = self._prepared(queries, threads)
+        queries = self._alike(queries, threads)
         distances = np.empty((queries.shape[0], k))
         indices = np.empty((queries.shape[0], k), np.int64)
-        index.nearest(queries, distances, indices, self._threads_for(queries, threads))
-        return _unscaled(distances, exponent), indices
+        for places, exponent in self._by_exponent(queries):
+            some, index = self._at(queries, places, exponent, threads)
+            near = (np.empty((some.shape[0], k)), np.empty((some.shape[0], k), np.int64))
+            index.nearest(some, *near, self._threads_for(some, threads))
+            distances[places], indices[places] = _unscaled(near[0], exponent), near[1]
+        return distances, indices
 
     def within(self, queries: Any, radius: float, threads: int) -> Within:
         """Return all rows within a radius of each query, nearest first."""
-        queries, index, exponent = self._prepared(queries, threads)
-        radius = float(np.ldexp(radius, exponent))
-        threads = self._threads_for(queries, threads)
-        counts, distances, indices = index.within(queries, radius, threads)
-        return counts, _unscaled(distances, exponent), indices
+        queries = self._alike(queries, threads)
+        counts = np.zeros(queries.shape[0], np.int64)
+        askers, distances, indices = [], [], []
+        for places, exponent in self._by_exponent(queries):
+            some, index = self._at(queries, places, exponent, threads)
+            scaled = float(np.ldexp(radius, exponent))
+            found = index.within(some, scaled, self._threads_for(some, threads))
+            counts[places] = found[0]
+            askers.append(np.repeat(np.arange(len(counts))[places], found[0]))
+            distances.append(_unscaled(found[1], exponent))
+            indices.append(found[2])
+        order = np.argsort(np.concatenate(askers), kind="stable")
+        return counts, np.concatenate(distances)[order], np.concatenate(indices)[order]
 
-    def _prepared(self, queries: Any, threads: int) -> tuple[Any, Index, int]:
-        """Return queries as the index has its rows, the index, and its exponent."""
-        queries = _alike(queries, self.rows)
-        if self.metric.name == "cosine":
-            return unit_rows(queries), self.index, 0
+    def _alike(self, queries: Any, threads: int) -> Any:
+        """Make queries dense or sparse, and of norm 1, as the rows are."""
+        if scipy.sparse.issparse(self.rows):
+            queries = scipy.sparse.csr_array(queries)
+        elif scipy.sparse.issparse(queries):
+            queries = queries.toarray()
+        return unit_rows(queries, threads) if self.metric.name == "cosine" else queries
+
+    def _by_exponent(self, queries: Any) -> list[tuple[Any, int]]:
+        """Group queries by the exponent that each needs: nearly always all the index's own."""
         if self.extent is None:
-            return queries, self.index, 0
-        exponent = self.extent.joined(Extent.of(queries)).exponent(self.metric)
-        index = self.index
-        if exponent != self.exponent:
-            rows = _scaled(self.rows, exponent)
-            index = _index_of(rows, self.metric, self.gower, self.use_tree, threads)
-        return _scaled(queries, exponent), index, exponent
+            return [(slice(None), 0)]
+        if self.extent.joined(Extent.of(queries)).exponent(self.metric) == self.exponent:
+            return [(slice(None), self.exponent)]
+        exponents = np.array(
+            [
+                self.extent.joined(Extent.of(queries[[i]])).exponent(self.metric)
+                for i in range(queries.shape[0])
+            ]
+        )
+        return [(np.flatnonzero(exponents == e), int(e)) for e in np.unique(exponents)]
+
+    def _at(self, queries: Any, places: Any, exponent: int, threads: int) -> tuple[Any, Index]:
+        """Return some queries times 2^exponent, and an index of rows at that scale."""
+        queries = _scaled(queries[places], exponent)
+        if exponent == self.exponent:
+            return queries, self.index
+        rows = _scaled(self.rows, exponent)
+        return queries, _index_of(rows, self.metric, self.gower, self.use_tree, threads)
 
     def _threads_for(self, queries: Any, threads: int) -> int:
         stored = self.rows.nnz if scipy.sparse.issparse(self.rows) else self.rows.size
@@ -257,23 +296,13 @@ def _index_of(
     return BlockIndex.build(rows, metric, gower, tree=use_tree, threads=threads)
 
 
-def _alike(queries: Any, rows: Any) -> Any:
-    """Make queries dense or sparse as the rows are."""
-    if scipy.sparse.issparse(rows):
-        return scipy.sparse.csr_array(queries)
-    return queries.toarray() if scipy.sparse.issparse(queries) else queries
-
-
 def _scaled(rows: Any, exponent: int) -> Any:
     if exponent == 0:
         return rows
-    return _on_numbers(rows, lambda values: np.ldexp(values, exponent))
-
-
-def _on_numbers(rows: Any, function: Callable[[Floats], Floats]) -> Any:
     if not scipy.sparse.issparse(rows):
-        return function(rows)
-    return scipy.sparse.csr_array((function(rows.data), rows.indices, rows.indptr), rows.shape)
+        return np.ldexp(rows, exponent)
+    values = np.ldexp(rows.data, exponent)
+    return scipy.sparse.csr_array((values, rows.indices, rows.indptr), rows.shape)
 
 
 def _unscaled(distances: Floats, exponent: int) -> Floats:

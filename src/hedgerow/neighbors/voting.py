@@ -1,4 +1,4 @@
-"""What neighbours say of a query: their weights, their votes for classes, the mean of their numbers.
+"""What neighbours say of a query: their weights, votes for classes, the mean of their numbers.
 
 Sums are over the neighbours from the nearest on, one after another.
 """
