@@ -14,6 +14,7 @@ PEERS = (*UNQUANTISED_PEERS, "lightgbm-quantised")
 EVERY_LIBRARY = (HEDGEROW, *PEERS)
 XGBOOST = ("xgboost-leaf", "xgboost-level")
 INTEL = "scikit-learn-intelex"
+INTEL_BRUTE = "scikit-learn-intelex-brute"
 BINNED = "scikit-learn-binned"
 
 # Turns of a library that takes so long that more of them would tell little: one in each order.
@@ -57,6 +58,14 @@ class TreeSettings(Settings):
 
     estimator: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeighborSettings(TreeSettings):
+    """Nearest neighbours: there are no trees."""
+
+    n_trees: int = 1
+    estimator: str = "KNeighborsClassifier"
 
 
 @dataclass(frozen=True)
@@ -275,4 +284,22 @@ TREE_CASES = (
     ),
 )
 
-CASES = (*BOOSTING_CASES, *TREE_CASES)
+NEIGHBOR_CASES = tuple(
+    Case(
+        name=f"neighbors-{columns}",
+        about=f"50,000 × {columns} float32, the ten nearest of 10,000 rows",
+        rows=50_000,
+        columns=columns,
+        held_out=10_000,
+        settings=NeighborSettings(parameters={"n_neighbors": 10}),
+        libraries=(HEDGEROW, INTEL, INTEL_BRUTE, "scikit-learn"),
+        slow=("scikit-learn",),
+        bars=(
+            Bar("predict", "times", 1.0, (INTEL, INTEL_BRUTE)),
+            Bar("score", "within", 0.001, ("scikit-learn",)),
+        ),
+    )
+    for columns in (28, 8)
+)
+
+CASES = (*BOOSTING_CASES, *TREE_CASES, *NEIGHBOR_CASES)

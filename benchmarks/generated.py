@@ -18,6 +18,7 @@ from benchmarks.cases import Case
 Floats = NDArray[np.float32]
 Labels = NDArray[np.int32]
 
+SIGNAL_COLUMNS = 10  # that the labels of two classes depend on, at least
 FOREST_NUMERIC = 10
 FOREST_GROUPS = (4, 40)  # widths of the two one-hot groups, as in the covertype data
 
@@ -35,7 +36,8 @@ def make(case: Case, seed: int = 0) -> Split:
     """The tables of a case."""
     rows = case.rows + case.held_out
     if case.settings.n_classes == 2:
-        X, y = binary_table(rows, case.columns, seed)
+        X, y = binary_table(rows, max(case.columns, SIGNAL_COLUMNS), seed)
+        X = np.ascontiguousarray(X[:, : case.columns])
     else:
         X, y = forest_table(rows, case.settings.n_classes, seed)
     return Split(X[: case.rows], y[: case.rows], X[case.rows :], y[case.rows :])

@@ -89,6 +89,8 @@ class Asking {
 
   void pass(std::uint32_t index) {
     waiting_[n_waiting_++] = index;
+    const double* row = rows_.row(index);
+    for (std::size_t j = 0; j < std::min(rows_.d, kFetched); j += 8) __builtin_prefetch(row + j);
     if (n_waiting_ == kMostWaiting) settle();
   }
 
@@ -106,6 +108,8 @@ class Asking {
 
  private:
   static constexpr std::size_t kMostWaiting = 16;
+  // Numbers of a row that are called for as soon as it passes; the processor goes on by itself.
+  static constexpr std::size_t kFetched = 64;
 
   void update_limit() {
     const double bound = distance_.exact_sum_at_most(keeper_.bound());
@@ -141,62 +145,82 @@ std::vector<float> packed_queries(const Matrix& queries, std::size_t first,
   return packed;
 }
 
-struct Tile {
+// Sums of a tile. Returns a bit for each query that has one at most at its limit; only then are the
+// sums written down, since most tiles have none.
+std::uint32_t scan_tile(const float* rows, const float* half_norms, const float* queries,
+                        std::size_t d, const float* limits, float* written) {
   FloatLanes sums[kTileQueries][kTileVectors];
-
-  Tile(const float* rows, const float* half_norms, const float* queries, std::size_t d) {
-    for (std::size_t q = 0; q < kTileQueries; ++q)
+  for (std::size_t q = 0; q < kTileQueries; ++q)
+    for (std::size_t v = 0; v < kTileVectors; ++v)
+      sums[q][v] = FloatLanes::load(half_norms + v * FloatLanes::kCount);
+  for (std::size_t j = 0; j < d; ++j) {
+    FloatLanes row[kTileVectors];
+    for (std::size_t v = 0; v < kTileVectors; ++v)
+      row[v] = FloatLanes::load(rows + j * kPanelRows + v * FloatLanes::kCount);
+    for (std::size_t q = 0; q < kTileQueries; ++q) {
+      const FloatLanes query = FloatLanes::all(queries[j * kTileQueries + q]);
       for (std::size_t v = 0; v < kTileVectors; ++v)
-        sums[q][v] = FloatLanes::load(half_norms + v * FloatLanes::kCount);
-    for (std::size_t j = 0; j < d; ++j) {
-      FloatLanes row[kTileVectors];
-      for (std::size_t v = 0; v < kTileVectors; ++v)
-        row[v] = FloatLanes::load(rows + j * kPanelRows + v * FloatLanes::kCount);
-      for (std::size_t q = 0; q < kTileQueries; ++q) {
-        const FloatLanes query = FloatLanes::all(queries[j * kTileQueries + q]);
-        for (std::size_t v = 0; v < kTileVectors; ++v)
-          sums[q][v] = sums[q][v].less_product(query, row[v]);
-      }
+        sums[q][v] = sums[q][v].less_product(query, row[v]);
     }
   }
-
-  bool any_at_most(std::size_t q, float limit) const {
+  std::uint32_t hits = 0;
+  for (std::size_t q = 0; q < kTileQueries; ++q) {
     FloatLanes least = sums[q][0];
     for (std::size_t v = 1; v < kTileVectors; ++v) least = least.smaller(sums[q][v]);
-    return least.at_most(FloatLanes::all(limit)) != 0;
+    hits |= static_cast<std::uint32_t>(least.at_most(FloatLanes::all(limits[q])) != 0) << q;
+  }
+  if (hits == 0) return 0;
+  for (std::size_t q = 0; q < kTileQueries; ++q)
+    for (std::size_t v = 0; v < kTileVectors; ++v)
+      sums[q][v].store(written + q * kTileRows + v * FloatLanes::kCount);
+  return hits;
+}
+
+// Calls found(row of the tile) for sums of a query at most at a limit.
+template <class Found>
+void for_each_at_most(const float* sums, float limit, const Found& found) {
+  for (std::size_t first = 0; first < kTileRows; first += FloatLanes::kCount) {
+    std::uint32_t bits = FloatLanes::load(sums + first).at_most(FloatLanes::all(limit));
+    for (; bits != 0; bits &= bits - 1)
+      found(first + static_cast<std::size_t>(std::countr_zero(bits)));
+  }
+}
+
+// The queries of a task.
+template <class Asks>
+struct Batch {
+  std::vector<Asks> asking;
+  std::vector<float> packed;
+  std::vector<float> limits;  // of whole tiles: no row passes for a query that is not there
+
+  Batch(std::vector<Asks> given, const Matrix& queries, std::size_t first, const PanelView& panels)
+      : asking(std::move(given)), packed(packed_queries(queries, first, asking, panels)) {
+    limits.resize((asking.size() + kTileQueries - 1) / kTileQueries * kTileQueries,
+                  -std::numeric_limits<float>::infinity());
+    for (std::size_t q = 0; q < asking.size(); ++q) limits[q] = asking[q].limit();
   }
 
-  // Calls found(row of the tile) for those of a query at most at a limit.
-  template <class Found>
-  void for_each_at_most(std::size_t q, float limit, const Found& found) const {
-    for (std::size_t v = 0; v < kTileVectors; ++v) {
-      std::uint32_t bits = sums[q][v].at_most(FloatLanes::all(limit));
-      for (; bits != 0; bits &= bits - 1)
-        found(v * FloatLanes::kCount + static_cast<std::size_t>(std::countr_zero(bits)));
+  // Holds all rows of a panel against all queries.
+  void scan(const PanelView& panels, std::size_t panel, std::size_t d) {
+    alignas(64) float sums[kTileQueries * kTileRows];
+    for (std::size_t t = 0; t < kTilesInPanel; ++t) {
+      const std::size_t first = panel * kPanelRows + t * kTileRows;
+      const float* rows = panels.values + panel * kPanelRows * d + t * kTileRows;
+      for (std::size_t begin = 0; begin < asking.size(); begin += kTileQueries) {
+        std::uint32_t hits = scan_tile(rows, panels.half_norms + first, packed.data() + begin * d,
+                                       d, limits.data() + begin, sums);
+        for (; hits != 0; hits &= hits - 1) {
+          const auto q = static_cast<std::size_t>(std::countr_zero(hits));
+          Asks& asks = asking[begin + q];
+          for_each_at_most(sums + q * kTileRows, asks.limit(), [&](std::size_t row) {
+            asks.pass(static_cast<std::uint32_t>(first + row));
+          });
+          limits[begin + q] = asks.limit();
+        }
+      }
     }
   }
 };
-
-// All rows of a panel against all queries of a task.
-template <class Asks>
-void scan_panel(const PanelView& panels, std::size_t panel, std::size_t d,
-                const std::vector<float>& queries, std::vector<Asks>& asking) {
-  for (std::size_t t = 0; t < kTilesInPanel; ++t) {
-    const std::size_t first = panel * kPanelRows + t * kTileRows;
-    const float* rows = panels.values + panel * kPanelRows * d + t * kTileRows;
-    for (std::size_t begin = 0; begin < asking.size(); begin += kTileQueries) {
-      const Tile tile(rows, panels.half_norms + first, queries.data() + begin * d, d);
-      const std::size_t count = std::min(kTileQueries, asking.size() - begin);
-      for (std::size_t q = 0; q < count; ++q) {
-        Asks& asks = asking[begin + q];
-        if (!tile.any_at_most(q, asks.limit())) continue;
-        tile.for_each_at_most(q, asks.limit(), [&](std::size_t row) {
-          asks.pass(static_cast<std::uint32_t>(first + row));
-        });
-      }
-    }
-  }
-}
 
 // As many queries as fit into half of the first-level cache beside a panel, in tiles.
 std::size_t queries_at_once(std::size_t d, std::size_t n_queries, int threads) {
@@ -213,18 +237,19 @@ void search(const Matrix& rows, const PanelView& panels, const Distance& distanc
   const std::size_t width = queries_at_once(rows.d, queries.n, threads);
   parallel_for(threads, (queries.n + width - 1) / width, [&](std::size_t task) {
     const std::size_t first = task * width, end = std::min(first + width, queries.n);
-    std::vector<Asking<Distance, typename Wanted::Keeper>> asking;
+    using Asks = Asking<Distance, typename Wanted::Keeper>;
+    std::vector<Asks> asking;
     asking.reserve(end - first);
     for (std::size_t q = first; q < end; ++q)
       asking.emplace_back(rows, panels, distance, queries.row(q), wanted.keeper(distance));
-    const std::vector<float> packed = packed_queries(queries, first, asking, panels);
+    Batch<Asks> batch(std::move(asking), queries, first, panels);
     for (std::size_t panel = 0; panel < PanelView::count(rows.n); ++panel) {
-      scan_panel(panels, panel, rows.d, packed, asking);
+      batch.scan(panels, panel, rows.d);
       if (panel % 16 == 0) check_interrupt();
     }
     for (std::size_t q = first; q < end; ++q) {
-      asking[q - first].settle();
-      wanted.answer(distance, q, asking[q - first].keeper());
+      batch.asking[q - first].settle();
+      wanted.answer(distance, q, batch.asking[q - first].keeper());
     }
   });
 }

@@ -18,10 +18,11 @@ struct FloatLanes {
 
   static FloatLanes load(const float* from) { return {_mm512_loadu_ps(from)}; }
   static FloatLanes all(float x) { return {_mm512_set1_ps(x)}; }
+  void store(float* to) const { _mm512_storeu_ps(to, v); }
   FloatLanes less_product(FloatLanes a, FloatLanes b) const {
     return {_mm512_fnmadd_ps(a.v, b.v, v)};
   }
-  FloatLanes smaller(FloatLanes other) const { return {_mm512_min_ps(v, other.v)}; }
+  FloatLanes smaller(FloatLanes other) const { return {_mm512_maskz_min_ps(0xffff, v, other.v)}; }
   std::uint32_t at_most(FloatLanes limit) const {
     return _mm512_cmp_ps_mask(v, limit.v, _CMP_LE_OQ);
   }
@@ -33,6 +34,7 @@ struct FloatLanes {
 
   static FloatLanes load(const float* from) { return {_mm256_loadu_ps(from)}; }
   static FloatLanes all(float x) { return {_mm256_set1_ps(x)}; }
+  void store(float* to) const { _mm256_storeu_ps(to, v); }
   FloatLanes less_product(FloatLanes a, FloatLanes b) const {
     return {_mm256_fnmadd_ps(a.v, b.v, v)};
   }
@@ -50,6 +52,7 @@ struct FloatLanes {
 
   static FloatLanes load(const float* from) { return {*reinterpret_cast<const Stored*>(from)}; }
   static FloatLanes all(float x) { return {Vector{} + x}; }
+  void store(float* to) const { *reinterpret_cast<Stored*>(to) = v; }
   FloatLanes less_product(FloatLanes a, FloatLanes b) const { return {v - a.v * b.v}; }
   FloatLanes smaller(FloatLanes other) const { return {v < other.v ? v : other.v}; }
   std::uint32_t at_most(FloatLanes limit) const {

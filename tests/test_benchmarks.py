@@ -25,12 +25,20 @@ from benchmarks.breiman import (
     twonorm,
     waveform,
 )
-from benchmarks.cases import CASES, SLOW_TURNS, BoostingSettings, Case, TreeSettings
+from benchmarks.cases import (
+    CASES,
+    SLOW_TURNS,
+    BoostingSettings,
+    Case,
+    NeighborSettings,
+    TreeSettings,
+)
 from benchmarks.generated import FOREST_GROUPS, FOREST_NUMERIC, binary_table, forest_table, make
 from benchmarks.libraries import LIBRARIES, adapter
 from benchmarks.machine import ISA_LEVELS, isa_level
 from benchmarks.measure import Entrant, alternating, available_cores, take_turns
 from benchmarks.memory import PROCESS, peak_extra_bytes
+from benchmarks.neighbors import NEIGHBOR_LIBRARIES
 from benchmarks.processes import Worker, WorkerError
 from benchmarks.real_data import REAL_SETS, found_in, load, prepared, text_columns
 from benchmarks.report import CaseReport, markdown_table, table, verdict_line
@@ -89,8 +97,11 @@ def test_a_bar_only_names_libraries_that_its_case_runs(case):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_library_of_a_case_has_the_kind_of_model_that_the_case_asks_for(case):
     kinds = {adapter(library, case.settings) for library in case.libraries}
-    trees = set(TREE_LIBRARIES.values())
-    assert kinds <= (trees if isinstance(case.settings, TreeSettings) else set(BOOSTERS.values()))
+    if isinstance(case.settings, NeighborSettings):
+        assert kinds <= set(NEIGHBOR_LIBRARIES.values())
+    else:
+        is_tree = isinstance(case.settings, TreeSettings)
+        assert kinds <= set((TREE_LIBRARIES if is_tree else BOOSTERS).values())
 
 
 def test_a_slow_library_takes_fewer_turns():
@@ -578,6 +589,14 @@ def test_a_quick_run_of_a_forest_measures_its_memory_and_its_file(tmp_path):
     assert result["predict"]["best"] > 0
     assert 0.6 < result["score"] < 1
     assert 1_000 < result["file_bytes"] < 1_000_000
+
+
+def test_a_quick_run_of_neighbours_has_tables_of_few_columns(tmp_path):
+    arguments = ["--quick", "--cases", "neighbors-8", "--libraries", HEDGEROW, "scikit-learn"]
+    assert main([*arguments, "--results", str(tmp_path), "--json", str(tmp_path / "x.json")]) == 0
+    ours, theirs = json.loads((tmp_path / "x.json").read_text())["cases"][0]["results"]
+    assert ours["predict"]["best"] > 0
+    assert 0.55 < ours["score"] == pytest.approx(theirs["score"], abs=0.01)
 
 
 def test_a_quick_run_of_adaboost_follows_the_error_round_by_round(tmp_path):

@@ -23,6 +23,10 @@ Within = tuple[Indices, Floats, Indices]
 # The numbers of a sparse matrix, their places, and where each row or column starts.
 Compressed = tuple[Floats, NDArray[np.int32], Indices]
 
+# From so many rows on, the most columns for which a tree was not slower: ten neighbours of normally
+# distributed rows without structure, for which a tree is least of use, one thread, AVX-512.
+_PRODUCT_LIMITS = ((0, 4), (20_000, 6), (400_000, 8))
+_OTHER_LIMITS = ((0, 6), (10_000, 8))
 # Rows that the centre and the scale of float32 numbers are taken from, at most.
 _SAMPLE = 4096
 # Multiplications below which a second thread does not pay.
@@ -41,7 +45,10 @@ class Index(Protocol):
 
 def prefers_tree(n_rows: int, n_features: int, metric: Metric) -> bool:
     """Tell whether a k-d tree is likely to be faster than to look at all rows."""
-    return False
+    if not metric.is_of_numbers:
+        return False
+    limits = _PRODUCT_LIMITS if metric.name in ("euclidean", "cosine") else _OTHER_LIMITS
+    return n_features <= max(most for rows, most in limits if n_rows >= rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +88,12 @@ class PanelIndex:
 
     def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
         """Fill in the nearest rows of each query."""
-        room = {"distances": distances, "indices": indices}
+        room: dict[str, Any] = {"distances": distances, "indices": indices}
         _native.nearest_in_panels(**self._parts, queries=queries, **room, threads=threads)
 
     def within(self, queries: Any, radius: float, threads: int) -> Within:
         """Return all rows within a radius of each query."""
-        asked = {"queries": queries, "radius": radius}
+        asked: dict[str, Any] = {"queries": queries, "radius": radius}
         found: Within = _native.within_in_panels(**self._parts, **asked, threads=threads)
         return found
 
@@ -144,12 +151,12 @@ class BlockIndex:
 
     def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
         """Fill in the nearest rows of each query."""
-        room = {"distances": distances, "indices": indices}
+        room: dict[str, Any] = {"distances": distances, "indices": indices}
         _native.nearest_in_blocks(**self._parts, queries=queries, **room, threads=threads)
 
     def within(self, queries: Any, radius: float, threads: int) -> Within:
         """Return all rows within a radius of each query."""
-        asked = {"queries": queries, "radius": radius}
+        asked: dict[str, Any] = {"queries": queries, "radius": radius}
         found: Within = _native.within_in_blocks(**self._parts, **asked, threads=threads)
         return found
 
