@@ -8,6 +8,10 @@
 #include <cstdint>
 #include <limits>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "double_double.hpp"
 #include "math.hpp"
 
@@ -37,6 +41,20 @@ using StoredLanes = double
 
 inline Lanes load(const double* from) { return *reinterpret_cast<const StoredLanes*>(from); }
 inline void store(double* to, Lanes lanes) { *reinterpret_cast<StoredLanes*>(to) = lanes; }
+// Whether a comparison holds in any lane.
+template <class Mask>
+bool any(Mask mask) {
+#if defined(__AVX512DQ__)
+  return _mm512_movepi64_mask(reinterpret_cast<__m512i>(mask)) != 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_pd(reinterpret_cast<__m256d>(mask)) != 0;
+#else
+  bool found = false;
+  for (std::size_t i = 0; i < kLanes; ++i) found |= mask[i] != 0;
+  return found;
+#endif
+}
+
 template <class T>
 T absolute(T x) {
   return x < 0.0 ? -x : x;
@@ -180,6 +198,9 @@ struct NumberDistance {
 
   double finish(double reduced) const { return term.finish(reduced); }
 
+  // The least distance of a row in a box, from the sum of squares that leads to the box.
+  double from_box(double sum) const { return sum; }
+
   // What the exact sum of a row cannot exceed if its computed one does not exceed `reduced`.
   double exact_sum_at_most(double reduced) const { return distance_detail::enlarged(reduced, d); }
 
@@ -232,8 +253,10 @@ struct CosineDistance {
 
   double to_box(const double* query, const double* low, const double* high) const {
     const NumberDistance<Squares> distance{d, {}};
-    return 0.5 * distance.to_box(query, low, high) * (1.0 - slack());
+    return from_box(distance.to_box(query, low, high));
   }
+
+  double from_box(double squares) const { return 0.5 * squares * (1.0 - slack()); }
 
   double finish(double reduced) const { return reduced; }
   double exact_sum_at_most(double reduced) const { return 2.0 * reduced * (1.0 + slack()); }

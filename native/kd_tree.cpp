@@ -31,17 +31,40 @@ void fill_block(const Matrix& rows, const std::uint32_t* index, std::size_t b, d
   }
 }
 
+// Orders rows so that each leaf's follow one another. Nothing but their values decides the order.
 class TreeBuilder {
  public:
-  TreeBuilder(const Matrix& rows, std::uint32_t* index, double* boxes)
-      : rows_(rows), index_(index), boxes_(boxes) {}
+  TreeBuilder(const Matrix& rows, std::size_t leaf_rows, std::uint32_t* index, double* boxes)
+      : rows_(rows), leaf_rows_(leaf_rows), index_(index), boxes_(boxes) {}
 
-  // Finds the node's box and divides its rows, in an order that nothing but their values decides.
+  void run(int threads) const {
+    std::iota(index_, index_ + rows_.n, std::uint32_t{0});
+    // Level by level until there are enough subtrees to share out.
+    constexpr std::size_t kEnough = 64;
+    std::vector<Node> level{{0, 0, (rows_.n + leaf_rows_ - 1) / leaf_rows_}};
+    while (level.size() < kEnough && !level.front().is_leaf()) {
+      parallel_for(threads, level.size(), [&](std::size_t i) { divide(level[i]); });
+      std::vector<Node> next;
+      for (const Node& node : level) {
+        if (node.is_leaf()) continue;
+        next.push_back(node.left());
+        next.push_back(node.right());
+      }
+      level = std::move(next);
+    }
+    parallel_for(threads, level.size(), [&](std::size_t i) { divide_all(level[i]); });
+  }
+
+ private:
+  // Finds the node's box and halves its rows across the widest side.
   void divide(const Node& node) const {
-    double* low = boxes_ + node.id * 2 * rows_.d;
+    std::vector<double> own(boxes_ ? 0 : 2 * rows_.d);
+    double* low = boxes_ ? boxes_ + node.id * 2 * rows_.d : own.data();
     double* high = low + rows_.d;
-    std::uint32_t* begin = index_ + node.begin * kBlockRows;
-    std::uint32_t* end = index_ + std::min(node.end * kBlockRows, rows_.n);
+    std::uint32_t* begin = index_ + node.begin * leaf_rows_;
+    std::uint32_t* end = index_ + std::min(node.end * leaf_rows_, rows_.n);
+    if (node.is_leaf()) std::sort(begin, end);
+    if (node.is_leaf() && !boxes_) return;
     std::copy_n(rows_.row(*begin), rows_.d, low);
     std::copy_n(low, rows_.d, high);
     for (const std::uint32_t* i = begin + 1; i < end; ++i) {
@@ -51,10 +74,7 @@ class TreeBuilder {
         high[j] = row[j] > high[j] ? row[j] : high[j];
       }
     }
-    if (node.is_leaf()) {
-      std::sort(begin, end);
-      return;
-    }
+    if (node.is_leaf()) return;
     std::size_t widest = 0;
     for (std::size_t j = 1; j < rows_.d; ++j)
       if (high[j] - low[j] > high[widest] - low[widest]) widest = j;
@@ -62,7 +82,7 @@ class TreeBuilder {
       const double x = rows_.row(a)[widest], y = rows_.row(b)[widest];
       return x < y || (x == y && a < b);
     };
-    std::nth_element(begin, index_ + node.middle() * kBlockRows, end, before);
+    std::nth_element(begin, index_ + node.middle() * leaf_rows_, end, before);
     check_interrupt();
   }
 
@@ -73,10 +93,10 @@ class TreeBuilder {
     divide_all(node.right());
   }
 
- private:
   const Matrix& rows_;
+  std::size_t leaf_rows_;
   std::uint32_t* index_;
-  double* boxes_;
+  double* boxes_;  // of all nodes, or none
 };
 
 template <class Distance, class Keeper>
@@ -156,9 +176,13 @@ template <class Distance, class Wanted>
 void search_tree(const RowBlocks& rows, const Distance& distance, const Matrix& queries,
                  const Wanted& wanted, int threads) {
   const std::size_t tasks = (queries.n + kTreeQueries - 1) / kTreeQueries;
+  // Queries that lie together follow one another, and find their blocks in the cache.
+  std::vector<std::uint32_t> order(queries.n);
+  order_by_tree(queries, kTreeQueries, order.data(), threads);
   parallel_for(threads, tasks, [&](std::size_t task) {
     const std::size_t end = std::min((task + 1) * kTreeQueries, queries.n);
-    for (std::size_t q = task * kTreeQueries; q < end; ++q) {
+    for (std::size_t place = task * kTreeQueries; place < end; ++place) {
+      const std::size_t q = order[place];
       auto keeper = wanted.keeper(distance);
       TreeSearch(rows, distance, queries.row(q), keeper).run();
       wanted.answer(distance, q, keeper);
@@ -225,24 +249,13 @@ void pack_blocks(const Matrix& rows, double* values, std::uint32_t* index, int t
 
 void build_kd_tree(const Matrix& rows, double* values, std::uint32_t* index, double* boxes,
                    int threads) {
-  std::iota(index, index + rows.n, std::uint32_t{0});
-  const std::size_t n_blocks = (rows.n + kBlockRows - 1) / kBlockRows;
-  const TreeBuilder builder(rows, index, boxes);
-  // Level by level until there are enough subtrees to share out.
-  constexpr std::size_t kEnough = 64;
-  std::vector<Node> level{{0, 0, n_blocks}};
-  while (level.size() < kEnough && !level.front().is_leaf()) {
-    parallel_for(threads, level.size(), [&](std::size_t i) { builder.divide(level[i]); });
-    std::vector<Node> next;
-    for (const Node& node : level) {
-      if (node.is_leaf()) continue;
-      next.push_back(node.left());
-      next.push_back(node.right());
-    }
-    level = std::move(next);
-  }
-  parallel_for(threads, level.size(), [&](std::size_t i) { builder.divide_all(level[i]); });
-  parallel_for(threads, n_blocks, [&](std::size_t b) { fill_block(rows, index, b, values); });
+  TreeBuilder(rows, kBlockRows, index, boxes).run(threads);
+  parallel_for(threads, (rows.n + kBlockRows - 1) / kBlockRows,
+               [&](std::size_t b) { fill_block(rows, index, b, values); });
+}
+
+void order_by_tree(const Matrix& rows, std::size_t leaf_rows, std::uint32_t* index, int threads) {
+  TreeBuilder(rows, leaf_rows, index, nullptr).run(threads);
 }
 
 void nearest_in_blocks(const RowBlocks& rows, const Metric& metric, const Matrix& queries,

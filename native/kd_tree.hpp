@@ -45,6 +45,9 @@ void pack_blocks(const Matrix& rows, double* values, std::uint32_t* index, int t
 void build_kd_tree(const Matrix& rows, double* values, std::uint32_t* index, double* boxes,
                    int threads);
 
+// Gives the order of rows in which those of a leaf of `leaf_rows` rows follow one another.
+void order_by_tree(const Matrix& rows, std::size_t leaf_rows, std::uint32_t* index, int threads);
+
 // Which distance: its kind, and what that needs.
 struct Metric {
   enum Kind { euclidean, manhattan, chebyshev, minkowski, cosine, gower } kind;

@@ -34,11 +34,11 @@ class NearestKeeper {
   }
 
   void tighten() {
-    if (count_ < k_) return;
+    if (count_ < k_ || count_ == settled_) return;
     const auto last = room_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
     std::nth_element(room_.begin(), last, room_.begin() + static_cast<std::ptrdiff_t>(count_),
                      nearer);
-    count_ = k_;
+    count_ = settled_ = k_;
     bound_ = last->distance;
   }
 
@@ -55,6 +55,7 @@ class NearestKeeper {
 
   std::size_t k_;
   std::size_t count_ = 0;
+  std::size_t settled_ = 0;  // how many of them the bound is of
   double bound_ = std::numeric_limits<double>::infinity();
   std::vector<Neighbor> room_;
 };

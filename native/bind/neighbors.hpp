@@ -95,16 +95,25 @@ struct BoundPanels {
   Matrix rows;
   PanelView view;
 
-  template <class Values, class HalfNorms>
+  template <class Values, class HalfNorms, class Boxes>
   BoundPanels(const Rows& given, const Values& values, const HalfNorms& half_norms,
-              const In<double, 1>& centre, double scale, double largest_norm)
+              const In<double, 1>& centre, double scale, double largest_norm,
+              const std::optional<In<std::uint32_t, 1>>& index, const std::optional<Boxes>& boxes)
       : rows(matrix(given)),
-        view{values.data(), half_norms.data(), centre.data(), scale, largest_norm} {
+        view{values.data(),
+             half_norms.data(),
+             centre.data(),
+             scale,
+             largest_norm,
+             index ? index->data() : nullptr,
+             boxes ? boxes->data() : nullptr} {
     require_rows(rows.n, rows.d);
     const std::size_t n_panels = PanelView::count(rows.n);
     require(has_shape(values, {n_panels, rows.d, kPanelRows}) &&
                 has_shape(half_norms, {n_panels, kPanelRows}) && has_shape(centre, {rows.d}),
             "panels and rows must fit");
+    require(!index || index->size() == rows.n, "every place must have a row");
+    require(!boxes || has_shape(*boxes, {n_panels, 2, rows.d}), "every panel must have a box");
   }
 };
 
@@ -204,45 +213,61 @@ inline void bind(nb::module_& m) {
   m.def(
       "pack_panels",
       [](const Rows& rows, const In<double, 1>& centre, double scale, const Out<float, 3>& values,
-         const Out<float, 2>& half_norms, int threads) {
-        const BoundPanels fits(rows, values, half_norms, centre, scale, 0.0);
+         const Out<float, 2>& half_norms, const std::optional<Out<double, 3>>& boxes, int threads) {
+        const BoundPanels fits(rows, values, half_norms, centre, scale, 0.0, {}, boxes);
         const nb::gil_scoped_release released;
         return pack_panels(fits.rows, centre.data(), scale, values.data(), half_norms.data(),
-                           threads);
+                           boxes ? boxes->data() : nullptr, threads);
       },
       "rows"_a.noconvert(), "centre"_a.noconvert(), "scale"_a, "values"_a.noconvert(),
-      "half_norms"_a.noconvert(), "threads"_a, "The largest norm.");
+      "half_norms"_a.noconvert(), "boxes"_a.noconvert().none(), "threads"_a, "The largest norm.");
+
+  m.def(
+      "order_by_tree",
+      [](const Rows& rows, const Out<std::uint32_t, 1>& index, int threads) {
+        require_rows(rows.shape(0), rows.shape(1));
+        require(index.size() == rows.shape(0), "every row must have a place");
+        const nb::gil_scoped_release released;
+        order_by_tree(matrix(rows), kPanelRows, index.data(), threads);
+      },
+      "rows"_a.noconvert(), "index"_a.noconvert(), "threads"_a);
 
   m.def(
       "nearest_in_panels",
       [](const Rows& rows, const In<float, 3>& values, const In<float, 2>& half_norms,
-         const In<double, 1>& centre, double scale, double largest_norm, bool cosine,
-         const Rows& queries, const Out<double, 2>& distances, const Out<std::int64_t, 2>& indices,
-         int threads) {
-        const BoundPanels panels(rows, values, half_norms, centre, scale, largest_norm);
+         const In<double, 1>& centre, double scale, double largest_norm,
+         const std::optional<In<std::uint32_t, 1>>& index,
+         const std::optional<In<double, 3>>& boxes, bool cosine, const Rows& queries,
+         const Out<double, 2>& distances, const Out<std::int64_t, 2>& indices, int threads) {
+        const BoundPanels panels(rows, values, half_norms, centre, scale, largest_norm, index,
+                                 boxes);
         require(queries.shape(1) == panels.rows.d, "queries must have the rows' features");
         const auto wanted = nearest_wanted(distances, indices, queries.shape(0), panels.rows.n);
         const nb::gil_scoped_release released;
         nearest_in_panels(panels.rows, panels.view, cosine, matrix(queries), wanted, threads);
       },
       "rows"_a.noconvert(), "values"_a.noconvert(), "half_norms"_a.noconvert(),
-      "centre"_a.noconvert(), "scale"_a, "largest_norm"_a, "cosine"_a, "queries"_a.noconvert(),
-      "distances"_a.noconvert(), "indices"_a.noconvert(), "threads"_a);
+      "centre"_a.noconvert(), "scale"_a, "largest_norm"_a, "index"_a.noconvert().none(),
+      "boxes"_a.noconvert().none(), "cosine"_a, "queries"_a.noconvert(), "distances"_a.noconvert(),
+      "indices"_a.noconvert(), "threads"_a);
 
   m.def(
       "within_in_panels",
       [](const Rows& rows, const In<float, 3>& values, const In<float, 2>& half_norms,
-         const In<double, 1>& centre, double scale, double largest_norm, bool cosine,
-         const Rows& queries, double radius, int threads) {
-        const BoundPanels panels(rows, values, half_norms, centre, scale, largest_norm);
+         const In<double, 1>& centre, double scale, double largest_norm,
+         const std::optional<In<std::uint32_t, 1>>& index,
+         const std::optional<In<double, 3>>& boxes, bool cosine, const Rows& queries, double radius,
+         int threads) {
+        const BoundPanels panels(rows, values, half_norms, centre, scale, largest_norm, index,
+                                 boxes);
         require(queries.shape(1) == panels.rows.d, "queries must have the rows' features");
         return within(queries.shape(0), radius, [&](const RadiusWanted& wanted) {
           within_in_panels(panels.rows, panels.view, cosine, matrix(queries), wanted, threads);
         });
       },
       "rows"_a.noconvert(), "values"_a.noconvert(), "half_norms"_a.noconvert(),
-      "centre"_a.noconvert(), "scale"_a, "largest_norm"_a, "cosine"_a, "queries"_a.noconvert(),
-      "radius"_a, "threads"_a,
+      "centre"_a.noconvert(), "scale"_a, "largest_norm"_a, "index"_a.noconvert().none(),
+      "boxes"_a.noconvert().none(), "cosine"_a, "queries"_a.noconvert(), "radius"_a, "threads"_a,
       "How many rows each query found, their distances, and which they are.");
 
   m.def(

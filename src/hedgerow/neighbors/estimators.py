@@ -115,7 +115,7 @@ class Neighbors(Estimator):
             metric = chosen_metric(self.metric, self.p, self.metric_params)
         except (ParameterError, TypeError):  # which fit will tell
             return tags
-        tags.input_tags.sparse = metric.takes_sparse and self.algorithm != "kd_tree"
+        tags.input_tags.sparse = metric.has_products and self.algorithm != "kd_tree"
         tags.input_tags.allow_nan = not metric.is_of_numbers
         tags.input_tags.string = not metric.is_of_numbers
         tags.input_tags.categorical = not metric.is_of_numbers

@@ -49,8 +49,8 @@ class Metric:
         return _KINDS.index(self.name)
 
     @property
-    def takes_sparse(self) -> bool:
-        """Whether the rows may be those of a sparse matrix."""
+    def has_products(self) -> bool:
+        """Whether products of rows tell distances: rows may then be those of a sparse matrix."""
         return self.name in ("euclidean", "cosine")
 
     @property

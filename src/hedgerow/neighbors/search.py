@@ -23,10 +23,14 @@ Within = tuple[Indices, Floats, Indices]
 # The numbers of a sparse matrix, their places, and where each row or column starts.
 Compressed = tuple[Floats, NDArray[np.int32], Indices]
 
-# From so many rows on, the most columns for which a tree was not slower: ten neighbours of normally
-# distributed rows without structure, for which a tree is least of use, one thread, AVX-512.
-_PRODUCT_LIMITS = ((0, 4), (20_000, 6), (400_000, 8))
-_OTHER_LIMITS = ((0, 6), (10_000, 8))
+# What was faster for ten neighbours of normally distributed rows without structure, for which trees
+# are least of use; one thread, AVX-512. Euclid's distance: a tree up to this many columns.
+_PRODUCT_COLUMNS = 8
+# Its leaves are walked to one by one for few columns, or for more if there are many rows; otherwise
+# six queries are held against the boxes of all leaves at once.
+_WALKED_COLUMNS, _MANY_ROWS = 5, 200_000
+# Other distances: from so many rows on, a tree up to so many columns.
+_OTHER_COLUMNS = ((0, 6), (10_000, 8))
 # Rows that the centre and the scale of float32 numbers are taken from, at most.
 _SAMPLE = 4096
 # Multiplications below which a second thread does not pay.
@@ -47,13 +51,25 @@ def prefers_tree(n_rows: int, n_features: int, metric: Metric) -> bool:
     """Tell whether a k-d tree is likely to be faster than to look at all rows."""
     if not metric.is_of_numbers:
         return False
-    limits = _PRODUCT_LIMITS if metric.name in ("euclidean", "cosine") else _OTHER_LIMITS
-    return n_features <= max(most for rows, most in limits if n_rows >= rows)
+    if metric.has_products:
+        return n_features <= _PRODUCT_COLUMNS
+    return n_features <= max(most for rows, most in _OTHER_COLUMNS if n_rows >= rows)
+
+
+def _is_walked(n_rows: int, n_features: int) -> bool:
+    """Tell whether a tree for Euclid's distance is walked, leaf by leaf."""
+    return n_features <= _WALKED_COLUMNS or (
+        n_features <= _PRODUCT_COLUMNS and n_rows >= _MANY_ROWS
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class PanelIndex:
-    """Rows in float32 to choose candidates by, and in float64 to judge these: see the kernel."""
+    """Rows in float32 to choose candidates by, and in float64 to judge these: see the kernel.
+
+    They are in their own order, or in that of a k-d tree whose leaves are the panels: `index` then
+    has the row at each place, and `boxes` those of the leaves.
+    """
 
     rows: Floats
     values: NDArray[np.float32]
@@ -61,18 +77,26 @@ class PanelIndex:
     centre: Floats
     scale: float
     largest_norm: float
+    index: NDArray[np.uint32] | None
+    boxes: Floats | None
     is_cosine: bool
 
     @classmethod
-    def build(cls, rows: Floats, metric: Metric, threads: int) -> PanelIndex:
+    def build(cls, rows: Floats, metric: Metric, *, tree: bool, threads: int) -> PanelIndex:
         """Choose a centre and a scale, and round."""
         n, d = rows.shape
-        centre, scale = _centre_and_scale(rows[:: -(-n // _SAMPLE)])
         n_panels = -(-n // _native.PANEL_ROWS)
+        index = boxes = None
+        if tree:
+            index, boxes = np.empty(n, np.uint32), np.empty((n_panels, 2, d))
+            _native.order_by_tree(rows, index, threads)
+            rows = rows[index]
+        centre, scale = _centre_and_scale(rows[:: -(-n // _SAMPLE)])
         values = np.empty((n_panels, d, _native.PANEL_ROWS), np.float32)
         half_norms = np.empty((n_panels, _native.PANEL_ROWS), np.float32)
-        largest = _native.pack_panels(rows, centre, scale, values, half_norms, threads)
-        return cls(rows, values, half_norms, centre, scale, largest, metric.name == "cosine")
+        largest = _native.pack_panels(rows, centre, scale, values, half_norms, boxes, threads)
+        is_cosine = metric.name == "cosine"
+        return cls(rows, values, half_norms, centre, scale, largest, index, boxes, is_cosine)
 
     @property
     def _parts(self) -> dict[str, Any]:
@@ -83,6 +107,8 @@ class PanelIndex:
             "centre": self.centre,
             "scale": self.scale,
             "largest_norm": self.largest_norm,
+            "index": self.index,
+            "boxes": self.boxes,
             "cosine": self.is_cosine,
         }
 
@@ -298,8 +324,8 @@ def _index_of(
 ) -> Index:
     if scipy.sparse.issparse(rows):
         return SparseIndex.build(rows, metric)
-    if metric.name in ("euclidean", "cosine") and not use_tree:
-        return PanelIndex.build(rows, metric, threads)
+    if metric.has_products and not (use_tree and _is_walked(*rows.shape)):
+        return PanelIndex.build(rows, metric, tree=use_tree, threads=threads)
     return BlockIndex.build(rows, metric, gower, tree=use_tree, threads=threads)
 
 

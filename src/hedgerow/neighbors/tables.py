@@ -44,7 +44,7 @@ def _numbers(table: Table, metric: Metric, estimator_name: str) -> Any:
     _refuse_gaps(table, metric, estimator_name)
     if table.sparse_csc is None:
         return np.ascontiguousarray(as_matrix(table), np.float64)
-    if not metric.takes_sparse:
+    if not metric.has_products:
         _refuse_sparse(table, metric)
     return scipy.sparse.csr_array(table.sparse_csc.tocsr(), dtype=np.float64)
 
