@@ -25,18 +25,18 @@ void find_box(const Matrix& rows, std::size_t begin, std::size_t end, double* bo
 }
 
 // As many queries as fit into half of the first-level cache beside a panel, in tiles.
-std::size_t queries_at_once(std::size_t d, std::size_t n_queries, int threads) {
+std::size_t queries_at_once(std::size_t d, std::size_t n_queries, std::size_t most, int threads) {
   const std::size_t share =
       (n_queries + static_cast<std::size_t>(threads) - 1) / static_cast<std::size_t>(threads);
   const std::size_t fit = std::clamp<std::size_t>(6144 / d, 4 * kTileQueries, 40 * kTileQueries);
-  const std::size_t tiles = (std::min(fit, share) + kTileQueries - 1) / kTileQueries;
+  const std::size_t tiles = (std::min({fit, share, most}) + kTileQueries - 1) / kTileQueries;
   return tiles * kTileQueries;
 }
 
 template <class Distance, class Wanted>
 void scan_all(const Matrix& rows, const PanelView& panels, const Distance& distance,
               const Matrix& queries, const Wanted& wanted, int threads) {
-  const std::size_t width = queries_at_once(rows.d, queries.n, threads);
+  const std::size_t width = queries_at_once(rows.d, queries.n, wanted.most_at_once(), threads);
   parallel_for(threads, (queries.n + width - 1) / width, [&](std::size_t task) {
     const std::size_t first = task * width, end = std::min(first + width, queries.n);
     using Asks = Asking<Distance, typename Wanted::Keeper>;

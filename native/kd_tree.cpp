@@ -196,7 +196,8 @@ void scan_all(const RowBlocks& rows, const Distance& distance, const Matrix& que
               const Wanted& wanted, int threads) {
   const std::size_t share =
       (queries.n + static_cast<std::size_t>(threads) - 1) / static_cast<std::size_t>(threads);
-  const std::size_t width = std::clamp<std::size_t>(share, 1, kScanQueries);
+  const std::size_t width =
+      std::clamp<std::size_t>(share, 1, std::min(kScanQueries, wanted.most_at_once()));
   parallel_for(threads, (queries.n + width - 1) / width, [&](std::size_t task) {
     const std::size_t first = task * width, count = std::min(width, queries.n - first);
     std::vector<typename Wanted::Keeper> keepers;

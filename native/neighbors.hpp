@@ -87,6 +87,9 @@ struct NearestWanted {
   double* distances;      // (n_queries, k)
   std::int64_t* indices;  // (n_queries, k)
 
+  // How many queries may be asked at once, so that what they keep takes no more than 16 MiB.
+  std::size_t most_at_once() const { return (std::size_t{1} << 19) / k + 1; }
+
   template <class Distance>
   Keeper keeper(const Distance&) const {
     return Keeper(k);
@@ -106,6 +109,8 @@ struct RadiusWanted {
   using Keeper = RadiusKeeper;
   double radius;
   std::vector<Neighbor>* found;  // of each query
+
+  std::size_t most_at_once() const { return std::numeric_limits<std::size_t>::max(); }
 
   template <class Distance>
   Keeper keeper(const Distance& distance) const {

@@ -285,6 +285,15 @@ def test_queries_before_a_fit_and_a_fit_that_fails():
 # The rest of the contract.
 
 
+def test_a_change_of_the_table_after_a_fit_changes_nothing():
+    X = X_FREE.copy()
+    rows = NearestNeighbors().fit(X)
+    before = rows.kneighbors(Q_FREE)
+    X[:] = 0.0
+    assert (rows.kneighbors(Q_FREE)[0] == before[0]).all()
+    assert (rows.kneighbors()[0] > 0.0).all()
+
+
 def test_metrics_have_their_own_names():
     names = {
         ("minkowski", 1): "manhattan",

@@ -28,7 +28,9 @@ def learn_rows(
             f"{metric.name} distance. Encode it as numbers, for example with scikit-learn's "
             "OneHotEncoder in a pipeline, or use metric='gower', which takes it as it is."
         )
-    return schema, _numbers(table, metric, estimator_name)
+    rows = _numbers(table, metric, estimator_name)
+    # What is kept must not change when the caller's table does.
+    return schema, rows if table.dense is None else rows.copy()
 
 
 def read_rows(X: Any, schema: TableSchema, metric: Metric, estimator_name: str) -> Any:
