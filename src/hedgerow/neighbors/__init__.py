@@ -1,7 +1,7 @@
 """Nearest neighbours, exact: the rows of a float64 brute force, found faster.
 
-`metrics.py` has the distances and the spaces they are computed in, `search.py` the ways to search,
-`voting.py` what neighbours say of a query, `estimators.py` the classes.
+`metrics.py` has the distances, `indexes.py` the ways to find what is near, `voting.py` what
+neighbours say of a query, `estimators.py` the classes.
 """
 
 from hedgerow.neighbors.estimators import (

@@ -14,10 +14,10 @@ from sklearn.utils import Tags
 from hedgerow.estimator import Estimator, adopt
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.neighbors.fitting import fit_neighbors
+from hedgerow.neighbors.indexes import Indices
 from hedgerow.neighbors.metrics import Floats, chosen_metric
 from hedgerow.neighbors.model import NeighborsModel
 from hedgerow.neighbors.parameters import N_NEIGHBORS, PREDICTION, RADIUS, SEARCH_ONLY
-from hedgerow.neighbors.search import Indices
 from hedgerow.neighbors.tables import read_rows
 from hedgerow.neighbors.voting import class_votes, neighbor_weights, weighted_mean
 from hedgerow.params import check_parameters, documented

@@ -9,9 +9,9 @@ import scipy.sparse
 from hedgerow.estimator import column_attributes
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.neighbors.gower import GowerColumns
+from hedgerow.neighbors.indexes import prefers_tree
 from hedgerow.neighbors.metrics import Metric, chosen_metric
 from hedgerow.neighbors.model import NeighborsModel
-from hedgerow.neighbors.search import prefers_tree
 from hedgerow.neighbors.tables import learn_rows
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.outputs import Outputs
