@@ -7,6 +7,7 @@
 #include "bind/exact.hpp"
 #include "bind/forest.hpp"
 #include "bind/neighbors.hpp"
+#include "bind/linear_svm.hpp"
 #include "bind/predict.hpp"
 #include "bind/threads.hpp"
 #include "bind/training.hpp"
@@ -27,4 +28,5 @@ HEDGEROW_NB_MODULE(HEDGEROW_MODULE, m) {
   hedgerow::bind_predict::bind(m);
   hedgerow::bind_deep_forest::bind(m);
   hedgerow::bind_neighbors::bind(m);
+  hedgerow::bind_linear::bind(m);
 }

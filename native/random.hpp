@@ -18,6 +18,7 @@ enum class Purpose : std::uint64_t {
   cart_categories = 8,  // in which order a cut takes categories: a = node and feature, b = category
   bootstrap = 9,        // which rows a tree is grown on: a = tree, b = number of the draw
   permutation = 10,     // how a feature is shuffled: a = tree and feature, b = place
+  descent_order = 11,   // in which order an epoch of a descent visits rows: a = epoch, b = place
 };
 
 // A bijection of 64-bit words whose every output bit depends on every input bit (the finaliser of

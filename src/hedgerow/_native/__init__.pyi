@@ -425,3 +425,61 @@ def nearest_in_blocks(values: Annotated[NDArray[numpy.float64], dict(shape=(None
 
 def within_in_blocks(values: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], index: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)] | None, kind: int, p: float, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, inverse_ranges: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], radius: float, threads: int) -> tuple:
     """How many rows each query found, their distances, and which they are."""
+class LinearRows:
+    """Rows, dense or sparse, with a constant feature more."""
+
+    @staticmethod
+    def dense(values: Annotated[NDArray, dict(shape=(None, None), order='C', writable=False)], bias: float) -> LinearRows: ...
+
+    @staticmethod
+    def sparse(values: Annotated[NDArray, dict(shape=(None,), order='C', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, bias: float) -> LinearRows: ...
+
+    @property
+    def n_rows(self) -> int: ...
+
+    @property
+    def width(self) -> int: ...
+
+    def times(self, w: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], *, threads: int) -> NDArray[numpy.float64]:
+        """X wᵀ, for each row of w."""
+
+    def combine(self, u: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, threads: int) -> NDArray[numpy.float64]:
+        """Xᵀ u."""
+
+    def curve(self, theta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], v: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, threads: int) -> NDArray[numpy.float64]:
+        """Xᵀ diag(θ) X v."""
+
+    def normal_matrix(self, theta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, threads: int) -> NDArray[numpy.float64]:
+        """Xᵀ diag(θ) X."""
+
+    def squares(self, *, threads: int) -> NDArray[numpy.float64]:
+        """Squared lengths of the rows."""
+
+def cholesky(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> int:
+    """
+    Turn a matrix into its Cholesky factor; how many pivots rounding had eaten.
+    """
+
+def cholesky_solve(factored: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """Solve L Lᵀ x = b in place."""
+
+class Descent:
+    """A coordinate descent under way."""
+
+    @property
+    def violation(self) -> float: ...
+
+    @property
+    def converged(self) -> bool: ...
+
+def dual_descent(rows: LinearRows, target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], lower: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], upper: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], ridge: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], epsilon: float, square: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], seed: int) -> Descent:
+    """Descent in the dual of a machine with penalty ½‖w‖²."""
+
+def lasso_descent(columns: LinearRows, y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], C: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], slack: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], seed: int) -> Descent:
+    """Descent in the primal of a machine with penalty Σ|w|."""
+
+def crammer_singer(rows: LinearRows, label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], C: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], square: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], alpha: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], W: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], seed: int) -> Descent:
+    """Descent in Crammer and Singer's dual."""
+
+def descend(descents: Sequence[Descent], epochs: int, tolerance: Sequence[float], threads: int) -> list[int]:
+    """Run descents side by side; the epochs that each took."""

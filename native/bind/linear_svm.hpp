@@ -1,0 +1,253 @@
+// Bindings of the linear machines: products with rows, and descents.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../crammer_singer.hpp"
+#include "../dual_descent.hpp"
+#include "../lasso_descent.hpp"
+#include "../linear_products.hpp"
+#include "../threads.hpp"
+
+namespace hedgerow::bind_linear {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <class T, int kDimensions>
+using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, nb::ndim<kDimensions>>;
+using Vector = Array<const double, 1>;
+using Matrix = Array<const double, 2>;
+
+template <class T>
+nb::ndarray<nb::numpy, T> owned(T* values, std::initializer_list<std::size_t> shape) {
+  nb::capsule owner(values, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
+  return nb::ndarray<nb::numpy, T>(values, shape.size(), shape.begin(), owner);
+}
+
+inline void require_size(std::size_t found, std::size_t wanted, const char* name) {
+  if (found != wanted) throw nb::value_error((std::string(name) + " has the wrong size").c_str());
+}
+
+// Rows as the kernels see them, and the arrays that keep them alive.
+class LinearRows {
+ public:
+  static LinearRows dense(const nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig>& values,
+                          double bias) {
+    const std::size_t n = values.shape(0), d = values.shape(1);
+    if (values.dtype() == nb::dtype<float>()) {
+      return {linear::DenseRows<float>{static_cast<const float*>(values.data()), n, d, bias},
+              {nb::cast(values)}};
+    }
+    if (values.dtype() != nb::dtype<double>()) throw nb::type_error("values are no floats");
+    return {linear::DenseRows<double>{static_cast<const double*>(values.data()), n, d, bias},
+            {nb::cast(values)}};
+  }
+
+  // Columns must be below n_features, and starts rise from 0 to the number of values.
+  static LinearRows sparse(const nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig>& values,
+                           const Array<const std::int32_t, 1>& columns,
+                           const Array<const std::int64_t, 1>& starts, std::size_t n_features,
+                           double bias) {
+    if (starts.shape(0) == 0) throw nb::value_error("starts is empty");
+    require_size(columns.shape(0), values.shape(0), "columns");
+    const std::size_t n = starts.shape(0) - 1;
+    std::vector<nb::object> kept{nb::cast(values), nb::cast(columns), nb::cast(starts)};
+    if (values.dtype() == nb::dtype<float>()) {
+      return {linear::SparseRows<float>{static_cast<const float*>(values.data()), columns.data(),
+                                        starts.data(), n, n_features, bias},
+              std::move(kept)};
+    }
+    if (values.dtype() != nb::dtype<double>()) throw nb::type_error("values are no floats");
+    return {linear::SparseRows<double>{static_cast<const double*>(values.data()), columns.data(),
+                                       starts.data(), n, n_features, bias},
+            std::move(kept)};
+  }
+
+  linear::AnyRows view;
+
+  std::size_t n_rows() const { return linear::n_rows(view); }
+  std::size_t width() const { return linear::width(view); }
+
+ private:
+  LinearRows(linear::AnyRows view, std::vector<nb::object> kept)
+      : view(view), kept_(std::move(kept)) {}
+
+  std::vector<nb::object> kept_;
+};
+
+inline nb::ndarray<nb::numpy, double> times(const LinearRows& rows, const Matrix& w, int threads) {
+  require_size(w.shape(1), rows.width(), "w");
+  auto* out = new double[rows.n_rows() * w.shape(0) + 1];
+  auto result = owned(out, {rows.n_rows(), w.shape(0)});
+  const nb::gil_scoped_release unlocked;
+  linear::times(rows.view, w.data(), w.shape(0), out, threads);
+  return result;
+}
+
+inline nb::ndarray<nb::numpy, double> combine(const LinearRows& rows, const Vector& u,
+                                              int threads) {
+  require_size(u.shape(0), rows.n_rows(), "u");
+  auto* out = new double[rows.width()];
+  auto result = owned(out, {rows.width()});
+  const nb::gil_scoped_release unlocked;
+  linear::combine(rows.view, u.data(), out, threads);
+  return result;
+}
+
+inline nb::ndarray<nb::numpy, double> curve(const LinearRows& rows, const Vector& theta,
+                                            const Vector& v, int threads) {
+  require_size(theta.shape(0), rows.n_rows(), "theta");
+  require_size(v.shape(0), rows.width(), "v");
+  auto* out = new double[rows.width()];
+  auto result = owned(out, {rows.width()});
+  const nb::gil_scoped_release unlocked;
+  linear::curve(rows.view, theta.data(), v.data(), out, threads);
+  return result;
+}
+
+inline nb::ndarray<nb::numpy, double> normal_matrix(const LinearRows& rows, const Vector& theta,
+                                                    int threads) {
+  require_size(theta.shape(0), rows.n_rows(), "theta");
+  auto* out = new double[rows.width() * rows.width()];
+  auto result = owned(out, {rows.width(), rows.width()});
+  const nb::gil_scoped_release unlocked;
+  linear::normal_matrix(rows.view, theta.data(), out, threads);
+  return result;
+}
+
+inline nb::ndarray<nb::numpy, double> squares(const LinearRows& rows, int threads) {
+  auto* out = new double[rows.n_rows() + 1];
+  auto result = owned(out, {rows.n_rows()});
+  const nb::gil_scoped_release unlocked;
+  linear::squares(rows.view, out, threads);
+  return result;
+}
+
+// A descent, and the arrays that it reads and writes.
+class BoundDescent {
+ public:
+  BoundDescent(std::unique_ptr<linear::Descent> descent, std::vector<nb::object> kept)
+      : descent_(std::move(descent)), kept_(std::move(kept)) {}
+
+  linear::Descent& operator*() const { return *descent_; }
+
+ private:
+  std::unique_ptr<linear::Descent> descent_;
+  std::vector<nb::object> kept_;
+};
+
+inline BoundDescent dual_descent(const LinearRows& rows, const Vector& target, const Vector& lower,
+                                 const Vector& upper, const Vector& ridge, double epsilon,
+                                 const Vector& square, const Array<double, 1>& beta,
+                                 const Array<double, 1>& w, std::uint64_t seed) {
+  for (const Vector& each : {target, lower, upper, ridge, square}) {
+    require_size(each.shape(0), rows.n_rows(), "an array");
+  }
+  require_size(beta.shape(0), rows.n_rows(), "beta");
+  require_size(w.shape(0), rows.width(), "w");
+  const linear::DualProblem problem{target.data(), lower.data(), upper.data(), ridge.data(),
+                                    epsilon};
+  return {std::make_unique<linear::DualDescent>(rows.view, problem, square.data(), beta.data(),
+                                                w.data(), seed),
+          {nb::cast(rows), nb::cast(target), nb::cast(lower), nb::cast(upper), nb::cast(ridge),
+           nb::cast(square), nb::cast(beta), nb::cast(w)}};
+}
+
+inline BoundDescent lasso_descent(const LinearRows& columns, const Vector& y, const Vector& C,
+                                  const Array<double, 1>& w, const Array<double, 1>& slack,
+                                  std::uint64_t seed) {
+  for (const std::size_t size : {y.shape(0), C.shape(0), slack.shape(0)}) {
+    require_size(size, columns.width() - 1, "an array");
+  }
+  require_size(w.shape(0), columns.n_rows(), "w");
+  return {std::make_unique<linear::LassoDescent>(columns.view, y.data(), C.data(), w.data(),
+                                                 slack.data(), seed),
+          {nb::cast(columns), nb::cast(y), nb::cast(C), nb::cast(w), nb::cast(slack)}};
+}
+
+// Labels must be below the number of classes, which is alpha's number of columns.
+inline BoundDescent crammer_singer(const LinearRows& rows,
+                                   const Array<const std::int32_t, 1>& label, const Vector& C,
+                                   const Vector& square, const Array<double, 2>& alpha,
+                                   const Array<double, 2>& W, std::uint64_t seed) {
+  for (const std::size_t size : {label.shape(0), C.shape(0), square.shape(0), alpha.shape(0)}) {
+    require_size(size, rows.n_rows(), "an array");
+  }
+  require_size(W.shape(0), rows.width(), "W");
+  require_size(W.shape(1), alpha.shape(1), "W");
+  return {std::make_unique<linear::CrammerSinger>(rows.view, label.data(), alpha.shape(1), C.data(),
+                                                  square.data(), alpha.data(), W.data(), seed),
+          {nb::cast(rows), nb::cast(label), nb::cast(C), nb::cast(square), nb::cast(alpha),
+           nb::cast(W)}};
+}
+
+// Runs several descents, one thread each; the epochs that each took.
+inline std::vector<int> descend(const std::vector<BoundDescent*>& descents, int epochs,
+                                const std::vector<double>& tolerance, int threads) {
+  require_size(tolerance.size(), descents.size(), "tolerance");
+  std::vector<int> taken(descents.size());
+  const nb::gil_scoped_release unlocked;
+  parallel_for(threads, descents.size(),
+               [&](std::size_t k) { taken[k] = (**descents[k]).run(epochs, tolerance[k]); });
+  return taken;
+}
+
+inline void bind(nb::module_& m) {
+  nb::class_<LinearRows>(m, "LinearRows", "Rows, dense or sparse, with a constant feature more.")
+      .def_static("dense", &LinearRows::dense, "values"_a.noconvert(), "bias"_a)
+      .def_static("sparse", &LinearRows::sparse, "values"_a.noconvert(), "columns"_a.noconvert(),
+                  "starts"_a.noconvert(), "n_features"_a, "bias"_a)
+      .def_prop_ro("n_rows", &LinearRows::n_rows)
+      .def_prop_ro("width", &LinearRows::width)
+      .def("times", &times, "w"_a.noconvert(), nb::kw_only(), "threads"_a,
+           "X wᵀ, for each row of w.")
+      .def("combine", &combine, "u"_a.noconvert(), nb::kw_only(), "threads"_a, "Xᵀ u.")
+      .def("curve", &curve, "theta"_a.noconvert(), "v"_a.noconvert(), nb::kw_only(), "threads"_a,
+           "Xᵀ diag(θ) X v.")
+      .def("normal_matrix", &normal_matrix, "theta"_a.noconvert(), nb::kw_only(), "threads"_a,
+           "Xᵀ diag(θ) X.")
+      .def("squares", &squares, nb::kw_only(), "threads"_a, "Squared lengths of the rows.");
+  m.def(
+      "cholesky",
+      [](const Array<double, 2>& matrix) {
+        require_size(matrix.shape(1), matrix.shape(0), "matrix");
+        const nb::gil_scoped_release unlocked;
+        return linear::factor(matrix.data(), matrix.shape(0));
+      },
+      "matrix"_a.noconvert(),
+      "Turn a matrix into its Cholesky factor; how many pivots rounding had eaten.");
+  m.def(
+      "cholesky_solve",
+      [](const Matrix& factored, const Array<double, 1>& b) {
+        require_size(factored.shape(1), factored.shape(0), "factored");
+        require_size(b.shape(0), factored.shape(0), "b");
+        const nb::gil_scoped_release unlocked;
+        linear::solve(factored.data(), factored.shape(0), b.data());
+      },
+      "factored"_a.noconvert(), "b"_a.noconvert(), "Solve L Lᵀ x = b in place.");
+  nb::class_<BoundDescent>(m, "Descent", "A coordinate descent under way.")
+      .def_prop_ro("violation", [](const BoundDescent& d) { return (*d).violation(); })
+      .def_prop_ro("converged", [](const BoundDescent& d) { return (*d).converged(); });
+  m.def("dual_descent", &dual_descent, "rows"_a, "target"_a.noconvert(), "lower"_a.noconvert(),
+        "upper"_a.noconvert(), "ridge"_a.noconvert(), "epsilon"_a, "square"_a.noconvert(),
+        "beta"_a.noconvert(), "w"_a.noconvert(), "seed"_a,
+        "Descent in the dual of a machine with penalty ½‖w‖².");
+  m.def("lasso_descent", &lasso_descent, "columns"_a, "y"_a.noconvert(), "C"_a.noconvert(),
+        "w"_a.noconvert(), "slack"_a.noconvert(), "seed"_a,
+        "Descent in the primal of a machine with penalty Σ|w|.");
+  m.def("crammer_singer", &crammer_singer, "rows"_a, "label"_a.noconvert(), "C"_a.noconvert(),
+        "square"_a.noconvert(), "alpha"_a.noconvert(), "W"_a.noconvert(), "seed"_a,
+        "Descent in Crammer and Singer's dual.");
+  m.def("descend", &descend, "descents"_a, "epochs"_a, "tolerance"_a, "threads"_a,
+        "Run descents side by side; the epochs that each took.");
+}
+
+}  // namespace hedgerow::bind_linear

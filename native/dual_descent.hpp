@@ -1,0 +1,41 @@
+// Coordinate descent in the dual of a linear machine (Hsieh et al., 2008, for classes; Ho and Lin,
+// 2012, for numbers). With w = Σ β_i x_i kept up to date, a step changes one β_i to the minimiser
+// of
+//
+//   ½‖w‖² + ½ Σ ridge_i β_i² − Σ target_i β_i + ε Σ |β_i|,   lower_i ≤ β_i ≤ upper_i,
+//
+// which takes one product with x_i, and one addition of x_i to w. A violation is how far the
+// gradients of any two β_i point into the interior, one upwards and one downwards, together.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "descent.hpp"
+#include "linear_rows.hpp"
+
+namespace hedgerow::linear {
+
+struct DualProblem {
+  const double *target, *lower, *upper, *ridge;  // [n_rows]; 0 is within the bounds
+  double epsilon;
+};
+
+class DualDescent final : public Descent {
+ public:
+  // β and w belong to the caller, who has set w = Σ β_i x_i; `square` holds the rows' ‖x_i‖².
+  DualDescent(AnyRows rows, DualProblem problem, const double* square, double* beta, double* w,
+              std::uint64_t seed);
+
+ private:
+  void epoch(bool afresh) override;
+  template <class Rows>
+  void visit(const Rows& x);
+
+  AnyRows rows_;
+  DualProblem problem_;
+  const double* square_;
+  double *beta_, *w_;
+  double rising_, falling_;  // the last epoch's largest violations, upwards and downwards
+};
+
+}  // namespace hedgerow::linear

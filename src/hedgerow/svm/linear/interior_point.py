@@ -1,0 +1,154 @@
+"""A primal–dual interior point method for hinge and ε-insensitive losses, for few features.
+
+Each side of a row has a dual variable 0 < α < C, room c = C − α, and multipliers s, t > 0 of the
+two bounds (the side holds α in one row each of what follows). The optimum is where::
+
+    sign z − offset = s − t,      w = Xᵀ Σ_s sign α,      α s = 0,      c t = 0,
+
+and the method follows the path on which the products are μ instead, as μ goes to 0. Newton's step
+for these equations, with all but dw eliminated, has a matrix of the size of the features::
+
+    (1 + Xᵀ diag(Σ_s θ) X) dw = ρ + Xᵀ Σ_s sign θ rhs,      1/θ = s/α + t/c,
+
+where ρ = Xᵀ Σ_s sign α − w is what the second equation still lacks. Each iteration takes two such
+steps with one factorisation: Mehrotra's prediction, which says how far μ can fall, and a corrected
+one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+
+from hedgerow import _native
+from hedgerow.svm.linear.newton import PATIENCE, by_cholesky, newton
+from hedgerow.svm.linear.problem import Floats, Problem, Solution, Stop
+from hedgerow.svm.linear.rows import Rows
+
+# Part of the way to the nearest bound that a step goes at most.
+WITHIN = 0.98
+# The relative gap to which the squared losses are minimised for a start.
+ROUGH = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Where the method is: arrays of (sides, n_rows), and w, z = X w and ρ."""
+
+    alpha: Floats
+    room: Floats
+    s: Floats
+    t: Floats
+    w: Floats
+    z: Floats
+    rho: Floats
+
+    def mean_product(self) -> float:
+        """Return μ."""
+        return float((self.alpha * self.s + self.room * self.t).mean()) / 2.0
+
+    def moved(self, step: Step, part: float) -> Point:
+        """Return the point after a part of a step, which takes off as much of ρ."""
+        return Point(
+            self.alpha + part * step.alpha,
+            self.room - part * step.alpha,
+            self.s + part * step.s,
+            self.t + part * step.t,
+            self.w + part * step.w,
+            self.z + part * step.z,
+            (1.0 - part) * self.rho,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A change of a point."""
+
+    alpha: Floats
+    s: Floats
+    t: Floats
+    w: Floats
+    z: Floats
+
+    def longest(self, point: Point) -> float:
+        """Return the part of the step, at most 1, that keeps everything positive."""
+        shortest = min(
+            float((self.alpha / point.alpha).min()),
+            float((-self.alpha / point.room).min()),
+            float((self.s / point.s).min()),
+            float((self.t / point.t).min()),
+        )
+        return 1.0 if shortest >= -1.0 else -1.0 / shortest
+
+
+def interior_point(rows: Rows, problem: Problem, stop: Stop) -> Solution:
+    """Minimise P along the central path."""
+    point = _start(rows, problem)
+    best = None
+    since_best = 0
+    for n_iter in count():
+        found = _certified(problem, point, stop, n_iter)
+        if best is None or found.gap < best.gap:
+            best, since_best = found, 0
+        since_best += 1
+        if best.converged or n_iter == stop.max_iter or since_best > PATIENCE:
+            return best
+        point = _advance(rows, problem, point)
+    raise AssertionError("unreachable")
+
+
+def _start(rows: Rows, problem: Problem) -> Point:
+    """Start on the central path as far as the losses go, at the w that is best for their squares.
+
+    Given w and μ, the products α s = c t = μ and s − t = sign z − offset have one solution. Only
+    ρ is not yet 0.
+    """
+    squares = Problem(problem.sign, problem.offset, problem.C, True, problem.epsilon)
+    w = newton(rows, squares, Stop(ROUGH, 10), by_cholesky).w
+    z = rows.times(w)
+    margin = problem.sign * z - problem.offset
+    scale = float((problem.C * np.abs(margin)).mean())
+    mu = scale if scale > 0.0 else float(problem.C.mean())
+    least = mu / problem.C
+    across = np.hypot(margin, 2.0 * least)
+    s, t = least + 0.5 * (across + margin), least + 0.5 * (across - margin)
+    alpha = mu / s
+    rho = rows.combine((problem.sign * alpha).sum(axis=0)) - w
+    return Point(alpha, mu / t, s, t, w, z, rho)
+
+
+def _certified(problem: Problem, point: Point, stop: Stop, n_iter: int) -> Solution:
+    """Return the point's w with its gap to the point's α."""
+    beta = (problem.sign * point.alpha).sum(axis=0)
+    objective = problem.primal(point.w, problem.slack(point.z))
+    gap = objective - problem.dual(beta, point.w + point.rho)
+    return Solution(point.w, objective, gap, n_iter, stop.is_reached(gap, objective))
+
+
+def _advance(rows: Rows, problem: Problem, point: Point) -> Point:
+    """Take one predicted and corrected step."""
+    theta = 1.0 / (point.s / point.alpha + point.t / point.room)
+    matrix = rows.normal_matrix(theta.sum(axis=0))
+    matrix[np.diag_indices(rows.width)] += 1.0
+    _native.cholesky(matrix)
+    outward = problem.offset - problem.sign * point.z
+
+    def solve(alpha_s: Floats | float, room_t: Floats | float) -> Step:
+        """Find the step after which, to first order, the products have these values."""
+        rhs = outward + alpha_s / point.alpha - room_t / point.room
+        w = point.rho + rows.combine((problem.sign * theta * rhs).sum(axis=0))
+        _native.cholesky_solve(matrix, w)
+        z = rows.times(w)
+        alpha = theta * (rhs - problem.sign * z)
+        s = (alpha_s - point.s * alpha) / point.alpha - point.s
+        t = (room_t + point.t * alpha) / point.room - point.t
+        return Step(alpha, s, t, w, z)
+
+    mu = point.mean_product()
+    predicted = solve(0.0, 0.0)
+    fall = point.moved(predicted, predicted.longest(point)).mean_product() / mu
+    aim = fall**3 * mu
+    step = solve(aim - predicted.alpha * predicted.s, aim + predicted.alpha * predicted.t)
+    return point.moved(step, min(1.0, WITHIN * step.longest(point)))

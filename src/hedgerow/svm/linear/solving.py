@@ -1,0 +1,57 @@
+"""Which solver a problem gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hedgerow.progress import progress
+from hedgerow.svm.linear.dual_descent import dual_descent
+from hedgerow.svm.linear.interior_point import interior_point
+from hedgerow.svm.linear.lasso import lasso
+from hedgerow.svm.linear.newton import by_cholesky, by_conjugate_gradients, newton
+from hedgerow.svm.linear.problem import Problem, Solution, Stop
+from hedgerow.svm.linear.rows import Rows
+
+# Features for which a matrix of them is formed and factored in each step.
+FEW_FEATURES = 300
+
+
+def solve(
+    rows: Rows,
+    problems: Sequence[Problem],
+    stop: Stop,
+    seed: int,
+    *,
+    penalty: str = "l2",
+    dual: bool | str = "auto",
+    verbose: int = 0,
+) -> list[Solution]:
+    """Solve problems on the same rows."""
+    with progress(verbose, len(problems), unit="machine", title="linear machines") as shown:
+
+        def show(done: int) -> None:
+            if shown is not None:
+                shown.show(done)
+
+        if penalty == "l1":
+            return lasso(rows, problems, stop, seed, show)
+        if _is_for_descent(rows, problems[0], dual):
+            return dual_descent(rows, problems, stop, seed, show)
+        solutions = []
+        for done, problem in enumerate(problems):
+            solutions.append(_solve_one(rows, problem, stop))
+            show(done + 1)
+        return solutions
+
+
+def _is_for_descent(rows: Rows, problem: Problem, dual: bool | str) -> bool:
+    if problem.squared and dual != "auto":
+        return bool(dual)
+    return rows.width > FEW_FEATURES
+
+
+def _solve_one(rows: Rows, problem: Problem, stop: Stop) -> Solution:
+    if not problem.squared:
+        return interior_point(rows, problem, stop)
+    few = rows.width <= FEW_FEATURES
+    return newton(rows, problem, stop, by_cholesky if few else by_conjugate_gradients)
