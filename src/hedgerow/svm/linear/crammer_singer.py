@@ -8,6 +8,8 @@ Minimise P(W) = ½ Σ_m ‖W_m‖² + Σ_i C_i max_m ([m ≠ y_i] + (W_m − W_{
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,7 +39,7 @@ def crammer_singer(
         if best is None or found.gap < best.gap:
             best = found
         if best.converged or n_iter >= stop.max_iter:
-            return best
+            return replace(best, n_iter=n_iter)
         if descent.converged:
             tolerance /= 10.0
 

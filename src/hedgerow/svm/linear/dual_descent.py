@@ -9,12 +9,21 @@ by conjugate gradients, cut off at their bounds, as far as the dual improves (Mo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hedgerow import _native
-from hedgerow.svm.linear.problem import Floats, Problem, Solution, Stop, dot, square
+from hedgerow.svm.linear.problem import (
+    Floats,
+    Pair,
+    Problem,
+    Solution,
+    Stop,
+    certified,
+    dot,
+    square,
+)
 from hedgerow.svm.linear.rows import Rows
 
 # Epochs before the first step on a face, and between two. Measured on text of 100,000 rows: with
@@ -30,7 +39,7 @@ def dual_descent(
     problems: Sequence[Problem],
     stop: Stop,
     seed: int,
-    show: Callable[[int], None] = lambda done: None,
+    show: Callable[[int], None],
 ) -> list[Solution]:
     """Solve problems on the same rows side by side, a thread for each."""
     squares = rows.squares()
@@ -49,7 +58,7 @@ def dual_descent(
         at_work = [search for search in at_work if not search.is_done]
         show(len(searches) - len(at_work))
         epochs = EPOCHS
-    return [search.solution for search in searches]
+    return [replace(search.solution, n_iter=search.n_iter) for search in searches]
 
 
 @dataclass(eq=False)
@@ -79,12 +88,11 @@ class Search:
     def certify(self, stop: Stop) -> None:
         """Keep the best w so far with its gap to β, and see whether it is good enough."""
         self.w[:] = self.rows.combine(self.beta)  # free of what the steps' rounding added up to
-        objective = self.problem.primal(self.w, self.problem.slack(self.rows.times(self.w)))
-        gap = objective - self.problem.dual(self.beta, self.w)
-        reached = stop.is_reached(gap, objective)
-        if self.solution is None or gap < self.solution.gap:
-            self.solution = Solution(self.w.copy(), objective, gap, self.n_iter, reached)
-        self.is_done = reached or self.n_iter >= stop.max_iter
+        pair = Pair(self.w.copy(), self.rows.times(self.w), self.beta, self.w)
+        found = certified(self.problem, stop, pair, self.n_iter)
+        if self.solution is None or found.gap < self.solution.gap:
+            self.solution = found
+        self.is_done = found.converged or self.n_iter >= stop.max_iter
         if self.descent.converged:
             self.tolerance /= 10.0
 

@@ -28,7 +28,7 @@ def lasso(
     problems: Sequence[Problem],
     stop: Stop,
     seed: int,
-    show: Callable[[int], None] = lambda done: None,
+    show: Callable[[int], None],
 ) -> list[Solution]:
     """Solve problems on the same rows side by side, a thread for each."""
     columns = _columns_of(rows)

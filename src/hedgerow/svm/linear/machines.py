@@ -28,7 +28,7 @@ from hedgerow.svm.linear.crammer_singer import crammer_singer
 from hedgerow.svm.linear.parameters import CLASSIFIER_PARAMETERS, REGRESSOR_PARAMETERS
 from hedgerow.svm.linear.problem import Floats, Problem, Solution, Stop
 from hedgerow.svm.linear.rows import Rows, learn_matrix, read_matrix
-from hedgerow.svm.linear.solving import solve
+from hedgerow.svm.linear.solving import Way, solve
 from hedgerow.threads import effective_n_jobs
 
 # The part of `tol` that the relative gap must reach: with it objectives are at least as low as
@@ -278,8 +278,8 @@ class LinearSVC(ClassifierMixin, LinearMachine):
             squared = self.loss == "squared_hinge"
             y = np.where(is_own, 1.0, -1.0)
             problems.append(Problem.of_classes(y, own_C, squared=squared))
-        kind = {"penalty": self.penalty, "dual": self.dual, "verbose": int(self.verbose)}
-        return solve(rows, problems, stop, seed, **kind)
+        way = Way(self.penalty, self.dual, int(self.verbose))
+        return solve(rows, problems, stop, seed, way)
 
     def _attributes(self, model: LinearModel, solutions: Sequence[Solution]) -> dict[str, Any]:
         return super()._attributes(model, solutions) | {"classes_": model.classes}
@@ -308,11 +308,11 @@ class LinearSVR(RegressorMixin, LinearMachine):
 
     It minimises what scikit-learn's LinearSVR with the same parameters does::
 
-        ½(‖w‖² + v²) + C Σ_i max(0, |y_i − f(x_i)| − ε)^p,    f(x) = w·x + b,    b = intercept_scaling v
+        ½(‖w‖² + v²) + C Σ_i max(0, |y_i − f(x_i)| − ε)^p,    f(x) = w·x + b,
 
-    with p = 1, or 2 for ``loss="squared_epsilon_insensitive"``. So the intercept is penalised
-    through v: with targets far from 0, subtract their mean or make intercept_scaling large. Each
-    row's C is multiplied by its sample weight.
+    with b = intercept_scaling v and p = 1, or 2 for ``loss="squared_epsilon_insensitive"``. So the
+    intercept is penalised through v: with targets far from 0, subtract their mean or make
+    intercept_scaling large. Each row's C is multiplied by its sample weight.
 
     The solution comes with a certificate, as that of `LinearSVC` does.
 
@@ -400,7 +400,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         squared = self.loss == "squared_epsilon_insensitive"
         if not squared and self.dual is False:
             raise ParameterError(
-                f"loss={self.loss!r}, dual=False is not allowed; this loss needs dual=True or 'auto'."
+                f"loss={self.loss!r}, dual=False is not allowed; it needs dual=True or 'auto'."
             )
         name = type(self).__name__
         schema, matrix = learn_matrix(X, name)
@@ -412,8 +412,8 @@ class LinearSVR(RegressorMixin, LinearMachine):
         if kept is not None:
             target, C = target[kept], C[kept]
         problem = Problem.of_numbers(target, C, float(self.epsilon), squared=squared)
-        kind = {"dual": self.dual, "verbose": int(self.verbose)}
-        solutions = solve(rows, [problem], self._stop(), seed_of(self.random_state), **kind)
+        way = Way("l2", self.dual, int(self.verbose))
+        solutions = solve(rows, [problem], self._stop(), seed_of(self.random_state), way)
         return self._become(schema, solutions, None)
 
     def _attributes(self, model: LinearModel, solutions: Sequence[Solution]) -> dict[str, Any]:

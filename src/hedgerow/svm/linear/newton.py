@@ -12,6 +12,7 @@ certificate. Once the set of rows with a slack no longer changes, one step ends 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -46,7 +47,7 @@ def newton(rows: Rows, problem: Problem, stop: Stop, direction: Direction) -> So
             best, since_best = Solution(w, objective, gap, n_iter, reached), 0
         since_best += 1
         if reached or n_iter == stop.max_iter or since_best > PATIENCE:
-            return best
+            return replace(best, n_iter=n_iter)
         theta = 2.0 * problem.C * (slack > 0.0).sum(axis=0)
         step = direction(rows, theta, gradient)
         moved = rows.times(step)

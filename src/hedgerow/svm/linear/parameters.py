@@ -33,8 +33,8 @@ _TOL = Parameter(
     "tol",
     1e-4,
     Number(0, open_low=True),
-    "How exactly to solve: the fit ends when the duality gap is at most tol / 100 of the objective. "
-    "That is about where scikit-learn ends at the same tol.",
+    "How exactly to solve: the fit ends when the duality gap is at most tol / 100 of the "
+    "objective. That is about where scikit-learn ends at the same tol.",
     Peers(sklearn="tol"),
 )
 _C = Parameter(

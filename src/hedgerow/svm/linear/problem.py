@@ -111,6 +111,23 @@ class Solution:
         return self.gap / self.objective if self.objective > 0.0 else 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A w with z = X w, and a β within its bounds with Xᵀβ."""
+
+    w: Floats
+    z: Floats
+    beta: Floats
+    combined: Floats
+
+
+def certified(problem: Problem, stop: Stop, pair: Pair, n_iter: int = 0) -> Solution:
+    """Return w with its gap to β."""
+    objective = problem.primal(pair.w, problem.slack(pair.z))
+    gap = objective - problem.dual(pair.beta, pair.combined)
+    return Solution(pair.w, objective, gap, n_iter, stop.is_reached(gap, objective))
+
+
 def square(v: Floats) -> float:
     """Return ‖v‖², summed in an order that no library's threads can change."""
     return float((v * v).sum())

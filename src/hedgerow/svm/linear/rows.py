@@ -159,9 +159,9 @@ def _refuse(X: Any, names: tuple[str, ...] | None, estimator_name: str) -> NoRet
             first = int(bad.argmax())
             raise DataError(
                 f"{column_label(names, int(column[first]))} contains {what} (first in row "
-                f"{row[first]}), which {estimator_name} cannot compute with. Impute it, for example "
-                "with sklearn.impute.SimpleImputer in a pipeline, or use Hedgerow's trees, forests "
-                "or boosting, which take gaps as they are."
+                f"{row[first]}), which {estimator_name} cannot compute with. Impute it, for "
+                "example with sklearn.impute.SimpleImputer in a pipeline, or use Hedgerow's trees, "
+                "forests or boosting, which take gaps as they are."
             )
     first = int(np.abs(stored.data).argmax())
     raise DataError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from hedgerow.progress import progress
 from hedgerow.svm.linear.dual_descent import dual_descent
@@ -16,26 +17,28 @@ from hedgerow.svm.linear.rows import Rows
 FEW_FEATURES = 300
 
 
+@dataclass(frozen=True)
+class Way:
+    """What the user says about how to solve: see the parameters of these names."""
+
+    penalty: str
+    dual: bool | str
+    verbose: int
+
+
 def solve(
-    rows: Rows,
-    problems: Sequence[Problem],
-    stop: Stop,
-    seed: int,
-    *,
-    penalty: str = "l2",
-    dual: bool | str = "auto",
-    verbose: int = 0,
+    rows: Rows, problems: Sequence[Problem], stop: Stop, seed: int, way: Way
 ) -> list[Solution]:
     """Solve problems on the same rows."""
-    with progress(verbose, len(problems), unit="machine", title="linear machines") as shown:
+    with progress(way.verbose, len(problems), unit="machine", title="linear machines") as shown:
 
         def show(done: int) -> None:
             if shown is not None:
                 shown.show(done)
 
-        if penalty == "l1":
+        if way.penalty == "l1":
             return lasso(rows, problems, stop, seed, show)
-        if _is_for_descent(rows, problems[0], dual):
+        if _is_for_descent(rows, problems[0], way.dual):
             return dual_descent(rows, problems, stop, seed, show)
         solutions = []
         for done, problem in enumerate(problems):
