@@ -71,5 +71,5 @@ def _certified(
     penalty = 0.5 * square(by_class)
     objective = penalty + float((C * losses).sum())
     # Σ_m α_im = 0: what the other classes' α sum up to is minus the own one.
-    gap = objective - (float(alpha[each, label].sum()) - penalty)
+    gap = max(0.0, objective - (float(alpha[each, label].sum()) - penalty))
     return Solution(by_class, objective, gap, n_iter, stop.is_reached(gap, objective))

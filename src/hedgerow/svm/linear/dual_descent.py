@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hedgerow import _native
+from hedgerow.svm.linear.gradients import conjugate_gradients
 from hedgerow.svm.linear.problem import (
     Floats,
     Pair,
@@ -21,7 +22,6 @@ from hedgerow.svm.linear.problem import (
     Solution,
     Stop,
     certified,
-    dot,
     square,
 )
 from hedgerow.svm.linear.rows import Rows
@@ -29,9 +29,8 @@ from hedgerow.svm.linear.rows import Rows
 # Epochs before the first step on a face, and between two. Measured on text of 100,000 rows: with
 # fewer at first, a face's step runs into bounds at once.
 FIRST_EPOCHS, EPOCHS = 20, 5
-# Conjugate gradients at first, and at most when a face needs more; and how exactly they solve.
-CG_STEPS, MOST_CG_STEPS, CG_REDUCTION = 30, 1000, 1e-2
-HALVINGS = 12
+# Conjugate gradients at first, and at most if a face needs more; and how often its step is halved.
+CG_STEPS, MOST_CG_STEPS, HALVINGS = 30, 1000, 12
 
 
 def dual_descent(
@@ -108,7 +107,11 @@ class Search:
         slope, ridge = self._linear_term(free), self.problem.ridge[free]
         lower, upper = self._corners(beta, lower[free], upper[free])
         gradient = rows.times(self.w) + slope + ridge * beta
-        step, solved = _conjugate_gradients(rows, ridge, gradient, self.cg_steps)
+
+        def curved(v: Floats) -> Floats:
+            return rows.times(rows.combine(v)) + ridge * v
+
+        step, solved = conjugate_gradients(curved, gradient, self.cg_steps)
         before = _face_value(self.w, beta, slope, ridge)
         part = 1.0
         for _ in range(HALVINGS):
@@ -131,28 +134,6 @@ class Search:
         if self.problem.epsilon == 0.0:
             return lower, upper
         return np.where(beta > 0.0, 0.0, lower), np.where(beta < 0.0, 0.0, upper)
-
-
-def _conjugate_gradients(
-    rows: Rows, ridge: Floats, gradient: Floats, steps: int
-) -> tuple[Floats, bool]:
-    """Solve (X Xᵀ + ridge) step = −gradient, and tell whether that succeeded."""
-    step, residual = np.zeros_like(gradient), -gradient
-    towards, left = residual, square(residual)
-    enough = CG_REDUCTION**2 * left
-    for _ in range(steps):
-        if left <= enough:
-            return step, True
-        curved = rows.times(rows.combine(towards)) + ridge * towards
-        curvature = dot(towards, curved)
-        if curvature <= 0.0:
-            return step, True
-        length = left / curvature
-        step = step + length * towards
-        residual = residual - length * curved
-        before, left = left, square(residual)
-        towards = residual + (left / before) * towards
-    return step, left <= enough
 
 
 def _face_value(w: Floats, beta: Floats, slope: Floats, ridge: Floats) -> float:

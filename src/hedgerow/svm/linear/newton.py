@@ -18,6 +18,7 @@ from itertools import count
 import numpy as np
 
 from hedgerow import _native
+from hedgerow.svm.linear.gradients import conjugate_gradients
 from hedgerow.svm.linear.problem import Floats, Problem, Solution, Stop, dot, square
 from hedgerow.svm.linear.rows import Rows
 
@@ -25,8 +26,7 @@ from hedgerow.svm.linear.rows import Rows
 PART, HALVINGS = 1e-4, 40
 # Iterations without a smaller gap that are taken for the end of what rounding lets one reach.
 PATIENCE = 8
-# How exactly conjugate gradients solve for a step: no more than the next slacks are worth.
-CG_REDUCTION, CG_STEPS = 1e-2, 300
+CG_STEPS = 300
 
 Direction = Callable[[Rows, Floats, Floats], Floats]
 
@@ -68,18 +68,7 @@ def by_cholesky(rows: Rows, theta: Floats, gradient: Floats) -> Floats:
 
 def by_conjugate_gradients(rows: Rows, theta: Floats, gradient: Floats) -> Floats:
     """Solve H step = −∇P by products with H, for many features."""
-    step, residual = np.zeros_like(gradient), -gradient
-    towards, left = residual, square(residual)
-    enough = CG_REDUCTION**2 * left
-    for _ in range(CG_STEPS):
-        if left <= enough:
-            break
-        curved = towards + rows.curve(theta, towards)
-        length = left / dot(towards, curved)
-        step = step + length * towards
-        residual = residual - length * curved
-        before, left = left, square(residual)
-        towards = residual + (left / before) * towards
+    step, _ = conjugate_gradients(lambda v: v + rows.curve(theta, v), gradient, CG_STEPS)
     return step
 
 

@@ -124,7 +124,7 @@ class Pair:
 def certified(problem: Problem, stop: Stop, pair: Pair, n_iter: int = 0) -> Solution:
     """Return w with its gap to β."""
     objective = problem.primal(pair.w, problem.slack(pair.z))
-    gap = objective - problem.dual(pair.beta, pair.combined)
+    gap = max(0.0, objective - problem.dual(pair.beta, pair.combined))
     return Solution(pair.w, objective, gap, n_iter, stop.is_reached(gap, objective))
 
 
