@@ -39,6 +39,7 @@ SANITIZED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-n
 	.venv-sanitize/bin/python
 SANITIZED_PYTEST = $(SANITIZED) -m pytest -q -p no:xdist --capture=sys --timeout=0
 KERNEL_TESTS := tests/tree tests/neighbors tests/data/test_binning.py tests/data/test_bundle.py tests/test_math.py
+KERNEL_TESTS := tests/tree tests/svm/linear/test_kernels.py tests/data/test_binning.py tests/data/test_bundle.py tests/test_math.py
 
 sanitize: .venv-sanitize/installed
 	$(SANITIZED_PYTEST) $(KERNEL_TESTS) tests/test_model_file.py tests/test_threads.py \

@@ -15,7 +15,13 @@ HEDGEROW = "hedgerow"
 Measure = Literal["fit", "predict", "one row", "memory", "file", "score", "staged errors"]
 Rule = Literal["times", "within", "near", "noise", "absolute"]
 
-GREATER_IS_BETTER = {"AUC": True, "log loss": False, "RMSE": False, "error": False}
+GREATER_IS_BETTER = {
+    "AUC": True,
+    "log loss": False,
+    "RMSE": False,
+    "error": False,
+    "objective": False,
+}
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from benchmarks.cases import (
 )
 from benchmarks.generated import FOREST_GROUPS, FOREST_NUMERIC, binary_table, forest_table, make
 from benchmarks.libraries import LIBRARIES, adapter
+from benchmarks.linear_machines import MACHINE_CASES, run_machine
 from benchmarks.machine import ISA_LEVELS, isa_level
 from benchmarks.measure import Entrant, alternating, available_cores, take_turns
 from benchmarks.memory import PROCESS, peak_extra_bytes
@@ -666,3 +667,13 @@ def test_a_real_table_is_scored_by_the_mean_of_five_folds(data_folder, library):
 def test_a_real_case_without_its_folder_is_refused():
     with pytest.raises(SystemExit, match="no data for adult: give their folder with --data"):
         main(["--cases", "adult", "--libraries", "scikit-learn"])
+
+
+@pytest.mark.parametrize("case", MACHINE_CASES, ids=lambda case: case.name)
+def test_linear_machines_are_timed_and_reach_the_objective_of_scikit_learn(case):
+    results = run_machine(case.made_quick(), case.libraries, print)
+    assert [result.library for result in results] == [HEDGEROW, "scikit-learn"]
+    ours, theirs = results
+    assert ours.error is theirs.error is None
+    assert ours.fit.best > 0
+    assert ours.score <= theirs.score * (1 + 1e-6)
