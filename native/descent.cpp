@@ -36,6 +36,13 @@ void Descent::look_after(std::size_t numbers) {
 }
 
 int Descent::run(int epochs, double tolerance) {
+  begin();
+  const int done = run_epochs(epochs, tolerance);
+  end();
+  return done;
+}
+
+int Descent::run_epochs(int epochs, double tolerance) {
   converged_ = false;
   activate_all();
   for (int done = 1; done <= epochs; ++done) {

@@ -24,6 +24,10 @@ class Descent {
  protected:
   Descent(std::size_t n_coordinates, std::uint64_t seed);
 
+  // Before and after the epochs of a run: to take over what the caller has moved, and to hand back.
+  virtual void begin() {}
+  virtual void end() {}
+
   // Visits the active coordinates in their order, sets violation_, and keeps those that are not
   // settled. If `afresh`, violations of the epoch before say nothing.
   virtual void epoch(bool afresh) = 0;
@@ -35,6 +39,7 @@ class Descent {
   double violation_ = std::numeric_limits<double>::infinity();
 
  private:
+  int run_epochs(int epochs, double tolerance);
   void activate_all();
   void shuffle();
 

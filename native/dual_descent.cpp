@@ -8,8 +8,8 @@ namespace hedgerow::linear {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Rows that are fetched ahead of their step: a row of text is about a kilobyte, somewhere.
-constexpr std::size_t kAhead = 4;
+// Rows that are fetched ahead of their step, and coordinates ahead of those: both may be anywhere.
+constexpr std::size_t kAhead = 4, kFarAhead = 12;
 
 // argmin over [lower, upper] of ½h(b − q)² + ε|b|.
 double minimiser(double q, double h, double epsilon, double lower, double upper) {
@@ -24,10 +24,26 @@ DualDescent::DualDescent(AnyRows rows, DualProblem problem, const double* square
                          double* w, std::uint64_t seed)
     : Descent(n_rows(rows), seed),
       rows_(rows),
-      problem_(problem),
-      square_(square),
+      epsilon_(problem.epsilon),
       beta_(beta),
-      w_(w) {}
+      w_(w),
+      coordinates_(n_rows(rows)) {
+  for (std::size_t i = 0; i < coordinates_.size(); ++i) {
+    // A row of zeros has no curvature: any step that is long enough ends at the right bound.
+    const double curvature =
+        std::max(square[i] + problem.ridge[i], std::numeric_limits<double>::min());
+    coordinates_[i] = {
+        0.0, problem.target[i], problem.lower[i], problem.upper[i], problem.ridge[i], curvature};
+  }
+}
+
+void DualDescent::begin() {
+  for (std::size_t i = 0; i < coordinates_.size(); ++i) coordinates_[i].beta = beta_[i];
+}
+
+void DualDescent::end() {
+  for (std::size_t i = 0; i < coordinates_.size(); ++i) beta_[i] = coordinates_[i].beta;
+}
 
 void DualDescent::epoch(bool afresh) {
   if (afresh) rising_ = falling_ = kInfinity;
@@ -35,30 +51,38 @@ void DualDescent::epoch(bool afresh) {
 }
 
 template <class Rows>
+void DualDescent::fetch_ahead(const Rows& x, std::size_t k) const {
+  if (k + kFarAhead < active_.size()) {
+    const std::size_t i = active_[k + kFarAhead];
+    __builtin_prefetch(&coordinates_[i]);
+    x.prefetch_place(i);
+  }
+  if (k + kAhead < active_.size()) x.prefetch(active_[k + kAhead]);
+}
+
+template <class Rows>
 void DualDescent::visit(const Rows& x) {
-  const auto [target, lower, upper, ridge, epsilon] = problem_;
+  const double epsilon = epsilon_;
   double up = 0.0, down = 0.0;
   std::size_t kept = 0;
   for (std::size_t k = 0; k < active_.size(); ++k) {
-    if (k + kAhead < active_.size()) x.prefetch(active_[k + kAhead]);
+    fetch_ahead(x, k);
     const std::size_t i = active_[k];
     look_after(x.stored(i) + 8);
-    const double b = beta_[i], g = x.dot(i, w_) - target[i] + ridge[i] * b;
+    Coordinate& c = coordinates_[i];
+    const double b = c.beta, g = x.dot(i, w_) - c.target + c.ridge * b;
     // Slopes to the right and to the left of b: |b| has a corner at 0.
     const double right = b >= 0.0 ? g + epsilon : g - epsilon;
     const double left = b > 0.0 ? g + epsilon : g - epsilon;
-    const bool may_rise = b<upper[i], may_fall = b> lower[i];
+    const bool may_rise = b<c.upper, may_fall = b> c.lower;
     // A bound, or the corner, that no gradient of the last epoch's size would move β off.
     if ((!may_rise || right > falling_) && (!may_fall || left < -rising_)) continue;
     active_[kept++] = static_cast<std::uint32_t>(i);
     if (may_rise) up = std::max(up, -right);
     if (may_fall) down = std::max(down, left);
     if ((may_rise && right < 0.0) || (may_fall && left > 0.0)) {
-      // A row of zeros has no curvature: any step that is long enough ends at the right bound.
-      const double h = std::max(square_[i] + ridge[i], std::numeric_limits<double>::min());
-      const double next = minimiser(b - g / h, h, epsilon, lower[i], upper[i]);
-      beta_[i] = next;
-      if (next != b) x.add(i, next - b, w_);
+      c.beta = minimiser(b - g / c.curvature, c.curvature, epsilon, c.lower, c.upper);
+      if (c.beta != b) x.add(i, c.beta - b, w_);
     }
   }
   active_.resize(kept);

@@ -9,6 +9,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "descent.hpp"
 #include "linear_rows.hpp"
@@ -27,14 +28,23 @@ class DualDescent final : public Descent {
               std::uint64_t seed);
 
  private:
+  // All that a step needs to know of a row but x_i, in one line of the cache.
+  struct alignas(64) Coordinate {
+    double beta, target, lower, upper, ridge, curvature;
+  };
+
+  void begin() override;
+  void end() override;
   void epoch(bool afresh) override;
   template <class Rows>
   void visit(const Rows& x);
+  template <class Rows>
+  void fetch_ahead(const Rows& x, std::size_t k) const;
 
   AnyRows rows_;
-  DualProblem problem_;
-  const double* square_;
+  double epsilon_;
   double *beta_, *w_;
+  std::vector<Coordinate> coordinates_;
   double rising_, falling_;  // the last epoch's largest violations, upwards and downwards
 };
 
