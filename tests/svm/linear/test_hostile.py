@@ -218,7 +218,7 @@ y = np.digitize(X[:, :3].sum(axis=1) + rng.standard_normal(20_000), [-1, 1])
 wide = sp.random_array((3_000, 2_000), density=0.03, rng=rng, format="csr")
 label = np.digitize(wide @ rng.standard_normal(2_000), [-0.5, 0.5])
 for n_jobs in map(int, sys.argv[1].split(",")):
-    shared = {"n_jobs": n_jobs, "max_iter": 40}
+    shared = {"n_jobs": n_jobs, "max_iter": 25}
     for model, table, target in (
         (LinearSVC(**shared), X, y), (LinearSVC(loss="hinge", **shared), X.astype(np.float32), y),
         (LinearSVC(**shared), wide, label), (LinearSVC(loss="hinge", **shared), wide, label),

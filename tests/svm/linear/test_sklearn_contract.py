@@ -5,17 +5,31 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hedgerow.svm import LinearSVC, LinearSVR
 
+# Two orders of descent end within the tolerance of each other, not within 1e-7: so scikit-learn
+# expects these of its own machines, too.
+INEXACT = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "coordinate descent stops at its tolerance"
+    for kind in ("dense", "sparse")
+}
+
+
+def expected_failures(machine):
+    changed = {"dual": True, "penalty": "l1", "multi_class": "crammer_singer"}
+    is_descent = any(getattr(machine, name, None) == value for name, value in changed.items())
+    return INEXACT if is_descent else {}
+
 
 @parametrize_with_checks(
     [
         LinearSVC(),
         LinearSVC(loss="hinge"),
         LinearSVC(penalty="l1"),
-        LinearSVC(multi_class="crammer_singer"),
+        LinearSVC(multi_class="crammer_singer", max_iter=100),
         LinearSVC(dual=True),
         LinearSVR(),
         LinearSVR(loss="squared_epsilon_insensitive"),
-    ]
+    ],
+    expected_failed_checks=expected_failures,
 )
 @pytest.mark.filterwarnings("default")
 def test_scikit_learn_check(estimator, check):
