@@ -28,7 +28,7 @@ from hedgerow.svm.linear.rows import Rows
 
 # Epochs before the first step on a face, and between two. Measured on text of 100,000 rows, where
 # 8 to 20 and 3 to 5 take about the same time: with fewer at first, steps run into bounds at once.
-FIRST_EPOCHS, EPOCHS = 15, 5
+FIRST_EPOCHS, EPOCHS = 20, 5
 # Conjugate gradients at first, and at most if a face needs more; and how often its step is halved.
 CG_STEPS, MOST_CG_STEPS, HALVINGS = 30, 1000, 12
 
