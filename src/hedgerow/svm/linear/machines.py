@@ -31,8 +31,9 @@ from hedgerow.svm.linear.rows import Rows, learn_matrix, read_matrix
 from hedgerow.svm.linear.solving import Way, solve
 from hedgerow.threads import effective_n_jobs
 
-# The part of `tol` that the relative gap must reach: with it objectives are at least as low as
-# those of scikit-learn at the same tol, which looks at gradients instead.
+# The part of `tol` that the relative gap must reach. scikit-learn looks at gradients instead; on
+# dense and text tables its objectives at the default tol were within 1e-6 of the lowest,
+# where it converged.
 GAP_PER_TOL = 0.01
 
 
