@@ -9,6 +9,7 @@
 #include "bind/neighbors.hpp"
 #include "bind/linear_svm.hpp"
 #include "bind/predict.hpp"
+#include "bind/svm.hpp"
 #include "bind/threads.hpp"
 #include "bind/training.hpp"
 
@@ -29,4 +30,5 @@ HEDGEROW_NB_MODULE(HEDGEROW_MODULE, m) {
   hedgerow::bind_deep_forest::bind(m);
   hedgerow::bind_neighbors::bind(m);
   hedgerow::bind_linear::bind(m);
+  hedgerow::bind_svm::bind(m);
 }

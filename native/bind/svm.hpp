@@ -1,0 +1,114 @@
+// Bindings of the kernel machines' solver.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <span>
+#include <string>
+
+#include "../kernel_table.hpp"
+#include "../pair_steps.hpp"
+
+namespace hedgerow::bind_svm {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <class T>
+using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+std::span<T> span_of(const Vector<T>& array) {
+  return {array.data(), array.shape(0)};
+}
+
+template <class T>
+void bind_for(nb::module_& m) {
+  m.def(
+      "pair_steps",
+      [](Matrix<const T> kernel, Vector<const std::int64_t> slot, Vector<const std::int64_t> column,
+         std::size_t first_of_second, Vector<const double> low, Vector<const double> high,
+         Vector<double> beta, Vector<double> pull, double tolerance, std::size_t most_steps) {
+        WorkingSet set{span_of(slot), span_of(column), first_of_second, span_of(low),
+                       span_of(high), span_of(beta),   span_of(pull)};
+        nb::gil_scoped_release release;
+        return pair_steps(KernelRows<T>{kernel.data(), kernel.shape(1)}, set, tolerance,
+                          most_steps);
+      },
+      "kernel"_a, "slot"_a, "column"_a, "first_of_second"_a, "low"_a, "high"_a, "beta"_a, "pull"_a,
+      "tolerance"_a, "most_steps"_a);
+  m.def(
+      "add_products",
+      [](Matrix<const T> kernel, Vector<const std::int64_t> slot, Vector<const double> change,
+         Vector<double> products, int threads) {
+        nb::gil_scoped_release release;
+        add_products(KernelRows<T>{kernel.data(), kernel.shape(1)}, span_of(slot), span_of(change),
+                     products.data(), threads);
+      },
+      "kernel"_a, "slot"_a, "change"_a, "products"_a, "threads"_a);
+}
+
+inline KernelKind kind_named(const std::string& name) {
+  if (name == "linear") return KernelKind::linear;
+  if (name == "poly") return KernelKind::polynomial;
+  if (name == "rbf") return KernelKind::gaussian;
+  if (name == "sigmoid") return KernelKind::sigmoid;
+  if (name == "laplacian") return KernelKind::laplacian;
+  throw nb::value_error("no kernel has this name");
+}
+
+inline DenseRows rows_of(const Matrix<const double>& matrix) {
+  return {matrix.data(), matrix.shape(0), matrix.shape(1)};
+}
+
+template <class T>
+void bind_table(nb::module_& m, const char* name) {
+  using Table = KernelTable<T>;
+  nb::class_<Table>(m, name)
+      .def(
+          "__init__",
+          [](Table* self, const KernelRule& rule, Matrix<const double> rows) {
+            new (self) Table(rule, rows_of(rows));
+          },
+          "rule"_a, "rows"_a)
+      .def(
+          "fill",
+          [](const Table& self, Vector<const std::int64_t> rows, Vector<const std::int64_t> slots,
+             Matrix<T> values, int threads) {
+            nb::gil_scoped_release release;
+            self.fill(span_of(rows), span_of(slots), values.data(), threads);
+          },
+          "rows"_a, "slots"_a, "values"_a, "threads"_a)
+      .def(
+          "fill_diagonal",
+          [](const Table& self, Vector<double> values) { self.fill_diagonal(values.data()); },
+          "values"_a)
+      .def(
+          "sum",
+          [](const Table& self, Matrix<const double> queries, Matrix<const double> coefficients,
+             Matrix<double> out, int threads) {
+            nb::gil_scoped_release release;
+            self.sum(rows_of(queries), {coefficients.data(), coefficients.size()},
+                     coefficients.shape(0), out.data(), threads);
+          },
+          "queries"_a, "coefficients"_a, "out"_a, "threads"_a);
+}
+
+inline void bind(nb::module_& m) {
+  bind_for<float>(m);
+  bind_for<double>(m);
+  nb::class_<KernelRule>(m, "KernelRule")
+      .def(
+          "__init__",
+          [](KernelRule* self, const std::string& kind, double gamma, double coef0, int degree) {
+            new (self) KernelRule{kind_named(kind), gamma, coef0, degree};
+          },
+          "kind"_a, "gamma"_a, "coef0"_a, "degree"_a);
+  bind_table<float>(m, "KernelTableFloat");
+  bind_table<double>(m, "KernelTableDouble");
+}
+
+}  // namespace hedgerow::bind_svm

@@ -1,0 +1,298 @@
+#include "kernel_table.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "interrupt.hpp"
+#include "math.hpp"
+#include "threads.hpp"
+
+namespace hedgerow {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr std::size_t kVectorBytes = 64, kVectors = 4;
+#elif defined(__AVX2__)
+constexpr std::size_t kVectorBytes = 32, kVectors = 2;
+#else
+constexpr std::size_t kVectorBytes = 16, kVectors = 2;
+#endif
+constexpr std::size_t kTileRows = 6;      // that are asked about together
+constexpr std::size_t kPanelRows = 64;    // of the table
+constexpr std::size_t kRowsAtOnce = 48;   // asked about by one task
+
+template <class T>
+struct Vectors {
+  typedef T Lanes __attribute__((vector_size(kVectorBytes)));
+  static constexpr std::size_t kCount = kVectorBytes / sizeof(T);
+  static constexpr std::size_t kWidth = kVectors * kCount;  // of a tile
+
+  static Lanes load(const T* from) {
+    Lanes lanes;
+    std::memcpy(&lanes, from, sizeof lanes);
+    return lanes;
+  }
+  static void store(const Lanes& lanes, T* to) { std::memcpy(to, &lanes, sizeof lanes); }
+};
+
+struct Product {
+  template <class T, class Lanes>
+  static Lanes add(Lanes sum, T asked, Lanes row) {
+    return sum + asked * row;
+  }
+};
+
+struct Distance {
+  template <class T, class Lanes>
+  static Lanes add(Lanes sum, T asked, Lanes row) {
+    const Lanes apart = asked - row;
+    return sum + (apart < 0 ? -apart : apart);
+  }
+};
+
+// Sums over the features of kTileRows asked rows, (d, kTileRows), with a panel of the table.
+template <class Term, class T>
+void sum_tile(const T* asked, const T* panel, std::size_t d, T* out) {
+  using V = Vectors<T>;
+  for (std::size_t first = 0; first < kPanelRows; first += V::kWidth) {
+    typename V::Lanes sums[kTileRows][kVectors] = {};
+    for (std::size_t j = 0; j < d; ++j) {
+      typename V::Lanes row[kVectors];
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        row[v] = V::load(panel + j * kPanelRows + first + v * V::kCount);
+      }
+      for (std::size_t q = 0; q < kTileRows; ++q) {
+        const T x = asked[j * kTileRows + q];
+        for (std::size_t v = 0; v < kVectors; ++v) sums[q][v] = Term::add(sums[q][v], x, row[v]);
+      }
+    }
+    for (std::size_t q = 0; q < kTileRows; ++q) {
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        V::store(sums[q][v], out + q * kPanelRows + first + v * V::kCount);
+      }
+    }
+  }
+}
+
+// e^x for x ≤ 0, within 2 units in the last place of a float; never below 2^-126.
+inline float exp_of(float x) {
+  constexpr float kRounder = 0x1.8p23f;
+  x = x < -87.0f ? -87.0f : x;
+  const float shifted = x * 0x1.715476p+0f + kRounder;
+  const float n = shifted - kRounder;
+  const float r = (x - n * 0x1.62e4p-1f) - n * 0x1.7f7d1cp-20f;
+  const float r2 = r * r;
+  const float p01 = 0.5f + r * (1.0f / 6), p23 = 1.0f / 24 + r * (1.0f / 120);
+  const float p45 = 1.0f / 720 + r * (1.0f / 5040);
+  const float mantissa = 1.0f + (r + r2 * (p01 + r2 * (p23 + r2 * p45)));
+  const std::uint32_t exponent = std::bit_cast<std::uint32_t>(shifted) << 23;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(mantissa) + exponent);
+}
+inline double exp_of(double x) { return exp(x); }
+
+template <class T>
+T power(T base, int exponent) {
+  T result = 1;
+  for (; exponent > 0; exponent >>= 1, base *= base) {
+    if (exponent & 1) result *= base;
+  }
+  return result;
+}
+
+// tanh by e^(−2|x|), which loses nothing that matters where tanh is near 0: at most some 1e-16.
+inline double tanh_of(double x) {
+  const double t = exp(-2.0 * (x < 0.0 ? -x : x));
+  const double size = (1.0 - t) / (1.0 + t);
+  return x < 0.0 ? -size : size;
+}
+
+}  // namespace
+
+// Rows that are asked about: (n_tiles, d, kTileRows), those beyond the last zero.
+template <class T>
+struct KernelTable<T>::Asked {
+  std::size_t n;
+  std::vector<T> values, half_norms;
+};
+
+template <class T>
+T KernelTable<T>::centred(double value, std::size_t feature) const {
+  return static_cast<T>((value - centre_[feature]) * scale_);
+}
+
+template <class T>
+KernelTable<T>::KernelTable(const KernelRule& rule, const DenseRows& rows)
+    : rule_(rule),
+      n_(rows.n),
+      d_(rows.d),
+      centre_(rows.d),
+      rows_(rows.values, rows.values + rows.n * rows.d) {
+  // Distances do not change if all rows are moved: about the middle less is lost.
+  const bool of_distances =
+      rule.kind == KernelKind::gaussian || rule.kind == KernelKind::laplacian;
+  if (of_distances) {
+    for (std::size_t j = 0; j < d_; ++j) {
+      for (std::size_t i = 0; i < n_; ++i) centre_[j] += rows.row(i)[j] / static_cast<double>(n_);
+    }
+  }
+  if (rule.kind == KernelKind::gaussian) scale_ = std::sqrt(2.0 * rule.gamma);
+  if (rule.kind == KernelKind::laplacian) scale_ = rule.gamma;
+  const std::size_t n_panels = (n_ + kPanelRows - 1) / kPanelRows;
+  panels_.resize(n_panels * kPanelRows * d_);
+  half_norms_.resize(n_panels * kPanelRows);
+  for (std::size_t i = 0; i < n_; ++i) {
+    T* to = panels_.data() + i / kPanelRows * kPanelRows * d_ + i % kPanelRows;
+    double squares = 0.0;
+    for (std::size_t j = 0; j < d_; ++j) {
+      const T x = centred(rows.row(i)[j], j);
+      to[j * kPanelRows] = x;
+      squares += static_cast<double>(x) * static_cast<double>(x);
+    }
+    half_norms_[i] = static_cast<T>(0.5 * squares);
+  }
+}
+
+template <class T>
+typename KernelTable<T>::Asked KernelTable<T>::asked(std::span<const double* const> rows) const {
+  const std::size_t n_tiles = (rows.size() + kTileRows - 1) / kTileRows;
+  Asked asked{rows.size(), std::vector<T>(n_tiles * d_ * kTileRows),
+              std::vector<T>(n_tiles * kTileRows)};
+  for (std::size_t q = 0; q < rows.size(); ++q) {
+    T* to = asked.values.data() + q / kTileRows * d_ * kTileRows + q % kTileRows;
+    double squares = 0.0;
+    for (std::size_t j = 0; j < d_; ++j) {
+      const T x = centred(rows[q][j], j);
+      to[j * kTileRows] = x;
+      squares += static_cast<double>(x) * static_cast<double>(x);
+    }
+    asked.half_norms[q] = static_cast<T>(0.5 * squares);
+  }
+  return asked;
+}
+
+template <class T>
+void KernelTable<T>::tile(const Asked& asked, std::size_t first, std::size_t panel, T* out) const {
+  const T* rows = asked.values.data() + first * d_;
+  const T* columns = panels_.data() + panel * kPanelRows * d_;
+  if (rule_.kind == KernelKind::laplacian) {
+    sum_tile<Distance>(rows, columns, d_, out);
+  } else {
+    sum_tile<Product>(rows, columns, d_, out);
+  }
+  finish(asked, first, panel, out);
+}
+
+template <class T>
+void KernelTable<T>::finish(const Asked& asked, std::size_t first, std::size_t panel,
+                            T* tile) const {
+  const T gamma = static_cast<T>(rule_.gamma), coef0 = static_cast<T>(rule_.coef0);
+  constexpr std::size_t n = kTileRows * kPanelRows;
+  switch (rule_.kind) {
+    case KernelKind::linear:
+      return;
+    case KernelKind::polynomial:
+      for (std::size_t i = 0; i < n; ++i) tile[i] = power(gamma * tile[i] + coef0, rule_.degree);
+      return;
+    case KernelKind::sigmoid:
+      for (std::size_t i = 0; i < n; ++i) {
+        tile[i] = static_cast<T>(tanh_of(static_cast<double>(gamma * tile[i] + coef0)));
+      }
+      return;
+    case KernelKind::laplacian:
+      for (std::size_t i = 0; i < n; ++i) tile[i] = exp_of(-tile[i]);
+      return;
+    case KernelKind::gaussian:
+      const T* __restrict column = half_norms_.data() + panel * kPanelRows;
+      for (std::size_t q = 0; q < kTileRows; ++q) {
+        const T mine = asked.half_norms[first + q];
+        T* __restrict out = tile + q * kPanelRows;
+        for (std::size_t i = 0; i < kPanelRows; ++i) {
+          const T exponent = out[i] - (mine + column[i]);
+          out[i] = exp_of(exponent > T{0} ? T{0} : exponent);
+        }
+      }
+  }
+}
+
+template <class T>
+void KernelTable<T>::fill(std::span<const std::int64_t> rows, std::span<const std::int64_t> slots,
+                          T* values, int threads) const {
+  constexpr std::size_t kPanelsAtOnce = 16;
+  std::vector<const double*> pointers;
+  for (const std::int64_t row : rows) {
+    pointers.push_back(rows_.data() + static_cast<std::size_t>(row) * d_);
+  }
+  const Asked all = asked(pointers);
+  const std::size_t n_panels = (n_ + kPanelRows - 1) / kPanelRows;
+  parallel_for(threads, (n_panels + kPanelsAtOnce - 1) / kPanelsAtOnce, [&](std::size_t task) {
+    alignas(64) T out[kTileRows * kPanelRows];
+    const std::size_t end = std::min((task + 1) * kPanelsAtOnce, n_panels);
+    for (std::size_t first = 0; first < rows.size(); first += kTileRows) {
+      check_interrupt();
+      for (std::size_t panel = task * kPanelsAtOnce; panel < end; ++panel) {
+        tile(all, first, panel, out);
+        const std::size_t n = std::min(kPanelRows, n_ - panel * kPanelRows);
+        for (std::size_t q = 0; q < std::min(kTileRows, rows.size() - first); ++q) {
+          std::copy_n(out + q * kPanelRows, n,
+                      values + static_cast<std::size_t>(slots[first + q]) * n_ + panel * kPanelRows);
+        }
+      }
+    }
+  });
+}
+
+template <class T>
+void KernelTable<T>::fill_diagonal(double* values) const {
+  alignas(64) T out[kTileRows * kPanelRows];
+  for (std::size_t i = 0; i < n_; ++i) {
+    const double* row = rows_.data() + i * d_;
+    tile(asked({&row, 1}), 0, i / kPanelRows, out);
+    values[i] = static_cast<double>(out[i % kPanelRows]);
+  }
+}
+
+template <class T>
+void KernelTable<T>::sum(const DenseRows& queries, std::span<const double> coefficients,
+                         std::size_t n_sums, double* out, int threads) const {
+  const std::size_t n_panels = (n_ + kPanelRows - 1) / kPanelRows;
+  parallel_for(threads, (queries.n + kRowsAtOnce - 1) / kRowsAtOnce, [&](std::size_t task) {
+    const std::size_t begin = task * kRowsAtOnce, end = std::min(begin + kRowsAtOnce, queries.n);
+    std::vector<const double*> pointers;
+    for (std::size_t i = begin; i < end; ++i) pointers.push_back(queries.row(i));
+    const Asked all = asked(pointers);
+    alignas(64) T values[kTileRows * kPanelRows];
+    std::fill(out + begin * n_sums, out + end * n_sums, 0.0);
+    for (std::size_t panel = 0; panel < n_panels; ++panel) {
+      if (panel % 16 == 0) check_interrupt();
+      const std::size_t n = std::min(kPanelRows, n_ - panel * kPanelRows);
+      for (std::size_t first = 0; first < end - begin; first += kTileRows) {
+        tile(all, first, panel, values);
+        for (std::size_t q = 0; q < std::min(kTileRows, end - begin - first); ++q) {
+          double* sums = out + (begin + first + q) * n_sums;
+          for (std::size_t m = 0; m < n_sums; ++m) {
+            const double* of_sum = coefficients.data() + m * n_ + panel * kPanelRows;
+            double lanes[8] = {};
+            for (std::size_t r = 0; r + 8 <= n; r += 8) {
+              for (std::size_t l = 0; l < 8; ++l) {
+                lanes[l] += of_sum[r + l] * static_cast<double>(values[q * kPanelRows + r + l]);
+              }
+            }
+            double sum = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+                         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+            for (std::size_t r = n / 8 * 8; r < n; ++r) {
+              sum += of_sum[r] * static_cast<double>(values[q * kPanelRows + r]);
+            }
+            sums[m] += sum;
+          }
+        }
+      }
+    }
+  });
+}
+
+template class KernelTable<float>;
+template class KernelTable<double>;
+
+}  // namespace hedgerow

@@ -1,0 +1,67 @@
+// Kernels of pairs of rows: k(x, z) is a function of their scalar product, or of a distance.
+//
+// Rows of the table lie in panels, feature by feature, so that a tile of a few rows and of a few
+// vectors of columns is summed up in registers and finished while it is there. A sum is taken in
+// the order of the features, product by product: what comes out depends neither on the tile nor on
+// the instruction set, and k(x, z) is k(z, x) to the last bit.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace hedgerow {
+
+enum class KernelKind { linear, polynomial, gaussian, sigmoid, laplacian };
+
+struct KernelRule {
+  KernelKind kind = KernelKind::linear;
+  double gamma = 1.0;
+  double coef0 = 0.0;
+  int degree = 3;
+};
+
+// A table of n × d numbers, row by row.
+struct DenseRows {
+  const double* values;
+  std::size_t n, d;
+  const double* row(std::size_t i) const { return values + i * d; }
+};
+
+template <class T>
+class KernelTable {
+ public:
+  KernelTable(const KernelRule& rule, const DenseRows& rows);
+
+  std::size_t size() const { return n_; }
+  std::size_t n_features() const { return d_; }
+
+  // Kernels of rows of the table with all of it: of row rows[i], in slot slots[i] of values, each of
+  // which has place for size() numbers.
+  void fill(std::span<const std::int64_t> rows, std::span<const std::int64_t> slots, T* values,
+            int threads) const;
+
+  // k(x, x) of each row of the table.
+  void fill_diagonal(double* values) const;
+
+  // out(i, m) = Σ k(query i, row r) · coefficients(m, r), out being (n, n_sums).
+  void sum(const DenseRows& queries, std::span<const double> coefficients, std::size_t n_sums,
+           double* out, int threads) const;
+
+ private:
+  struct Asked;  // rows as tiles read them
+
+  T centred(double value, std::size_t feature) const;
+  Asked asked(std::span<const double* const> rows) const;
+  void tile(const Asked& asked, std::size_t first, std::size_t panel, T* out) const;
+  void finish(const Asked& asked, std::size_t first, std::size_t panel, T* tile) const;
+
+  KernelRule rule_;
+  std::size_t n_, d_;
+  std::vector<double> centre_;
+  double scale_ = 1.0;
+  std::vector<T> panels_, half_norms_;
+  std::vector<double> rows_;
+};
+
+}  // namespace hedgerow
