@@ -19,9 +19,9 @@ constexpr std::size_t kVectorBytes = 32, kVectors = 2;
 #else
 constexpr std::size_t kVectorBytes = 16, kVectors = 2;
 #endif
-constexpr std::size_t kTileRows = 6;      // that are asked about together
-constexpr std::size_t kPanelRows = 64;    // of the table
-constexpr std::size_t kRowsAtOnce = 48;   // asked about by one task
+constexpr std::size_t kTileRows = 6;     // that are asked about together
+constexpr std::size_t kPanelRows = 64;   // of the table
+constexpr std::size_t kRowsAtOnce = 48;  // asked about by one task
 
 template <class T>
 struct Vectors {
@@ -101,6 +101,24 @@ T power(T base, int exponent) {
   return result;
 }
 
+// Σ coefficients · values, of up to a panel of them, in an order that does not depend on vectors.
+template <class T>
+double weighted_sum(const double* coefficients, const T* values, std::size_t n) {
+  constexpr std::size_t kLanes = 8;
+  double lanes[kLanes] = {};
+  for (std::size_t r = 0; r + kLanes <= n; r += kLanes) {
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      lanes[l] += coefficients[r + l] * static_cast<double>(values[r + l]);
+    }
+  }
+  double sum = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+               ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+  for (std::size_t r = n / kLanes * kLanes; r < n; ++r) {
+    sum += coefficients[r] * static_cast<double>(values[r]);
+  }
+  return sum;
+}
+
 // tanh by e^(−2|x|), which loses nothing that matters where tanh is near 0: at most some 1e-16.
 inline double tanh_of(double x) {
   const double t = exp(-2.0 * (x < 0.0 ? -x : x));
@@ -108,7 +126,62 @@ inline double tanh_of(double x) {
   return x < 0.0 ? -size : size;
 }
 
+// Kernels of one row with n others, from scalar products or distances; half norms are half of the
+// squared lengths.
+template <class T>
+void finish_row(const KernelRule& rule, T* __restrict values, std::size_t n, T half_norm,
+                const T* __restrict half_norms) {
+  const T gamma = static_cast<T>(rule.gamma), coef0 = static_cast<T>(rule.coef0);
+  switch (rule.kind) {
+    case KernelKind::linear:
+      return;
+    case KernelKind::polynomial:
+      for (std::size_t i = 0; i < n; ++i) values[i] = power(gamma * values[i] + coef0, rule.degree);
+      return;
+    case KernelKind::sigmoid:
+      for (std::size_t i = 0; i < n; ++i) {
+        values[i] = static_cast<T>(tanh_of(static_cast<double>(gamma * values[i] + coef0)));
+      }
+      return;
+    case KernelKind::laplacian:
+      for (std::size_t i = 0; i < n; ++i) values[i] = exp_of(-values[i]);
+      return;
+    case KernelKind::gaussian:
+      for (std::size_t i = 0; i < n; ++i) {
+        const T exponent = values[i] - (half_norm + half_norms[i]);
+        values[i] = exp_of(exponent > T{0} ? T{0} : exponent);
+      }
+  }
+}
+
 }  // namespace
+
+double KernelRule::scale() const {
+  if (kind == KernelKind::gaussian) return std::sqrt(2.0 * gamma);
+  return kind == KernelKind::laplacian ? gamma : 1.0;
+}
+
+void finish_kernels(const KernelRule& rule, std::span<const double> half_norms_of_rows,
+                    std::span<const double> half_norms_of_columns, double* values) {
+  const std::size_t n = half_norms_of_columns.size();
+  for (std::size_t i = 0; i < half_norms_of_rows.size(); ++i) {
+    finish_row(rule, values + i * n, n, half_norms_of_rows[i], half_norms_of_columns.data());
+  }
+}
+
+void weighted_sums(const double* values, std::size_t n_rows, std::size_t n,
+                   std::span<const double> coefficients, std::size_t n_sums, double* out) {
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    for (std::size_t m = 0; m < n_sums; ++m) {
+      double sum = 0.0;
+      for (std::size_t first = 0; first < n; first += kPanelRows) {
+        sum += weighted_sum(coefficients.data() + m * n + first, values + i * n + first,
+                            std::min(kPanelRows, n - first));
+      }
+      out[i * n_sums + m] = sum;
+    }
+  }
+}
 
 // Rows that are asked about: (n_tiles, d, kTileRows), those beyond the last zero.
 template <class T>
@@ -128,17 +201,15 @@ KernelTable<T>::KernelTable(const KernelRule& rule, const DenseRows& rows)
       n_(rows.n),
       d_(rows.d),
       centre_(rows.d),
+      scale_(rule.scale()),
       rows_(rows.values, rows.values + rows.n * rows.d) {
   // Distances do not change if all rows are moved: about the middle less is lost.
-  const bool of_distances =
-      rule.kind == KernelKind::gaussian || rule.kind == KernelKind::laplacian;
+  const bool of_distances = rule.kind == KernelKind::gaussian || rule.kind == KernelKind::laplacian;
   if (of_distances) {
     for (std::size_t j = 0; j < d_; ++j) {
       for (std::size_t i = 0; i < n_; ++i) centre_[j] += rows.row(i)[j] / static_cast<double>(n_);
     }
   }
-  if (rule.kind == KernelKind::gaussian) scale_ = std::sqrt(2.0 * rule.gamma);
-  if (rule.kind == KernelKind::laplacian) scale_ = rule.gamma;
   const std::size_t n_panels = (n_ + kPanelRows - 1) / kPanelRows;
   panels_.resize(n_panels * kPanelRows * d_);
   half_norms_.resize(n_panels * kPanelRows);
@@ -181,38 +252,9 @@ void KernelTable<T>::tile(const Asked& asked, std::size_t first, std::size_t pan
   } else {
     sum_tile<Product>(rows, columns, d_, out);
   }
-  finish(asked, first, panel, out);
-}
-
-template <class T>
-void KernelTable<T>::finish(const Asked& asked, std::size_t first, std::size_t panel,
-                            T* tile) const {
-  const T gamma = static_cast<T>(rule_.gamma), coef0 = static_cast<T>(rule_.coef0);
-  constexpr std::size_t n = kTileRows * kPanelRows;
-  switch (rule_.kind) {
-    case KernelKind::linear:
-      return;
-    case KernelKind::polynomial:
-      for (std::size_t i = 0; i < n; ++i) tile[i] = power(gamma * tile[i] + coef0, rule_.degree);
-      return;
-    case KernelKind::sigmoid:
-      for (std::size_t i = 0; i < n; ++i) {
-        tile[i] = static_cast<T>(tanh_of(static_cast<double>(gamma * tile[i] + coef0)));
-      }
-      return;
-    case KernelKind::laplacian:
-      for (std::size_t i = 0; i < n; ++i) tile[i] = exp_of(-tile[i]);
-      return;
-    case KernelKind::gaussian:
-      const T* __restrict column = half_norms_.data() + panel * kPanelRows;
-      for (std::size_t q = 0; q < kTileRows; ++q) {
-        const T mine = asked.half_norms[first + q];
-        T* __restrict out = tile + q * kPanelRows;
-        for (std::size_t i = 0; i < kPanelRows; ++i) {
-          const T exponent = out[i] - (mine + column[i]);
-          out[i] = exp_of(exponent > T{0} ? T{0} : exponent);
-        }
-      }
+  for (std::size_t q = 0; q < kTileRows; ++q) {
+    finish_row(rule_, out + q * kPanelRows, kPanelRows, asked.half_norms[first + q],
+               half_norms_.data() + panel * kPanelRows);
   }
 }
 
@@ -235,8 +277,9 @@ void KernelTable<T>::fill(std::span<const std::int64_t> rows, std::span<const st
         tile(all, first, panel, out);
         const std::size_t n = std::min(kPanelRows, n_ - panel * kPanelRows);
         for (std::size_t q = 0; q < std::min(kTileRows, rows.size() - first); ++q) {
-          std::copy_n(out + q * kPanelRows, n,
-                      values + static_cast<std::size_t>(slots[first + q]) * n_ + panel * kPanelRows);
+          std::copy_n(
+              out + q * kPanelRows, n,
+              values + static_cast<std::size_t>(slots[first + q]) * n_ + panel * kPanelRows);
         }
       }
     }
@@ -272,19 +315,8 @@ void KernelTable<T>::sum(const DenseRows& queries, std::span<const double> coeff
         for (std::size_t q = 0; q < std::min(kTileRows, end - begin - first); ++q) {
           double* sums = out + (begin + first + q) * n_sums;
           for (std::size_t m = 0; m < n_sums; ++m) {
-            const double* of_sum = coefficients.data() + m * n_ + panel * kPanelRows;
-            double lanes[8] = {};
-            for (std::size_t r = 0; r + 8 <= n; r += 8) {
-              for (std::size_t l = 0; l < 8; ++l) {
-                lanes[l] += of_sum[r + l] * static_cast<double>(values[q * kPanelRows + r + l]);
-              }
-            }
-            double sum = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
-                         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
-            for (std::size_t r = n / 8 * 8; r < n; ++r) {
-              sum += of_sum[r] * static_cast<double>(values[q * kPanelRows + r]);
-            }
-            sums[m] += sum;
+            sums[m] += weighted_sum(coefficients.data() + m * n_ + panel * kPanelRows,
+                                    values + q * kPanelRows, n);
           }
         }
       }

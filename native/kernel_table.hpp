@@ -19,7 +19,20 @@ struct KernelRule {
   double gamma = 1.0;
   double coef0 = 0.0;
   int degree = 3;
+
+  // What rows are multiplied with before products or distances of them are taken: so that the rest
+  // of a Gaussian or Laplacian kernel has no factor any more.
+  double scale() const;
 };
+
+// For kernels of rows that are not dense: turns products of scaled rows, (rows, columns), into
+// kernels in place. Half norms are half of the scaled rows' squared lengths.
+void finish_kernels(const KernelRule& rule, std::span<const double> half_norms_of_rows,
+                    std::span<const double> half_norms_of_columns, double* values);
+
+// out(i, m) = Σ values(i, r) · coefficients(m, r), summed as KernelTable::sum does.
+void weighted_sums(const double* values, std::size_t n_rows, std::size_t n,
+                   std::span<const double> coefficients, std::size_t n_sums, double* out);
 
 // A table of n × d numbers, row by row.
 struct DenseRows {
@@ -36,8 +49,8 @@ class KernelTable {
   std::size_t size() const { return n_; }
   std::size_t n_features() const { return d_; }
 
-  // Kernels of rows of the table with all of it: of row rows[i], in slot slots[i] of values, each of
-  // which has place for size() numbers.
+  // Kernels of rows of the table with all of it: of row rows[i], in slot slots[i] of values, each
+  // of which has place for size() numbers.
   void fill(std::span<const std::int64_t> rows, std::span<const std::int64_t> slots, T* values,
             int threads) const;
 
@@ -54,12 +67,11 @@ class KernelTable {
   T centred(double value, std::size_t feature) const;
   Asked asked(std::span<const double* const> rows) const;
   void tile(const Asked& asked, std::size_t first, std::size_t panel, T* out) const;
-  void finish(const Asked& asked, std::size_t first, std::size_t panel, T* tile) const;
 
   KernelRule rule_;
   std::size_t n_, d_;
   std::vector<double> centre_;
-  double scale_ = 1.0;
+  double scale_;
   std::vector<T> panels_, half_norms_;
   std::vector<double> rows_;
 };

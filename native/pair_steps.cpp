@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kLanes = 8;
 typedef double Lanes __attribute__((vector_size(sizeof(double) * kLanes)));
+typedef std::int64_t Places __attribute__((vector_size(sizeof(std::int64_t) * kLanes)));
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kFlat = 1e-12;  // a curvature that is not positive is taken as this much
 
@@ -24,11 +25,34 @@ Lanes load(const double* from) {
 void store(const Lanes& lanes, double* to) { std::memcpy(to, &lanes, sizeof lanes); }
 Lanes all(double value) { return value - Lanes{}; }
 
-double largest(const Lanes& lanes) {
-  double top = lanes[0];
-  for (std::size_t i = 1; i < kLanes; ++i) top = std::max(top, lanes[i]);
-  return top;
-}
+// The largest of many numbers and its place, the first of equal ones, found lane by lane.
+class Largest {
+ public:
+  void see(const Lanes& values, const Places& places) {
+    const auto more = values > values_;
+    values_ = more ? values : values_;
+    places_ = more ? places : places_;
+  }
+  double value() const {
+    double top = values_[0];
+    for (std::size_t i = 1; i < kLanes; ++i) top = std::max(top, values_[i]);
+    return top;
+  }
+  std::size_t place() const {
+    const double top = value();
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      if (values_[i] == top) first = std::min(first, places_[i]);
+    }
+    return static_cast<std::size_t>(first);
+  }
+
+ private:
+  Lanes values_ = all(-kNever);
+  Places places_ = {};
+};
+
+constexpr Places kFirstPlaces = {0, 1, 2, 3, 4, 5, 6, 7};
 
 std::size_t padded(std::size_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
@@ -60,47 +84,48 @@ class Group {
     }
   }
 
-  // The largest pull that may grow, and by how much it is above the smallest that may shrink.
+  // The variable of the largest pull that may grow, and by how much that is above the smallest
+  // pull that may shrink.
   struct Worst {
-    double pull, gap;
+    std::size_t grows;
+    double gap;
   };
-  Worst worst() const {
-    Lanes top = all(-kNever), bottom = all(-kNever);
-    for (std::size_t i = 0; i < width_; i += kLanes) {
-      const Lanes pull = load(&pull_[i]);
-      const Lanes up = pull + load(&up_[i]), down = load(&down_[i]) - pull;
-      top = up > top ? up : top;
+
+  // Follows a step of `size` from variable `shrinks` to variable `grows`, and finds the worst.
+  Worst follow(std::size_t grows, std::size_t shrinks, double step_size) {
+    const double* growing = rows_.data() + grows * width_;
+    const double* shrinking = rows_.data() + shrinks * width_;
+    const Lanes size = all(step_size);
+    Largest top;
+    Lanes bottom = all(-kNever);
+    Places places = kFirstPlaces;
+    for (std::size_t i = 0; i < width_; i += kLanes, places += kLanes) {
+      const Lanes pull = load(&pull_[i]) - size * (load(growing + i) - load(shrinking + i));
+      store(pull, &pull_[i]);
+      top.see(pull + load(&up_[i]), places);
+      const Lanes down = load(&down_[i]) - pull;
       bottom = down > bottom ? down : bottom;
     }
-    const double most = largest(top);
-    return {most, most + largest(bottom)};
+    double deepest = bottom[0];
+    for (std::size_t i = 1; i < kLanes; ++i) deepest = std::max(deepest, bottom[i]);
+    return {top.place(), top.value() + deepest};
   }
 
-  // Moves the variable of the largest pull against the one that gains most.
+  // Moves a variable against the one with which that gains most.
   struct Step {
     std::size_t grows, shrinks;
     double size;
   };
-  Step step(double most) {
-    const std::size_t i = find_up(most);
-    const std::size_t j = best_partner(i, most);
+  Step step(std::size_t i) {
+    const std::size_t j = best_partner(i);
     const double curvature = self_[i] + self_[j] - 2.0 * row_of(i)[j];
-    double size = (most - pull_[j]) / (curvature > kFlat ? curvature : kFlat);
+    double size = (pull_[i] - pull_[j]) / (curvature > kFlat ? curvature : kFlat);
     size = std::min({size, high_[i] - beta_[i], beta_[j] - low_[j]});
     beta_[i] = size == high_[i] - beta_[i] ? high_[i] : beta_[i] + size;
     beta_[j] = size == beta_[j] - low_[j] ? low_[j] : beta_[j] - size;
     note(i);
     note(j);
     return {i + first_, j + first_, size};
-  }
-
-  void follow(const Step& step) {
-    const double* grows = rows_.data() + step.grows * width_;
-    const double* shrinks = rows_.data() + step.shrinks * width_;
-    const Lanes size = all(step.size);
-    for (std::size_t i = 0; i < width_; i += kLanes) {
-      store(load(&pull_[i]) - size * (load(grows + i) - load(shrinks + i)), &pull_[i]);
-    }
   }
 
   void give_back(WorkingSet& set) const {
@@ -116,40 +141,24 @@ class Group {
     down_[i] = beta_[i] > low_[i] ? 0.0 : -kNever;
   }
 
-  std::size_t find_up(double most) const {
-    std::size_t i = 0;
-    while (!(pull_[i] + up_[i] == most)) ++i;
-    return i;
-  }
-
-  // A step with j lowers the objective by half of (difference of pulls)² / curvature.
-  std::size_t best_partner(std::size_t i, double most) const {
+  // A step with j raises the objective by half of (difference of pulls)² / curvature.
+  std::size_t best_partner(std::size_t i) const {
     const double* row = row_of(i);
-    const Lanes mine = all(self_[i]), top_pull = all(most), flat = all(kFlat);
-    Lanes best = all(-kNever);
-    for (std::size_t j = 0; j < width_; j += kLanes) {
-      const Lanes gain = fall(j, row, mine, top_pull, flat);
-      store(gain, &gain_[j]);
-      best = gain > best ? gain : best;
+    const Lanes mine = all(self_[i]), my_pull = all(pull_[i]), flat = all(kFlat);
+    Largest best;
+    Places places = kFirstPlaces;
+    for (std::size_t j = 0; j < width_; j += kLanes, places += kLanes) {
+      const Lanes apart = my_pull - load(&pull_[j]);
+      Lanes curvature = mine + load(&self_[j]) - 2.0 * load(row + j);
+      curvature = curvature > flat ? curvature : flat;
+      const Lanes gain = apart * apart / curvature + load(&down_[j]);
+      best.see(apart > Lanes{} ? gain : all(-kNever), places);
     }
-    const double wanted = largest(best);
-    std::size_t j = 0;
-    while (gain_[j] != wanted) ++j;
-    return j;
-  }
-
-  Lanes fall(std::size_t j, const double* row, const Lanes& mine, const Lanes& top_pull,
-             const Lanes& flat) const {
-    const Lanes apart = top_pull - load(&pull_[j]);
-    Lanes curvature = mine + load(&self_[j]) - 2.0 * load(row + j);
-    curvature = curvature > flat ? curvature : flat;
-    const Lanes gain = apart * apart / curvature + load(&down_[j]);
-    return apart > Lanes{} ? gain : all(-kNever);
+    return best.place();
   }
 
   std::size_t first_, n_, width_;
   std::vector<double> beta_, low_, high_, pull_, up_, down_, self_, rows_;
-  mutable std::vector<double> gain_ = std::vector<double>(width_);
 };
 
 }  // namespace
@@ -160,19 +169,45 @@ std::size_t pair_steps(const KernelRows<T>& kernel, WorkingSet& set, double tole
   const std::size_t n = set.slot.size();
   Group<T> first(kernel, set, 0, set.first_of_second, n);
   Group<T> second(kernel, set, set.first_of_second, n, n);
+  auto of_first = first.follow(0, 0, 0.0), of_second = second.follow(0, 0, 0.0);
   std::size_t n_steps = 0;
   for (; n_steps < most_steps; ++n_steps) {
     if (n_steps % 1024 == 0) check_interrupt();
-    const auto of_first = first.worst(), of_second = second.worst();
     const bool takes_second = of_second.gap > of_first.gap;
     if (!((takes_second ? of_second : of_first).gap > tolerance)) break;
-    const auto step = takes_second ? second.step(of_second.pull) : first.step(of_first.pull);
-    first.follow(step);
-    second.follow(step);
+    const auto step = takes_second ? second.step(of_second.grows) : first.step(of_first.grows);
+    of_first = first.follow(step.grows, step.shrinks, step.size);
+    of_second = second.follow(step.grows, step.shrinks, step.size);
   }
   first.give_back(set);
   second.give_back(set);
   return n_steps;
+}
+
+std::vector<std::int64_t> most_violating(std::span<const double> pull, std::span<const double> beta,
+                                         std::span<const double> low, std::span<const double> high,
+                                         std::size_t most) {
+  std::vector<std::int64_t> growing, shrinking;
+  for (std::size_t i = 0; i < pull.size(); ++i) {
+    if (beta[i] < high[i]) growing.push_back(static_cast<std::int64_t>(i));
+    if (beta[i] > low[i]) shrinking.push_back(static_cast<std::int64_t>(i));
+  }
+  const auto keep = [&](std::vector<std::int64_t>& of, double sign) {
+    if (of.size() <= most) return;
+    const auto last = of.begin() + static_cast<std::ptrdiff_t>(most);
+    std::nth_element(of.begin(), last, of.end(), [&](std::int64_t i, std::int64_t j) {
+      const double p = sign * pull[static_cast<std::size_t>(i)];
+      const double q = sign * pull[static_cast<std::size_t>(j)];
+      return p > q || (p == q && i < j);
+    });
+    of.resize(most);
+  };
+  keep(growing, 1.0);
+  keep(shrinking, -1.0);
+  growing.insert(growing.end(), shrinking.begin(), shrinking.end());
+  std::sort(growing.begin(), growing.end());
+  growing.erase(std::unique(growing.begin(), growing.end()), growing.end());
+  return growing;
 }
 
 template <class T>

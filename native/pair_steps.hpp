@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace hedgerow {
 
@@ -34,6 +35,13 @@ struct WorkingSet {
 template <class T>
 std::size_t pair_steps(const KernelRows<T>& kernel, WorkingSet& set, double tolerance,
                        std::size_t most_steps);
+
+// Which variables a working set needs most: of those that may grow the `most` of the largest pull,
+// and of those that may shrink the `most` of the smallest; in order, each once. Of equal pulls the
+// first are taken.
+std::vector<std::int64_t> most_violating(std::span<const double> pull, std::span<const double> beta,
+                                         std::span<const double> low, std::span<const double> high,
+                                         std::size_t most);
 
 // products[j] += Σ change[i] · kernel(slot[i], j) for every column j, in the order of i.
 template <class T>

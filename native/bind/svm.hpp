@@ -9,6 +9,7 @@
 
 #include "../kernel_table.hpp"
 #include "../pair_steps.hpp"
+#include "training.hpp"
 
 namespace hedgerow::bind_svm {
 
@@ -106,7 +107,36 @@ inline void bind(nb::module_& m) {
           [](KernelRule* self, const std::string& kind, double gamma, double coef0, int degree) {
             new (self) KernelRule{kind_named(kind), gamma, coef0, degree};
           },
-          "kind"_a, "gamma"_a, "coef0"_a, "degree"_a);
+          "kind"_a, "gamma"_a, "coef0"_a, "degree"_a)
+      .def_prop_ro("scale", &KernelRule::scale)
+      .def(
+          "finish",
+          [](const KernelRule& self, Vector<const double> half_norms_of_rows,
+             Vector<const double> half_norms_of_columns, Matrix<double> values) {
+            nb::gil_scoped_release release;
+            finish_kernels(self, span_of(half_norms_of_rows), span_of(half_norms_of_columns),
+                           values.data());
+          },
+          "half_norms_of_rows"_a, "half_norms_of_columns"_a, "values"_a,
+          "Turn products of scaled rows into kernels.");
+  m.def(
+      "weighted_sums",
+      [](Matrix<const double> values, Matrix<const double> coefficients, Matrix<double> out) {
+        nb::gil_scoped_release release;
+        weighted_sums(values.data(), values.shape(0), values.shape(1),
+                      {coefficients.data(), coefficients.size()}, coefficients.shape(0),
+                      out.data());
+      },
+      "values"_a, "coefficients"_a, "out"_a);
+  m.def(
+      "most_violating",
+      [](Vector<const double> pull, Vector<const double> beta, Vector<const double> low,
+         Vector<const double> high, std::size_t most) {
+        const auto found =
+            most_violating(span_of(pull), span_of(beta), span_of(low), span_of(high), most);
+        return bind_training::to_numpy<std::int64_t>(found);
+      },
+      "pull"_a, "beta"_a, "low"_a, "high"_a, "most"_a);
   bind_table<float>(m, "KernelTableFloat");
   bind_table<double>(m, "KernelTableDouble");
 }

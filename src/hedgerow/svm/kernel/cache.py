@@ -1,0 +1,48 @@
+"""Rows of the kernel matrix that are kept: those used last, within a budget of memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.svm.kernel.kernels import Indices, Table
+
+
+class RowCache:
+    """Kernels of some rows of a table with all of its rows, in slots of one array."""
+
+    def __init__(self, table: Table, megabytes: float, least: int) -> None:
+        """Keep what fits into the megabytes, but at least so many rows."""
+        n = len(table)
+        row_bytes = n * np.dtype(table.dtype).itemsize
+        n_slots = min(n, max(least, int(megabytes * 2**20 / row_bytes)))
+        self.table = table
+        # Pages of an empty array are taken from the system when a row is first written.
+        self.values: NDArray[Any] = np.empty((n_slots, n), table.dtype)
+        self._slot = np.full(n, -1)  # of each row
+        self._owner = np.full(n_slots, -1)  # of each slot
+        self._used = np.zeros(n_slots, np.int64)  # when
+        self._now = 0
+
+    def slots(self, rows: Indices, threads: int) -> Indices:
+        """Return where the kernels of these rows are, having computed those that were not there."""
+        self._now += 1
+        wanted = np.unique(rows)
+        held = self._slot[wanted] >= 0
+        self._used[self._slot[wanted[held]]] = self._now
+        missing = wanted[~held]
+        if len(missing):
+            free = self._least_used(len(missing))
+            evicted = self._owner[free]
+            self._slot[evicted[evicted >= 0]] = -1
+            # If the computation fails, nobody takes what is in these slots for kernels.
+            self._owner[free] = -1
+            self.table.fill(missing, free, self.values, threads)
+            self._owner[free], self._slot[missing] = missing, free
+            self._used[free] = self._now
+        return self._slot[rows]
+
+    def _least_used(self, count: int) -> Indices:
+        return np.argsort(self._used, kind="stable")[:count]

@@ -1,0 +1,390 @@
+"""Kernels k(x, z): scalar products of what a map φ makes of rows, without making it.
+
+A `Table` holds rows and gives kernels of others with them, a block at a time: so that neither
+solver nor prediction has to know which kernel it is, nor what the rows are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import manhattan_distances
+
+from hedgerow import _native
+from hedgerow.exceptions import DataError, ParameterError
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
+# Squares of sums of kernels of this size stay finite.
+LARGEST_KERNEL = 1e100
+# Above this γ‖x‖², float32 would lose too much of an exponent.
+LARGEST_SINGLE_EXPONENT = 64.0
+# Numbers in a block of kernels that is made at once.
+BLOCK = 1 << 22
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel of the library by its name, with its constants; or a function of the user's."""
+
+    name: str  # "callable" for a function
+    gamma: float = 1.0
+    coef0: float = 0.0
+    degree: int = 3
+    function: Callable[[Any, Any], Any] | None = None
+
+    @property
+    def rule(self) -> _native.KernelRule:
+        """The kernel as native code knows it."""
+        return _native.KernelRule(self.name, self.gamma, self.coef0, self.degree)
+
+    @property
+    def is_of_distances(self) -> bool:
+        """Tell whether it falls with a distance from k(x, x) = 1."""
+        return self.name in ("rbf", "laplacian")
+
+    @property
+    def is_surely_definite(self) -> bool:
+        """Tell whether it is a scalar product whatever the rows are."""
+        if self.name == "poly":
+            return self.coef0 >= 0.0
+        return self.name in ("linear", "rbf", "laplacian")
+
+    def table(self, rows: Any, *, single: bool = False) -> Table:
+        """Hold rows, to take kernels with them; `single` to compute in float32."""
+        if self.function is not None:
+            return CallableTable(self.function, rows)
+        if self.name == "precomputed":
+            return PrecomputedTable(rows, np.arange(rows.shape[0]))
+        if scipy.sparse.issparse(rows):
+            return SparseTable(self, rows)
+        return DenseTable(self, rows, single=single)
+
+
+def gamma_of(gamma: float | str, X: Any) -> float:
+    """Return the number that `gamma` stands for with this table."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    n_features = X.shape[1]
+    if gamma == "auto":
+        return 1.0 / n_features
+    variance = _variance(X)
+    return 1.0 / (n_features * variance) if variance > 0.0 else 1.0
+
+
+def _variance(X: Any) -> float:
+    """Return the variance of all numbers of a table."""
+    if not scipy.sparse.issparse(X):
+        return float(X.astype(np.float64, copy=False).var())
+    values, count = X.data.astype(np.float64), X.shape[0] * X.shape[1]
+    mean = float(values.sum()) / count
+    zeros = (count - len(values)) * mean * mean
+    return (float(((values - mean) ** 2).sum()) + zeros) / count
+
+
+def has_small_exponents(kernel: Kernel, X: Any) -> bool:
+    """Tell whether float32 keeps the kernels of these rows to some parts in a million."""
+    if not kernel.is_of_distances or scipy.sparse.issparse(X):
+        return False
+    apart = X - X.mean(axis=0)
+    sizes = (apart * apart if kernel.name == "rbf" else np.abs(apart)).sum(axis=1)
+    return bool(kernel.gamma * sizes.max() <= LARGEST_SINGLE_EXPONENT)
+
+
+class Table(Protocol):
+    """Rows, and kernels with them."""
+
+    dtype: type[np.floating[Any]]
+
+    def __len__(self) -> int:
+        """Return how many rows it holds."""
+
+    def fill(self, rows: Indices, slots: Indices, values: NDArray[Any], threads: int) -> None:
+        """Write the kernels of its row rows[i] with all of its rows into values[slots[i]]."""
+
+    def diagonal(self) -> Floats:
+        """Return k(x, x) of each of its rows."""
+
+    def sums(self, queries: Any, coefficients: Floats, threads: int) -> Floats:
+        """Return Σ_r coefficients[m, r] k(query, row r), (n_queries, len(coefficients))."""
+
+    def own_sums(self, coefficients: Floats, threads: int) -> Floats:
+        """Return those sums for its own rows, and one row of coefficients."""
+
+    def take(self, rows: Indices) -> Table:
+        """Return a table of some of the rows."""
+
+
+class DenseTable:
+    """Rows as a matrix: tiles of products or distances, and what the kernel makes of them."""
+
+    def __init__(self, kernel: Kernel, X: Floats, *, single: bool) -> None:
+        self.dtype: type[np.floating[Any]] = np.float32 if single else np.float64
+        self.kernel = kernel
+        self.X = X
+        kind = _native.KernelTableFloat if single else _native.KernelTableDouble
+        self._native = kind(kernel.rule, X)
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def fill(self, rows: Indices, slots: Indices, values: NDArray[Any], threads: int) -> None:
+        """Write rows of kernels."""
+        self._native.fill(rows, slots, values, threads)
+
+    def diagonal(self) -> Floats:
+        """Return k(x, x)."""
+        values = np.empty(len(self))
+        self._native.fill_diagonal(values)
+        return values
+
+    def sums(self, queries: Any, coefficients: Floats, threads: int) -> Floats:
+        """Return weighted sums of kernels."""
+        out = np.empty((len(queries), len(coefficients)))
+        self._native.sum(queries, coefficients, out, threads)
+        return out
+
+    def own_sums(self, coefficients: Floats, threads: int) -> Floats:
+        """Return weighted sums of kernels of the rows with one another."""
+        used = np.flatnonzero(coefficients)
+        if not len(used):
+            return np.zeros(len(self))
+        few = self if len(used) == len(self) else self.take(used)
+        return few.sums(self.X, coefficients[np.newaxis, used], threads)[:, 0]
+
+    def take(self, rows: Indices) -> DenseTable:
+        """Return some of the rows."""
+        single = self.dtype is np.float32
+        return DenseTable(self.kernel, self.X[rows], single=single)
+
+
+class BlockTable:
+    """Rows whose kernels come as blocks of Python's making."""
+
+    dtype: type[np.floating[Any]] = np.float64
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def block(self, rows: Indices, threads: int) -> Floats:
+        """Return kernels of some of the rows with all."""
+        raise NotImplementedError
+
+    def block_of(self, queries: Any, threads: int) -> Floats:
+        """Return kernels of other rows with all."""
+        raise NotImplementedError
+
+    def fill(self, rows: Indices, slots: Indices, values: NDArray[Any], threads: int) -> None:
+        """Write rows of kernels."""
+        step = max(1, BLOCK // len(self))
+        for first in range(0, len(rows), step):
+            part = slice(first, first + step)
+            values[slots[part]] = self.block(rows[part], threads)
+
+    def diagonal(self) -> Floats:
+        """Return k(x, x)."""
+        step = max(1, BLOCK // len(self))
+        values = np.empty(len(self))
+        for first in range(0, len(self), step):
+            rows = np.arange(first, min(first + step, len(self)))
+            values[rows] = self.block(rows, 1)[np.arange(len(rows)), rows]
+        return values
+
+    def sums(self, queries: Any, coefficients: Floats, threads: int) -> Floats:
+        """Return weighted sums of kernels."""
+        step = max(1, BLOCK // max(1, len(self)))
+        out = np.empty((queries.shape[0], len(coefficients)))
+        for first in range(0, queries.shape[0], step):
+            part = slice(first, first + step)
+            _native.weighted_sums(self.block_of(queries[part], threads), coefficients, out[part])
+        return out
+
+    def own_sums(self, coefficients: Floats, threads: int) -> Floats:
+        """Return weighted sums of kernels of the rows with one another."""
+        used = np.flatnonzero(coefficients)
+        values = np.zeros(len(self))
+        step = max(1, BLOCK // len(self))
+        for first in range(0, len(used), step):
+            rows = used[first : first + step]
+            slots = np.arange(len(rows))
+            block = self.block(rows, threads)
+            _native.add_products(block, slots, coefficients[rows], values, threads)
+        return values
+
+
+class SparseTable(BlockTable):
+    """Rows as a CSR matrix."""
+
+    def __init__(self, kernel: Kernel, X: Any) -> None:
+        self.kernel = kernel
+        self.X = scipy.sparse.csr_array(X, dtype=np.float64)
+        self._scaled = self._scale(self.X)
+        self._half_norms = _half_norms(self._scaled)
+        self._native = _linear_rows(self._scaled)
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def _scale(self, X: Any) -> Any:
+        factor = self.kernel.rule.scale
+        return X if factor == 1.0 else X * factor
+
+    def block(self, rows: Indices, threads: int) -> Floats:
+        """Return kernels of some of the rows with all."""
+        return self._kernels(self._scaled[rows], self._half_norms[rows], threads)
+
+    def block_of(self, queries: Any, threads: int) -> Floats:
+        """Return kernels of other rows with all."""
+        scaled = self._scale(scipy.sparse.csr_array(queries, dtype=np.float64))
+        return self._kernels(scaled, _half_norms(scaled), threads)
+
+    def _kernels(self, scaled: Any, half_norms: Floats, threads: int) -> Floats:
+        if self.kernel.name == "laplacian":
+            values = manhattan_distances(scaled, self._scaled)
+        else:
+            values = np.empty((scaled.shape[0], len(self)))
+            step = max(1, BLOCK // scaled.shape[1])
+            for first in range(0, scaled.shape[0], step):
+                part = slice(first, first + step)
+                values[part] = self._native.times(_dense(scaled[part]), threads=threads).T
+        self.kernel.rule.finish(half_norms, self._half_norms, values)
+        return values
+
+    def take(self, rows: Indices) -> SparseTable:
+        """Return some of the rows."""
+        return SparseTable(self.kernel, self.X[rows])
+
+
+class CallableTable(BlockTable):
+    """Rows, and a function of two blocks of rows."""
+
+    def __init__(self, function: Callable[[Any, Any], Any], X: Any) -> None:
+        self.function = function
+        self.X = X
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def block(self, rows: Indices, threads: int) -> Floats:
+        """Return kernels of some of the rows with all."""
+        return self.block_of(self.X[rows], threads)
+
+    def block_of(self, queries: Any, threads: int) -> Floats:  # noqa: ARG002
+        """Return kernels of other rows with all."""
+        values = self.function(queries, self.X)
+        if scipy.sparse.issparse(values):
+            values = values.toarray()
+        try:
+            block = np.ascontiguousarray(values, np.float64)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(
+                f"kernel returned what is no matrix of numbers: {error}."
+            ) from None
+        if block.shape != (queries.shape[0], len(self)):
+            raise ParameterError(
+                f"kernel returned an array of shape {block.shape} for blocks of "
+                f"{queries.shape[0]} and {len(self)} rows; it must be "
+                f"({queries.shape[0]}, {len(self)})."
+            )
+        if not np.abs(block).max(initial=0.0) <= LARGEST_KERNEL:
+            raise ParameterError(
+                "kernel returned NaN, an infinity or a number above 1e100, which nothing can be "
+                "computed with."
+            )
+        return block
+
+    def take(self, rows: Indices) -> CallableTable:
+        """Return some of the rows."""
+        return CallableTable(self.function, self.X[rows])
+
+
+class PrecomputedTable(BlockTable):
+    """Rows that are known by their kernels with those of `fit` alone: X is a matrix of kernels."""
+
+    def __init__(self, X: Floats, columns: Indices) -> None:
+        self.X = X
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def block(self, rows: Indices, threads: int) -> Floats:  # noqa: ARG002
+        """Return kernels of some of the rows with all."""
+        return self.X[np.ix_(self.columns[rows], self.columns)]
+
+    def block_of(self, queries: Any, threads: int) -> Floats:  # noqa: ARG002
+        """Return kernels of other rows with all."""
+        return np.ascontiguousarray(queries[:, self.columns])
+
+    def take(self, rows: Indices) -> PrecomputedTable:
+        """Return some of the rows."""
+        return PrecomputedTable(self.X, self.columns[rows])
+
+
+def require_moderate_kernels(kernel: Kernel, X: Any) -> None:
+    """Raise if kernels of these rows cannot be computed with."""
+    if kernel.name not in ("linear", "poly"):
+        return
+    base, power = float((X * X).sum(axis=1).max()), 1
+    if kernel.name == "poly":
+        base, power = kernel.gamma * base + abs(kernel.coef0), kernel.degree
+    if base > 1.0 and power * math.log10(base) > math.log10(LARGEST_KERNEL):
+        raise DataError(
+            f"X holds numbers so large that its {kernel.name} kernels exceed {LARGEST_KERNEL:g}. "
+            "Scale the columns, for example with sklearn.preprocessing.StandardScaler."
+        )
+
+
+def require_symmetric(X: Floats) -> None:
+    """Raise unless a matrix of kernels is square and symmetric."""
+    if X.shape[0] != X.shape[1]:
+        raise DataError(
+            f"X has the shape {X.shape}, but kernel='precomputed' needs a square matrix of the "
+            "kernels of all rows with one another."
+        )
+    apart = float(np.abs(X - X.T).max())
+    if apart > 1e-6 * float(np.abs(X).max()):
+        raise DataError(
+            f"X is no kernel matrix: it is not symmetric (elements differ by up to {apart:.3g} "
+            "from those across the diagonal), but k(x, z) = k(z, x) for every kernel."
+        )
+
+
+def smallest_eigenvalue(table: Table, rows: Indices) -> float:
+    """Return the smallest eigenvalue of some rows' kernels as a part of the largest.
+
+    What matters are coefficients that add up to 0, so kernels are taken about their mean.
+    """
+    some = table.take(rows)
+    K = np.empty((len(rows), len(rows)), table.dtype)
+    some.fill(np.arange(len(rows)), np.arange(len(rows)), K, 1)
+    K = K.astype(np.float64)
+    K -= K.mean(axis=0)
+    K -= K.mean(axis=1)[:, np.newaxis]
+    values = np.linalg.eigvalsh(0.5 * (K + K.T))
+    largest = float(np.abs(values).max())
+    return float(values[0]) / largest if largest > 0.0 else 0.0
+
+
+def _dense(X: Any) -> Floats:
+    """Write sparse rows out, with the constant feature of `_native.LinearRows`."""
+    dense = np.zeros((X.shape[0], X.shape[1] + 1))
+    dense[:, :-1] = X.toarray()
+    return dense
+
+
+def _half_norms(X: Any) -> Floats:
+    return 0.5 * np.asarray((X * X).sum(axis=1), np.float64).reshape(-1)
+
+
+def _linear_rows(X: Any) -> _native.LinearRows:
+    columns, starts = X.indices.astype(np.int32), X.indptr.astype(np.int64)
+    return _native.LinearRows.sparse(X.data, columns, starts, X.shape[1], 0.0)

@@ -1,0 +1,297 @@
+"""What the kernel machines share: reading X, solving problems on its rows, scores of others."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+
+from hedgerow import _native
+from hedgerow.data.intake import TableSchema
+from hedgerow.estimator import Estimator, adopt, column_attributes
+from hedgerow.exceptions import DataError
+from hedgerow.progress import Progress, progress
+from hedgerow.svm.kernel.cache import RowCache
+from hedgerow.svm.kernel.certificate import Solution
+from hedgerow.svm.kernel.dual import Dual
+from hedgerow.svm.kernel.kernels import (
+    Floats,
+    Indices,
+    Kernel,
+    Table,
+    gamma_of,
+    has_small_exponents,
+    require_moderate_kernels,
+    require_symmetric,
+    smallest_eigenvalue,
+)
+from hedgerow.svm.kernel.model import KernelModel
+from hedgerow.svm.kernel.solver import LARGEST_SET, Stop, Watch, solve
+from hedgerow.svm.linear.rows import learn_matrix, read_matrix
+from hedgerow.threads import effective_n_jobs
+
+# Fewer rows are solved in double precision: it costs them nothing.
+FEW_ROWS = 2000
+# Rounding of single kernels, and the part of the tolerance that their sums' may be.
+SINGLE_ROUNDING, PART_OF_TOL = 6e-8, 0.1
+# Without slack there is nothing to trade exactness for.
+HARD_TOL = 1e-6
+# Support vectors that a kernel which may be indefinite is tried on, and what is not rounding.
+TRIED_VECTORS, INDEFINITE = 200, -1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a fit: how they are read, and their kernels."""
+
+    schema: TableSchema
+    kernel: Kernel
+    X: Any
+    table: Table
+    single: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """A machine f(x) = Σ_i coefficient_i k(x_i, x) + intercept, and how well it is solved."""
+
+    coefficients: Floats  # of every row
+    intercept: float
+    objective: float = 0.0
+    relative_gap: float = 0.0
+    n_iter: int = 0
+    converged: bool = True
+    scores: Floats | None = None  # f of every row, where the fit needs them
+
+    @classmethod
+    def of(cls, solution: Solution, intercept: float, scale: float = 1.0) -> Machine:
+        """Make the machine of a solution, f being `scale` times the solution's."""
+        return cls(
+            coefficients=scale * solution.coefficients,
+            intercept=intercept,
+            objective=solution.objective,
+            relative_gap=solution.relative_gap,
+            n_iter=solution.n_iter,
+            converged=solution.converged,
+            scores=scale * solution.scores + intercept,
+        )
+
+    @classmethod
+    def constant(cls, value: float, n_rows: int) -> Machine:
+        """Make a machine that has nothing to tell apart."""
+        return cls(np.zeros(n_rows), value, scores=np.full(n_rows, value))
+
+    def on(self, rows: Indices | None, n_rows: int) -> Machine:
+        """Place a machine of some rows on all, and forget the scores."""
+        coefficients = self.coefficients
+        if rows is not None:
+            coefficients = np.zeros(n_rows)
+            coefficients[rows] = self.coefficients
+        return replace(self, coefficients=coefficients, scores=None)
+
+
+class KernelMachine(Estimator):
+    """A machine of kernels, apart from what its target is."""
+
+    _model: KernelModel
+
+    def _learn_rows(self, X: Any) -> tuple[TableSchema, Any]:
+        schema, X = learn_matrix(X, type(self).__name__)
+        if self.kernel == "precomputed":
+            X = X.toarray() if scipy.sparse.issparse(X) else X
+            require_symmetric(X)
+        if scipy.sparse.issparse(X):
+            return schema, scipy.sparse.csr_array(X, dtype=np.float64)
+        return schema, X.astype(np.float64, copy=False)
+
+    def _rows(self, schema: TableSchema, X: Any, costs: Floats) -> Rows:
+        """Prepare rows whose coefficients are bounded by these costs."""
+        kernel = self._kernel_for(X)
+        require_moderate_kernels(kernel, X)
+        rounding = SINGLE_ROUNDING * math.sqrt(float((costs * costs).sum()))
+        single = (
+            X.shape[0] > FEW_ROWS
+            and rounding <= PART_OF_TOL * self.tol
+            and has_small_exponents(kernel, X)
+        )
+        return Rows(schema, kernel, X, kernel.table(X, single=single), single)
+
+    def _kernel_for(self, X: Any) -> Kernel:
+        if callable(self.kernel):
+            return Kernel("callable", function=self.kernel)
+        needs_gamma = self.kernel in ("poly", "rbf", "sigmoid", "laplacian")
+        gamma = gamma_of(self.gamma, X) if needs_gamma else 1.0
+        return Kernel(str(self.kernel), gamma, float(self.coef0), int(self.degree))
+
+    def _cache(self, table: Table) -> RowCache:
+        return RowCache(table, float(self.cache_size), LARGEST_SET)
+
+    def _solve(self, dual: Dual, cache: RowCache, watch: Watch) -> Solution:
+        tol = min(float(self.tol), HARD_TOL) if dual.is_hard else float(self.tol)
+        stop = Stop(tol, int(self.max_iter))
+        return solve(dual, cache, stop, effective_n_jobs(self.n_jobs), watch)
+
+    def _fit_one(self, rows: Rows, problem: Dual) -> Solution:
+        """Become what one problem's solution makes of the estimator; return the solution."""
+        with self._progress(1) as shown:
+            solution = self._solve(problem, self._cache(rows.table), shown.watch())
+            shown.end()
+        machine = Machine.of(solution, sum(solution.levels) / len(solution.levels))
+        support = np.flatnonzero(machine.coefficients)
+        model = model_of(rows, support, machine.coefficients[np.newaxis, support], [machine])
+        attributes = attributes_of(model, [machine]) | {
+            "n_support_": np.array([len(support)], np.int32),
+            "n_iter_": max(1, machine.n_iter),
+        }
+        self._warn([machine], rows, support)
+        adopt(self, attributes)
+        return solution
+
+    @contextmanager
+    def _progress(self, n_problems: int) -> Iterator[Shown]:
+        total = Shown.PARTS * n_problems
+        title = "kernel machines"
+        with progress(int(self.verbose), total, unit="percent", title=title) as bar:
+            yield Shown(bar, float(self.tol))
+
+    def _warn(self, machines: Sequence[Machine], rows: Rows, support: Indices) -> None:
+        """Say what keeps machines from being the best there are."""
+        name = type(self).__name__
+        worst = max(machines, key=lambda machine: (not machine.converged, machine.relative_gap))
+        if not worst.converged:
+            warnings.warn(
+                f"{name} ended after {worst.n_iter} steps (max_iter={self.max_iter}) with a "
+                f"duality gap of {worst.relative_gap:.2g} of the objective (tol={self.tol:g}): its "
+                "objective may be that much above the lowest. Scale the columns of X, reduce C, or "
+                "increase max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        if rows.kernel.is_surely_definite:
+            return
+        step = max(1, len(support) // TRIED_VECTORS)
+        smallest = smallest_eigenvalue(rows.table, np.sort(support)[::step][:TRIED_VECTORS])
+        if smallest < INDEFINITE:
+            warnings.warn(
+                f"The kernel of {name} is not a scalar product on these rows (its matrix has "
+                f"negative eigenvalues, of {-smallest:.2g} of the largest): the problem is not "
+                "convex, the solution may be a local one, and duality_gap_ "
+                f"({worst.relative_gap:.2g}) does not bound how far it is from the best.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _scores(self, X: Any) -> Floats:
+        """Return f of every machine for every row."""
+        model: KernelModel = self._fitted_model()
+        queries = read_matrix(X, model.schema, type(self).__name__)
+        if scipy.sparse.issparse(queries) and not scipy.sparse.issparse(model.vectors):
+            queries = queries.toarray()
+        queries = queries.astype(np.float64, copy=False)
+        scores = model.scores(queries, effective_n_jobs(self.n_jobs))
+        if not np.isfinite(scores).all():
+            raise DataError(
+                f"X holds numbers so large that {type(self).__name__} cannot compute kernels of "
+                "them. Scale the columns as those of fit were."
+            )
+        return scores
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+class Shown:
+    """What is shown of a fit: how many decades of violation each problem still has to go."""
+
+    PARTS = 100
+
+    def __init__(self, bar: Progress | None, tol: float) -> None:
+        self.bar = bar
+        self.tol = tol
+        self.n_done = 0
+
+    def watch(self) -> Watch:
+        """Begin with a problem: give what its violation is to be told to."""
+        first, furthest = 0.0, 0
+
+        def show(violation: float) -> None:
+            nonlocal first, furthest
+            if self.bar is None or not violation > 0.0:
+                return
+            first = max(first, violation)
+            decades = math.log(first / self.tol)
+            part = math.log(first / violation) / decades if decades > 0.0 else 0.0
+            furthest = max(furthest, min(self.PARTS - 1, int(self.PARTS * part)))
+            self.bar.show(self.n_done + furthest, {"": {"violation": violation}})
+
+        return show
+
+    def end(self) -> None:
+        """End a problem."""
+        self.n_done += self.PARTS
+        if self.bar is not None:
+            self.bar.show(self.n_done)
+
+
+def model_of(
+    rows: Rows,
+    support: Indices,
+    coefficients: Floats,
+    machines: Sequence[Machine],
+    *,
+    counts: Indices | None = None,
+    **others: Any,
+) -> KernelModel:
+    """Keep of the rows what prediction needs."""
+    return KernelModel(
+        schema=rows.schema,
+        kernel=rows.kernel,
+        single=rows.single,
+        support=support,
+        vectors=None if rows.kernel.name == "precomputed" else rows.X[support],
+        n_rows=rows.X.shape[0],
+        counts=np.array([len(support)]) if counts is None else counts,
+        coefficients=coefficients,
+        intercepts=np.array([machine.intercept for machine in machines]),
+        **others,
+    )
+
+
+def attributes_of(model: KernelModel, machines: Sequence[Machine]) -> dict[str, Any]:
+    """Return the attributes that all kernel machines have; scikit-learn's by their names."""
+    attributes = column_attributes(model.schema) | {
+        "_model": model,
+        "support_": model.support.astype(np.int32),
+        "support_vectors_": np.empty((0, 0)) if model.vectors is None else model.vectors,
+        "dual_coef_": model.coefficients,
+        "intercept_": model.intercepts,
+        "objective_": np.array([machine.objective for machine in machines]),
+        "duality_gap_": np.array([machine.relative_gap for machine in machines]),
+        "n_iter_": np.array([max(1, machine.n_iter) for machine in machines], np.int32),
+        "fit_status_": int(not all(machine.converged for machine in machines)),
+        "shape_fit_": (model.n_rows, model.schema.n_features),
+    }
+    if model.kernel.name == "linear":
+        attributes["coef_"] = weights_of(model.vectors, machines, model.support)
+    return attributes
+
+
+def weights_of(vectors: Any, machines: Sequence[Machine], support: Indices) -> Floats:
+    """Return w of machines with linear kernels, (n_machines, n_features)."""
+    coefficients = np.array([machine.coefficients[support] for machine in machines])
+    if scipy.sparse.issparse(vectors):
+        return np.asarray(coefficients @ vectors)
+    weights = np.empty((vectors.shape[1], len(machines)))
+    _native.weighted_sums(np.ascontiguousarray(vectors.T), coefficients, weights)
+    return np.ascontiguousarray(weights.T)
