@@ -500,6 +500,16 @@ def add_products(kernel: Annotated[NDArray[numpy.float64], dict(shape=(None, Non
 class KernelRule:
     def __init__(self, kind: str, gamma: float, coef0: float, degree: int) -> None: ...
 
+    @property
+    def scale(self) -> float: ...
+
+    def finish(self, half_norms_of_rows: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], half_norms_of_columns: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+        """Turn products of scaled rows into kernels."""
+
+def weighted_sums(values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coefficients: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+def most_violating(pull: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], most: int) -> NDArray[numpy.int64]: ...
+
 class KernelTableFloat:
     def __init__(self, rule: KernelRule, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
 

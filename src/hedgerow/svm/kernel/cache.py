@@ -15,16 +15,31 @@ class RowCache:
 
     def __init__(self, table: Table, megabytes: float, least: int) -> None:
         """Keep what fits into the megabytes, but at least so many rows."""
-        n = len(table)
-        row_bytes = n * np.dtype(table.dtype).itemsize
-        n_slots = min(n, max(least, int(megabytes * 2**20 / row_bytes)))
         self.table = table
+        self.megabytes = megabytes
+        self.least = least
+        self._empty()
+
+    def _empty(self) -> None:
+        n = len(self.table)
+        row_bytes = n * np.dtype(self.table.dtype).itemsize
+        n_slots = min(n, max(self.least, int(self.megabytes * 2**20 / row_bytes)))
         # Pages of an empty array are taken from the system when a row is first written.
-        self.values: NDArray[Any] = np.empty((n_slots, n), table.dtype)
+        self.values: NDArray[Any] = np.empty((n_slots, n), self.table.dtype)
         self._slot = np.full(n, -1)  # of each row
         self._owner = np.full(n_slots, -1)  # of each slot
         self._used = np.zeros(n_slots, np.int64)  # when
         self._now = 0
+
+    def give_to_part(self, rows: Indices) -> RowCache:
+        """Return a cache of some of the rows, with what this one holds of them, and empty this."""
+        part = RowCache(self.table.take(rows), self.megabytes, self.least)
+        held = np.flatnonzero(self._slot[rows] >= 0)[: len(part.values)]
+        for slot, row in enumerate(held):
+            part.values[slot] = self.values[self._slot[rows[row]], rows]
+        part._owner[: len(held)], part._slot[held] = held, np.arange(len(held))
+        self._empty()
+        return part
 
     def slots(self, rows: Indices, threads: int) -> Indices:
         """Return where the kernels of these rows are, having computed those that were not there."""

@@ -37,7 +37,8 @@ class Solution:
     @property
     def coefficients(self) -> Floats:
         """Each row's coefficient in f."""
-        return np.bincount(self.dual.row, self.beta, minlength=len(self.scores))
+        weights = np.bincount(self.dual.row, self.beta, minlength=len(self.scores))
+        return weights.astype(np.float64, copy=False)
 
     @property
     def relative_gap(self) -> float:
@@ -58,14 +59,17 @@ def dual_objective(dual: Dual, beta: Floats, scores: Floats) -> float:
     return float((beta * dual.linear).sum()) - 0.5 * square_of_w(dual, beta, scores)
 
 
+def extremes(dual: Dual, beta: Floats, pull: Floats, group: slice) -> tuple[float, float]:
+    """Return the largest pull in a group that may grow, and the smallest that may shrink."""
+    pull, beta = pull[group], beta[group]
+    grows, shrinks = beta < dual.high[group], beta > dual.low[group]
+    return float(pull[grows].max(initial=-np.inf)), float(pull[shrinks].min(initial=np.inf))
+
+
 def violation(dual: Dual, beta: Floats, pull: Floats) -> float:
     """Return by how much pulls of a group differ in the wrong direction, at most."""
-    worst = -np.inf
-    for group in dual.groups:
-        grows = pull[group][beta[group] < dual.high[group]]
-        shrinks = pull[group][beta[group] > dual.low[group]]
-        worst = max(worst, grows.max(initial=-np.inf) - shrinks.min(initial=np.inf))
-    return float(worst)
+    tops_and_bottoms = (extremes(dual, beta, pull, group) for group in dual.groups)
+    return max(top - bottom for top, bottom in tops_and_bottoms)
 
 
 def levels_and_gap(
@@ -73,7 +77,7 @@ def levels_and_gap(
 ) -> tuple[tuple[float, ...], float]:
     """Return the levels that make the gap smallest, and that gap."""
     if dual.is_hard:
-        level = _middle(pull, beta < dual.high, beta > dual.low)
+        level = 0.5 * sum(extremes(dual, beta, pull, slice(None)))
         return (level,), _hard_gap(dual, beta, scores, level)
     levels, gap = [], 0.0
     for group in dual.groups:
@@ -100,10 +104,6 @@ def _best_level(pull: Floats, above: Floats, below: Floats) -> float:
     last = int(np.searchsorted(slope, rounding, side="right"))  # the first with a rising one
     low, high = pull[max(first - 1, 0)], pull[min(last, len(slope) - 1) - 1]
     return float(0.5 * (low + high))
-
-
-def _middle(pull: Floats, grows: Floats, shrinks: Floats) -> float:
-    return 0.5 * float(pull[grows].max() + pull[shrinks].min())
 
 
 def _hard_gap(dual: Dual, beta: Floats, scores: Floats, level: float) -> float:

@@ -120,16 +120,14 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         scheme = str(self.multi_class)
         seed = seed_of(self.random_state)
         each = 1 + (N_FOLDS if self.probability else 0)
-        whole = self._cache(rows.table) if n_classes == 2 or scheme == "ovr" else None
+        of_all = self._cache(rows.table) if n_classes == 2 or scheme == "ovr" else None
         machines, sigmoids = [], []
         with self._progress(each * n_contests(n_classes, scheme)) as shown:
             for number, contest in enumerate(contests(index, n_classes, scheme)):
-                part = contest.rows
-                cache = whole or self._cache(rows.table.take(part))
-                own = weights if part is None else weights[part]
+                cache = of_all or self._cache(rows.table.take(contest.rows))
+                own = weights[contest.rows]
                 fit = self._fitter(cache, contest.y, own, shown)
-                machine = fit(np.arange(len(own)))
-                machines.append(machine.on(part, len(index)))
+                machines.append(fit(np.arange(len(own))).on(contest.rows, len(index)))
                 if self.probability:
                     sigmoids.append(self._sigmoid(fit, contest, own, seed + number))
         return machines, np.array(sigmoids) if self.probability else None
@@ -241,13 +239,13 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         predicted: NDArray[Any] = self.classes_[best]
         return predicted
 
-    @available_if(_has_probabilities)
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of every class, (n_rows, n_classes); needs probability=True."""
         self._fitted_model()
         return self._probabilities(self._scores(X))
 
-    @available_if(_has_probabilities)
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of `predict_proba`."""
         with np.errstate(divide="ignore"):

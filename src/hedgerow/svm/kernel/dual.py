@@ -52,6 +52,17 @@ class Dual:
         """Tell whether nothing bounds the variables: a margin that no row may be within."""
         return bool(np.isinf(self.high).any())
 
+    def part(self, variables: Indices, rows: Indices, beta: Floats) -> Dual:
+        """Return the problem of some variables, all on these rows, with the others as they are."""
+        return Dual(
+            row=np.searchsorted(rows, self.row[variables]),
+            linear=self.linear[variables],
+            low=self.low[variables],
+            high=self.high[variables],
+            start=beta[variables],
+            second=int(np.searchsorted(variables, self.second)),
+        )
+
     def of_rows(self, rows: Indices) -> Dual:
         """Place the problem on these rows of a larger table."""
         return replace(self, row=rows[self.row])

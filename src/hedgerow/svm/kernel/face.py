@@ -36,7 +36,7 @@ def face_steps(
             return step
         direction = _direction(K[np.ix_(free, free)], group[free], pull[free])
         room = np.where(direction > 0.0, high[free], low[free]) - beta[free]
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             parts = np.where(direction != 0.0, room / direction, np.inf)
         first = int(parts.argmin())
         part = min(1.0, float(parts[first]))

@@ -116,8 +116,8 @@ class Table(Protocol):
     def sums(self, queries: Any, coefficients: Floats, threads: int) -> Floats:
         """Return Σ_r coefficients[m, r] k(query, row r), (n_queries, len(coefficients))."""
 
-    def own_sums(self, coefficients: Floats, threads: int) -> Floats:
-        """Return those sums for its own rows, and one row of coefficients."""
+    def own_sums(self, coefficients: Floats, at: Indices, threads: int) -> Floats:
+        """Return those sums of one row of coefficients, for some of its own rows."""
 
     def take(self, rows: Indices) -> Table:
         """Return a table of some of the rows."""
@@ -152,13 +152,12 @@ class DenseTable:
         self._native.sum(queries, coefficients, out, threads)
         return out
 
-    def own_sums(self, coefficients: Floats, threads: int) -> Floats:
+    def own_sums(self, coefficients: Floats, at: Indices, threads: int) -> Floats:
         """Return weighted sums of kernels of the rows with one another."""
         used = np.flatnonzero(coefficients)
         if not len(used):
-            return np.zeros(len(self))
-        few = self if len(used) == len(self) else self.take(used)
-        return few.sums(self.X, coefficients[np.newaxis, used], threads)[:, 0]
+            return np.zeros(len(at))
+        return self.take(used).sums(self.X[at], coefficients[np.newaxis, used], threads)[:, 0]
 
     def take(self, rows: Indices) -> DenseTable:
         """Return some of the rows."""
@@ -207,16 +206,15 @@ class BlockTable:
             _native.weighted_sums(self.block_of(queries[part], threads), coefficients, out[part])
         return out
 
-    def own_sums(self, coefficients: Floats, threads: int) -> Floats:
+    def own_sums(self, coefficients: Floats, at: Indices, threads: int) -> Floats:
         """Return weighted sums of kernels of the rows with one another."""
         used = np.flatnonzero(coefficients)
-        values = np.zeros(len(self))
+        values = np.zeros(len(at))
         step = max(1, BLOCK // len(self))
         for first in range(0, len(used), step):
             rows = used[first : first + step]
-            slots = np.arange(len(rows))
-            block = self.block(rows, threads)
-            _native.add_products(block, slots, coefficients[rows], values, threads)
+            block = np.ascontiguousarray(self.block(rows, threads)[:, at])
+            _native.add_products(block, np.arange(len(rows)), coefficients[rows], values, threads)
         return values
 
 

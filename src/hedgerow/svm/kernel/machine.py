@@ -45,7 +45,7 @@ SINGLE_ROUNDING, PART_OF_TOL = 6e-8, 0.1
 # Without slack there is nothing to trade exactness for.
 HARD_TOL = 1e-6
 # Support vectors that a kernel which may be indefinite is tried on, and what is not rounding.
-TRIED_VECTORS, INDEFINITE = 200, -1e-8
+TRIED_VECTORS, INDEFINITE = 200, -1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +89,10 @@ class Machine:
         """Make a machine that has nothing to tell apart."""
         return cls(np.zeros(n_rows), value, scores=np.full(n_rows, value))
 
-    def on(self, rows: Indices | None, n_rows: int) -> Machine:
+    def on(self, rows: Indices, n_rows: int) -> Machine:
         """Place a machine of some rows on all, and forget the scores."""
-        coefficients = self.coefficients
-        if rows is not None:
-            coefficients = np.zeros(n_rows)
-            coefficients[rows] = self.coefficients
+        coefficients = np.zeros(n_rows)
+        coefficients[rows] = self.coefficients
         return replace(self, coefficients=coefficients, scores=None)
 
 
@@ -105,9 +103,10 @@ class KernelMachine(Estimator):
 
     def _learn_rows(self, X: Any) -> tuple[TableSchema, Any]:
         schema, X = learn_matrix(X, type(self).__name__)
-        if self.kernel == "precomputed":
-            X = X.toarray() if scipy.sparse.issparse(X) else X
-            require_symmetric(X)
+        if scipy.sparse.issparse(X) and self.kernel == "precomputed":
+            raise DataError(
+                "X is sparse, but kernel='precomputed' needs all kernels: give X.toarray()."
+            )
         if scipy.sparse.issparse(X):
             return schema, scipy.sparse.csr_array(X, dtype=np.float64)
         return schema, X.astype(np.float64, copy=False)
@@ -115,6 +114,8 @@ class KernelMachine(Estimator):
     def _rows(self, schema: TableSchema, X: Any, costs: Floats) -> Rows:
         """Prepare rows whose coefficients are bounded by these costs."""
         kernel = self._kernel_for(X)
+        if kernel.name == "precomputed":
+            require_symmetric(X)
         require_moderate_kernels(kernel, X)
         rounding = SINGLE_ROUNDING * math.sqrt(float((costs * costs).sum()))
         single = (
@@ -136,7 +137,7 @@ class KernelMachine(Estimator):
 
     def _solve(self, dual: Dual, cache: RowCache, watch: Watch) -> Solution:
         tol = min(float(self.tol), HARD_TOL) if dual.is_hard else float(self.tol)
-        stop = Stop(tol, int(self.max_iter))
+        stop = Stop(tol, int(self.max_iter), bool(self.shrinking))
         return solve(dual, cache, stop, effective_n_jobs(self.n_jobs), watch)
 
     def _fit_one(self, rows: Rows, problem: Dual) -> Solution:
@@ -175,7 +176,7 @@ class KernelMachine(Estimator):
                 ConvergenceWarning,
                 stacklevel=5,
             )
-        if rows.kernel.is_surely_definite:
+        if rows.kernel.is_surely_definite or not len(support):
             return
         step = max(1, len(support) // TRIED_VECTORS)
         smallest = smallest_eigenvalue(rows.table, np.sort(support)[::step][:TRIED_VECTORS])
@@ -192,6 +193,8 @@ class KernelMachine(Estimator):
     def _scores(self, X: Any) -> Floats:
         """Return f of every machine for every row."""
         model: KernelModel = self._fitted_model()
+        if model.vectors is None:
+            learn_matrix(X, type(self).__name__)  # gaps are what to say first of such a matrix
         queries = read_matrix(X, model.schema, type(self).__name__)
         if scipy.sparse.issparse(queries) and not scipy.sparse.issparse(model.vectors):
             queries = queries.toarray()

@@ -16,17 +16,18 @@ Indices = NDArray[np.int64]
 class Contest:
     """Rows that a machine learns from, and its signs for them."""
 
-    rows: Indices | None  # all
+    rows: Indices
     y: Floats
 
 
 def contests(index: Indices, n_classes: int, scheme: str) -> Iterator[Contest]:
     """Give the machines' tasks: for two classes one, else by the scheme "ovo" or "ovr"."""
+    everywhere = np.arange(len(index))
     if n_classes == 2:
-        yield Contest(None, np.where(index == 1, 1.0, -1.0))
+        yield Contest(everywhere, np.where(index == 1, 1.0, -1.0))
     elif scheme == "ovr":
         for k in range(n_classes):
-            yield Contest(None, np.where(index == k, 1.0, -1.0))
+            yield Contest(everywhere, np.where(index == k, 1.0, -1.0))
     else:
         for i, j in pairs(n_classes):
             rows = np.flatnonzero((index == i) | (index == j))

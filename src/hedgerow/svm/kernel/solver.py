@@ -3,7 +3,14 @@
 In each round the variables whose pulls are furthest on the wrong side of one another, and some of
 the last rounds', are optimised as if there were no others: by steps of two variables each, which
 keep their sum. The kernels of a working set with all rows are all that is needed of the kernel
-matrix, to follow what the steps do to every pull. It ends with a certificate; see `certificate`.
+matrix, to follow what the steps do to every pull.
+
+Two things make this faster. Where steps of two variables do not come to an end, those between
+their bounds are moved together (`face`). And where most variables are at their bounds and seem to
+stay there, the others are solved by themselves, with kernels of their rows only (shrinking); what
+the others then say is looked at afterwards.
+
+It ends with a certificate; see `certificate`.
 """
 
 from __future__ import annotations
@@ -15,7 +22,13 @@ import numpy as np
 
 from hedgerow import _native
 from hedgerow.svm.kernel.cache import RowCache
-from hedgerow.svm.kernel.certificate import Solution, dual_objective, levels_and_gap, violation
+from hedgerow.svm.kernel.certificate import (
+    Solution,
+    dual_objective,
+    extremes,
+    levels_and_gap,
+    violation,
+)
 from hedgerow.svm.kernel.dual import Dual, Floats, Indices
 from hedgerow.svm.kernel.face import face_steps
 from hedgerow.svm.kernel.hard_margin import HardMargin
@@ -25,14 +38,15 @@ from hedgerow.svm.kernel.hard_margin import HardMargin
 SMALLEST_SET, LARGEST_SET = 256, 1024
 # What a round leaves of the violation in its working set.
 ROUND_PART = 0.1
-# Steps of a round at most, for each variable of its working set.
-STEPS_PER_VARIABLE = 10
-# Faces that are then tried.
-FACES = 50
+# Steps of a round at most, for each variable of its working set; then so many faces are tried.
+STEPS_PER_VARIABLE, FACES = 10, 50
 # Steps at most if the user does not say: as many as this, or for each row.
 MOST_STEPS, MOST_STEPS_PER_ROW = 10_000_000, 100
-# Rounds without a better objective that are taken for the end of what rounding lets one reach.
-PATIENCE = 30
+# Rounds without a gain or a smaller violation that are taken for the end of what rounding lets one
+# reach, and the part of all gains so far that is no gain.
+PATIENCE, NO_GAIN = 30, 1e-15
+# Rounds before variables are first left aside, and the part of the rows that may remain.
+ROUNDS_BEFORE_SHRINKING, SHRUNK = 20, 0.6
 
 Watch = Callable[[float], None]
 
@@ -43,6 +57,7 @@ class Stop:
 
     tol: float
     max_iter: int = -1  # as many as make sense
+    shrinking: bool = True
 
     def most_steps(self, n_rows: int) -> int:
         """Return how many steps there may be."""
@@ -58,23 +73,25 @@ def solve(
 
     `watch` is told the violation before each round.
     """
-    state = State.start(dual, cache, threads)
-    hard_margin = HardMargin(dual, cache.table) if dual.is_hard else None
-    working = np.empty(0, np.int64)
+    coefficients = np.bincount(dual.row, dual.start, minlength=len(cache.table)).astype(np.float64)
+    everywhere = np.arange(len(cache.table))
+    scores = cache.table.own_sums(coefficients, everywhere, threads)
     most_steps = stop.most_steps(len(cache.table))
+    state = State(dual, cache, scores, most_steps, threads)
+    hard_margin = HardMargin(dual, cache.table) if dual.is_hard else None
+    shrink_after = ROUNDS_BEFORE_SHRINKING
     while True:
-        pull = dual.linear - state.scores[dual.row]
-        wrong = violation(dual, state.beta, pull)
+        wrong = violation(dual, state.beta, state.pull)
         watch(wrong)
-        is_over = state.n_iter >= most_steps or state.idle > PATIENCE
-        if wrong <= stop.tol or is_over:
-            solution = _certified(dual, state, pull, wrong, stop)
-            if solution.converged or is_over:
+        if wrong <= stop.tol or state.is_over:
+            solution = _certified(state, wrong, stop)
+            if solution.converged or state.is_over:
                 return solution
-        working = _working_set(dual, state.beta, pull, working)
-        steps = min(most_steps - state.n_iter, STEPS_PER_VARIABLE * len(working))
-        tolerance = max(ROUND_PART * wrong, 0.5 * stop.tol if wrong > stop.tol else 0.0)
-        state.improve(np.sort(working), pull, tolerance, steps)
+        if stop.shrinking and state.n_rounds >= shrink_after and hard_margin is None:
+            _solve_unsettled(state, stop, watch)
+            shrink_after = 2 * state.n_rounds
+        else:
+            state.improve(wrong, stop.tol)
         if hard_margin is not None:
             hard_margin.require_separable(state.beta, state.scores)
 
@@ -83,46 +100,80 @@ class State:
     """β and the scores that go with it, on the way to a solution."""
 
     def __init__(
-        self, dual: Dual, cache: RowCache, beta: Floats, scores: Floats, threads: int
+        self, dual: Dual, cache: RowCache, scores: Floats, most_steps: int, threads: int
     ) -> None:
         self.dual = dual
         self.cache = cache
-        self.beta = beta
+        self.beta = dual.start.copy()
         self.scores = scores
+        self.pull = dual.linear - scores[dual.row]
+        self.most_steps = most_steps
         self.threads = threads
         self.n_iter = 0
-        self.objective = dual_objective(dual, beta, scores)
-        self.idle = 0  # rounds without a better objective
+        self.n_rounds = 0
+        self._working = np.empty(0, np.int64)
+        self._gained = 0.0
+        self._least_wrong = np.inf
+        self._idle = 0  # rounds that made nothing better
 
-    @classmethod
-    def start(cls, dual: Dual, cache: RowCache, threads: int) -> State:
-        """Begin where the problem does."""
-        coefficients = np.bincount(dual.row, dual.start, minlength=len(cache.table))
-        scores = cache.table.own_sums(coefficients, threads)
-        return cls(dual, cache, dual.start.copy(), scores, threads)
+    @property
+    def is_over(self) -> bool:
+        """Tell whether nothing more may be done, or can be."""
+        return self.n_iter >= self.most_steps or self._idle > PATIENCE
 
-    def improve(self, working: Indices, pull: Floats, tolerance: float, most_steps: int) -> None:
-        """Make pair steps within a working set until their violation is below the tolerance."""
+    def improve(self, wrong: float, tol: float) -> None:
+        """Solve the problem of a working set, having found pulls to be wrong by so much."""
+        if wrong < self._least_wrong:
+            self._least_wrong, self._idle = wrong, 0
+        self._working = _working_set(self.dual, self.beta, self.pull, self._working)
+        tolerance = max(ROUND_PART * wrong, 0.5 * tol if wrong > tol else 0.0)
+        self._solve_set(np.sort(self._working), tolerance)
+        self.n_rounds += 1
+
+    def _solve_set(self, working: Indices, tolerance: float) -> None:
         dual, rows = self.dual, self.dual.row[working]
         slots = self.cache.slots(rows, self.threads)
-        beta, pull = self.beta[working], pull[working]
+        beta, pull = self.beta[working], self.pull[working]
         second = int(np.searchsorted(working, dual.second))
         low, high = dual.low[working], dual.high[working]
+        most = min(self.most_steps - self.n_iter, STEPS_PER_VARIABLE * len(working))
         steps = _native.pair_steps(
-            self.cache.values, slots, rows, second, low, high, beta, pull, tolerance, most_steps
+            self.cache.values, slots, rows, second, low, high, beta, pull, tolerance, most
         )
         self.n_iter += steps
-        if steps == most_steps:
+        if steps == most:
             K = self.cache.values[np.ix_(slots, rows)].astype(np.float64)
             self.n_iter += face_steps(K, second, low, high, beta, pull, FACES)
         change = beta - self.beta[working]
+        self._note_gain(0.5 * float((change * (self.pull[working] + pull)).sum()))
         changed = change != 0.0
         _native.add_products(
             self.cache.values, slots[changed], change[changed], self.scores, self.threads
         )
         self.beta[working] = beta
-        before, self.objective = self.objective, dual_objective(dual, self.beta, self.scores)
-        self.idle = 0 if self.objective > before else self.idle + 1
+        self.pull = dual.linear - self.scores[dual.row]
+
+    def _note_gain(self, gain: float) -> None:
+        self._idle = 0 if gain > NO_GAIN * self._gained else self._idle + 1
+        self._gained += max(0.0, gain)
+
+    def part(self, variables: Indices, rows: Indices) -> State:
+        """Return the state of the problem of some variables."""
+        dual = self.dual.part(variables, rows, self.beta)
+        left = self.most_steps - self.n_iter
+        return State(dual, self.cache.give_to_part(rows), self.scores[rows], left, self.threads)
+
+    def take_over(self, part: State, variables: Indices, rows: Indices) -> None:
+        """Go on from what has become of a part."""
+        change = np.zeros(len(self.cache.table))
+        np.add.at(change, self.dual.row[variables], part.beta - self.beta[variables])
+        others = np.setdiff1d(np.arange(len(change)), rows)
+        self.scores[rows] = part.scores
+        self.scores[others] += self.cache.table.own_sums(change, others, self.threads)
+        self.beta[variables] = part.beta
+        self.pull = self.dual.linear - self.scores[self.dual.row]
+        self.n_iter += part.n_iter
+        self.n_rounds += part.n_rounds
 
 
 def _working_set(dual: Dual, beta: Floats, pull: Floats, last: Indices) -> Indices:
@@ -139,14 +190,43 @@ def _working_set(dual: Dual, beta: Floats, pull: Floats, last: Indices) -> Indic
     return np.concatenate([kept[max(0, len(kept) + len(new) - size) :], new])
 
 
-def _certified(dual: Dual, state: State, pull: Floats, wrong: float, stop: Stop) -> Solution:
-    levels, gap = levels_and_gap(dual, state.beta, state.scores, pull)
+def _solve_unsettled(state: State, stop: Stop, watch: Watch) -> None:
+    """Solve the problem of those variables that may still move, if they are few enough."""
+    variables = np.flatnonzero(_may_move(state))
+    rows = np.unique(state.dual.row[variables])
+    if len(rows) > SHRUNK * len(state.cache.table):
+        state.improve(violation(state.dual, state.beta, state.pull), stop.tol)
+        return
+    part = state.part(variables, rows)
+    while not part.is_over:
+        wrong = violation(part.dual, part.beta, part.pull)
+        watch(wrong)
+        if wrong <= stop.tol:
+            break
+        part.improve(wrong, stop.tol)
+    state.take_over(part, variables, rows)
+
+
+def _may_move(state: State) -> np.ndarray:
+    """Mark variables that are between their bounds, or at one that their pull may move them off."""
+    dual, beta, pull = state.dual, state.beta, state.pull
+    marks = (beta > dual.low) & (beta < dual.high)
+    for group in dual.groups:
+        top, bottom = extremes(dual, beta, pull, group)
+        at_low, at_high = beta[group] == dual.low[group], beta[group] == dual.high[group]
+        marks[group] |= (at_low & (pull[group] >= bottom)) | (at_high & (pull[group] <= top))
+    return marks & (dual.low < dual.high)
+
+
+def _certified(state: State, wrong: float, stop: Stop) -> Solution:
+    dual, beta, scores = state.dual, state.beta, state.scores
+    levels, gap = levels_and_gap(dual, beta, scores, state.pull)
     solution = Solution(
         dual=dual,
-        beta=state.beta,
-        scores=state.scores,
+        beta=beta,
+        scores=scores,
         levels=levels,
-        objective=state.objective + gap,
+        objective=dual_objective(dual, beta, scores) + gap,
         gap=gap,
         n_iter=state.n_iter,
         converged=False,
