@@ -196,20 +196,14 @@ T KernelTable<T>::centred(double value, std::size_t feature) const {
 }
 
 template <class T>
-KernelTable<T>::KernelTable(const KernelRule& rule, const DenseRows& rows)
+KernelTable<T>::KernelTable(const KernelRule& rule, const DenseRows& rows,
+                            std::span<const double> centre)
     : rule_(rule),
       n_(rows.n),
       d_(rows.d),
-      centre_(rows.d),
+      centre_(centre.begin(), centre.end()),
       scale_(rule.scale()),
       rows_(rows.values, rows.values + rows.n * rows.d) {
-  // Distances do not change if all rows are moved: about the middle less is lost.
-  const bool of_distances = rule.kind == KernelKind::gaussian || rule.kind == KernelKind::laplacian;
-  if (of_distances) {
-    for (std::size_t j = 0; j < d_; ++j) {
-      for (std::size_t i = 0; i < n_; ++i) centre_[j] += rows.row(i)[j] / static_cast<double>(n_);
-    }
-  }
   const std::size_t n_panels = (n_ + kPanelRows - 1) / kPanelRows;
   panels_.resize(n_panels * kPanelRows * d_);
   half_norms_.resize(n_panels * kPanelRows);

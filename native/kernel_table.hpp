@@ -44,7 +44,9 @@ struct DenseRows {
 template <class T>
 class KernelTable {
  public:
-  KernelTable(const KernelRule& rule, const DenseRows& rows);
+  // The centre is subtracted from all rows. Distances do not change; about the middle of the rows
+  // less of them is lost. Where products count, it must be 0.
+  KernelTable(const KernelRule& rule, const DenseRows& rows, std::span<const double> centre);
 
   std::size_t size() const { return n_; }
   std::size_t n_features() const { return d_; }

@@ -71,10 +71,12 @@ void bind_table(nb::module_& m, const char* name) {
   nb::class_<Table>(m, name)
       .def(
           "__init__",
-          [](Table* self, const KernelRule& rule, Matrix<const double> rows) {
-            new (self) Table(rule, rows_of(rows));
+          [](Table* self, const KernelRule& rule, Matrix<const double> rows,
+             Vector<const double> centre) {
+            if (centre.size() != rows.shape(1)) throw nb::value_error("centre has another width");
+            new (self) Table(rule, rows_of(rows), span_of(centre));
           },
-          "rule"_a, "rows"_a)
+          "rule"_a, "rows"_a, "centre"_a)
       .def(
           "fill",
           [](const Table& self, Vector<const std::int64_t> rows, Vector<const std::int64_t> slots,

@@ -31,6 +31,7 @@ class Solution:
     levels: tuple[float, ...]  # of each group
     objective: float  # of the primal
     gap: float
+    relative_gap: float  # as a part of the objective, or of what it is the sum of
     n_iter: int
     converged: bool
 
@@ -39,14 +40,6 @@ class Solution:
         """Each row's coefficient in f."""
         weights = np.bincount(self.dual.row, self.beta, minlength=len(self.scores))
         return weights.astype(np.float64, copy=False)
-
-    @property
-    def relative_gap(self) -> float:
-        """The gap as a part of the objective, or of the terms that it is the sum of."""
-        size = max(abs(self.objective), 0.5 * square_of_w(self.dual, self.beta, self.scores))
-        if self.gap == 0.0:
-            return 0.0
-        return self.gap / size if size > 0.0 else np.inf
 
 
 def square_of_w(dual: Dual, beta: Floats, scores: Floats) -> float:

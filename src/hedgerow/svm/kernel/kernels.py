@@ -126,12 +126,17 @@ class Table(Protocol):
 class DenseTable:
     """Rows as a matrix: tiles of products or distances, and what the kernel makes of them."""
 
-    def __init__(self, kernel: Kernel, X: Floats, *, single: bool) -> None:
+    def __init__(
+        self, kernel: Kernel, X: Floats, *, single: bool, centre: Floats | None = None
+    ) -> None:
         self.dtype: type[np.floating[Any]] = np.float32 if single else np.float64
         self.kernel = kernel
         self.X = X
+        if centre is None:
+            centre = X.mean(axis=0) if kernel.is_of_distances and len(X) else np.zeros(X.shape[1])
+        self._centre = centre
         kind = _native.KernelTableFloat if single else _native.KernelTableDouble
-        self._native = kind(kernel.rule, X)
+        self._native = kind(kernel.rule, X, centre)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -160,9 +165,9 @@ class DenseTable:
         return self.take(used).sums(self.X[at], coefficients[np.newaxis, used], threads)[:, 0]
 
     def take(self, rows: Indices) -> DenseTable:
-        """Return some of the rows."""
+        """Return some of the rows, whose kernels are the same to the last bit."""
         single = self.dtype is np.float32
-        return DenseTable(self.kernel, self.X[rows], single=single)
+        return DenseTable(self.kernel, self.X[rows], single=single, centre=self._centre)
 
 
 class BlockTable:

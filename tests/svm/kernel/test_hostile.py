@@ -1,0 +1,287 @@
+"""Data and parameters that are hard to solve, wrong, or interrupted."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from hedgerow._native.cpu import isa_level
+from sklearn import svm as peers
+from sklearn.exceptions import ConvergenceWarning
+
+from hedgerow import DataError, ParameterError
+from hedgerow._native import LEVELS
+from hedgerow.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+
+CLASSIFIERS = [SVC(), SVC(multi_class="ovr"), NuSVC(nu=0.2)]
+MACHINES = [*CLASSIFIERS, SVR(), NuSVR(), OneClassSVM()]
+
+
+def table(n=80, d=4, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, d))
+    return X, (X[:, 0] + random.normal(size=n) > 0).astype(int)
+
+
+def fitted(machine, X, y):
+    """Fit, and hold the machine to its word: it converged, or it warned and said the gap."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        machine.fit(X, y)
+    assert {w.category for w in caught} <= {ConvergenceWarning}
+    said = [str(w.message) for w in caught]
+    within = machine.duality_gap_.max() <= machine.tol
+    assert machine.fit_status_ in (0, 1)
+    assert within or machine.fit_status_ == 1
+    assert (machine.fit_status_ == 1) == any("ended after" in text for text in said)
+    assert np.isfinite(machine.dual_coef_).all()
+    assert np.isfinite(machine.intercept_).all()
+    return machine, said
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+@pytest.mark.parametrize("C", [1.0, 1e5, 1e12])
+def test_duplicates_with_opposite_labels_end(kernel, C):
+    X = np.repeat(table(60)[0], 2, axis=0)
+    started = time.perf_counter()
+    machine, _ = fitted(SVC(kernel=kernel, C=C), X, np.tile([0, 1], 60))
+    assert time.perf_counter() - started < 60
+    # Every row's twin is on the other side: nothing is better than a w of 0, and 1 each.
+    assert machine.objective_[0] == pytest.approx(C * 120, rel=2e-3)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_huge_costs_are_solved_or_said_not_to_be(kernel):
+    X, y = table(300, 4)
+    machine, said = fitted(SVC(kernel=kernel, C=1e5), X, y)
+    if not said:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            theirs = peers.SVC(kernel=kernel, C=1e5, max_iter=300_000).fit(X, y)
+        f = theirs.decision_function(X) - theirs.intercept_
+        coefficients = theirs.dual_coef_[0]
+        dual = np.abs(coefficients).sum() - 0.5 * coefficients @ f[theirs.support_]
+        assert machine.objective_[0] >= dual * (1.0 - 1e-9)
+        assert machine.objective_[0] * (1.0 - machine.duality_gap_[0]) >= dual * (1.0 - 1e-4)
+
+
+@pytest.mark.parametrize("machine", [SVC(), SVR(), NuSVC(nu=0.2)], ids=str)
+@pytest.mark.parametrize("C", [1.0, 1e5])
+def test_an_indefinite_kernel_ends_with_a_warning(machine, C):
+    X, y = table(300, 4)
+    given = {"kernel": "sigmoid", "gamma": 1.0, "coef0": -1.0}
+    if "C" in machine.get_params():
+        given["C"] = C
+    machine, said = fitted(type(machine)(**machine.get_params() | given), X, y)
+    assert any("not a scalar product" in text for text in said)
+    assert any("duality_gap_" in text for text in said)
+
+
+def test_an_indefinite_matrix_or_function_is_noticed_too():
+    X, y = table()
+    K = -((X[:, np.newaxis] - X) ** 4).sum(axis=2)
+    with pytest.warns(ConvergenceWarning, match="not a scalar product"):
+        SVC(kernel="precomputed").fit(K, y)
+    with pytest.warns(ConvergenceWarning, match="not a scalar product"):
+        SVC(kernel=lambda A, B: np.sin(3 * A @ B.T)).fit(X, y)
+
+
+def test_max_iter_ends_with_a_warning_and_the_gap():
+    X, y = table(500)
+    with pytest.warns(ConvergenceWarning, match=r"after \d+ steps \(max_iter=20\).* gap of"):
+        machine = SVC(C=10.0, max_iter=20).fit(X, y)
+    assert machine.fit_status_ == 1
+    assert machine.n_iter_[0] <= 20
+    assert machine.duality_gap_[0] > machine.tol
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=str)
+def test_gaps_strings_and_infinities_are_refused_by_name(machine):
+    X, y = table()
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    for bad, said in ((np.nan, "NaN"), (np.inf, "infinity"), (1e60, "Scale the column")):
+        broken = frame.copy()
+        broken.loc[7, "c"] = bad
+        with pytest.raises(DataError, match=rf"(?s)'c'.*{said}|{said}"):
+            machine.fit(broken, y)
+    with pytest.raises(DataError, match="forests or boosting, which take gaps"):
+        machine.fit(frame.mask(frame > 2.0), y)
+    with pytest.raises(DataError, match="OneHotEncoder"):
+        machine.fit(frame.assign(c="x"), y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"C": 0.0}, "C=0.0"),
+        ({"C": -1.0}, "C=-1.0"),
+        ({"C": np.nan}, "C=nan"),
+        ({"kernel": "gauss"}, "kernel='gauss'"),
+        ({"gamma": -1.0}, "gamma=-1.0"),
+        ({"gamma": "many"}, "gamma='many'"),
+        ({"degree": 2.5}, "degree=2.5"),
+        ({"tol": 0.0}, "tol=0.0"),
+        ({"cache_size": 0}, "cache_size=0"),
+        ({"max_iter": 0}, "max_iter=0"),
+        ({"multi_class": "all"}, "multi_class='all'"),
+        ({"class_weight": {"no": 1.0}}, "class_weight names"),
+    ],
+)
+def test_parameters_that_are_not_allowed_are_named(parameters, said):
+    with pytest.raises(ParameterError, match=said):
+        SVC(**parameters).fit(*table())
+
+
+def test_infinite_costs_belong_to_classes_alone():
+    with pytest.raises(ParameterError, match="C=inf"):
+        SVR(C=np.inf).fit(*table())
+
+
+def test_an_infeasible_nu_is_said_with_the_largest_that_is_not():
+    X, y = table()
+    y = np.arange(80) < 8
+    with pytest.raises(ParameterError, match=r"nu=0.5 is infeasible.*at most 0.2\b"):
+        NuSVC().fit(X, y)
+    NuSVC(nu=0.2).fit(X, y)
+
+
+def test_matrices_that_are_no_kernels_are_refused():
+    X, y = table()
+    with pytest.raises(DataError, match="square"):
+        SVC(kernel="precomputed").fit(X, y)
+    lopsided = X @ X.T
+    lopsided[3, 5] += 1.0
+    with pytest.raises(DataError, match="not symmetric"):
+        SVC(kernel="precomputed").fit(lopsided, y)
+    with pytest.raises(DataError, match="sparse"):
+        SVC(kernel="precomputed").fit(scipy.sparse.csr_array(X @ X.T), y)
+
+
+def test_kernels_that_overflow_are_refused_before_any_work():
+    X, y = table()
+    with pytest.raises(DataError, match=r"kernels exceed 1e\+100"):
+        SVC(kernel="poly", degree=60, gamma=1.0).fit(X * 1e45, y)
+    machine = SVC(kernel="poly", degree=9, gamma=1.0).fit(X, y)
+    with pytest.raises(DataError, match="cannot compute kernels"):
+        machine.predict(X * 1e45)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-3, 1e20])
+@pytest.mark.parametrize("machine", MACHINES, ids=str)
+def test_tables_of_any_scale_are_learned_from(machine, scale):
+    X, y = table()
+    fitted(type(machine)(**machine.get_params()), X * scale, y)
+
+
+@pytest.mark.parametrize("machine", [SVC(gamma=1e30), SVC(gamma=0.0), SVC(kernel="laplacian")])
+def test_extreme_widths_of_kernels_are_computed_with(machine):
+    X, y = table()
+    fitted(machine, X, y)
+    assert np.isfinite(machine.decision_function(X * 1e20)).all()
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=str)
+def test_constant_and_single_columns_and_few_rows(machine):
+    fitted(machine, np.ones((6, 2)), [0, 1, 0, 1, 0, 1])
+    fitted(machine, np.arange(4.0)[:, np.newaxis], [0, 0, 1, 1])
+    fitted(machine, [[0.0], [1.0]], [0, 1])
+
+
+def test_targets_that_need_no_vectors():
+    machine = SVR(epsilon=1.0).fit(table()[0], np.full(80, 7.5))
+    assert len(machine.support_) == 0
+    np.testing.assert_allclose(machine.predict(table()[0]), 7.5, atol=1.0)
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=str)
+def test_a_fit_that_fails_leaves_the_machine_as_it_was(machine):
+    X, y = table()
+    machine = type(machine)(**machine.get_params()).fit(X, y)
+    before = pickle.dumps(machine)
+    with pytest.raises(DataError):
+        machine.fit(np.full((5, 2), np.nan), np.arange(5))
+    assert pickle.dumps(machine) == before
+    again = pickle.loads(before)
+    assert (again.predict(X) == machine.predict(X)).all()
+
+
+INTERRUPTED = """
+import time, numpy as np
+from hedgerow.svm import SVC
+random = np.random.default_rng(0)
+X = random.normal(size=(30_000, 60))
+y = random.integers(0, 2, 30_000)
+machine = SVC(C=1e4, cache_size=500)
+print("fitting", flush=True)
+try:
+    machine.fit(X, y)
+except KeyboardInterrupt:
+    print("interrupted", hasattr(machine, "support_"), flush=True)
+"""
+
+
+def test_ctrl_c_ends_a_long_fit():
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "fitting\n"
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        started = time.perf_counter()
+        assert process.stdout.readline() == "interrupted False\n"
+        assert time.perf_counter() - started < 5.0
+
+
+FIT_AND_HASH = """
+import hashlib, sys, warnings
+import numpy as np
+import scipy.sparse
+from hedgerow.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+warnings.simplefilter("ignore")
+random = np.random.default_rng(0)
+X = random.normal(size=(3000, 7))
+y = np.digitize(X[:, 0] + random.normal(size=3000), [-0.5, 0.5])
+sparse = scipy.sparse.random(300, 50, 0.1, format="csr", random_state=0)
+machines = [
+    (SVC(), X, y > 0), (SVC(probability=True), X[:900], y[:900]), (SVC(kernel="sigmoid"), X, y > 0),
+    (SVC(kernel="laplacian", multi_class="ovr"), X, y), (SVC(kernel="poly"), X[:900], y[:900]),
+    (NuSVC(nu=0.2), X[:900], y[:900]), (SVR(), X, X[:, 1]), (NuSVR(), X[:900], X[:900, 1]),
+    (OneClassSVM(), X, None), (SVC(), sparse, np.arange(300) % 2),
+    (SVC(kernel="linear", C=1e4, max_iter=30_000), X[:900], y[:900] > 0),
+]
+for n_jobs in map(int, sys.argv[1].split(",")):
+    for machine, table, target in machines:
+        machine.set_params(n_jobs=n_jobs).fit(table, target)
+        digest = hashlib.sha256()
+        for name in ("support_", "dual_coef_", "intercept_", "objective_", "duality_gap_"):
+            digest.update(np.ascontiguousarray(getattr(machine, name)).tobytes())
+        told = "predict_proba" if getattr(machine, "probability", False) else "predict"
+        digest.update(np.ascontiguousarray(getattr(machine, told)(table)).tobytes())
+        print(digest.hexdigest())
+"""
+
+
+def test_the_same_bytes_on_any_threads_and_instruction_sets():
+    levels = [level for level in LEVELS if level <= isa_level()]
+    printed = []
+    for level in levels:
+        jobs = "1,2,3,8" if level == levels[-1] else "2"
+        environment = os.environ | {"HEDGEROW_ISA": level}
+        run = subprocess.run(
+            [sys.executable, "-c", FIT_AND_HASH, jobs],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        lines = run.stdout.split()
+        printed += [lines[first : first + 11] for first in range(0, len(lines), 11)]
+    assert len(printed) == 4 + len(levels) - 1
+    assert all(hashes == printed[0] for hashes in printed)

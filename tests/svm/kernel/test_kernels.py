@@ -1,0 +1,159 @@
+"""Tables of kernels against the formulas; and that nothing but the rows decides their bits."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from hedgerow import _native
+from hedgerow.exceptions import ParameterError
+from hedgerow.svm.kernel.cache import RowCache
+from hedgerow.svm.kernel.kernels import Kernel, gamma_of, smallest_eigenvalue
+from tests.oracles.kernel_machines import kernel as formula
+
+NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian")
+
+
+def rows(n, d, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def of(name, **constants):
+    return Kernel(name, **({"gamma": 0.3, "coef0": 0.5, "degree": 3} | constants))
+
+
+def filled(table, asked, threads=1):
+    values = np.full((len(asked), len(table)), np.nan, table.dtype)
+    table.fill(np.asarray(asked), np.arange(len(asked)), values, threads)
+    return values
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (7, 3), (64, 5), (65, 17), (200, 40)])
+def test_kernels_are_those_of_the_formula(name, n, d):
+    X = rows(n, d)
+    asked = np.arange(0, n, 3)
+    expected = formula(name, X[asked], X, 0.3, 0.5, 3)
+    np.testing.assert_allclose(filled(of(name).table(X), asked), expected, rtol=1e-12, atol=1e-13)
+    single = filled(of(name).table(X, single=True), asked)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, expected, rtol=2e-5, atol=2e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("single", [True, False])
+def test_kernels_are_symmetric_and_depend_on_their_rows_alone(name, single):
+    X = rows(150, 9)
+    table = of(name).table(X, single=single)
+    K = filled(table, np.arange(150))
+    assert (K == K.T).all()
+    for asked in ([3], [149, 3], np.arange(100, 150)):
+        assert (filled(table, asked, threads=3) == K[asked]).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sums_are_those_of_the_kernels(name):
+    X, Q = rows(130, 6), rows(77, 6, seed=1)
+    coefficients = rows(3, 130, seed=2)
+    table = of(name).table(X)
+    sums = table.sums(Q, coefficients, 2)
+    expected = formula(name, Q, X, 0.3, 0.5, 3) @ coefficients.T
+    np.testing.assert_allclose(sums, expected, rtol=1e-11, atol=1e-11)
+    assert (table.sums(Q[5:6], coefficients, 1) == sums[5]).all()
+    at = np.array([4, 99])
+    own = table.own_sums(coefficients[0], at, 1)
+    np.testing.assert_allclose(own, (formula(name, X, X, 0.3, 0.5, 3) @ coefficients[0])[at])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sparse_rows_have_the_kernels_of_dense_ones(name):
+    X = scipy.sparse.random(90, 30, 0.2, format="csr", random_state=0)
+    dense, sparse = of(name).table(X.toarray()), of(name).table(scipy.sparse.csr_array(X))
+    asked = np.array([0, 5, 89])
+    np.testing.assert_allclose(filled(sparse, asked), filled(dense, asked), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(sparse.diagonal(), dense.diagonal(), rtol=1e-12, atol=1e-13)
+    coefficients = rows(2, 90)
+    np.testing.assert_allclose(
+        sparse.sums(X[:7], coefficients, 1), dense.sums(X[:7].toarray(), coefficients, 1)
+    )
+
+
+def test_far_from_the_origin_distances_are_exact():
+    X = rows(100, 5)
+    far = X + 1e6
+    K = filled(of("rbf").table(far), np.arange(100))
+    np.testing.assert_allclose(K, formula("rbf", far, far, 0.3), rtol=1e-9)
+    single = filled(of("rbf").table(far, single=True), np.arange(100))
+    np.testing.assert_allclose(single, formula("rbf", far, far, 0.3), rtol=1e-4, atol=1e-6)
+
+
+def test_scale_and_auto_are_as_in_scikit_learn():
+    X = rows(50, 4) * 3
+    assert gamma_of("scale", X) == pytest.approx(1 / (4 * X.var()), rel=1e-14)
+    assert gamma_of("scale", scipy.sparse.csr_array(X)) == pytest.approx(1 / (4 * X.var()))
+    assert gamma_of("auto", X) == 0.25
+    assert gamma_of("scale", np.ones((3, 2))) == 1.0
+    assert gamma_of(0.7, X) == 0.7
+
+
+def test_a_function_of_blocks_is_a_kernel():
+    X = rows(40, 3)
+    table = Kernel("callable", function=lambda A, B: A @ B.T).table(X)
+    np.testing.assert_allclose(filled(table, [3, 7]), X[[3, 7]] @ X.T)
+    np.testing.assert_allclose(table.take(np.array([1, 2])).diagonal(), (X[1:3] ** 2).sum(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda _A, _B: np.ones(3), r"shape \(3,\)"),
+        (lambda A, B: np.full((len(A), len(B)), np.nan), "NaN"),
+        (lambda _A, _B: "no", "no matrix of numbers"),
+    ],
+)
+def test_what_a_function_must_return_is_said(function, said):
+    table = Kernel("callable", function=function).table(rows(5, 2))
+    with pytest.raises(ParameterError, match=said):
+        filled(table, [0])
+
+
+def test_the_cache_keeps_what_was_used_last_within_its_budget():
+    table = of("rbf").table(rows(100, 3))
+    cache = RowCache(table, megabytes=10 * 100 * 8 / 2**20, least=4)
+    assert cache.values.shape == (10, 100)
+    K = filled(table, np.arange(100))
+    computed = []
+    fill = table.fill
+    table.fill = lambda rows, *others: (computed.extend(rows.tolist()), fill(rows, *others))
+    random = np.random.default_rng(0)
+    recent = []
+    for _ in range(200):
+        wanted = random.choice(30, 4, replace=False)
+        computed.clear()
+        slots = cache.slots(wanted, 1)
+        assert (cache.values[slots] == K[wanted]).all()
+        assert set(computed) == set(wanted.tolist()) - set(recent[-10:])
+        recent = [row for row in recent if row not in set(wanted.tolist())]
+        recent += sorted(wanted.tolist(), key=lambda row: slots[wanted == row][0])
+    part = cache.give_to_part(np.arange(0, 100, 2))
+    even = np.array([0, 2, 4])
+    assert (part.values[part.slots(even // 2, 1)] == K[even][:, ::2]).all()
+
+
+def test_indefinite_kernels_are_noticed():
+    X = rows(60, 3)
+    everywhere = np.arange(60)
+    assert smallest_eigenvalue(of("rbf").table(X), everywhere) > -1e-12
+    assert smallest_eigenvalue(of("sigmoid", gamma=1.0).table(X), everywhere) < -1e-3
+
+
+def test_most_violating_are_the_first_of_each_side():
+    random = np.random.default_rng(3)
+    for _ in range(50):
+        n, most = int(random.integers(1, 60)), int(random.integers(1, 20))
+        pull = random.integers(0, 6, n).astype(float)
+        low, high = np.zeros(n), np.ones(n)
+        beta = random.choice([0.0, 0.5, 1.0], n)
+        found = _native.most_violating(pull, beta, low, high, most)
+        up = sorted(np.flatnonzero(beta < 1), key=lambda i: (-pull[i], i))[:most]
+        down = sorted(np.flatnonzero(beta > 0), key=lambda i: (pull[i], i))[:most]
+        assert found.tolist() == sorted({*up, *down})
