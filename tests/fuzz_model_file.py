@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import scipy.sparse
 
 from hedgerow import (
     AdaBoostClassifier,
@@ -29,7 +30,12 @@ from hedgerow import (
     ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    LinearSVC,
+    LinearSVR,
     ModelFileError,
+    NearestNeighbors,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -38,7 +44,11 @@ from hedgerow.forest.model import ForestModel
 from hedgerow.model_file import load
 from hedgerow.model_file.container import pack, unpack
 from hedgerow.model_file.contents import read_estimator, write_estimator
+from hedgerow.model_file.values import NotStored
+from hedgerow.neighbors.model import NeighborsModel
+from hedgerow.svm.linear.machines import LinearModel
 from hedgerow.tree.structure import Ensemble
+from oracles import neighbors as oracle_of_neighbors
 from oracles import predict as oracle
 
 SECONDS_FOR_ONE = 60  # far beyond what a file takes, even under sanitizers
@@ -89,6 +99,25 @@ def make_models():
         DecisionTreeClassifier(max_depth=3).fit(frame, np.column_stack([three, three > 0])),
         AdaBoostClassifier(n_estimators=3, max_depth=2).fit(frame, three),
         AdaBoostRegressor(n_estimators=2).fit(numbers, numbers[:, 0]),
+        *make_neighbors(numbers, frame, three),
+        LinearSVC(loss="hinge").fit(frame[["a", "b", "c"]], np.array(["x", "y", "z"])[three]),
+        LinearSVC(multi_class="crammer_singer").fit(numbers, three),
+        LinearSVR(epsilon=0.1).fit(numbers, numbers[:, 0] - numbers[:, 1]),
+    ]
+
+
+def make_neighbors(numbers, frame, three):
+    """Neighbours of dense, sparse and mixed rows, with and without a tree."""
+    gaps = frame.mask(np.arange(60)[:, None] % 7 == np.arange(frame.shape[1]))
+    sparse = scipy.sparse.csr_array(np.where(np.abs(numbers) > 1, numbers, 0.0))
+    return [
+        NearestNeighbors(metric="minkowski", p=3, radius=0.5).fit(numbers),
+        NearestNeighbors(algorithm="brute").fit(sparse),
+        KNeighborsRegressor(weights=_first, algorithm="kd_tree").fit(numbers, numbers[:, :2]),
+        KNeighborsRegressor(metric="cosine", weights="distance").fit(sparse, numbers[:, 0]),
+        KNeighborsClassifier(metric="gower", metric_params={"w": [1.0, 2.0, 0.5, 1.0, 1.0]}).fit(
+            gaps, np.array(["x", "y", "z"])[three]
+        ),
     ]
 
 
@@ -173,8 +202,8 @@ def forge_arrays(rng, data, models):
     """Change one to three arrays."""
     document, arrays = unpack(data)
     for _ in range(rng.randint(1, 3)):
-        name = rng.choice(sorted(arrays))
-        change_array(rng, arrays, name, models)
+        if arrays:  # the only one may have been removed
+            change_array(rng, arrays, rng.choice(sorted(arrays)), models)
     return pack(document, arrays)
 
 
@@ -266,9 +295,8 @@ MUTATIONS = (damage, damage_and_seal, forge_document, forge_arrays, forge_table,
 SEALED_OFF = (damage,)  # mutations that the checksum alone must find
 
 
-def probe(model, rng):
-    """Make a table as the model expects it, with gaps and unknown categories."""
-    schema = model._model.schema
+def probe(schema, rng, *, gaps=True):
+    """Make a table as the model expects it, with gaps, if it takes them, and unknown categories."""
     columns = {}
     for j in range(schema.n_features):
         if j in schema.categories:
@@ -278,7 +306,8 @@ def probe(model, rng):
             column = pd.Series([rng.choice(values) for _ in range(40)], dtype=object)
             columns[j] = column.astype("category")
         else:
-            columns[j] = [rng.choice([np.nan, rng.gauss(0, 2)]) for _ in range(40)]
+            numbers = [rng.gauss(0, 2) for _ in range(40)]
+            columns[j] = [rng.choice([np.nan, x]) for x in numbers] if gaps else numbers
     table = pd.DataFrame(columns)
     if schema.feature_names is None:
         return table if schema.categories else table.to_numpy(np.float64)
@@ -286,29 +315,72 @@ def probe(model, rng):
 
 
 def exercise(model, rng):
-    """Use a loaded model in every way, and hold its scores against the naive oracle."""
-    model.set_params(n_jobs=1, unknown_category="missing")
-    X = probe(model, rng)
+    """Use a loaded model in every way, and hold what it says against the naive oracle."""
+    model.set_params(n_jobs=1)
+    exercises = {NeighborsModel: exercise_neighbors, LinearModel: exercise_linear}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        matrix = as_matrix(model._read(X, model._model.schema), model._model.category_bins)
-        if isinstance(model._model, ForestModel):
-            exercise_forest(model, X, matrix)
-        else:
-            exercise_ensemble(model._model.ensemble, matrix)
-        model.predict(X)
-        if hasattr(model, "classes_"):
-            model.predict_proba(X)
-        if hasattr(model, "staged_predict"):
-            list(model.staged_predict(X))
-        if hasattr(model, "importances"):
-            model.importances("cover")
-        if hasattr(model, "export_text"):
-            model.export_text()
-        model._model.binner.transform(model._read(X, model._model.schema))
+        exercises.get(type(model._model), exercise_trees)(model, rng)
         repr(model)
         document, arrays = write_estimator(model)
         read_estimator(*unpack(pack(document, arrays)))
+
+
+def exercise_trees(model, rng):
+    model.set_params(unknown_category="missing")
+    X = probe(model._model.schema, rng)
+    matrix = as_matrix(model._read(X, model._model.schema), model._model.category_bins)
+    if isinstance(model._model, ForestModel):
+        exercise_forest(model, X, matrix)
+    else:
+        exercise_ensemble(model._model.ensemble, matrix)
+    model.predict(X)
+    if hasattr(model, "classes_"):
+        model.predict_proba(X)
+    if hasattr(model, "staged_predict"):
+        list(model.staged_predict(X))
+    if hasattr(model, "importances"):
+        model.importances("cover")
+    if hasattr(model, "export_text"):
+        model.export_text()
+    model._model.binner.transform(model._read(X, model._model.schema))
+
+
+def exercise_linear(model, rng):
+    X = probe(model._model.schema, rng, gaps=False)
+    says = model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
+    numbers = np.asarray(X, np.longdouble)
+    expected = numbers @ np.atleast_2d(model.coef_).T + model.intercept_
+    with np.errstate(all="ignore"):
+        size = np.abs(numbers) @ np.abs(np.atleast_2d(model.coef_)).T + np.abs(model.intercept_)
+    near = np.abs(says.reshape(expected.shape) - expected) <= 1e-12 * size
+    assert (near | ~(size < 1e300)).all()
+    model.predict(X)
+
+
+def exercise_neighbors(model, rng):
+    held = model._model
+    if isinstance(getattr(model, "weights", None), NotStored):
+        model.set_params(weights="uniform")
+    model.set_params(n_neighbors=min(3, held.n_rows))
+    X = probe(held.schema, rng, gaps=held.gower is not None)
+    distances, indices = model.kneighbors(X)
+    assert ((indices >= 0) & (indices < held.n_rows)).all()
+    assert (np.diff(distances, axis=1) >= 0).all()
+    rows = held.rows.toarray() if scipy.sparse.issparse(held.rows) else held.rows
+    is_plain = held.gower is None and held.metric.name != "cosine" and held.metric.p <= 8
+    if is_plain and np.abs(rows).max() < 1e100:
+        parts = (np.asarray(part, np.longdouble) for part in (rows, X))
+        named = (held.metric.name, held.metric.p)
+        sums = oracle_of_neighbors.sums(*parts, *named)
+        expected = np.sort(oracle_of_neighbors.finished(sums, *named), axis=1)
+        np.testing.assert_allclose(distances, expected[:, : model.n_neighbors].astype(float), 1e-9)
+    if hasattr(model, "radius"):
+        model.radius_neighbors(X)
+    else:
+        model.predict(X)
+    if hasattr(model, "classes_"):
+        model.predict_proba(X)
 
 
 def exercise_ensemble(ensemble, matrix):

@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import safetensors.numpy
+import scipy.sparse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -22,9 +23,15 @@ from sklearn.metrics import max_error
 
 import fuzz_model_file as fuzzer
 from hedgerow import (
+    BaggingClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    LinearSVC,
+    LinearSVR,
     ModelFileError,
+    NearestNeighbors,
     ParameterError,
     RandomForestClassifier,
 )
@@ -44,6 +51,9 @@ FRAME["town"] = RNG.choice(["Bonn", "Köln", "Ulm", "☂"], 200)
 FRAME["level"] = pd.Categorical(RNG.choice([1, 2, 3.5], 200))
 FRAME["flag"] = pd.Categorical(RNG.choice([True, False], 200))
 SMALL = {"n_estimators": 4, "max_leaves": 5, "n_jobs": 1}
+FILLED = np.nan_to_num(X)
+SPARSE = scipy.sparse.csr_array(np.where(np.abs(FILLED) > 1, FILLED, 0.0))
+NAMES = np.array(["no", "perhaps ☂", "yes"])
 HISTORY = ("evals_result_", "best_iteration_", "best_score_")
 
 
@@ -212,6 +222,101 @@ def test_a_random_state_is_asked_for_again(path):
     assert loaded.eval_metric == ["rmse", NotStored("the function max_error")]
     with pytest.raises(ParameterError, match="random_state=<a RandomState, not stored"):
         loaded.fit(X, NUMBERS)
+
+
+# Neighbours and linear machines: all that they have learned, and all that they say
+
+
+def assert_alike(loaded, model, table):
+    """Hold every attribute and every answer of a loaded model against the model's own."""
+    assert type(loaded) is type(model)
+    np.testing.assert_equal(attributes_of(loaded), attributes_of(model) | {"n_jobs": None})
+    for name in ("predict", "predict_proba", "decision_function", "kneighbors"):
+        if hasattr(model, name):
+            theirs, ours = (getattr(one, name)(table) for one in (loaded, model))
+            np.testing.assert_equal(theirs, ours)
+    if hasattr(model, "radius_neighbors"):
+        pairs = zip(loaded.radius_neighbors(table), model.radius_neighbors(table), strict=True)
+        for theirs, ours in pairs:
+            assert [one.tolist() for one in theirs] == [one.tolist() for one in ours]
+
+
+def attributes_of(model):
+    return {name: value for name, value in vars(model).items() if name != "_model"}
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "l1", "chebyshev", "cosine", "minkowski"])
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
+def test_neighbours_come_back_with_any_metric(metric, algorithm, path):
+    options = {"metric": metric, "algorithm": algorithm, "p": 3, "n_jobs": 2}
+    for model in (
+        NearestNeighbors(radius=0.7, **options).fit(FILLED),
+        KNeighborsClassifier(3, weights="distance", **options).fit(FILLED, NAMES[THREE]),
+        KNeighborsRegressor(**options).fit(FILLED, np.column_stack([NUMBERS, FILLED[:, 3]])),
+    ):
+        assert_alike(through_file(model, path), model, FILLED + 0.1)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_neighbours_of_sparse_rows_come_back(metric, path):
+    model = KNeighborsClassifier(metric=metric).fit(SPARSE, np.column_stack([THREE, TWO]))
+    loaded = through_file(model, path)
+    assert scipy.sparse.issparse(loaded._model.rows)
+    assert_alike(loaded, model, SPARSE[:50])
+    assert_alike(loaded, model, FILLED[:50])
+
+
+def test_neighbours_of_a_mixed_table_come_back(path):
+    params = {"w": np.arange(1.0, 8.0), "categorical_features": ["town", "level", "flag"]}
+    model = KNeighborsClassifier(metric="gower", metric_params=params).fit(FRAME, NAMES[THREE])
+    loaded = through_file(model, path)
+    queries = FRAME[::-1].assign(town=["Rom", None, *FRAME["town"][2:]])
+    model.metric_params = loaded.metric_params  # an array comes back as a list
+    assert_alike(loaded, model, queries[queries.columns[::-1]])
+
+
+def test_extreme_parameters_and_rows_of_neighbours_come_back(path):
+    model = KNeighborsRegressor(2, p=np.inf).fit([[1e-320], [1e300], [-1e308]], [0.5, 1e70, -0.0])
+    assert_alike(through_file(model, path), model, [[0.0], [1e308]])
+
+
+def test_neighbours_with_weights_of_their_own_ask_for_them_again(path):
+    model = KNeighborsRegressor(weights=np.exp).fit(FILLED, NUMBERS)
+    loaded = through_file(model, path)
+    np.testing.assert_array_equal(loaded.kneighbors(FILLED)[1], model.kneighbors(FILLED)[1])
+    with pytest.raises(ParameterError, match=r"the function exp was not stored.*set_params"):
+        loaded.predict(FILLED)
+    loaded.set_params(weights=np.exp)
+    np.testing.assert_array_equal(loaded.predict(FILLED), model.predict(FILLED))
+
+
+def test_a_bag_of_neighbours_comes_back(path):
+    model = BaggingClassifier(KNeighborsClassifier(2), n_estimators=3).fit(FILLED, NAMES[THREE])
+    loaded = through_file(model, path)
+    np.testing.assert_array_equal(loaded.predict_proba(FILLED), model.predict_proba(FILLED))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearSVC(),
+        LinearSVC(loss="hinge", class_weight={"no": 2.0}, n_jobs=2),
+        LinearSVC(penalty="l1", C=0.1),
+        LinearSVC(multi_class="crammer_singer", fit_intercept=False),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("classes", [THREE, TWO], ids=["three", "two"])
+@pytest.mark.parametrize("table", [FILLED, SPARSE, FRAME.iloc[:, :4].fillna(0.0)], ids=type)
+def test_a_linear_classifier_comes_back(model, classes, table, path):
+    model = clone(model).fit(table, NAMES[classes])
+    assert_alike(through_file(model, path), model, table[::-1])
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+def test_a_linear_regressor_comes_back(loss, path):
+    model = LinearSVR(loss=loss, epsilon=0.1).fit(FILLED, NUMBERS)
+    assert_alike(through_file(model, path), model, FILLED)
 
 
 @given(
@@ -503,6 +608,134 @@ def test_a_score_may_be_any_whole_number():
     forest = RandomForestClassifier(n_estimators=20, oob_score=True).fit(X, y)
     again = read_estimator(*forged(write_estimator(forest), oob_score=10**30))
     assert write_estimator(again)[0]["oob_score"] == 1e30
+
+
+NEIGHBOURS = {
+    "dense": lambda: KNeighborsClassifier().fit(FILLED, THREE),
+    "sparse": lambda: NearestNeighbors().fit(SPARSE),
+    "mixed": lambda: KNeighborsRegressor(metric="gower").fit(FRAME, NUMBERS),
+    "powers": lambda: NearestNeighbors(p=3).fit(FILLED),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "change", "reason"),
+    [
+        ("dense", "rows", put((3, 1), np.nan), "not finite"),
+        ("dense", "rows", put((3, 1), np.inf), "not finite"),
+        ("dense", "rows", lambda a: a.astype(np.float32), "not float64"),
+        ("dense", "rows", lambda a: a[:, 1:].copy(), "a number for each feature"),
+        ("dense", "rows", lambda a: a.ravel(), "a number for each feature"),
+        ("dense", "rows", lambda a: a[:0], "no rows"),
+        ("dense", "rows", lambda a: a[1:], "a class for each row"),
+        ("dense", "target", put((0, 0), 3), "class that is not there"),
+        ("dense", "target", put((0, 0), -1), "class that is not there"),
+        ("dense", "target", lambda a: a.astype(np.float64), "a class for each row"),
+        ("dense", "target", lambda a: a[:, [0, 0]], "a class for each row"),
+        ("sparse", "rows.indices", put(0, 4), "in no column"),
+        ("sparse", "rows.indices", put(0, -1), "in no column"),
+        ("sparse", "rows.indices", lambda a: a[1:], "follow one another"),
+        ("sparse", "rows.indices", lambda a: a[::-1].copy(), "in their order"),
+        ("sparse", "rows.indices", lambda a: a.astype(np.int64), "as expected"),
+        ("sparse", "rows.indptr", put(0, 1), "follow one another"),
+        ("sparse", "rows.indptr", put(1, 2**62), "follow one another"),
+        ("sparse", "rows.indptr", put(-1, 10**6), "follow one another"),
+        ("sparse", "rows.indptr", lambda a: a[:1], "no rows"),
+        ("sparse", "rows.data", put(0, np.nan), "not finite"),
+        ("sparse", "rows.data", lambda a: a[:, None], "as expected"),
+        ("mixed", "rows", put((0, 4), 4.0), "category that is not there"),
+        ("mixed", "rows", put((0, 4), -1.0), "category that is not there"),
+        ("mixed", "rows", put((0, 4), 0.5), "category that is not there"),
+        ("mixed", "rows", put((0, 0), np.inf), "not finite"),
+        ("mixed", "column_weights", put(0, -1.0), "not negative"),
+        ("mixed", "column_weights", lambda a: a * 0, "not all 0"),
+        ("mixed", "column_weights", lambda a: a[1:], "a weight for each column"),
+        ("mixed", "target", put((0, 0), np.inf), "finite number for each row"),
+    ],
+)
+def test_forged_rows_of_neighbours_are_refused(kind, name, change, reason):
+    with pytest.raises(ModelFileError, match=reason):
+        read_estimator(*forged(write_estimator(NEIGHBOURS[kind]()), [(name, change)]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "reason"),
+    [
+        ("dense", {"metric": {"name": "gower", "params": {}}}, "no tree"),
+        ("dense", {"metric": {"name": "l2", "params": {}}}, "do not suit 'l2'"),
+        ("dense", {"metric": {"name": "hamming", "params": {}}}, "metric is 'hamming'"),
+        ("dense", {"metric": {"name": ["cosine"], "params": {}}}, "metric is"),
+        ("dense", {"metric": {"name": "cosine", "params": {"p": 2.0}}}, "does not have"),
+        ("dense", {"metric": {"name": "cosine", "params": []}}, "not a table"),
+        ("dense", {"metric": "cosine"}, "not a table"),
+        ("dense", {"outputs": None}, "do not suit the estimator"),
+        ("dense", {"is_sparse": True}, "missing"),
+        ("dense", {"use_tree": 1}, "use_tree is not true or false"),
+        ("powers", {"metric": {"name": "minkowski", "params": {}}}, "do not suit"),
+        ("powers", {"metric": {"name": "minkowski", "params": {"p": 2.0}}}, "do not suit"),
+        ("powers", {"metric": {"name": "minkowski", "params": {"p": -3.0}}}, "p=-3.0"),
+        ("powers", {"metric": {"name": "minkowski", "params": {"p": "3"}}}, "p='3'"),
+        ("sparse", {"use_tree": True}, "no tree"),
+        ("sparse", {"metric": {"name": "manhattan", "params": {}}}, "no such distance"),
+        ("sparse", {"is_sparse": False}, "missing"),
+        ("sparse", {"outputs": {"n_numbers": 1, "is_single": True}}, "do not suit"),
+        ("mixed", {"use_tree": True}, "no tree"),
+        ("mixed", {"metric": {"name": "euclidean", "params": {}}}, "categories have no such"),
+        ("mixed", {"outputs": {"n_numbers": 2, "is_single": False}}, "for each row"),
+        (
+            "sparse",
+            {"schema": {"n_features": 2**31, "feature_names": None, "categories": []}},
+            "no rows",
+        ),
+    ],
+    ids=str,
+)
+def test_a_forged_document_of_neighbours_is_refused(kind, fields, reason):
+    with pytest.raises(ModelFileError, match=reason):
+        read_estimator(*forged(write_estimator(NEIGHBOURS[kind]()), **fields))
+
+
+@pytest.mark.parametrize(
+    ("changes", "fields", "reason"),
+    [
+        ([("machine.coef", put((0, 0), np.nan))], {}, "not finite"),
+        ([("machine.intercept", put(0, np.inf))], {}, "not finite"),
+        ([("machine.coef", lambda a: a[:, 1:].copy())], {}, "coef is not float64 of shape"),
+        ([("machine.coef", lambda a: a[1:])], {}, "coef is not float64 of shape"),
+        ([("machine.coef", lambda a: a.astype(np.float32))], {}, "coef is not float64"),
+        ([("machine.intercept", lambda a: a[:1])], {}, "intercept is not float64 of shape"),
+        ([("objective_", put(0, np.nan))], {}, "objective_ is negative or NaN"),
+        ([("duality_gap_", put(0, -1.0))], {}, "duality_gap_ is negative or NaN"),
+        ([("relative_gap_", lambda a: a[:2])], {}, "relative_gap_ is not float64 of shape"),
+        ([], {"n_iter": 0}, "n_iter"),
+        ([], {"n_iter": True}, "n_iter"),
+        ([], {"n_iter": 2**31}, "n_iter"),
+        ([], {"classes": None}, "classes do not suit"),
+        ([], {"classes": {"dtype": "int64", "values": [1]}}, "fewer than two"),
+        ([], {"classes": {"dtype": "int64", "values": [1, 2]}}, "coef is not float64 of shape"),
+        ([], {"estimator": "LinearSVR", "parameters": {}}, "classes do not suit"),
+        (
+            [],
+            {"schema": {"n_features": 10**12, "feature_names": None, "categories": []}},
+            "coef is not float64 of shape",
+        ),
+        (
+            [],
+            {
+                "schema": {
+                    "n_features": 4,
+                    "feature_names": None,
+                    "categories": [{"feature": 0, "kind": "string", "values": ["a"]}],
+                }
+            },
+            "has categories",
+        ),
+    ],
+)
+def test_a_forged_linear_machine_is_refused(changes, fields, reason):
+    contents = write_estimator(LinearSVC().fit(FILLED, THREE))
+    with pytest.raises(ModelFileError, match=reason):
+        read_estimator(*forged(contents, changes, **fields))
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ from hedgerow.forest import (
     RandomForestRegressor,
 )
 from hedgerow.model_file import load
+from hedgerow.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from hedgerow.svm import LinearSVC, LinearSVR
 from hedgerow.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __version__ = "0.1.0"
@@ -37,7 +39,12 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "HedgerowError",
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
+    "LinearSVC",
+    "LinearSVR",
     "ModelFileError",
+    "NearestNeighbors",
     "ParameterError",
     "RandomForestClassifier",
     "RandomForestRegressor",

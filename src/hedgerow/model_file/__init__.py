@@ -28,10 +28,12 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
 
     The file holds all that prediction, ``apply``, importances and a warm start need: the trees, the
     bins, names and categories of the columns, the classes, the parameters, ``evals_result_``,
-    ``best_iteration_`` and ``best_score_``. It does not hold training data, the time, or anything
-    that would have to run on load: of a function (``loss``, ``eval_metric``) and of a
-    ``RandomState`` only the name is kept, and a `NotStored` takes its place in the loaded model,
-    which predicts as before but has to be given the parameter again before it is fitted again.
+    ``best_iteration_`` and ``best_score_``. It does not hold training data (but for nearest
+    neighbours, which are nothing else), the time, or anything that would have to run on load: of a
+    function (``loss``, ``eval_metric``) and of a ``RandomState`` only the name is kept, and a
+    `NotStored` takes its place in the loaded model, which predicts as before but has to be given
+    the parameter again before it is fitted again; neighbours that predict by a function
+    (``weights``) have to be given it before that, too.
     Arrays, sets and ranges in parameters come back as lists, NumPy numbers as Python's, and
     ``n_jobs`` and ``verbose``, which tell how a fit ran and not what it learned, as their defaults.
 

@@ -31,10 +31,21 @@ from hedgerow.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from hedgerow.model_file import adaboost, bagging, boosted, forests, stagewise, trees
+from hedgerow.model_file import (
+    adaboost,
+    bagging,
+    boosted,
+    forests,
+    linear,
+    neighbors,
+    stagewise,
+    trees,
+)
 from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.stored import Stored, require
 from hedgerow.model_file.values import NotStored, decode, encode
+from hedgerow.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from hedgerow.svm import LinearSVC, LinearSVR
 from hedgerow.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
@@ -65,12 +76,17 @@ _KINDS: dict[str, Kind] = {
         Kind(RandomForestRegressor, forests.write, forests.read),
         Kind(ExtraTreesClassifier, forests.write, forests.read),
         Kind(ExtraTreesRegressor, forests.write, forests.read),
+        Kind(KNeighborsClassifier, neighbors.write, neighbors.read),
+        Kind(KNeighborsRegressor, neighbors.write, neighbors.read),
+        Kind(NearestNeighbors, neighbors.write, neighbors.read),
+        Kind(LinearSVC, linear.write, linear.read),
+        Kind(LinearSVR, linear.write, linear.read),
     )
 }
 # Parameters that may be functions, random states or other objects that are not stored.
 _MAY_BE_NOT_STORED = {
     *("loss", "eval_metric", "random_state", "categorical_features", "class_weight", "oob_score"),
-    *("estimator", "init"),
+    *("estimator", "init", "weights"),
 }
 # How a fit ran, not what it learned: the same model has the same file on any number of threads.
 _OF_THE_MACHINE = ("n_jobs", "verbose")

@@ -25,7 +25,8 @@ _PLAIN = (str, int, float, bool, type(None))
 class NotStored:
     """Stands in a loaded model for a function or random state that a file cannot hold.
 
-    The model predicts without it. To fit again, set the parameter first: ``fit`` refuses it.
+    A model predicts without it, unless predictions are made by it, as with neighbours' own weights.
+    To fit again, set the parameter first: ``fit`` refuses it.
     """
 
     name: str
@@ -34,7 +35,7 @@ class NotStored:
         """Refuse: the function is not here."""
         raise ParameterError(
             f"{self.name} was not stored in the model file that this model was loaded from. "
-            "Set the parameter again with set_params before you call fit."
+            "Set the parameter again with set_params before you use it."
         )
 
     def __repr__(self) -> str:

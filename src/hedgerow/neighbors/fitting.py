@@ -33,13 +33,18 @@ def fit_neighbors(estimator: Any, X: Any, y: Any, outputs: type[Outputs] | None)
     use_tree = _uses_tree(estimator.algorithm, rows, metric)
     model = NeighborsModel(schema, metric, use_tree, rows, gower, of_outputs, target)
     vars(model)["search"] = model.prepared(effective_n_jobs(estimator.n_jobs))
+    return fitted_attributes(model)
+
+
+def fitted_attributes(model: NeighborsModel) -> dict[str, Any]:
+    """Return the attributes of an estimator that holds the model."""
     return {
         "_model": model,
-        "effective_metric_": metric.name,
-        "effective_metric_params_": metric.params,
+        "effective_metric_": model.metric.name,
+        "effective_metric_params_": model.metric.params,
         "n_samples_fit_": model.n_rows,
-        **column_attributes(schema),
-        **({} if of_outputs is None else of_outputs.attributes()),
+        **column_attributes(model.schema),
+        **({} if model.outputs is None else model.outputs.attributes()),
     }
 
 

@@ -1,0 +1,155 @@
+"""Nearest neighbours ↔ a model file: the training rows and what they stand for.
+
+What is made of the rows for queries is not stored: it depends on them alone and is made again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from hedgerow.data.schema import TableSchema
+from hedgerow.model_file.container import Arrays, Document
+from hedgerow.model_file.outputs import read_outputs, write_outputs
+from hedgerow.model_file.stored import Stored, is_table, require, with_prefix
+from hedgerow.neighbors.fitting import fitted_attributes
+from hedgerow.neighbors.gower import GowerColumns
+from hedgerow.neighbors.metrics import METRICS, Metric, chosen_metric
+from hedgerow.neighbors.model import NeighborsModel
+from hedgerow.tree.outputs import ClassOutputs, Outputs
+
+_MOST_ROWS = 1 << 32  # the kernels' numbers of rows have 32 bits
+_SPARSE_ARRAYS = {"data": np.float64, "indices": np.int32, "indptr": np.int64}
+
+
+def write(estimator: Any) -> tuple[Document, Arrays]:
+    """Give what a fit has learned."""
+    model: NeighborsModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    is_sparse = scipy.sparse.issparse(model.rows)
+    document = {
+        "schema": model.schema.to_dict(),
+        "metric": {"name": model.metric.name, "params": model.metric.params},
+        "use_tree": model.use_tree,
+        "is_sparse": is_sparse,
+        "outputs": None if model.outputs is None else write_outputs(model.outputs),
+    }
+    arrays = _write_sparse(model.rows) if is_sparse else {"rows": model.rows}
+    if model.gower is not None:
+        arrays["column_weights"] = model.gower.weights
+    if model.target is not None:
+        arrays["target"] = model.target
+    return document, arrays
+
+
+def _write_sparse(rows: Any) -> Arrays:
+    parts = {name: getattr(rows, name).astype(dtype) for name, dtype in _SPARSE_ARRAYS.items()}
+    return with_prefix("rows.", parts)
+
+
+def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
+    """Read the attributes of a fitted estimator."""
+    schema, metric = stored.schema(), _read_metric(stored.field("metric"))
+    rows = _read_rows(stored, schema, metric)
+    use_tree = stored.flag("use_tree")
+    may_have_tree = metric.is_of_numbers and not scipy.sparse.issparse(rows)
+    require(may_have_tree or not use_tree, "such rows have no tree")
+    gower = None if metric.is_of_numbers else _read_gower(stored, rows, schema)
+    outputs, target = _read_target(kind._outputs, stored, rows.shape[0])  # noqa: SLF001
+    model = NeighborsModel(schema, metric, use_tree, rows, gower, outputs, target)
+    return fitted_attributes(model)
+
+
+def _read_rows(stored: Stored, schema: TableSchema, metric: Metric) -> Any:
+    is_sparse = stored.flag("is_sparse")
+    require(metric.has_products or not is_sparse, "sparse rows have no such distance")
+    rows = (_read_sparse if is_sparse else _read_dense)(stored, schema)
+    require(0 < rows.shape[0] < _MOST_ROWS, "there are no rows")
+    if metric.is_of_numbers:
+        require(not schema.categories, "categories have no such distance")
+        require(np.isfinite(rows.data if is_sparse else rows).all(), "a row is not finite")
+    else:
+        _check_mixed(rows, schema)
+    return rows
+
+
+def _read_metric(stored: Any) -> Metric:
+    fields = Stored(stored, {})
+    name, params = fields.field("name"), fields.field("params")
+    fields.finish()
+    require(isinstance(name, str) and name in METRICS, f"the metric is {name!r}")
+    require(is_table(params), "the metric's parameters are not a table")
+    metric = chosen_metric(name, 2.0, params)
+    require(metric.name == name and metric.params == params, f"{params!r} do not suit {name!r}")
+    return metric
+
+
+def _read_dense(stored: Stored, schema: TableSchema) -> NDArray[Any]:
+    rows = stored.arrays("", ["rows"])["rows"]
+    fits = rows.dtype == np.float64 and rows.ndim == 2 and rows.shape[1] == schema.n_features
+    require(fits, "rows are not float64 with a number for each feature")
+    return rows
+
+
+def _read_sparse(stored: Stored, schema: TableSchema) -> Any:
+    """Read a CSR matrix; kernels take each of its numbers as a place in another array."""
+    arrays = stored.arrays("rows.", _SPARSE_ARRAYS)
+    for name, dtype in _SPARSE_ARRAYS.items():
+        fits = arrays[name].dtype == dtype and arrays[name].ndim == 1
+        require(fits, f"{name} of the rows is not an array as expected")
+    data, indices, indptr = arrays.values()
+    require(schema.n_features < 2**31 and len(indptr) > 1, "there are no rows")
+    starts_fit = indptr[0] == 0 and indptr[-1] == len(data) == len(indices)
+    require(starts_fit and (indptr[1:] >= indptr[:-1]).all(), "rows do not follow one another")
+    in_range = ((indices >= 0) & (indices < schema.n_features)).all()
+    require(in_range, "a row has a number in no column")
+    is_first = np.zeros(len(indices) + 1, bool)
+    is_first[indptr] = True
+    ascending = (indices[1:] > indices[:-1]) | is_first[1:-1]
+    require(ascending.all(), "columns of a row are not in their order")
+    shape = (len(indptr) - 1, schema.n_features)
+    return scipy.sparse.csr_array((data, indices, indptr), shape)
+
+
+def _check_mixed(rows: NDArray[Any], schema: TableSchema) -> None:
+    """Check that numbers are finite, and that categories are codes of the schema's, or gaps."""
+    require(not np.isinf(rows).any(), "a row is not finite")
+    for j, categories in schema.categories.items():
+        codes = rows[:, j][~np.isnan(rows[:, j])]
+        known = (codes >= 0) & (codes < len(categories.values)) & (codes == np.floor(codes))
+        require(known.all(), "a row has a category that is not there")
+
+
+def _read_gower(stored: Stored, rows: NDArray[Any], schema: TableSchema) -> GowerColumns:
+    weights = stored.arrays("", ["column_weights"])["column_weights"]
+    fits = weights.dtype == np.float64 and weights.shape == (schema.n_features,)
+    require(fits, "there is not a weight for each column")
+    return GowerColumns.learn(rows, schema, {"w": weights})
+
+
+def _read_target(
+    kind: type[Outputs] | None, stored: Stored, n_rows: int
+) -> tuple[Outputs | None, NDArray[Any] | None]:
+    listed = stored.field("outputs")
+    require((listed is None) == (kind is None), "the outputs do not suit the estimator")
+    if kind is None:
+        return None, None
+    outputs = read_outputs(kind, listed)
+    target = stored.arrays("", ["target"])["target"]
+    check = _check_classes if isinstance(outputs, ClassOutputs) else _check_numbers
+    check(target, n_rows, outputs)
+    return outputs, target
+
+
+def _check_classes(target: NDArray[Any], n_rows: int, outputs: Any) -> None:
+    n_classes = [len(of_output) for of_output in outputs.classes]
+    fits = target.dtype == np.int64 and target.shape == (n_rows, len(n_classes))
+    require(fits, "there is not a class for each row")
+    require(((target >= 0) & (target < n_classes)).all(), "a row has a class that is not there")
+
+
+def _check_numbers(target: NDArray[Any], n_rows: int, outputs: Any) -> None:
+    fits = target.dtype == np.float64 and target.shape == (n_rows, outputs.n_outputs)
+    require(fits and np.isfinite(target).all(), "there is not a finite number for each row")
