@@ -47,6 +47,9 @@ with tempfile.TemporaryDirectory() as folder:
         ):
             model.fit(X[:rows], y[:rows], sample_weight=weights[:rows])
             print(digest(model, path))
+        for model, table, y in OF_NUMBERS(n_jobs, np.nan_to_num(X[:3_000]), noisy[:3_000]):
+            model.fit(table, y)
+            print(digest(model, path))
 """
 # The other estimators, with all that is random or parallel in them.
 FAMILY = """
@@ -68,12 +71,29 @@ def FAMILY(n_jobs, noisy):
     yield hr.AdaBoostRegressor(**shared, **small), noisy, 1_500
     yield hr.StagewiseRegressor(random_state=3, **small, subsample=0.5), noisy, 600
 """
-KINDS = 4 + FAMILY.count("yield")
+# Those that take no gaps. Of neighbours, whose files hold the rows, it is the answers that could
+# depend on threads: tests/neighbors has them, and tests/svm/linear larger tables.
+OF_NUMBERS = """
+def OF_NUMBERS(n_jobs, X, noisy):
+    import scipy.sparse
+    shared = {"n_jobs": n_jobs}
+    classes, sparse = np.digitize(noisy, [-2, 0, 2]), scipy.sparse.csr_array(X * (X > 1))
+    yield hr.KNeighborsClassifier(**shared), X, classes
+    yield hr.KNeighborsRegressor(**shared, metric="gower"), X, noisy
+    yield hr.NearestNeighbors(**shared, metric="cosine"), sparse, None
+    yield hr.LinearSVC(**shared), X, classes
+    yield hr.LinearSVC(**shared, loss="hinge", tol=0.01), X, classes
+    yield hr.LinearSVC(**shared, penalty="l1", C=0.01), sparse, classes
+    yield hr.LinearSVC(**shared, multi_class="crammer_singer", tol=0.1), sparse, classes
+    yield hr.LinearSVR(**shared, epsilon=0.5), X, noisy
+    yield hr.LinearSVR(**shared, loss="squared_epsilon_insensitive"), X, noisy
+"""
+KINDS = 4 + FAMILY.count("yield") + OF_NUMBERS.count("yield")
 
 
 def digests(level: str, n_jobs: str) -> list[str]:
     environment = os.environ | {"HEDGEROW_ISA": level}
-    program = FAMILY + FIT_AND_HASH
+    program = FAMILY + OF_NUMBERS + FIT_AND_HASH
     command = [sys.executable, "-c", program, n_jobs]
     return subprocess.run(
         command, env=environment, check=True, capture_output=True, text=True
