@@ -33,6 +33,8 @@ from hedgerow import (
     ModelFileError,
     NearestNeighbors,
     ParameterError,
+    RadiusNeighborsClassifier,
+    RadiusNeighborsRegressor,
     RandomForestClassifier,
 )
 from hedgerow.model_file import NotStored, load, save
@@ -253,6 +255,10 @@ def test_neighbours_come_back_with_any_metric(metric, algorithm, path):
         NearestNeighbors(radius=0.7, **options).fit(FILLED),
         KNeighborsClassifier(3, weights="distance", **options).fit(FILLED, NAMES[THREE]),
         KNeighborsRegressor(**options).fit(FILLED, np.column_stack([NUMBERS, FILLED[:, 3]])),
+        RadiusNeighborsClassifier(0.7, outlier_label="most_frequent", **options).fit(
+            FILLED, NAMES[THREE]
+        ),
+        RadiusNeighborsRegressor(3.0, weights="distance", **options).fit(FILLED, NUMBERS),
     ):
         assert_alike(through_file(model, path), model, FILLED + 0.1)
 
@@ -288,6 +294,38 @@ def test_neighbours_with_weights_of_their_own_ask_for_them_again(path):
         loaded.predict(FILLED)
     loaded.set_params(weights=np.exp)
     np.testing.assert_array_equal(loaded.predict(FILLED), model.predict(FILLED))
+
+
+def far_apart(a, b, *, times=1.0):
+    return times * np.abs(a - b).max()
+
+
+def test_neighbours_by_a_function_ask_for_it_again(path):
+    options = {"metric": far_apart, "metric_params": {"times": 2.0}, "radius": 1.0}
+    model = NearestNeighbors(**options).fit(FILLED)
+    loaded = through_file(model, path)
+    assert loaded.metric == loaded.effective_metric_ == NotStored("the function far_apart")
+    assert loaded.effective_metric_params_ == {"times": 2.0}
+    with pytest.raises(ParameterError, match=r"the function far_apart was not stored.*set_params"):
+        loaded.kneighbors(FILLED[:5])
+    loaded.set_params(metric=far_apart)
+    np.testing.assert_array_equal(loaded.kneighbors(FILLED[:5]), model.kneighbors(FILLED[:5]))
+    np.testing.assert_array_equal(loaded.kneighbors()[1], model.kneighbors()[1])
+
+
+def test_a_matrix_of_distances_comes_back(path):
+    distances = np.abs(FILLED[:, :1] - FILLED[:, 0])
+    model = RadiusNeighborsClassifier(0.3, metric="precomputed", outlier_label=["no", 2])
+    model.fit(distances, pd.DataFrame({"name": NAMES[THREE], "number": THREE}))
+    assert_alike(through_file(model, path), model, distances[:50])
+
+
+@pytest.mark.parametrize("label", [None, "perhaps", "most_frequent", ["no"]])
+def test_the_label_of_outliers_comes_back(label, path):
+    model = RadiusNeighborsClassifier(1.0, outlier_label=label).fit(FILLED, NAMES[THREE])
+    loaded = through_file(model, path)
+    assert loaded.outlier_label_ == model.outlier_label_
+    assert_alike(loaded, model, FILLED)
 
 
 def test_a_bag_of_neighbours_comes_back(path):
@@ -615,6 +653,9 @@ NEIGHBOURS = {
     "sparse": lambda: NearestNeighbors().fit(SPARSE),
     "mixed": lambda: KNeighborsRegressor(metric="gower").fit(FRAME, NUMBERS),
     "powers": lambda: NearestNeighbors(p=3).fit(FILLED),
+    "matrix": lambda: NearestNeighbors(metric="precomputed").fit(np.abs(FILLED[:4])),
+    "outliers": lambda: RadiusNeighborsClassifier(outlier_label=1).fit(FILLED, THREE),
+    "function": lambda: NearestNeighbors(metric=far_apart).fit(FILLED),
 }
 
 
@@ -651,6 +692,8 @@ NEIGHBOURS = {
         ("mixed", "column_weights", lambda a: a * 0, "not all 0"),
         ("mixed", "column_weights", lambda a: a[1:], "a weight for each column"),
         ("mixed", "target", put((0, 0), np.inf), "finite number for each row"),
+        ("matrix", "rows", put((0, 0), -1.0), "a distance between any two rows"),
+        ("matrix", "rows", lambda a: a[:-1], "a distance between any two rows"),
     ],
 )
 def test_forged_rows_of_neighbours_are_refused(kind, name, change, reason):
@@ -661,26 +704,37 @@ def test_forged_rows_of_neighbours_are_refused(kind, name, change, reason):
 @pytest.mark.parametrize(
     ("kind", "fields", "reason"),
     [
-        ("dense", {"metric": {"name": "gower", "params": {}}}, "no tree"),
-        ("dense", {"metric": {"name": "l2", "params": {}}}, "do not suit 'l2'"),
-        ("dense", {"metric": {"name": "hamming", "params": {}}}, "metric is 'hamming'"),
-        ("dense", {"metric": {"name": ["cosine"], "params": {}}}, "metric is"),
-        ("dense", {"metric": {"name": "cosine", "params": {"p": 2.0}}}, "does not have"),
-        ("dense", {"metric": {"name": "cosine", "params": []}}, "not a table"),
-        ("dense", {"metric": "cosine"}, "not a table"),
+        ("dense", {"metric": "gower", "metric_params": {"dict": []}}, "no tree"),
+        ("dense", {"metric": "l2", "metric_params": {"dict": []}}, "do not suit the metric 'l2'"),
+        ("dense", {"metric": "hamming", "metric_params": {"dict": []}}, "metric is 'hamming'"),
+        ("dense", {"metric": ["cosine"], "metric_params": {"dict": []}}, "metric is"),
+        ("dense", {"metric": "cosine", "metric_params": {"dict": [["p", 2.0]]}}, "does not have"),
+        ("dense", {"metric": "cosine", "metric_params": []}, "not a table"),
+        ("dense", {"metric": {"not_stored": "f"}}, "no tree"),
+        ("matrix", {"use_tree": True}, "no tree"),
+        ("function", {"metric_params": {"dict": [[1, 2]]}}, "have no names"),
+        ("function", {"metric": None}, "the metric is None"),
+        ("outliers", {"outlier_label": 1}, "no class"),
+        ("outliers", {"outlier_label": [None]}, "no class"),
+        ("outliers", {"outlier_label": ["a"]}, "not of the type"),
+        ("outliers", {"outlier_label": [1, 2]}, "a list of 2, but y has 1 outputs"),
         ("dense", {"outputs": None}, "do not suit the estimator"),
         ("dense", {"is_sparse": True}, "missing"),
         ("dense", {"use_tree": 1}, "use_tree is not true or false"),
-        ("powers", {"metric": {"name": "minkowski", "params": {}}}, "do not suit"),
-        ("powers", {"metric": {"name": "minkowski", "params": {"p": 2.0}}}, "do not suit"),
-        ("powers", {"metric": {"name": "minkowski", "params": {"p": -3.0}}}, "p=-3.0"),
-        ("powers", {"metric": {"name": "minkowski", "params": {"p": "3"}}}, "p='3'"),
+        ("powers", {"metric": "minkowski", "metric_params": {"dict": []}}, "do not suit"),
+        ("powers", {"metric": "minkowski", "metric_params": {"dict": [["p", 2.0]]}}, "do not suit"),
+        ("powers", {"metric": "minkowski", "metric_params": {"dict": [["p", -3.0]]}}, "p=-3.0"),
+        ("powers", {"metric": "minkowski", "metric_params": {"dict": [["p", "3"]]}}, "p='3'"),
         ("sparse", {"use_tree": True}, "no tree"),
-        ("sparse", {"metric": {"name": "manhattan", "params": {}}}, "no such distance"),
+        ("sparse", {"metric": "manhattan", "metric_params": {"dict": []}}, "no such distance"),
         ("sparse", {"is_sparse": False}, "missing"),
         ("sparse", {"outputs": {"n_numbers": 1, "is_single": True}}, "do not suit"),
         ("mixed", {"use_tree": True}, "no tree"),
-        ("mixed", {"metric": {"name": "euclidean", "params": {}}}, "categories have no such"),
+        (
+            "mixed",
+            {"metric": "euclidean", "metric_params": {"dict": []}},
+            "categories have no such",
+        ),
         ("mixed", {"outputs": {"n_numbers": 2, "is_single": False}}, "for each row"),
         (
             "sparse",

@@ -20,7 +20,13 @@ from hedgerow.forest import (
     RandomForestRegressor,
 )
 from hedgerow.model_file import load
-from hedgerow.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from hedgerow.neighbors import (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    NearestNeighbors,
+    RadiusNeighborsClassifier,
+    RadiusNeighborsRegressor,
+)
 from hedgerow.svm import LinearSVC, LinearSVR
 from hedgerow.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -46,6 +52,8 @@ __all__ = [
     "ModelFileError",
     "NearestNeighbors",
     "ParameterError",
+    "RadiusNeighborsClassifier",
+    "RadiusNeighborsRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "StagewiseClassifier",

@@ -14,7 +14,8 @@ from hedgerow._native import LEVELS
 ASK_AND_HASH = """
 import hashlib, sys
 import numpy as np, pandas as pd, scipy.sparse
-from hedgerow.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from hedgerow.neighbors import (
+    KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors, RadiusNeighborsRegressor)
 
 rng = np.random.default_rng(0)
 n = 3_000
@@ -41,6 +42,7 @@ for n_jobs in map(int, sys.argv[1].split(",")):
     weighted = {"weights": "distance", "n_jobs": n_jobs}
     found.append(KNeighborsRegressor(**weighted).fit(X, y).predict(Q))
     found.append(KNeighborsClassifier(**weighted).fit(X, y > 0).predict_proba(Q))
+    found.append(RadiusNeighborsRegressor(4.0, **weighted).fit(X, y).predict(Q))
     print(hashlib.sha256(b"".join(np.ascontiguousarray(f).tobytes() for f in found)).hexdigest())
 """
 

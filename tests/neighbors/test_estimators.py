@@ -28,7 +28,10 @@ from hedgerow.neighbors import (
     KNeighborsClassifier,
     KNeighborsRegressor,
     NearestNeighbors,
+    RadiusNeighborsClassifier,
+    RadiusNeighborsRegressor,
     estimators,
+    radius,
 )
 
 IRIS = load_iris(return_X_y=True)
@@ -39,16 +42,46 @@ CLASSES = np.array(["a", "b", "c"])[RNG.integers(0, 3, 400)]
 NUMBERS = RNG.standard_normal(400)
 
 
+ALL = (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    NearestNeighbors,
+    RadiusNeighborsClassifier,
+    RadiusNeighborsRegressor,
+)
+
+
+class Apart:
+    """Euclid's distance, as a function of two rows whose name is the same in every process."""
+
+    def __call__(self, a, b):
+        return np.sqrt(((a - b) ** 2).sum())
+
+    def __repr__(self):
+        return "apart"
+
+
 @parametrize_with_checks(
     [
         kind(**parameters)
-        for kind in (KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors)
+        for kind in ALL
         for parameters in (
             {},
             {"algorithm": "kd_tree"},
             {"algorithm": "brute", "metric": "manhattan"},
-            {"metric": "cosine"},
-            {"metric": "gower"},
+            {"metric": "precomputed"},
+            {"metric": Apart()},
+        )
+    ]
+    + [
+        kind(metric=metric, **parameters)
+        for metric in ("cosine", "gower")  # within 1 of each other are all rows, or many
+        for kind, parameters in (
+            (KNeighborsClassifier, {}),
+            (KNeighborsRegressor, {}),
+            (NearestNeighbors, {}),
+            (RadiusNeighborsClassifier, {"radius": 0.1, "outlier_label": "most_frequent"}),
+            (RadiusNeighborsRegressor, {"radius": 0.1}),
         )
     ]
 )
@@ -345,12 +378,15 @@ rows.kneighbors(X)
 
 
 def test_signatures_have_the_declared_defaults():
-    for kind in (KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors):
+    for kind in ALL:
         signature = inspect.signature(kind.__init__).parameters
         declared = {parameter.name: parameter.default for parameter in kind._parameters}
         assert {n: p.default for n, p in signature.items() if n != "self"} == declared
-        assert "n_neighbors : an int >= 1" in kind.__doc__
+        assert "metric : 'euclidean' or" in kind.__doc__
 
 
 def test_the_examples_are_true():
-    assert doctest.testmod(estimators).failed == 0
+    for module in (estimators, radius):
+        tested = doctest.testmod(module)
+        assert tested.attempted > 0
+        assert tested.failed == 0

@@ -343,7 +343,7 @@ class Binner:
             raise ModelFileError(f"a feature has more than {MAX_BINS - 1} thresholds")
         may_fall = np.zeros(len(self.threshold_values) + 1, bool)
         may_fall[self.threshold_starts] = True
-        rises = np.diff(self.threshold_values) > 0
+        rises = self.threshold_values[1:] > self.threshold_values[:-1]
         if not (rises | may_fall[1:-1]).all() or not np.isfinite(self.threshold_values).all():
             raise ModelFileError("thresholds must be finite and increase")
         if (self.category_values == MISSING_BIN).any():

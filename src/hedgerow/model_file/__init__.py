@@ -33,7 +33,7 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
     function (``loss``, ``eval_metric``) and of a ``RandomState`` only the name is kept, and a
     `NotStored` takes its place in the loaded model, which predicts as before but has to be given
     the parameter again before it is fitted again; neighbours that predict by a function
-    (``weights``) have to be given it before that, too.
+    (``weights``, ``metric``) have to be given it before that, too.
     Arrays, sets and ranges in parameters come back as lists, NumPy numbers as Python's, and
     ``n_jobs`` and ``verbose``, which tell how a fit ran and not what it learned, as their defaults.
 

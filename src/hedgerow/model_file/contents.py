@@ -44,7 +44,13 @@ from hedgerow.model_file import (
 from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.stored import Stored, require
 from hedgerow.model_file.values import NotStored, decode, encode
-from hedgerow.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from hedgerow.neighbors import (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    NearestNeighbors,
+    RadiusNeighborsClassifier,
+    RadiusNeighborsRegressor,
+)
 from hedgerow.svm import LinearSVC, LinearSVR
 from hedgerow.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -79,6 +85,8 @@ _KINDS: dict[str, Kind] = {
         Kind(KNeighborsClassifier, neighbors.write, neighbors.read),
         Kind(KNeighborsRegressor, neighbors.write, neighbors.read),
         Kind(NearestNeighbors, neighbors.write, neighbors.read),
+        Kind(RadiusNeighborsClassifier, neighbors.write, neighbors.read),
+        Kind(RadiusNeighborsRegressor, neighbors.write, neighbors.read),
         Kind(LinearSVC, linear.write, linear.read),
         Kind(LinearSVR, linear.write, linear.read),
     )
@@ -86,7 +94,7 @@ _KINDS: dict[str, Kind] = {
 # Parameters that may be functions, random states or other objects that are not stored.
 _MAY_BE_NOT_STORED = {
     *("loss", "eval_metric", "random_state", "categorical_features", "class_weight", "oob_score"),
-    *("estimator", "init", "weights"),
+    *("estimator", "init", "weights", "metric"),
 }
 # How a fit ran, not what it learned: the same model has the same file on any number of threads.
 _OF_THE_MACHINE = ("n_jobs", "verbose")

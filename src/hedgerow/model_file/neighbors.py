@@ -1,6 +1,7 @@
 """Nearest neighbours ↔ a model file: the training rows and what they stand for.
 
-What is made of the rows for queries is not stored: it depends on them alone and is made again.
+What is made of the rows for queries is not stored: it depends on them alone and is made again. Of
+a metric that is a function there is only the name.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from hedgerow.data.schema import TableSchema
 from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.outputs import read_outputs, write_outputs
 from hedgerow.model_file.stored import Stored, is_table, require, with_prefix
+from hedgerow.model_file.values import NotStored, decode, encode
 from hedgerow.neighbors.fitting import fitted_attributes
 from hedgerow.neighbors.gower import GowerColumns
 from hedgerow.neighbors.metrics import METRICS, Metric, chosen_metric
 from hedgerow.neighbors.model import NeighborsModel
+from hedgerow.neighbors.radius import RadiusNeighborsClassifier, check_outlier_labels
 from hedgerow.tree.outputs import ClassOutputs, Outputs
 
 _MOST_ROWS = 1 << 32  # the kernels' numbers of rows have 32 bits
@@ -31,11 +34,14 @@ def write(estimator: Any) -> tuple[Document, Arrays]:
     is_sparse = scipy.sparse.issparse(model.rows)
     document = {
         "schema": model.schema.to_dict(),
-        "metric": {"name": model.metric.name, "params": model.metric.params},
+        "metric": encode(model.metric.function or model.metric.name),
+        "metric_params": encode(model.metric.params),
         "use_tree": model.use_tree,
         "is_sparse": is_sparse,
         "outputs": None if model.outputs is None else write_outputs(model.outputs),
     }
+    if isinstance(estimator, RadiusNeighborsClassifier):
+        document["outlier_label"] = encode(estimator.outlier_label_)
     arrays = _write_sparse(model.rows) if is_sparse else {"rows": model.rows}
     if model.gower is not None:
         arrays["column_weights"] = model.gower.weights
@@ -51,15 +57,31 @@ def _write_sparse(rows: Any) -> Arrays:
 
 def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     """Read the attributes of a fitted estimator."""
-    schema, metric = stored.schema(), _read_metric(stored.field("metric"))
+    schema, metric = stored.schema(), _read_metric(stored)
     rows = _read_rows(stored, schema, metric)
     use_tree = stored.flag("use_tree")
-    may_have_tree = metric.is_of_numbers and not scipy.sparse.issparse(rows)
+    is_dense = not (metric.is_given or scipy.sparse.issparse(rows))
+    may_have_tree = metric.is_of_numbers and is_dense
     require(may_have_tree or not use_tree, "such rows have no tree")
     gower = None if metric.is_of_numbers else _read_gower(stored, rows, schema)
     outputs, target = _read_target(kind._outputs, stored, rows.shape[0])  # noqa: SLF001
     model = NeighborsModel(schema, metric, use_tree, rows, gower, outputs, target)
-    return fitted_attributes(model)
+    attributes = fitted_attributes(model)
+    if issubclass(kind, RadiusNeighborsClassifier):
+        attributes["outlier_label_"] = _read_outlier_label(stored, outputs)
+    return attributes
+
+
+def _read_outlier_label(stored: Stored, outputs: Any) -> list[Any] | None:
+    labels = decode(stored.field("outlier_label"))
+    if labels is None:
+        return None
+    are_labels = isinstance(labels, list) and all(
+        isinstance(one, str | int | float) for one in labels
+    )
+    require(are_labels, "the label of outliers is no class")
+    check_outlier_labels(labels, outputs)
+    return labels
 
 
 def _read_rows(stored: Stored, schema: TableSchema, metric: Metric) -> Any:
@@ -70,19 +92,24 @@ def _read_rows(stored: Stored, schema: TableSchema, metric: Metric) -> Any:
     if metric.is_of_numbers:
         require(not schema.categories, "categories have no such distance")
         require(np.isfinite(rows.data if is_sparse else rows).all(), "a row is not finite")
+        if metric.name == "precomputed":
+            are_distances = rows.shape[0] == rows.shape[1] and (rows >= 0.0).all()
+            require(are_distances, "there is not a distance between any two rows")
     else:
         _check_mixed(rows, schema)
     return rows
 
 
-def _read_metric(stored: Any) -> Metric:
-    fields = Stored(stored, {})
-    name, params = fields.field("name"), fields.field("params")
-    fields.finish()
-    require(isinstance(name, str) and name in METRICS, f"the metric is {name!r}")
-    require(is_table(params), "the metric's parameters are not a table")
-    metric = chosen_metric(name, 2.0, params)
-    require(metric.name == name and metric.params == params, f"{params!r} do not suit {name!r}")
+def _read_metric(stored: Stored) -> Metric:
+    chosen, params = decode(stored.field("metric")), decode(stored.field("metric_params"))
+    require(isinstance(params, dict), "the metric's parameters are not a table")
+    if isinstance(chosen, NotStored):
+        require(is_table(params), "a function's parameters have no names")
+        return chosen_metric(chosen, 2.0, params)
+    require(isinstance(chosen, str) and chosen in METRICS, f"the metric is {chosen!r}")
+    metric = chosen_metric(chosen, 2.0, params)
+    suits = metric.name == chosen and metric.params == params
+    require(suits, f"the parameters {params!r} do not suit the metric {chosen!r}")
     return metric
 
 

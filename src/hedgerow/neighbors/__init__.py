@@ -1,7 +1,8 @@
 """Nearest neighbours, exact: the rows of a float64 brute force, found faster.
 
-`metrics.py` has the distances, `indexes.py` the ways to find what is near, `voting.py` what
-neighbours say of a query, `estimators.py` the classes.
+`metrics.py` has the distances, `indexes.py` the ways to find what is near, `given.py` those for
+distances of the user's own, `voting.py` what neighbours say of a query, `queries.py` what all
+estimators share, `estimators.py` and `radius.py` the classes.
 """
 
 from hedgerow.neighbors.estimators import (
@@ -9,5 +10,12 @@ from hedgerow.neighbors.estimators import (
     KNeighborsRegressor,
     NearestNeighbors,
 )
+from hedgerow.neighbors.radius import RadiusNeighborsClassifier, RadiusNeighborsRegressor
 
-__all__ = ["KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"]
+__all__ = [
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
+    "NearestNeighbors",
+    "RadiusNeighborsClassifier",
+    "RadiusNeighborsRegressor",
+]

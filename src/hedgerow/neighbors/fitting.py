@@ -24,8 +24,10 @@ def fit_neighbors(estimator: Any, X: Any, y: Any, outputs: type[Outputs] | None)
     """
     params = estimator.metric_params or {}
     metric = chosen_metric(estimator.metric, estimator.p, params)
-    if metric.name == "gower" and estimator.algorithm == "kd_tree":
-        raise ParameterError("algorithm='kd_tree' knows no metric 'gower'; use 'auto' or 'brute'.")
+    if estimator.algorithm == "kd_tree" and (metric.is_given or not metric.is_of_numbers):
+        raise ParameterError(
+            f"algorithm='kd_tree' knows no metric {metric.name!r}; use 'auto' or 'brute'."
+        )
     categorical = params.get("categorical_features", "auto")
     schema, rows = learn_rows(X, metric, categorical, type(estimator).__name__)
     of_outputs, target = (None, None) if outputs is None else outputs.learn(y, rows.shape[0])
@@ -40,7 +42,7 @@ def fitted_attributes(model: NeighborsModel) -> dict[str, Any]:
     """Return the attributes of an estimator that holds the model."""
     return {
         "_model": model,
-        "effective_metric_": model.metric.name,
+        "effective_metric_": model.metric.function or model.metric.name,
         "effective_metric_params_": model.metric.params,
         "n_samples_fit_": model.n_rows,
         **column_attributes(model.schema),

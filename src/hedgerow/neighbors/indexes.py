@@ -47,7 +47,7 @@ class Index(Protocol):
 
 def prefers_tree(n_rows: int, n_features: int, metric: Metric) -> bool:
     """Tell whether a k-d tree is likely to be faster than to look at all rows."""
-    if not metric.is_of_numbers:
+    if metric.is_given or not metric.is_of_numbers:
         return False
     if metric.has_products:
         return n_features <= _PRODUCT_COLUMNS

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from math import inf, isinf
 from typing import Any
 
@@ -24,7 +24,8 @@ _SAME = {
     "infinity": "chebyshev",
 }
 _KINDS = ("euclidean", "manhattan", "chebyshev", "minkowski", "cosine", "gower")
-METRICS = (*_KINDS, *_SAME)
+METRICS = (*_KINDS, "precomputed", *_SAME)
+FUNCTION = "function"  # the name of a metric that has none
 # What `metric_params` may say of each metric.
 _PARAMS: Mapping[str, tuple[str, ...]] = {
     "minkowski": ("p",),
@@ -38,10 +39,12 @@ _LARGEST = 1000
 
 @dataclass(frozen=True)
 class Metric:
-    """A distance: one of the kinds, and the power of its sum."""
+    """A distance: one of the kinds and the power of its sum, a function, or given by a matrix."""
 
     name: str
     p: float = 2.0
+    function: Callable[..., Any] | None = None
+    function_params: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def kind(self) -> int:
@@ -54,20 +57,34 @@ class Metric:
         return self.name in ("euclidean", "cosine")
 
     @property
+    def is_given(self) -> bool:
+        """Whether nothing is known of it but the distances themselves."""
+        return self.name in ("precomputed", FUNCTION)
+
+    @property
+    def has_powers(self) -> bool:
+        """Whether distances are sums of powers, or of the largest, of the numbers as they are."""
+        return self.name in ("euclidean", "manhattan", "chebyshev", "minkowski")
+
+    @property
     def is_of_numbers(self) -> bool:
         """Whether rows must be numbers without gaps."""
         return self.name != "gower"
 
     @property
-    def params(self) -> dict[str, float]:
+    def params(self) -> dict[str, Any]:
         """What scikit-learn calls the effective parameters."""
-        return {"p": self.p} if self.name == "minkowski" else {}
+        return {"p": self.p} if self.name == "minkowski" else dict(self.function_params)
 
 
-def chosen_metric(name: str, p: float, params: Mapping[str, Any] | None) -> Metric:
+def chosen_metric(
+    chosen: str | Callable[..., Any], p: float, params: Mapping[str, Any] | None
+) -> Metric:
     """Return the metric that an estimator's parameters mean."""
-    name = _SAME.get(name, name)
     params = {} if params is None else params
+    if callable(chosen):
+        return Metric(FUNCTION, function=chosen, function_params=params)
+    name = _SAME.get(chosen, chosen)
     allowed = _PARAMS.get(name, ())
     for key in params:
         if key not in allowed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from hedgerow.tree.outputs import Outputs
 
 @dataclass(frozen=True, eq=False)
 class NeighborsModel:
-    """Rows as float64 (for Gower with codes for categories), or as a CSR matrix.
+    """Rows as float64 (for Gower with codes for categories), as a CSR matrix, or their distances.
 
     `target` has a row for each: indices of classes or numbers, (n_rows, n_outputs).
     """
@@ -39,6 +39,21 @@ class NeighborsModel:
     def search(self) -> Search:
         """The rows, prepared for queries on first use: not stored, since they can be made again."""
         return self.prepared(1)
+
+    def search_by(self, metric: Any) -> Search:
+        """Give the rows, prepared; a function is the one that the parameter `metric` is now.
+
+        A model of a file, which holds no function, can so be given it again.
+        """
+        if self.metric.function is None or not callable(metric):
+            return self.search
+        return Search.build(
+            self.rows,
+            replace(self.metric, function=metric),
+            use_tree=False,
+            gower=None,
+            threads=1,
+        )
 
     def prepared(self, threads: int) -> Search:
         """Prepare the rows for queries."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf
+from numbers import Real
+
+import numpy as np
 
 from hedgerow.neighbors.metrics import METRICS
 from hedgerow.params import (
@@ -19,7 +22,15 @@ from hedgerow.params import (
     any_of,
 )
 
-WEIGHT_FUNCTION = Kind("a function from distances (n_queries, n_neighbors) to weights", callable)
+WEIGHT_FUNCTION = Kind("a function from distances to weights", callable)
+METRIC_FUNCTION = Kind("a function of two rows", callable)
+LABEL = Kind("a class", lambda value: isinstance(value, str | Real | np.generic))
+LABELS = Kind(
+    "a list of one for each output",
+    lambda value: (
+        isinstance(value, list | tuple | np.ndarray) and all(one in LABEL for one in value)
+    ),
+)
 METRIC_PARAMS = Kind("a dict", lambda value: isinstance(value, Mapping))
 INFINITY = Kind("inf", lambda value: isinstance(value, float) and value == inf)
 
@@ -41,14 +52,15 @@ WEIGHTS = Parameter(
     "uniform",
     any_of(Options(("uniform", "distance")), WEIGHT_FUNCTION, NOTHING),
     "How much a neighbour counts: all the same ('uniform' or None), in inverse proportion to its "
-    "distance (those at distance 0 then count alone), or as a function of the distances has it.",
+    "distance (those at distance 0 then count alone), or as a function has it, of all distances "
+    "(n_queries, n_neighbors), or of each query's within a radius.",
     _same("weights"),
 )
 RADIUS = Parameter(
     "radius",
     1.0,
     NOT_NEGATIVE,
-    "The distance within which radius_neighbors looks.",
+    "The distance within which rows are neighbours.",
     _same("radius"),
 )
 SEARCH = (
@@ -64,10 +76,12 @@ SEARCH = (
     Parameter(
         "metric",
         "minkowski",
-        Options(METRICS),
+        any_of(Options(METRICS), METRIC_FUNCTION),
         "The distance. 'minkowski' is (Σ|x − q|^p)^(1/p); 'cosine' is 1 less the cosine of the "
         "angle; 'gower' is for mixed tables: the mean over the columns in which neither row has a "
-        "gap of |x − q| / range in training, for categories of 0 if equal and 1 if not.",
+        "gap of |x − q| / range in training, for categories of 0 if equal and 1 if not. With "
+        "'precomputed' X holds distances: those of all rows in fit, of queries to them afterwards. "
+        "A function of a query and a training row is called for each pair, which is slow.",
         _same("metric"),
     ),
     Parameter(
@@ -82,11 +96,24 @@ SEARCH = (
         None,
         any_of(METRIC_PARAMS, NOTHING),
         "More about the metric: 'p' of 'minkowski'; for 'gower' the weights 'w' of the columns and "
-        "'categorical_features', columns whose numbers are categories.",
+        "'categorical_features', columns whose numbers are categories; for a function what else it "
+        "is called with, by name.",
         _same("metric_params"),
     ),
     N_JOBS,
 )
 
+OUTLIER_LABEL = Parameter(
+    "outlier_label",
+    None,
+    any_of(LABEL, LABELS, NOTHING),
+    "The class of queries without neighbours; 'most_frequent' is that of most training rows. If it "
+    "is no class of training, their probabilities are all 0, with a warning. With None there is an "
+    "error for such queries.",
+    _same("outlier_label"),
+)
+
 PREDICTION: tuple[Parameter, ...] = (N_NEIGHBORS, WEIGHTS, *SEARCH)
 SEARCH_ONLY: tuple[Parameter, ...] = (N_NEIGHBORS, RADIUS, *SEARCH)
+RADIUS_REGRESSION: tuple[Parameter, ...] = (RADIUS, WEIGHTS, *SEARCH)
+RADIUS_CLASSIFICATION: tuple[Parameter, ...] = (RADIUS, WEIGHTS, OUTLIER_LABEL, *SEARCH)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from hedgerow.neighbors.given import FunctionIndex, PrecomputedIndex
 from hedgerow.neighbors.gower import GowerColumns
 from hedgerow.neighbors.indexes import Index, Indices, Within, build_index
 from hedgerow.neighbors.metrics import Extent, Floats, Metric, unit_rows
@@ -39,9 +40,12 @@ class Search:
         """Prepare rows for queries."""
         if metric.name == "cosine":
             rows = unit_rows(rows, threads)
-        extent = Extent.of(rows) if metric.name not in ("cosine", "gower") else None
+        extent = Extent.of(rows) if metric.has_powers else None
         exponent = 0 if extent is None else extent.exponent(metric)
-        index = build_index(_scaled(rows, exponent), metric, gower, use_tree, threads)
+        if metric.is_given:
+            index = _given_index(rows, metric)
+        else:
+            index = build_index(_scaled(rows, exponent), metric, gower, use_tree, threads)
         return cls(rows, metric, use_tree, gower, extent, exponent, index)
 
     def nearest(self, queries: Any, k: int, threads: int) -> tuple[Floats, Indices]:
@@ -105,6 +109,10 @@ class Search:
     def _threads_for(self, queries: Any, threads: int) -> int:
         stored = self.rows.nnz if scipy.sparse.issparse(self.rows) else self.rows.size
         return threads if stored * queries.shape[0] >= _SMALL_WORK else 1
+
+
+def _given_index(rows: Any, metric: Metric) -> Index:
+    return PrecomputedIndex() if metric.function is None else FunctionIndex(rows, metric)
 
 
 def _scaled(rows: Any, exponent: int) -> Any:

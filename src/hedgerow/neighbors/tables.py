@@ -29,12 +29,20 @@ def learn_rows(
             "OneHotEncoder in a pipeline, or use metric='gower', which takes it as it is."
         )
     rows = _numbers(table, metric, estimator_name)
+    if metric.name == "precomputed" and rows.shape[0] != rows.shape[1]:
+        raise DataError(
+            f"X has shape {rows.shape}, but a matrix of the distances of all rows, as "
+            "metric='precomputed' takes it, is square."
+        )
     # What is kept must not change when the caller's table does.
     return schema, rows if table.dense is None else rows.copy()
 
 
 def read_rows(X: Any, schema: TableSchema, metric: Metric, estimator_name: str) -> Any:
     """Read the table of a query as that of `fit` was."""
+    if metric.name == "precomputed":
+        # Gaps and infinities are told before a wrong number of columns, as scikit-learn tells them.
+        _refuse_gaps(learn_schema(X)[1], metric, estimator_name)
     table = read_table(X, schema, estimator_name=estimator_name)
     if not metric.is_of_numbers:
         _refuse_sparse(table, metric)
@@ -45,18 +53,36 @@ def read_rows(X: Any, schema: TableSchema, metric: Metric, estimator_name: str) 
 def _numbers(table: Table, metric: Metric, estimator_name: str) -> Any:
     _refuse_gaps(table, metric, estimator_name)
     if table.sparse_csc is None:
-        return np.ascontiguousarray(as_matrix(table), np.float64)
+        rows = np.ascontiguousarray(as_matrix(table), np.float64)
+        if metric.name == "precomputed":
+            _refuse_negative(rows)
+        return rows
     if not metric.has_products:
         _refuse_sparse(table, metric)
     return scipy.sparse.csr_array(table.sparse_csc.tocsr(), dtype=np.float64)
 
 
-def _refuse_sparse(table: Table, metric: Metric) -> None:
-    if table.sparse_csc is not None:
+def _refuse_negative(distances: Any) -> None:
+    if distances.min() < 0.0:
+        row, column = np.unravel_index(distances.argmin(), distances.shape)
         raise DataError(
-            f"X is sparse, but the metric {metric.name!r} needs all numbers at hand: give "
-            "X.toarray(), or use metric='euclidean' or 'cosine', which take sparse tables."
+            f"Negative values in data passed to X: {distances[row, column]} in row {row}, column "
+            f"{column}, but with metric='precomputed' X holds distances."
         )
+
+
+def _refuse_sparse(table: Table, metric: Metric) -> None:
+    if table.sparse_csc is None:
+        return
+    if metric.name == "precomputed":
+        raise DataError(
+            "X is sparse, but metric='precomputed' takes all distances, and what a sparse matrix "
+            "leaves out would be a distance of 0. Give them as an array."
+        )
+    raise DataError(
+        f"X is sparse, but the metric {metric.name!r} needs all numbers at hand: give X.toarray(), "
+        "or use metric='euclidean' or 'cosine', which take sparse tables."
+    )
 
 
 def _refuse_gaps(table: Table, metric: Metric, estimator_name: str) -> None:

@@ -6,6 +6,8 @@ Sums are over the neighbours from the nearest on, one after another.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from hedgerow.exceptions import DataError
 from hedgerow.neighbors.metrics import Floats
 
+Indices = NDArray[np.int64]
 Weights = str | Callable[[Floats], Any] | None
 
 
@@ -23,7 +26,11 @@ def neighbor_weights(weights: Weights, distances: Floats) -> Floats:
         return np.ones_like(distances)
     if weights == "distance":
         return _inverse(distances)
-    assert callable(weights)
+    return _given(weights, distances)
+
+
+def _given(weights: Any, distances: Floats) -> Floats:
+    """Call a function and look at what it returns; the last axis of the distances is a query's."""
     given = np.asarray(weights(distances), np.float64)
     if given.shape != distances.shape:
         raise DataError(
@@ -32,9 +39,10 @@ def neighbor_weights(weights: Weights, distances: Floats) -> Floats:
         )
     if not np.isfinite(given).all() or (given < 0.0).any():
         raise DataError("weights returned numbers that are negative, infinite or NaN.")
-    if not given.any(axis=1).all():
-        row = int(given.any(axis=1).argmin())
-        raise DataError(f"weights gave all neighbours of row {row} the weight 0.")
+    counts = given.any(axis=-1)
+    if not counts.all():
+        row = "a row" if given.ndim == 1 else f"row {int(counts.argmin())}"
+        raise DataError(f"weights gave all neighbours of {row} the weight 0.")
     return given
 
 
@@ -66,3 +74,51 @@ def weighted_mean(numbers: Floats, weights: Floats) -> Floats:
         total += numbers[:, place] * weights[:, place, None]
         weight += weights[:, place]
     return total / weight[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Around:
+    """The neighbours of queries that have any number of them, one query after another."""
+
+    counts: Indices  # (n_queries,)
+    distances: Floats  # (n_neighbours of all,)
+    rows: Indices
+
+    @cached_property
+    def askers(self) -> Indices:
+        """The query that each is a neighbour of."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+    def weights(self, weights: Weights) -> Floats:
+        """Return the weight of each neighbour, as `neighbor_weights` does for a query."""
+        if weights is None or weights == "uniform":
+            return np.ones_like(self.distances)
+        of_queries = np.split(self.distances, np.cumsum(self.counts)[:-1])
+        found = [_of_one(weights, distances) for distances in of_queries if len(distances)]
+        return np.concatenate(found) if found else np.empty(0)
+
+    def votes(self, classes: Indices, weights: Floats, n_classes: int) -> Floats:
+        """Return the sum of the weights of the neighbours of each class, (n_queries, n_classes)."""
+        places = self.askers * n_classes + classes[self.rows]
+        return _sums(places, weights, len(self.counts) * n_classes).reshape(-1, n_classes)
+
+    def mean(self, numbers: Floats, weights: Floats) -> Floats:
+        """Return the mean of the neighbours' numbers by their weights; NaN if there are none."""
+        n_queries = len(self.counts)
+        weight = _sums(self.askers, weights, n_queries)
+        weight[self.counts == 0] = np.nan
+        totals = [
+            _sums(self.askers, weights * column[self.rows], n_queries) for column in numbers.T
+        ]
+        return np.column_stack(totals) / weight[:, None]
+
+
+def _sums(places: Indices, terms: Floats, n: int) -> Floats:
+    """Add up the terms that belong to each place, in their order."""
+    sums = np.zeros(n)
+    np.add.at(sums, places, terms)
+    return sums
+
+
+def _of_one(weights: Any, distances: Floats) -> Floats:
+    return _inverse(distances[None])[0] if weights == "distance" else _given(weights, distances)
