@@ -105,6 +105,46 @@ def test_outliers_among_rows_and_queries(algorithm, size):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("metric", "p"), [("euclidean", 2), ("manhattan", 1), ("minkowski", 3)])
+@pytest.mark.parametrize("size", [1e140, 1e200, 1.7e308])
+def test_small_differences_survive_beside_numbers_whose_powers_overflow(algorithm, metric, p, size):
+    """A column of sizes, in some rows of another order: as if the largest number meant a gap."""
+    rng = np.random.default_rng(0)
+    X, Q = rng.standard_normal((300, 4)), rng.standard_normal((30, 4))
+    X[::3, 1] = Q[::5, 1] = size
+    X[1::50, 2] = -size / 3
+    powers = np.abs(X.astype(np.longdouble)[None] - Q[:, None]) ** p
+    expected = np.sum(powers, axis=2) ** (np.longdouble(1) / p)
+    order = np.argsort(expected, axis=1, kind="stable")
+    sorted_expected = np.take_along_axis(expected, order, axis=1)
+    rows = NearestNeighbors(algorithm=algorithm, metric=metric, p=p).fit(X)
+    distances, indices = rows.kneighbors(Q, 250)
+    is_sharp = sorted_expected[:, :250] < 1e100  # others are as far as any, up to rounding
+    assert (indices == order[:, :250])[is_sharp].all()
+    np.testing.assert_allclose(distances, sorted_expected[:, :250].astype(float), rtol=1e-13)
+    for radius in (1.5, size / 2):
+        distances, indices = rows.radius_neighbors(Q, radius)
+        for query, found in enumerate(indices):
+            assert sorted(found) == np.flatnonzero(expected[query] <= radius).tolist()
+            np.testing.assert_allclose(
+                distances[query], sorted_expected[query, : len(found)].astype(float), rtol=1e-13
+            )
+            assert (found == order[query, : len(found)])[distances[query] < 1e100].all()
+
+
+def test_small_differences_of_sparse_rows_survive_beside_large_numbers():
+    X = np.where(np.random.default_rng(0).random((60, 5)) < 0.5, 0.0, 1.0) * np.arange(1, 6)
+    X[::4, 3] = 1.7e308
+    dense, sparse = (
+        NearestNeighbors(algorithm="brute").fit(t) for t in (X, scipy.sparse.csr_array(X))
+    )
+    for ours, theirs in zip(
+        sparse.kneighbors(scipy.sparse.csr_array(X)), dense.kneighbors(X), strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev", "minkowski"])
 @pytest.mark.parametrize("exponent", [-1040, -990, -600, -300, 300, 510, 700, 1015])
 def test_a_power_of_two_scales_distances_and_nothing_else(algorithm, metric, exponent):

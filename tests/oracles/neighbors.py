@@ -5,7 +5,7 @@ import numpy as np
 
 def sums(X, Q, metric, p=2.0):
     """What distances are the roots of, (n_queries, n_rows): for Chebyshev's the largest."""
-    total = np.zeros((len(Q), len(X)))
+    total = np.zeros((len(Q), len(X)), np.result_type(X, Q, np.float64))
     for x, q in zip(X.T, Q.T, strict=True):
         difference = np.abs(x[None] - q[:, None])
         if metric == "chebyshev":

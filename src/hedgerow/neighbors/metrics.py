@@ -67,6 +67,11 @@ class Metric:
         return self.name in ("euclidean", "manhattan", "chebyshev", "minkowski")
 
     @property
+    def sharp_from(self) -> float:
+        """A distance from which on no power that matters to it is too small for a float64."""
+        return float(np.ldexp(1.0, int(_LOW / self.p)))
+
+    @property
     def is_of_numbers(self) -> bool:
         """Whether rows must be numbers without gaps."""
         return self.name != "gower"
