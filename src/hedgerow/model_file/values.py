@@ -25,8 +25,8 @@ _PLAIN = (str, int, float, bool, type(None))
 class NotStored:
     """Stands in a loaded model for a function or random state that a file cannot hold.
 
-    A model predicts without it, unless predictions are made by it, as with neighbours' own weights.
-    To fit again, set the parameter first: ``fit`` refuses it.
+    A model predicts without it, unless predictions are made by it, as with functions that weigh
+    neighbours or tell distances. To fit again, set the parameter first.
     """
 
     name: str

@@ -77,6 +77,15 @@ class Metric:
         return self.name != "gower"
 
     @property
+    def words(self) -> str:
+        """What messages say that something does not have."""
+        given = {
+            "precomputed": "place in a matrix of distances",
+            FUNCTION: "distance by a function",
+        }
+        return given.get(self.name, f"{self.name} distance")
+
+    @property
     def params(self) -> dict[str, Any]:
         """What scikit-learn calls the effective parameters."""
         return {"p": self.p} if self.name == "minkowski" else dict(self.function_params)

@@ -25,7 +25,7 @@ def learn_rows(
     for j in schema.categories:
         raise DataError(
             f"{column_label(schema.feature_names, j)} holds strings or categories, which have no "
-            f"{metric.name} distance. Encode it as numbers, for example with scikit-learn's "
+            f"{metric.words}. Encode it as numbers, for example with scikit-learn's "
             "OneHotEncoder in a pipeline, or use metric='gower', which takes it as it is."
         )
     rows = _numbers(table, metric, estimator_name)
@@ -103,8 +103,8 @@ def _refuse_gaps(table: Table, metric: Metric, estimator_name: str) -> None:
 
 def _gaps_error(where: str, metric: Metric, estimator_name: str) -> DataError:
     return DataError(
-        f"{where}: NaN, a missing value, has no {metric.name} distance, so {estimator_name} cannot "
-        "take it. Fill the gaps, for example with scikit-learn's SimpleImputer in a pipeline; or "
+        f"{where}: NaN, a missing value, has no {metric.words}, so {estimator_name} cannot take "
+        "it. Fill the gaps, for example with scikit-learn's SimpleImputer in a pipeline; or "
         "use metric='gower', which leaves them out, or Hedgerow's trees, forests and boosting, "
         "which accept gaps as they are."
     )
