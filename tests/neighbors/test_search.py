@@ -174,7 +174,8 @@ def test_small_tables_of_any_numbers(data):
     d = data.draw(st.integers(1, 3))
     number = st.one_of(
         st.integers(-3, 3).map(float),
-        st.floats(-1e100, 1e100),
+        # Squares of smaller ones would vanish in the oracle's sums, though not in ours.
+        st.floats(-1e100, 1e100).filter(lambda x: x == 0.0 or abs(x) > 1e-100),
         st.sampled_from([1e-60, 1.0 + 2**-52, 1e8, 1e8 + 2**-20]),
     )
     table = st.lists(st.lists(number, min_size=d, max_size=d), min_size=1, max_size=80)
