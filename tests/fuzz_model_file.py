@@ -24,8 +24,11 @@ import pandas as pd
 import scipy.sparse
 
 from hedgerow import (
+    SVC,
+    SVR,
     AdaBoostClassifier,
     AdaBoostRegressor,
+    DataError,
     DecisionTreeClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
@@ -36,6 +39,9 @@ from hedgerow import (
     LinearSVR,
     ModelFileError,
     NearestNeighbors,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
     RadiusNeighborsClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -47,8 +53,10 @@ from hedgerow.model_file.container import pack, unpack
 from hedgerow.model_file.contents import read_estimator, write_estimator
 from hedgerow.model_file.values import NotStored
 from hedgerow.neighbors.model import NeighborsModel
+from hedgerow.svm.kernel.model import KernelModel
 from hedgerow.svm.linear.machines import LinearModel
 from hedgerow.tree.structure import Ensemble
+from oracles import kernel_machines as oracle_of_kernels
 from oracles import neighbors as oracle_of_neighbors
 from oracles import predict as oracle
 
@@ -70,6 +78,10 @@ ODD_NUMBERS = {
 
 def _first(_truth, _prediction):
     return 0.5
+
+
+def _products(A, B):
+    return A @ B.T
 
 
 def make_models():
@@ -104,7 +116,24 @@ def make_models():
         LinearSVC(loss="hinge").fit(frame[["a", "b", "c"]], np.array(["x", "y", "z"])[three]),
         LinearSVC(multi_class="crammer_singer").fit(numbers, three),
         LinearSVR(epsilon=0.1).fit(numbers, numbers[:, 0] - numbers[:, 1]),
+        *make_kernel_machines(numbers, frame, three),
     ]
+
+
+def make_kernel_machines(numbers, frame, three):
+    """Kernel machines of dense, sparse and given kernels, for classes, numbers and one class."""
+    sparse = scipy.sparse.csr_array(np.where(np.abs(numbers) > 1, numbers, 0.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a sigmoid is no scalar product
+        return [
+            SVC(probability=True).fit(frame[["a", "b", "c"]], np.array(["x", "y", "z"])[three]),
+            SVC(kernel="laplacian", multi_class="ovr").fit(sparse, three),
+            NuSVC(kernel="poly", nu=0.1).fit(numbers, three > 0),
+            SVR(kernel="linear").fit(sparse, numbers[:, 0]),
+            NuSVR(kernel="precomputed").fit(numbers @ numbers.T, numbers[:, 0]),
+            SVR(kernel=_products).fit(numbers, numbers[:, 0]),
+            OneClassSVM(kernel="sigmoid", gamma=0.01).fit(numbers),
+        ]
 
 
 def make_neighbors(numbers, frame, three):
@@ -323,6 +352,7 @@ def exercise(model, rng):
     """Use a loaded model in every way, and hold what it says against the naive oracle."""
     model.set_params(n_jobs=1)
     exercises = {NeighborsModel: exercise_neighbors, LinearModel: exercise_linear}
+    exercises[KernelModel] = exercise_kernels
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         exercises.get(type(model._model), exercise_trees)(model, rng)
@@ -361,6 +391,43 @@ def exercise_linear(model, rng):
     near = np.abs(says.reshape(expected.shape) - expected) <= 1e-12 * size
     assert (near | ~(size < 1e300)).all()
     model.predict(X)
+
+
+def exercise_kernels(model, rng):
+    held = model._model
+    if held.schema.n_features > 1000:  # sparse vectors may have any number of empty columns
+        return
+    kernel = held.kernel
+    if kernel.function is not None:
+        model.set_params(kernel=_products)
+    X = probe(held.schema, rng, gaps=False)
+    numbers = np.asarray(X, np.float64)
+    try:
+        scores = model._scores(X)
+    except DataError:  # constants of a forged kernel may be of any size
+        return
+    if kernel.name == "precomputed":
+        K = numbers[:, held.support]
+    else:
+        dense = held.vectors.toarray() if scipy.sparse.issparse(held.vectors) else held.vectors
+        name = "linear" if kernel.function is not None else kernel.name
+        constants = (kernel.gamma, kernel.coef0, kernel.degree)
+        K = oracle_of_kernels.kernel(name, numbers, dense, *constants)
+    coefficients = held.machine_coefficients()
+    expected = K @ coefficients.T + held.intercepts
+    size = np.abs(K) @ np.abs(coefficients).T + np.abs(held.intercepts)
+    # A sum of products that a steep kernel makes much of may be off in its last digits.
+    exact = 1e-4 if held.single else 1e-9
+    near = np.abs(scores - expected) <= exact * (size + np.abs(coefficients).sum(axis=1))
+    is_steep = (
+        kernel.name != "precomputed" and not 1e-100 < kernel.gamma * max(1, kernel.degree) < 10
+    )
+    assert is_steep or (near | ~(size < 1e300)).all()
+    model.predict(X)
+    if hasattr(model, "classes_"):
+        model.decision_function(X)
+    if held.sigmoids is not None:
+        model.set_params(probability=True).predict_proba(X)
 
 
 def exercise_neighbors(model, rng):

@@ -86,6 +86,11 @@ def OF_NUMBERS(n_jobs, X, noisy):
     yield hr.LinearSVC(**shared, penalty="l1", C=0.01), sparse, classes
     yield hr.LinearSVC(**shared, multi_class="crammer_singer", tol=0.1), sparse, classes
     yield hr.LinearSVR(**shared, epsilon=0.5), X, noisy
+    yield hr.SVC(**shared, probability=True), X, classes
+    yield hr.NuSVC(**shared, nu=0.05, multi_class="ovr", kernel="laplacian"), X, classes
+    yield hr.SVR(**shared, kernel="poly", degree=2), X, noisy
+    yield hr.NuSVR(**shared), sparse, noisy
+    yield hr.OneClassSVM(**shared), X, noisy
     yield hr.LinearSVR(**shared, loss="squared_epsilon_insensitive"), X, noisy
 """
 KINDS = 4 + FAMILY.count("yield") + OF_NUMBERS.count("yield")

@@ -23,6 +23,8 @@ from sklearn.metrics import max_error
 
 import fuzz_model_file as fuzzer
 from hedgerow import (
+    SVC,
+    SVR,
     BaggingClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -32,6 +34,9 @@ from hedgerow import (
     LinearSVR,
     ModelFileError,
     NearestNeighbors,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
     ParameterError,
     RadiusNeighborsClassifier,
     RadiusNeighborsRegressor,
@@ -244,7 +249,11 @@ def assert_alike(loaded, model, table):
 
 
 def attributes_of(model):
-    return {name: value for name, value in vars(model).items() if name != "_model"}
+    return {
+        name: value.toarray() if scipy.sparse.issparse(value) else value
+        for name, value in vars(model).items()
+        if name != "_model"
+    }
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "l1", "chebyshev", "cosine", "minkowski"])
@@ -355,6 +364,58 @@ def test_a_linear_classifier_comes_back(model, classes, table, path):
 def test_a_linear_regressor_comes_back(loss, path):
     model = LinearSVR(loss=loss, epsilon=0.1).fit(FILLED, NUMBERS)
     assert_alike(through_file(model, path), model, FILLED)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "laplacian", "precomputed"])
+@pytest.mark.parametrize("classes", [THREE, TWO], ids=["three", "two"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVC(probability=True, class_weight="balanced", n_jobs=2),
+        SVC(multi_class="ovr", C=3.0),
+        NuSVC(nu=0.05, decision_function_shape="ovo"),
+    ],
+    ids=str,
+)
+def test_a_kernel_classifier_comes_back(model, classes, kernel, path):
+    table = FILLED @ FILLED.T if kernel == "precomputed" else FILLED
+    model = clone(model).set_params(kernel=kernel).fit(table, NAMES[classes])
+    loaded = through_file(model, path)
+    assert_alike(loaded, model, table[::-1])
+    np.testing.assert_array_equal(loaded.decision_function(table), model.decision_function(table))
+
+
+@pytest.mark.parametrize("table", [FILLED, SPARSE, FRAME.iloc[:, :4].fillna(0.0)], ids=type)
+@pytest.mark.parametrize(
+    "model", [SVR(C=3.0), NuSVR(kernel="linear"), OneClassSVM(nu=0.2)], ids=str
+)
+def test_other_kernel_machines_come_back(model, table, path):
+    model = clone(model).fit(table, NUMBERS)
+    assert_alike(through_file(model, path), model, table)
+
+
+def test_single_kernels_come_back(path):
+    table = np.random.default_rng(0).normal(size=(2500, 4))
+    model = SVC().fit(table, table[:, 0] * table[:, 1] > 0)
+    assert model._model.single
+    assert_alike(through_file(model, path), model, table)
+
+
+def test_a_kernel_that_is_a_function_is_asked_for(path):
+    def product(A, B):
+        return A @ B.T
+
+    model = SVR(kernel=product).fit(FILLED, NUMBERS)
+    loaded = through_file(model, path)
+    with pytest.raises(ParameterError, match="product was not stored"):
+        loaded.predict(FILLED)
+    loaded.set_params(kernel=product)
+    np.testing.assert_array_equal(loaded.predict(FILLED), model.predict(FILLED))
+
+
+def test_an_infinite_cost_comes_back(path):
+    model = SVC(kernel="linear", C=np.inf).fit([[0.0], [1.0]], [0, 1])
+    assert np.inf == through_file(model, path).C
 
 
 @given(
@@ -760,7 +821,7 @@ def test_a_forged_document_of_neighbours_is_refused(kind, fields, reason):
         ([("machine.intercept", lambda a: a[:1])], {}, "intercept is not float64 of shape"),
         ([("objective_", put(0, np.nan))], {}, "objective_ is negative or NaN"),
         ([("duality_gap_", put(0, -1.0))], {}, "duality_gap_ is negative or NaN"),
-        ([("relative_gap_", lambda a: a[:2])], {}, "relative_gap_ is not float64 of shape"),
+        ([("duality_gap_", lambda a: a[:2])], {}, "duality_gap_ is not float64 of shape"),
         ([], {"n_iter": 0}, "n_iter"),
         ([], {"n_iter": True}, "n_iter"),
         ([], {"n_iter": 2**31}, "n_iter"),
@@ -790,6 +851,66 @@ def test_a_forged_linear_machine_is_refused(changes, fields, reason):
     contents = write_estimator(LinearSVC().fit(FILLED, THREE))
     with pytest.raises(ModelFileError, match=reason):
         read_estimator(*forged(contents, changes, **fields))
+
+
+@pytest.mark.parametrize(
+    ("changes", "fields", "reason"),
+    [
+        ([("support", put(0, -1))], {}, "no row"),
+        ([("support", put(0, 10**9))], {}, "no row"),
+        ([("support", lambda a: a.astype(np.int32))], {}, "support is not int64"),
+        ([("support", lambda a: a[:, np.newaxis])], {}, "support is not int64 of shape"),
+        ([("vectors", put((0, 0), np.nan))], {}, "not finite"),
+        ([("vectors", put((0, 0), 1e60))], {}, "too large"),
+        ([("vectors", lambda a: a[1:])], {}, "more or fewer vectors"),
+        ([("vectors", lambda a: a[:, 1:].copy())], {}, "vectors is not float64 of shape"),
+        ([("coefficients", lambda a: a[1:])], {}, "coefficients is not float64 of shape"),
+        ([("coefficients", put((0, 0), np.inf))], {}, "coefficients is not finite"),
+        ([("intercepts", lambda a: a[1:])], {}, "intercepts is not float64 of shape"),
+        ([("counts", put(0, 10**9))], {}, "do not have all vectors"),
+        ([("counts", put(0, -1))], {}, "do not have all vectors"),
+        ([("class_weight", put(0, -1.0))], {}, "weight is not allowed"),
+        ([("sigmoids", lambda a: a[:, :1])], {}, "sigmoids is not float64 of shape"),
+        ([("objective", put(0, np.nan))], {}, "not finite"),
+        ([("duality_gap", put(0, -1.0))], {}, "negative or NaN"),
+        ([("n_iter", put(0, 0))], {}, "n_iter"),
+        ([], {"n_rows": 0}, "n_rows"),
+        ([], {"n_rows": 5}, "no row"),
+        ([], {"single": True}, "not single"),
+        ([], {"is_sparse": True}, "missing"),
+        ([], {"has_sigmoids": False}, "belong to no model"),
+        ([], {"has_pairs": False}, "is not float64 of shape"),
+        ([], {"epsilon": 0.5}, "epsilon does not suit"),
+        ([], {"classes": None}, "classes do not suit"),
+        ([], {"classes": {"dtype": "int64", "values": [1, 2]}}, "no pairs"),
+        ([], {"kernel": {}}, "not described"),
+        ([], {"estimator": "NuSVR", "parameters": {}}, "classes do not suit"),
+    ],
+)
+def test_a_forged_kernel_machine_is_refused(changes, fields, reason):
+    contents = write_estimator(SVC(kernel="poly", probability=True).fit(FILLED, THREE))
+    with pytest.raises(ModelFileError, match=reason):
+        read_estimator(*forged(contents, changes, **fields))
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"name": "cubic"}, "the kernel is"),
+        ({"name": "callable"}, "function does not suit"),
+        ({"name": "precomputed"}, "with every row"),
+        ({"gamma": -1.0}, "constant"),
+        ({"gamma": None}, "constant"),
+        ({"coef0": "0"}, "constant"),
+        ({"degree": 10**9}, "degree"),
+        ({"degree": True}, "degree"),
+        ({"function": {"not_stored": "f"}}, "function does not suit"),
+    ],
+)
+def test_a_forged_kernel_is_refused(changed, reason):
+    document, arrays = write_estimator(SVR(kernel="poly").fit(FILLED, NUMBERS))
+    with pytest.raises(ModelFileError, match=reason):
+        read_estimator(*forged((document, arrays), kernel=document["kernel"] | changed))
 
 
 @pytest.mark.parametrize(

@@ -27,12 +27,14 @@ from hedgerow.neighbors import (
     RadiusNeighborsClassifier,
     RadiusNeighborsRegressor,
 )
-from hedgerow.svm import LinearSVC, LinearSVR
+from hedgerow.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from hedgerow.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "SVC",
+    "SVR",
     "AdaBoostClassifier",
     "AdaBoostRegressor",
     "BaggingClassifier",
@@ -51,6 +53,9 @@ __all__ = [
     "LinearSVR",
     "ModelFileError",
     "NearestNeighbors",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
     "ParameterError",
     "RadiusNeighborsClassifier",
     "RadiusNeighborsRegressor",

@@ -36,6 +36,7 @@ from hedgerow.model_file import (
     bagging,
     boosted,
     forests,
+    kernel,
     linear,
     neighbors,
     stagewise,
@@ -51,7 +52,7 @@ from hedgerow.neighbors import (
     RadiusNeighborsClassifier,
     RadiusNeighborsRegressor,
 )
-from hedgerow.svm import LinearSVC, LinearSVR
+from hedgerow.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from hedgerow.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
@@ -89,12 +90,17 @@ _KINDS: dict[str, Kind] = {
         Kind(RadiusNeighborsRegressor, neighbors.write, neighbors.read),
         Kind(LinearSVC, linear.write, linear.read),
         Kind(LinearSVR, linear.write, linear.read),
+        Kind(SVC, kernel.write, kernel.read),
+        Kind(NuSVC, kernel.write, kernel.read),
+        Kind(SVR, kernel.write, kernel.read),
+        Kind(NuSVR, kernel.write, kernel.read),
+        Kind(OneClassSVM, kernel.write, kernel.read),
     )
 }
 # Parameters that may be functions, random states or other objects that are not stored.
 _MAY_BE_NOT_STORED = {
     *("loss", "eval_metric", "random_state", "categorical_features", "class_weight", "oob_score"),
-    *("estimator", "init", "weights", "metric"),
+    *("estimator", "init", "weights", "metric", "kernel"),
 }
 # How a fit ran, not what it learned: the same model has the same file on any number of threads.
 _OF_THE_MACHINE = ("n_jobs", "verbose")

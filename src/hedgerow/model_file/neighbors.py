@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hedgerow.data.schema import TableSchema
 from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.outputs import read_outputs, write_outputs
+from hedgerow.model_file.sparse import CSR, read_csr, write_csr
 from hedgerow.model_file.stored import Stored, is_table, require, with_prefix
 from hedgerow.model_file.values import NotStored, decode, encode
 from hedgerow.neighbors.fitting import fitted_attributes
@@ -25,7 +26,6 @@ from hedgerow.neighbors.radius import RadiusNeighborsClassifier, check_outlier_l
 from hedgerow.tree.outputs import ClassOutputs, Outputs
 
 _MOST_ROWS = 1 << 32  # the kernels' numbers of rows have 32 bits
-_SPARSE_ARRAYS = {"data": np.float64, "indices": np.int32, "indptr": np.int64}
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
@@ -42,17 +42,12 @@ def write(estimator: Any) -> tuple[Document, Arrays]:
     }
     if isinstance(estimator, RadiusNeighborsClassifier):
         document["outlier_label"] = encode(estimator.outlier_label_)
-    arrays = _write_sparse(model.rows) if is_sparse else {"rows": model.rows}
+    arrays = with_prefix("rows.", write_csr(model.rows)) if is_sparse else {"rows": model.rows}
     if model.gower is not None:
         arrays["column_weights"] = model.gower.weights
     if model.target is not None:
         arrays["target"] = model.target
     return document, arrays
-
-
-def _write_sparse(rows: Any) -> Arrays:
-    parts = {name: getattr(rows, name).astype(dtype) for name, dtype in _SPARSE_ARRAYS.items()}
-    return with_prefix("rows.", parts)
 
 
 def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
@@ -87,7 +82,11 @@ def _read_outlier_label(stored: Stored, outputs: Any) -> list[Any] | None:
 def _read_rows(stored: Stored, schema: TableSchema, metric: Metric) -> Any:
     is_sparse = stored.flag("is_sparse")
     require(metric.has_products or not is_sparse, "sparse rows have no such distance")
-    rows = (_read_sparse if is_sparse else _read_dense)(stored, schema)
+    rows = (
+        read_csr(stored.arrays("rows.", CSR), schema.n_features)
+        if is_sparse
+        else _read_dense(stored, schema)
+    )
     require(0 < rows.shape[0] < _MOST_ROWS, "there are no rows")
     if metric.is_of_numbers:
         require(not schema.categories, "categories have no such distance")
@@ -118,26 +117,6 @@ def _read_dense(stored: Stored, schema: TableSchema) -> NDArray[Any]:
     fits = rows.dtype == np.float64 and rows.ndim == 2 and rows.shape[1] == schema.n_features
     require(fits, "rows are not float64 with a number for each feature")
     return rows
-
-
-def _read_sparse(stored: Stored, schema: TableSchema) -> Any:
-    """Read a CSR matrix; kernels take each of its numbers as a place in another array."""
-    arrays = stored.arrays("rows.", _SPARSE_ARRAYS)
-    for name, dtype in _SPARSE_ARRAYS.items():
-        fits = arrays[name].dtype == dtype and arrays[name].ndim == 1
-        require(fits, f"{name} of the rows is not an array as expected")
-    data, indices, indptr = arrays.values()
-    require(schema.n_features < 2**31 and len(indptr) > 1, "there are no rows")
-    starts_fit = indptr[0] == 0 and indptr[-1] == len(data) == len(indices)
-    require(starts_fit and (indptr[1:] >= indptr[:-1]).all(), "rows do not follow one another")
-    in_range = ((indices >= 0) & (indices < schema.n_features)).all()
-    require(in_range, "a row has a number in no column")
-    is_first = np.zeros(len(indices) + 1, bool)
-    is_first[indptr] = True
-    ascending = (indices[1:] > indices[:-1]) | is_first[1:-1]
-    require(ascending.all(), "columns of a row are not in their order")
-    shape = (len(indptr) - 1, schema.n_features)
-    return scipy.sparse.csr_array((data, indices, indptr), shape)
 
 
 def _check_mixed(rows: NDArray[Any], schema: TableSchema) -> None:

@@ -40,7 +40,7 @@ def fitted(machine, X, y, **parameters):
         machine.fit(X, y)
     assert {w.category for w in caught} <= {ConvergenceWarning}
     warned = bool(caught)
-    assert warned == (machine.relative_gap_ > max(0.01 * machine.tol, 1e-13)).any()
+    assert warned == (machine.duality_gap_ > max(0.01 * machine.tol, 1e-13)).any()
     assert np.isfinite(machine.coef_).all()
     assert np.isfinite(machine.intercept_).all()
     assert (machine.duality_gap_ >= 0).all()

@@ -178,27 +178,22 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         support = used[np.argsort(index[used], kind="stable")]  # in the order of their classes
         counts = np.bincount(index[support], minlength=len(classes))
         coefficients = np.array([machine.coefficients[support] for machine in machines])
-        are_pairs = len(classes) > 2 and self.multi_class == "ovo"
-        if are_pairs:
+        has_pairs = len(classes) > 2 and self.multi_class == "ovo"
+        if has_pairs:
             coefficients = by_class(coefficients, index[support], len(classes))
         model = model_of(
             rows,
             support,
             coefficients,
             machines,
-            counts=counts if are_pairs else None,
+            counts=counts,
             classes=classes,
+            class_weight=of_classes,
+            has_pairs=has_pairs,
             sigmoids=sigmoids,
         )
-        attributes = attributes_of(model, machines) | {
-            "classes_": classes,
-            "class_weight_": of_classes,
-            "n_support_": counts.astype(np.int32),
-        }
-        if sigmoids is not None:
-            attributes |= {"probA_": sigmoids[:, 0], "probB_": sigmoids[:, 1]}
         self._warn(machines, rows, support)
-        adopt(self, attributes)
+        adopt(self, attributes_of(model))
 
     def decision_function(self, X: Any) -> Floats:
         """Return the machines' scores.
@@ -217,7 +212,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         scores = self._scores(X)
         if scores.shape[1] == 1:
             return scores[:, 0]
-        if self._has_pairs() and self.decision_function_shape == "ovr":
+        if self._fitted_model().has_pairs and self.decision_function_shape == "ovr":
             return votes_with_confidence(scores, len(self.classes_))
         return scores
 
@@ -230,7 +225,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             best = self._probabilities(scores).argmax(axis=1)
         elif scores.shape[1] == 1:
             best = (scores[:, 0] > 0.0).astype(np.intp)
-        elif not self._has_pairs():
+        elif not self._fitted_model().has_pairs:
             best = scores.argmax(axis=1)
         elif self.break_ties:
             best = votes_with_confidence(scores, len(self.classes_)).argmax(axis=1)
@@ -258,14 +253,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         positive = probability(scores * A + B)
         if positive.shape[1] == 1:
             return np.column_stack([1.0 - positive[:, 0], positive[:, 0]])
-        if self._has_pairs():
+        if self._fitted_model().has_pairs:
             return couple(positive, len(self.classes_))
         total = positive.sum(axis=1, keepdims=True)
         return np.where(total > 0.0, positive / np.maximum(total, 5e-324), 1.0 / len(A))
-
-    def _has_pairs(self) -> bool:
-        """Tell whether the fitted machines are of pairs of more than two classes."""
-        return len(self._fitted_model().counts) > 1
 
     def _check_ties(self) -> None:
         if self.break_ties and self.decision_function_shape == "ovo":

@@ -228,7 +228,7 @@ class SparseTable(BlockTable):
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
         self.kernel = kernel
-        self.X = scipy.sparse.csr_array(X, dtype=np.float64)
+        self.X = _csr(X)
         self._scaled = self._scale(self.X)
         self._half_norms = _half_norms(self._scaled)
         self._native = _linear_rows(self._scaled)
@@ -246,7 +246,7 @@ class SparseTable(BlockTable):
 
     def block_of(self, queries: Any, threads: int) -> Floats:
         """Return kernels of other rows with all."""
-        scaled = self._scale(scipy.sparse.csr_array(queries, dtype=np.float64))
+        scaled = self._scale(_csr(queries))
         return self._kernels(scaled, _half_norms(scaled), threads)
 
     def _kernels(self, scaled: Any, half_norms: Floats, threads: int) -> Floats:
@@ -375,6 +375,13 @@ def smallest_eigenvalue(table: Table, rows: Indices) -> float:
     values = np.linalg.eigvalsh(0.5 * (K + K.T))
     largest = float(np.abs(values).max())
     return float(values[0]) / largest if largest > 0.0 else 0.0
+
+
+def _csr(X: Any) -> Any:
+    """Return sparse rows of float64 with indices of 32 bits, which all who compute with them take."""
+    X = scipy.sparse.csr_array(X, dtype=np.float64)
+    parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+    return scipy.sparse.csr_array(parts, X.shape) if X.nnz < 2**31 else X
 
 
 def _dense(X: Any) -> Floats:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
@@ -33,7 +33,7 @@ from hedgerow.svm.kernel.kernels import (
     require_symmetric,
     smallest_eigenvalue,
 )
-from hedgerow.svm.kernel.model import KernelModel
+from hedgerow.svm.kernel.model import Certificate, KernelModel
 from hedgerow.svm.kernel.solver import LARGEST_SET, Stop, Watch, solve
 from hedgerow.svm.linear.rows import learn_matrix, read_matrix
 from hedgerow.threads import effective_n_jobs
@@ -140,21 +140,28 @@ class KernelMachine(Estimator):
         stop = Stop(tol, int(self.max_iter), bool(self.shrinking))
         return solve(dual, cache, stop, effective_n_jobs(self.n_jobs), watch)
 
-    def _fit_one(self, rows: Rows, problem: Dual) -> Solution:
-        """Become what one problem's solution makes of the estimator; return the solution."""
+    def _fit_one(self, rows: Rows, problem: Dual) -> Self:
+        """Become what one problem's solution makes of the estimator."""
         with self._progress(1) as shown:
             solution = self._solve(problem, self._cache(rows.table), shown.watch())
             shown.end()
         machine = Machine.of(solution, sum(solution.levels) / len(solution.levels))
         support = np.flatnonzero(machine.coefficients)
-        model = model_of(rows, support, machine.coefficients[np.newaxis, support], [machine])
-        attributes = attributes_of(model, [machine]) | {
-            "n_support_": np.array([len(support)], np.int32),
-            "n_iter_": max(1, machine.n_iter),
-        }
+        model = model_of(
+            rows,
+            support,
+            machine.coefficients[np.newaxis, support],
+            [machine],
+            counts=np.array([len(support)]),
+            epsilon=self._epsilon_of(solution),
+        )
         self._warn([machine], rows, support)
-        adopt(self, attributes)
-        return solution
+        adopt(self, attributes_of(model))
+        return self
+
+    def _epsilon_of(self, solution: Solution) -> float | None:  # noqa: ARG002
+        """Return the ε that a solution has chosen, if it has."""
+        return None
 
     @contextmanager
     def _progress(self, n_problems: int) -> Iterator[Shown]:
@@ -192,7 +199,7 @@ class KernelMachine(Estimator):
 
     def _scores(self, X: Any) -> Floats:
         """Return f of every machine for every row."""
-        model: KernelModel = self._fitted_model()
+        model: KernelModel = self._fitted_model().with_function(self.kernel)
         if model.vectors is None:
             learn_matrix(X, type(self).__name__)  # gaps are what to say first of such a matrix
         queries = read_matrix(X, model.schema, type(self).__name__)
@@ -252,11 +259,15 @@ def model_of(
     support: Indices,
     coefficients: Floats,
     machines: Sequence[Machine],
-    *,
-    counts: Indices | None = None,
     **others: Any,
 ) -> KernelModel:
     """Keep of the rows what prediction needs."""
+    certificate = Certificate(
+        objective=np.array([machine.objective for machine in machines]),
+        duality_gap=np.array([machine.relative_gap for machine in machines]),
+        n_iter=np.array([max(1, machine.n_iter) for machine in machines]),
+        converged=all(machine.converged for machine in machines),
+    )
     return KernelModel(
         schema=rows.schema,
         kernel=rows.kernel,
@@ -264,37 +275,46 @@ def model_of(
         support=support,
         vectors=None if rows.kernel.name == "precomputed" else rows.X[support],
         n_rows=rows.X.shape[0],
-        counts=np.array([len(support)]) if counts is None else counts,
         coefficients=coefficients,
         intercepts=np.array([machine.intercept for machine in machines]),
+        certificate=certificate,
         **others,
     )
 
 
-def attributes_of(model: KernelModel, machines: Sequence[Machine]) -> dict[str, Any]:
-    """Return the attributes that all kernel machines have; scikit-learn's by their names."""
+def attributes_of(model: KernelModel) -> dict[str, Any]:
+    """Return the attributes of a fitted machine; scikit-learn's by their names."""
+    certificate = model.certificate
     attributes = column_attributes(model.schema) | {
         "_model": model,
         "support_": model.support.astype(np.int32),
         "support_vectors_": np.empty((0, 0)) if model.vectors is None else model.vectors,
+        "n_support_": model.counts.astype(np.int32),
         "dual_coef_": model.coefficients,
         "intercept_": model.intercepts,
-        "objective_": np.array([machine.objective for machine in machines]),
-        "duality_gap_": np.array([machine.relative_gap for machine in machines]),
-        "n_iter_": np.array([max(1, machine.n_iter) for machine in machines], np.int32),
-        "fit_status_": int(not all(machine.converged for machine in machines)),
+        "objective_": certificate.objective,
+        "duality_gap_": certificate.duality_gap,
+        "n_iter_": int(certificate.n_iter[0]),
+        "fit_status_": int(not certificate.converged),
         "shape_fit_": (model.n_rows, model.schema.n_features),
     }
     if model.kernel.name == "linear":
-        attributes["coef_"] = weights_of(model.vectors, machines, model.support)
+        attributes["coef_"] = _weights(model)
+    if model.classes is not None:
+        attributes |= {"classes_": model.classes, "class_weight_": model.class_weight}
+        attributes["n_iter_"] = certificate.n_iter.astype(np.int32)
+    if model.sigmoids is not None:
+        attributes |= {"probA_": model.sigmoids[:, 0], "probB_": model.sigmoids[:, 1]}
+    if model.epsilon is not None:
+        attributes["epsilon_"] = model.epsilon
     return attributes
 
 
-def weights_of(vectors: Any, machines: Sequence[Machine], support: Indices) -> Floats:
+def _weights(model: KernelModel) -> Floats:
     """Return w of machines with linear kernels, (n_machines, n_features)."""
-    coefficients = np.array([machine.coefficients[support] for machine in machines])
-    if scipy.sparse.issparse(vectors):
-        return np.asarray(coefficients @ vectors)
-    weights = np.empty((vectors.shape[1], len(machines)))
-    _native.weighted_sums(np.ascontiguousarray(vectors.T), coefficients, weights)
+    coefficients = model.machine_coefficients()
+    if scipy.sparse.issparse(model.vectors):
+        return np.asarray(coefficients @ model.vectors)
+    weights = np.empty((model.vectors.shape[1], len(coefficients)))
+    _native.weighted_sums(np.ascontiguousarray(model.vectors.T), coefficients, weights)
     return np.ascontiguousarray(weights.T)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,16 +11,25 @@ from numpy.typing import NDArray
 
 from hedgerow.data.intake import TableSchema
 from hedgerow.svm.kernel.kernels import Floats, Indices, Kernel, PrecomputedTable, Table
-from hedgerow.svm.kernel.multiclass import pairs
+from hedgerow.svm.kernel.multiclass import of_pairs, pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """How well machines are solved: an element for each."""
+
+    objective: Floats  # of the primal
+    duality_gap: Floats  # as parts of the objectives
+    n_iter: Indices
+    converged: bool  # all of them
 
 
 @dataclass(frozen=True, eq=False)
 class KernelModel:
     """Machines f(x) = Σ_s coefficient_s k(vector s, x) + intercept on the same support vectors.
 
-    If `counts` has one element, each row of coefficients is a machine. If it has more, vectors are
-    in the order of their classes, so many of each, and coefficients are laid out as scikit-learn
-    does for pairs of classes (see `multiclass.by_class`).
+    Each row of coefficients is a machine; but with pairs of more than two classes they are laid out
+    as in scikit-learn, see `multiclass.by_class`. Vectors are in the order of their classes.
     """
 
     schema: TableSchema
@@ -29,31 +38,48 @@ class KernelModel:
     support: Indices  # the vectors' rows in the table of `fit`
     vectors: Any  # those rows: a matrix, or CSR; None if the kernel is precomputed
     n_rows: int  # of that table
-    counts: Indices
-    coefficients: Floats  # (n_machines, n_vectors) or (n_classes − 1, n_vectors)
+    counts: Indices  # vectors of each class, or of all
+    coefficients: Floats  # (n_machines, n_vectors), or (n_classes − 1, n_vectors) for pairs
     intercepts: Floats  # (n_machines,)
+    certificate: Certificate
     classes: NDArray[Any] | None = None
+    class_weight: Floats | None = None
+    has_pairs: bool = False
     sigmoids: Floats | None = None  # (n_machines, 2): see `platt`
+    epsilon: float | None = None  # that a ν has chosen
+
+    def with_function(self, function: Any) -> KernelModel:
+        """Return the model with this function as its kernel, if it has one: files hold none."""
+        if self.kernel.function is None or function is self.kernel.function:
+            return self
+        return replace(self, kernel=replace(self.kernel, function=function))
+
+    def machine_coefficients(self) -> Floats:
+        """Return the coefficients of every machine, (n_machines, n_vectors)."""
+        if not self.has_pairs:
+            return self.coefficients
+        return of_pairs(self.coefficients, self.counts)
 
     def scores(self, queries: Any, threads: int) -> Floats:
         """Return f of every machine, (n_queries, n_machines)."""
+        if not self.has_pairs:
+            return self._tables[0].sums(queries, self.coefficients, threads) + self.intercepts
         ends = np.cumsum(self.counts)
         sums = [
             table.sums(queries, np.ascontiguousarray(self.coefficients[:, end - n : end]), threads)
             for table, n, end in zip(self._tables, self.counts, ends, strict=True)
         ]
-        if len(sums) == 1:
-            return sums[0] + self.intercepts
-        of_pairs = [sums[i][:, j - 1] + sums[j][:, i] for i, j in pairs(len(sums))]
-        return np.column_stack(of_pairs) + self.intercepts
+        pairwise = [sums[i][:, j - 1] + sums[j][:, i] for i, j in pairs(len(sums))]
+        return np.column_stack(pairwise) + self.intercepts
 
     @cached_property
     def _tables(self) -> list[Table]:
-        """The vectors, prepared for queries, in as many parts as there are counts."""
+        """The vectors, prepared for queries: all together, or those of each class."""
+        if not self.has_pairs:
+            return [self._table(np.arange(len(self.support)))]
         ends = np.cumsum(self.counts)
-        return [
-            self._table(np.arange(end - n, end)) for n, end in zip(self.counts, ends, strict=True)
-        ]
+        parts = zip(ends - self.counts, ends, strict=True)
+        return [self._table(np.arange(start, end)) for start, end in parts]
 
     def _table(self, vectors: Indices) -> Table:
         if self.vectors is None:

@@ -59,6 +59,16 @@ def by_class(coefficients: Floats, index: Indices, n_classes: int) -> Floats:
     return laid_out
 
 
+def of_pairs(laid_out: Floats, counts: Indices) -> Floats:
+    """Return what `by_class` was given, of vectors in the order of their classes."""
+    index = np.repeat(np.arange(len(counts)), counts)
+    coefficients = np.zeros((len(pairs(len(counts))), len(index)))
+    for pair, (i, j) in zip(coefficients, pairs(len(counts)), strict=True):
+        pair[index == i] = laid_out[j - 1, index == i]
+        pair[index == j] = laid_out[i, index == j]
+    return coefficients
+
+
 def votes(decisions: Floats, n_classes: int) -> NDArray[np.int64]:
     """Count how many pairs each class wins."""
     won = np.zeros((len(decisions), n_classes), np.int64)

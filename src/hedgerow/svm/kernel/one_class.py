@@ -125,8 +125,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         rows = self._rows(schema, X, weights)
         kept = np.flatnonzero(weights > 0.0)
         problem = dual.of_one_class(weights[kept], float(self.nu)).of_rows(kept)
-        self._fit_one(rows, problem)
-        return self
+        return self._fit_one(rows, problem)
 
     @property
     def offset_(self) -> float:

@@ -23,6 +23,7 @@ from hedgerow.params import (
 from hedgerow.svm.kernel.kernels import NAMES
 
 LARGEST_C = 1e30
+MOST_DEGREE = 1000
 INFINITE = Kind("inf", lambda value: isinstance(value, float | np.floating) and value == np.inf)
 
 _KERNEL = Parameter(
@@ -37,7 +38,7 @@ _KERNEL = Parameter(
 _DEGREE = Parameter(
     "degree",
     3,
-    Number(0, 1000, integer=True),
+    Number(0, MOST_DEGREE, integer=True),
     "Of kernel='poly'.",
     Peers(sklearn="degree"),
 )

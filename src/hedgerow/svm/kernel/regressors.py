@@ -51,12 +51,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         costs = float(self.C) * (np.ones(len(target)) if weights is None else weights)
         rows = self._rows(schema, X, costs)
         kept = np.flatnonzero(costs > 0.0)
-        solution = self._fit_one(rows, self._dual(target[kept], costs[kept]).of_rows(kept))
-        self._learn_from(solution)
-        return self
-
-    def _learn_from(self, solution: Solution) -> None:
-        pass
+        return self._fit_one(rows, self._dual(target[kept], costs[kept]).of_rows(kept))
 
     def predict(self, X: Any) -> Floats:
         """Return f(x) of every row."""
@@ -232,6 +227,6 @@ class NuSVR(KernelRegressor):
     def _dual(self, t: Floats, costs: Floats) -> dual.Dual:
         return dual.of_nu_numbers(t, costs, float(self.nu))
 
-    def _learn_from(self, solution: Solution) -> None:
+    def _epsilon_of(self, solution: Solution) -> float:
         above, below = solution.levels
-        self.epsilon_ = 0.5 * (above - below)
+        return 0.5 * (above - below)

@@ -85,8 +85,7 @@ class LinearMachine(Estimator):
             "intercept_": model.intercept,
             "n_iter_": max(1, *(solution.n_iter for solution in solutions)),
             "objective_": np.array([solution.objective for solution in solutions]),
-            "duality_gap_": np.array([solution.gap for solution in solutions]),
-            "relative_gap_": np.array([solution.relative_gap for solution in solutions]),
+            "duality_gap_": np.array([solution.relative_gap for solution in solutions]),
         }
 
     def _warn_unless_converged(self, solutions: Sequence[Solution]) -> None:
@@ -128,7 +127,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     the weight of its class; where one of more than two classes is told from the rest, the rest's
     class weights count as 1, as in scikit-learn.
 
-    The solution comes with a certificate: ``objective_ − duality_gap_`` is a lower bound of what
+    The solution comes with a certificate: ``objective_ (1 − duality_gap_)`` is a lower bound of what
     any w and b can reach. If that is farther away than the tolerance, there is a
     `ConvergenceWarning`.
 
@@ -149,9 +148,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     objective_ : array of shape (n_machines,)
         What was minimised, for each machine; Crammer and Singer's is one.
     duality_gap_ : array of shape (n_machines,)
-        The most by which each objective may exceed the lowest possible.
-    relative_gap_ : array of shape (n_machines,)
-        The same as parts of the objectives.
+        The most by which each objective may exceed the lowest possible, as a part of it.
     n_features_in_ : int
         Columns of the table.
     feature_names_in_ : array of str
@@ -332,9 +329,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
     objective_ : array of shape (1,)
         What was minimised.
     duality_gap_ : array of shape (1,)
-        The most by which the objective may exceed the lowest possible.
-    relative_gap_ : array of shape (1,)
-        The same as a part of the objective.
+        The most by which it may exceed the lowest possible, as a part of it.
     n_features_in_ : int
         Columns of the table.
     feature_names_in_ : array of str
