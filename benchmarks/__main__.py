@@ -7,6 +7,7 @@ Examples::
     python -m benchmarks --cases big small --repeats 5
     python -m benchmarks --cases breiman                  # errors of forests on four problems
     python -m benchmarks --cases linear                   # linear machines beside scikit-learn's
+    python -m benchmarks --cases svc                      # kernel machines beside their peers
     python -m benchmarks --cases adult --data FOLDER      # a real table from a folder
 """
 
@@ -19,6 +20,7 @@ from pathlib import Path
 from benchmarks import report
 from benchmarks.breiman import PROBLEMS, Problem, run_problem
 from benchmarks.cases import CASES, Case
+from benchmarks.kernel_machines import KERNEL_CASES, KernelCase, run_kernel
 from benchmarks.libraries import LIBRARIES
 from benchmarks.linear_machines import MACHINE_CASES, MachineCase, run_machine
 from benchmarks.machine import machine_facts, versions
@@ -32,16 +34,20 @@ BUSY_LOAD = 0.5
 GROUPS = {
     "breiman": [problem.name for problem in PROBLEMS],
     "linear": [case.name for case in MACHINE_CASES],
+    "svc": [case.name for case in KERNEL_CASES],
 }
 
-AnyCase = Case | Problem | MachineCase | RealSet
+AnyCase = Case | Problem | MachineCase | KernelCase | RealSet
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Hedgerow side by side with its peers."
     )
-    names = [*GROUPS, *(case.name for case in (*CASES, *PROBLEMS, *MACHINE_CASES, *REAL_SETS))]
+    names = [
+        *GROUPS,
+        *(case.name for case in (*CASES, *PROBLEMS, *MACHINE_CASES, *KERNEL_CASES, *REAL_SETS)),
+    ]
     parser.add_argument(
         "--cases", nargs="+", choices=names, metavar="CASE", help=f"any of: {', '.join(names)}"
     )
@@ -75,7 +81,7 @@ def _positive(text: str) -> int:
 def chosen_cases(options: argparse.Namespace) -> list[AnyCase]:
     """The cases asked for, or all; real tables only where their folder is given."""
     real = found_in(options.data) if options.data else []
-    every: list[AnyCase] = [*CASES, *PROBLEMS, *MACHINE_CASES, *real]
+    every: list[AnyCase] = [*CASES, *PROBLEMS, *MACHINE_CASES, *KERNEL_CASES, *real]
     names = [case.name for case in every]
     wanted = {name for given in options.cases or names for name in GROUPS.get(given, [given])}
     missing = wanted - set(names)
@@ -87,7 +93,7 @@ def chosen_cases(options: argparse.Namespace) -> list[AnyCase]:
 def _adjusted(case: AnyCase, options: argparse.Namespace) -> AnyCase:
     if options.quick and not isinstance(case, RealSet):
         case = case.made_quick()
-    takes_repeats = options.repeats and isinstance(case, Case | MachineCase)
+    takes_repeats = options.repeats and isinstance(case, Case | MachineCase | KernelCase)
     return replace(case, turns=options.repeats) if takes_repeats else case
 
 
@@ -122,6 +128,8 @@ def run(case: AnyCase, libraries: Sequence[str], data: Path | None) -> report.Ca
         results = run_problem(case, chosen, say)
     elif isinstance(case, MachineCase):
         results = run_machine(case, chosen, say)
+    elif isinstance(case, KernelCase):
+        results = run_kernel(case, chosen, say)
     else:
         results = run_case(case, chosen, say)
     greater = GREATER_IS_BETTER[case.metric]

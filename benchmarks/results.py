@@ -21,6 +21,7 @@ GREATER_IS_BETTER = {
     "RMSE": False,
     "error": False,
     "objective": False,
+    "dual objective": True,
 }
 
 
@@ -85,7 +86,8 @@ class Result:
 class Bar:
     """What Hedgerow must reach in a case, relative to the best of some peers or absolutely.
 
-    ``times``: at most ``limit`` times the best peer; ``within``: at most ``limit`` worse than the
+    ``times``: at most ``limit`` times the best peer, or where greater is better, the best peer at
+    most ``limit`` times ours; ``within``: at most ``limit`` worse than the
     best peer; ``near``: staged errors nowhere further than ``limit`` from a peer's; ``noise``: on
     the same draws at most ``limit`` standard errors worse than the best peer; ``absolute``: at most
     ``limit``.
@@ -132,7 +134,7 @@ def distance(bar: Bar, ours: Result, theirs: Result, sign: int) -> float:
     mine, other = ours.value(bar.measure), theirs.value(bar.measure)
     match bar.rule:
         case "times":
-            return mine / other
+            return mine / other if sign > 0 else other / mine
         case "within":
             return sign * (mine - other)
         case "near":

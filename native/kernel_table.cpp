@@ -1,5 +1,9 @@
 #include "kernel_table.hpp"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -12,14 +16,15 @@
 namespace hedgerow {
 namespace {
 
+// A tile is of kTileRows asked rows and kVectors vectors of the table's, as many as registers hold:
+// many rows, since those are read from the nearest cache, and the table's from farther away.
 #if defined(__AVX512F__)
-constexpr std::size_t kVectorBytes = 64, kVectors = 4;
+constexpr std::size_t kVectorBytes = 64, kVectors = 4, kTileRows = 6;
 #elif defined(__AVX2__)
-constexpr std::size_t kVectorBytes = 32, kVectors = 2;
+constexpr std::size_t kVectorBytes = 32, kVectors = 2, kTileRows = 6;
 #else
-constexpr std::size_t kVectorBytes = 16, kVectors = 2;
+constexpr std::size_t kVectorBytes = 16, kVectors = 2, kTileRows = 6;
 #endif
-constexpr std::size_t kTileRows = 6;     // that are asked about together
 constexpr std::size_t kPanelRows = 64;   // of the table
 constexpr std::size_t kRowsAtOnce = 48;  // asked about by one task
 
@@ -37,10 +42,46 @@ struct Vectors {
   static void store(const Lanes& lanes, T* to) { std::memcpy(to, &lanes, sizeof lanes); }
 };
 
+#if !defined(__FMA__) && !defined(__FP_FAST_FMAF)
+// x · y + z rounded once, where the processor cannot: the product is exact as a double, and its sum
+// with z is rounded to odd, so that rounding it again to a float is as rounding once.
+inline float fused(float x, float y, float z) {
+  const double product = static_cast<double>(x) * static_cast<double>(y);
+  const double sum = product + static_cast<double>(z);
+  const double of_z = sum - product;
+  const double lost = (product - (sum - of_z)) + (static_cast<double>(z) - of_z);
+  auto bits = std::bit_cast<std::uint64_t>(sum);
+  if (lost != 0.0 && std::isfinite(sum) && (bits & 1) == 0) {
+    bits += (lost > 0.0) == (sum > 0.0) ? 1 : -1;
+  }
+  return static_cast<float>(std::bit_cast<double>(bits));
+}
+#endif
+
+// Floats are multiplied and added with one rounding on every instruction set, which most of them
+// have an instruction for; doubles with two, since some have none that would be fast enough.
 struct Product {
-  template <class T, class Lanes>
-  static Lanes add(Lanes sum, T asked, Lanes row) {
-    return sum + asked * row;
+  template <class Lanes>
+  static Lanes add(const Lanes& sum, double x, const Lanes& row) {
+    return sum + x * row;
+  }
+  template <class Lanes>
+  static Lanes add(const Lanes& sum, float x, const Lanes& row) {
+#if defined(__AVX512F__)
+    return _mm512_fmadd_ps(_mm512_set1_ps(x), row, sum);
+#elif defined(__FMA__)
+    return _mm256_fmadd_ps(_mm256_set1_ps(x), row, sum);
+#else
+    Lanes result;
+    for (std::size_t i = 0; i < sizeof(Lanes) / sizeof(float); ++i) {
+#if defined(__FP_FAST_FMAF)
+      result[i] = __builtin_fmaf(x, row[i], sum[i]);
+#else
+      result[i] = fused(x, row[i], sum[i]);
+#endif
+    }
+    return result;
+#endif
   }
 };
 
@@ -202,8 +243,7 @@ KernelTable<T>::KernelTable(const KernelRule& rule, const DenseRows& rows,
       n_(rows.n),
       d_(rows.d),
       centre_(centre.begin(), centre.end()),
-      scale_(rule.scale()),
-      rows_(rows.values, rows.values + rows.n * rows.d) {
+      scale_(rule.scale()) {
   const std::size_t n_panels = (n_ + kPanelRows - 1) / kPanelRows;
   panels_.resize(n_panels * kPanelRows * d_);
   half_norms_.resize(n_panels * kPanelRows);
@@ -220,19 +260,39 @@ KernelTable<T>::KernelTable(const KernelRule& rule, const DenseRows& rows,
 }
 
 template <class T>
-typename KernelTable<T>::Asked KernelTable<T>::asked(std::span<const double* const> rows) const {
-  const std::size_t n_tiles = (rows.size() + kTileRows - 1) / kTileRows;
-  Asked asked{rows.size(), std::vector<T>(n_tiles * d_ * kTileRows),
-              std::vector<T>(n_tiles * kTileRows)};
-  for (std::size_t q = 0; q < rows.size(); ++q) {
+typename KernelTable<T>::Asked KernelTable<T>::room_for(std::size_t n) const {
+  const std::size_t n_tiles = (n + kTileRows - 1) / kTileRows;
+  return {n, std::vector<T>(n_tiles * d_ * kTileRows), std::vector<T>(n_tiles * kTileRows)};
+}
+
+// Rows from first to last, not among the table's.
+template <class T>
+typename KernelTable<T>::Asked KernelTable<T>::asked(const DenseRows& rows, std::size_t first,
+                                                     std::size_t last) const {
+  Asked asked = room_for(last - first);
+  for (std::size_t q = 0; q < asked.n; ++q) {
     T* to = asked.values.data() + q / kTileRows * d_ * kTileRows + q % kTileRows;
     double squares = 0.0;
     for (std::size_t j = 0; j < d_; ++j) {
-      const T x = centred(rows[q][j], j);
+      const T x = centred(rows.row(first + q)[j], j);
       to[j * kTileRows] = x;
       squares += static_cast<double>(x) * static_cast<double>(x);
     }
     asked.half_norms[q] = static_cast<T>(0.5 * squares);
+  }
+  return asked;
+}
+
+// Rows of the table.
+template <class T>
+typename KernelTable<T>::Asked KernelTable<T>::asked(std::span<const std::int64_t> rows) const {
+  Asked asked = room_for(rows.size());
+  for (std::size_t q = 0; q < asked.n; ++q) {
+    const auto row = static_cast<std::size_t>(rows[q]);
+    T* to = asked.values.data() + q / kTileRows * d_ * kTileRows + q % kTileRows;
+    const T* from = panels_.data() + row / kPanelRows * kPanelRows * d_ + row % kPanelRows;
+    for (std::size_t j = 0; j < d_; ++j) to[j * kTileRows] = from[j * kPanelRows];
+    asked.half_norms[q] = half_norms_[row];
   }
   return asked;
 }
@@ -256,11 +316,7 @@ template <class T>
 void KernelTable<T>::fill(std::span<const std::int64_t> rows, std::span<const std::int64_t> slots,
                           T* values, int threads) const {
   constexpr std::size_t kPanelsAtOnce = 16;
-  std::vector<const double*> pointers;
-  for (const std::int64_t row : rows) {
-    pointers.push_back(rows_.data() + static_cast<std::size_t>(row) * d_);
-  }
-  const Asked all = asked(pointers);
+  const Asked all = asked(rows);
   const std::size_t n_panels = (n_ + kPanelRows - 1) / kPanelRows;
   parallel_for(threads, (n_panels + kPanelsAtOnce - 1) / kPanelsAtOnce, [&](std::size_t task) {
     alignas(64) T out[kTileRows * kPanelRows];
@@ -284,8 +340,8 @@ template <class T>
 void KernelTable<T>::fill_diagonal(double* values) const {
   alignas(64) T out[kTileRows * kPanelRows];
   for (std::size_t i = 0; i < n_; ++i) {
-    const double* row = rows_.data() + i * d_;
-    tile(asked({&row, 1}), 0, i / kPanelRows, out);
+    const auto row = static_cast<std::int64_t>(i);
+    tile(asked(std::span(&row, 1)), 0, i / kPanelRows, out);
     values[i] = static_cast<double>(out[i % kPanelRows]);
   }
 }
@@ -296,9 +352,7 @@ void KernelTable<T>::sum(const DenseRows& queries, std::span<const double> coeff
   const std::size_t n_panels = (n_ + kPanelRows - 1) / kPanelRows;
   parallel_for(threads, (queries.n + kRowsAtOnce - 1) / kRowsAtOnce, [&](std::size_t task) {
     const std::size_t begin = task * kRowsAtOnce, end = std::min(begin + kRowsAtOnce, queries.n);
-    std::vector<const double*> pointers;
-    for (std::size_t i = begin; i < end; ++i) pointers.push_back(queries.row(i));
-    const Asked all = asked(pointers);
+    const Asked all = asked(queries, begin, end);
     alignas(64) T values[kTileRows * kPanelRows];
     std::fill(out + begin * n_sums, out + end * n_sums, 0.0);
     for (std::size_t panel = 0; panel < n_panels; ++panel) {

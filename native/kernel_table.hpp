@@ -67,7 +67,9 @@ class KernelTable {
   struct Asked;  // rows as tiles read them
 
   T centred(double value, std::size_t feature) const;
-  Asked asked(std::span<const double* const> rows) const;
+  Asked room_for(std::size_t n) const;
+  Asked asked(const DenseRows& rows, std::size_t first, std::size_t last) const;
+  Asked asked(std::span<const std::int64_t> rows) const;
   void tile(const Asked& asked, std::size_t first, std::size_t panel, T* out) const;
 
   KernelRule rule_;
@@ -75,7 +77,6 @@ class KernelTable {
   std::vector<double> centre_;
   double scale_;
   std::vector<T> panels_, half_norms_;
-  std::vector<double> rows_;
 };
 
 }  // namespace hedgerow

@@ -34,6 +34,7 @@ from benchmarks.cases import (
     TreeSettings,
 )
 from benchmarks.generated import FOREST_GROUPS, FOREST_NUMERIC, binary_table, forest_table, make
+from benchmarks.kernel_machines import KERNEL_CASES, run_kernel
 from benchmarks.libraries import LIBRARIES, adapter
 from benchmarks.linear_machines import MACHINE_CASES, run_machine
 from benchmarks.machine import ISA_LEVELS, isa_level
@@ -677,3 +678,12 @@ def test_linear_machines_are_timed_and_reach_the_objective_of_scikit_learn(case)
     assert ours.error is theirs.error is None
     assert ours.fit.best > 0
     assert ours.score <= theirs.score * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("case", KERNEL_CASES, ids=lambda case: case.name)
+def test_kernel_machines_are_timed_and_reach_the_dual_objective_of_scikit_learn(case):
+    ours, theirs = run_kernel(case.made_quick(), [HEDGEROW, "scikit-learn"], print)
+    assert ours.error is theirs.error is None
+    assert ours.fit.best > 0
+    assert ours.predict.best > 0
+    assert ours.score >= theirs.score * (1 - 1e-4)

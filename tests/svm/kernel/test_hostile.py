@@ -152,6 +152,16 @@ def test_an_infeasible_nu_is_said_with_the_largest_that_is_not():
     NuSVC(nu=0.2).fit(X, y)
 
 
+def test_a_nu_that_leaves_no_margin_is_refused():
+    random = np.random.default_rng(0)
+    X = np.vstack([random.normal(size=(40, 2)), random.normal(size=(40, 2)) + [2.0, 1.6]])
+    y = np.repeat([0, 1], 40)
+    for nu in (0.05, 0.3):
+        with pytest.raises(ParameterError, match=rf"nu={nu} is too small.*Increase nu"):
+            NuSVC(nu=nu, kernel="linear").fit(X, y)
+    assert NuSVC(nu=0.35, kernel="linear").fit(X, y).score(X, y) > 0.8
+
+
 def test_matrices_that_are_no_kernels_are_refused():
     X, y = table()
     with pytest.raises(DataError, match="square"):

@@ -1,10 +1,16 @@
 """Tables of kernels against the formulas; and that nothing but the rows decides their bits."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse
+from hedgerow._native.cpu import isa_level
 
 from hedgerow import _native
+from hedgerow._native import LEVELS
 from hedgerow.exceptions import ParameterError
 from hedgerow.svm.kernel.cache import RowCache
 from hedgerow.svm.kernel.kernels import Kernel, gamma_of, smallest_eigenvalue
@@ -157,3 +163,36 @@ def test_most_violating_are_the_first_of_each_side():
         up = sorted(np.flatnonzero(beta < 1), key=lambda i: (-pull[i], i))[:most]
         down = sorted(np.flatnonzero(beta > 0), key=lambda i: (pull[i], i))[:most]
         assert found.tolist() == sorted({*up, *down})
+
+
+KERNELS_OF_ALL_SIZES = """
+import hashlib
+import numpy as np
+from hedgerow.svm.kernel.kernels import Kernel
+random, everything = np.random.default_rng(0), np.arange(300)
+digest = hashlib.sha256()
+for scale in (1.0, 1e-3, 1e3, 1e-18, 1e15):
+    X = random.normal(size=(300, 41)) * scale * 10.0 ** random.integers(-3, 3, size=(300, 41))
+    for kernel in (Kernel("linear"), Kernel("rbf"), Kernel("rbf", 1 / scale**2), Kernel("sigmoid")):
+        for single in (True, False):
+            table = kernel.table(X, single=single)
+            values = np.empty((300, 300), table.dtype)
+            table.fill(everything, everything, values, 1)
+            digest.update(values.tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_sums_with_one_rounding_are_the_same_on_every_instruction_set():
+    """Also where the processor has no instruction for them, and sums overflow or vanish."""
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", KERNELS_OF_ALL_SIZES],
+            env=os.environ | {"HEDGEROW_ISA": level},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for level in LEVELS
+        if level <= isa_level()
+    }
+    assert len(digests) == 1

@@ -117,7 +117,7 @@ def test_levels_make_the_gap_smallest():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_shrinking_small_caches_and_threads_do_not_change_the_answer(kind, monkeypatch):
-    monkeypatch.setattr(solver, "ROUNDS_BEFORE_SHRINKING", 2)
+    monkeypatch.setattr(solver, "SHRINKING_EVERY", 1)
     monkeypatch.setattr(solver, "SHRUNK", 1.0)
     monkeypatch.setattr(solver, "LARGEST_SET", 128)
     monkeypatch.setattr(solver, "SMALLEST_SET", 128)
@@ -196,3 +196,17 @@ def test_what_pair_steps_zigzag_on_is_solved_by_faces(monkeypatch):
     assert with_faces.relative_gap < 1e-6
     assert not without.converged
     assert without.relative_gap > 1e-3
+
+
+@pytest.mark.parametrize("C", [100.0, 1e4])
+def test_faces_of_singular_kernels_keep_the_sums(C):
+    """With more rows than columns a linear kernel is singular, and w·φ alone does not show β."""
+    random = np.random.default_rng(0)
+    X = np.vstack([random.normal(size=(40, 2)), random.normal(size=(40, 2)) + [2.0, 1.6]])
+    y = np.repeat([-1.0, 1.0], 40)
+    cache = RowCache(Kernel("linear").table(X), 10.0, 80)
+    solution = solve(duals.of_classes(y, np.full(80, C)), cache, Stop(1e-6), 1)
+    assert abs(solution.beta.sum()) <= 1e-12 * np.abs(solution.beta).sum()
+    primal = hinge_objective(X @ X.T, solution.coefficients, solution.levels[0], y, C)
+    assert primal == pytest.approx(solution.objective, rel=1e-10)
+    assert primal >= solution.objective - solution.gap - 1e-10 * primal

@@ -36,7 +36,7 @@ class RowCache:
         part = RowCache(self.table.take(rows), self.megabytes, self.least)
         held = np.flatnonzero(self._slot[rows] >= 0)[: len(part.values)]
         for slot, row in enumerate(held):
-            part.values[slot] = self.values[self._slot[rows[row]], rows]
+            np.take(self.values[self._slot[rows[row]]], rows, out=part.values[slot], mode="clip")
         part._owner[: len(held)], part._slot[held] = held, np.arange(len(held))
         self._empty()
         return part

@@ -32,6 +32,7 @@ class Solution:
     objective: float  # of the primal
     gap: float
     relative_gap: float  # as a part of the objective, or of what it is the sum of
+    has_weights: bool  # whether ‖w‖ has not come down to nothing
     n_iter: int
     converged: bool
 

@@ -484,6 +484,11 @@ class NuSVC(KernelClassifier):
         return dual.of_nu_classes(y, costs, float(self.nu))
 
     def _machine(self, solution: Solution) -> Machine:
+        if not solution.has_weights:
+            raise ParameterError(
+                f"nu={self.nu!r} is too small: two classes overlap so much that with so few rows "
+                "within the margin nothing is left of it (w = 0). Increase nu."
+            )
         positive, negative = solution.levels
         margin = 0.5 * (negative - positive)
         scale = 1.0 / margin if margin > 0.0 else 1.0

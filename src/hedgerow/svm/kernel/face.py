@@ -66,7 +66,11 @@ def _direction(K: Floats, group: np.ndarray, pull: Floats) -> Floats:
     sums = np.array([[float((one * by).sum()) for by in by_ones] for one in ones])
     wanted = np.array([float((one * free).sum()) for one in ones])
     levels = np.linalg.solve(sums, wanted) if np.linalg.det(sums) != 0.0 else 0.0 * wanted
-    return free - sum(level * by for level, by in zip(levels, by_ones, strict=True))
+    direction = free - sum(level * by for level, by in zip(levels, by_ones, strict=True))
+    # If the matrix is nearly singular the solution may be far off, but sums are kept in any case.
+    for side in (~group, group):
+        direction[side] -= direction[side].sum() / max(1, side.sum())
+    return direction
 
 
 def _solve(K: Floats, factored: Floats, wanted: Floats) -> Floats:

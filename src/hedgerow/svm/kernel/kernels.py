@@ -28,7 +28,7 @@ LARGEST_KERNEL = 1e100
 # Above this γ‖x‖², float32 would lose too much of an exponent.
 LARGEST_SINGLE_EXPONENT = 64.0
 # Numbers in a block of kernels that is made at once.
-BLOCK = 1 << 22
+BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -81,22 +81,31 @@ def gamma_of(gamma: float | str, X: Any) -> float:
 
 
 def _variance(X: Any) -> float:
-    """Return the variance of all numbers of a table."""
-    if not scipy.sparse.issparse(X):
-        return float(X.astype(np.float64, copy=False).var())
-    values, count = X.data.astype(np.float64), X.shape[0] * X.shape[1]
-    mean = float(values.sum()) / count
-    zeros = (count - len(values)) * mean * mean
-    return (float(((values - mean) ** 2).sum()) + zeros) / count
+    """Return the variance of all numbers of a table, part by part: tables may be large."""
+    sparse = scipy.sparse.issparse(X)
+    count = X.shape[0] * X.shape[1]
+    parts = _parts(X.data if sparse else X.reshape(-1), BLOCK)
+    mean = sum(float(part.sum(dtype=np.float64)) for part in parts) / count
+    squares = sum(float(np.square(part - mean, dtype=np.float64).sum()) for part in parts)
+    n_zeros = count - X.nnz if sparse else 0
+    return (squares + n_zeros * mean * mean) / count
 
 
 def has_small_exponents(kernel: Kernel, X: Any) -> bool:
     """Tell whether float32 keeps the kernels of these rows to some parts in a million."""
     if not kernel.is_of_distances or scipy.sparse.issparse(X):
         return False
-    apart = X - X.mean(axis=0)
-    sizes = (apart * apart if kernel.name == "rbf" else np.abs(apart)).sum(axis=1)
-    return bool(kernel.gamma * sizes.max() <= LARGEST_SINGLE_EXPONENT)
+    centre = X.mean(axis=0)
+    measure = np.square if kernel.name == "rbf" else np.abs
+    largest = max(
+        float(measure(part - centre).sum(axis=1).max())
+        for part in _parts(X, max(1, BLOCK // X.shape[1]))
+    )
+    return kernel.gamma * largest <= LARGEST_SINGLE_EXPONENT
+
+
+def _parts(array: Any, step: int) -> list[Any]:
+    return [array[first : first + step] for first in range(0, len(array), step)]
 
 
 class Table(Protocol):
@@ -378,7 +387,7 @@ def smallest_eigenvalue(table: Table, rows: Indices) -> float:
 
 
 def _csr(X: Any) -> Any:
-    """Return sparse rows of float64 with indices of 32 bits, which all who compute with them take."""
+    """Return sparse rows of float64 with indices of 32 bits, which everybody takes."""
     X = scipy.sparse.csr_array(X, dtype=np.float64)
     parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
     return scipy.sparse.csr_array(parts, X.shape) if X.nnz < 2**31 else X

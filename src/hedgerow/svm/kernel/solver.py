@@ -46,12 +46,14 @@ MOST_STEPS, MOST_STEPS_PER_ROW = 10_000_000, 100
 # Rounds without a gain or a smaller violation that are taken for the end of what rounding lets one
 # reach, and the part of all gains so far that is no gain.
 PATIENCE, NO_GAIN = 30, 1e-15
-# Rounds before variables are first left aside, and the part of the rows that may remain.
-ROUNDS_BEFORE_SHRINKING, SHRUNK = 20, 0.6
+# Every so many rounds settled variables may be left aside, if at most this part of rows remains.
+SHRINKING_EVERY, SHRUNK = 5, 0.5
 
 # The part of the ½‖w‖² that it starts with below which an objective counts as 0: there are machines
 # of one class whose best w is 0.
 NOTHING = 1e-6
+# The part of the ‖w‖² that it starts with below which w counts as 0.
+VANISHED = 1e-8
 
 Watch = Callable[[float], None]
 
@@ -81,19 +83,28 @@ def solve(
     coefficients = np.bincount(dual.row, dual.start, minlength=len(cache.table)).astype(np.float64)
     everywhere = np.arange(len(cache.table))
     scores = cache.table.own_sums(coefficients, everywhere, threads)
-    most_steps = stop.most_steps(len(cache.table))
-    state = State(dual, cache, scores, most_steps, threads)
+    state = State(dual, cache, scores, stop.most_steps(len(cache.table)), threads)
     hard_margin = HardMargin(dual, cache.table) if dual.is_hard else None
-    shrink_after = ROUNDS_BEFORE_SHRINKING
     while True:
+        _settle(state, stop, watch, hard_margin)
         wrong = violation(dual, state.beta, state.pull)
+        solution = _certified(state, wrong, stop)
+        if solution.converged or state.is_over:
+            return solution
+        state.improve(wrong, stop.tol)
+
+
+def _settle(state: State, stop: Stop, watch: Watch, hard_margin: HardMargin | None = None) -> None:
+    """Improve until the violation is within the tolerance, or nothing more may be done."""
+    shrinks = stop.shrinking and hard_margin is None
+    shrink_after = SHRINKING_EVERY * 2
+    while not state.is_over:
+        wrong = violation(state.dual, state.beta, state.pull)
         watch(wrong)
-        if wrong <= stop.tol or state.is_over:
-            solution = _certified(state, wrong, stop)
-            if solution.converged or state.is_over:
-                return solution
-        if stop.shrinking and state.n_rounds >= shrink_after and hard_margin is None:
-            _solve_unsettled(state, stop, watch)
+        if wrong <= stop.tol:
+            return
+        is_due = state.n_rounds >= shrink_after and state.n_rounds % SHRINKING_EVERY == 0
+        if shrinks and is_due and _solve_unsettled(state, stop, watch):
             shrink_after = 2 * state.n_rounds
         else:
             state.improve(wrong, stop.tol)
@@ -197,21 +208,16 @@ def _working_set(dual: Dual, beta: Floats, pull: Floats, last: Indices) -> Indic
     return np.concatenate([kept[max(0, len(kept) + len(new) - size) :], new])
 
 
-def _solve_unsettled(state: State, stop: Stop, watch: Watch) -> None:
+def _solve_unsettled(state: State, stop: Stop, watch: Watch) -> bool:
     """Solve the problem of those variables that may still move, if they are few enough."""
     variables = np.flatnonzero(_may_move(state))
     rows = np.unique(state.dual.row[variables])
     if len(rows) > SHRUNK * len(state.cache.table):
-        state.improve(violation(state.dual, state.beta, state.pull), stop.tol)
-        return
+        return False
     part = state.part(variables, rows)
-    while not part.is_over:
-        wrong = violation(part.dual, part.beta, part.pull)
-        watch(wrong)
-        if wrong <= stop.tol:
-            break
-        part.improve(wrong, stop.tol)
+    _settle(part, stop, watch)
     state.take_over(part, variables, rows)
+    return True
 
 
 def _may_move(state: State) -> np.ndarray:
@@ -229,7 +235,8 @@ def _certified(state: State, wrong: float, stop: Stop) -> Solution:
     dual, beta, scores = state.dual, state.beta, state.scores
     levels, gap = levels_and_gap(dual, beta, scores, state.pull)
     objective = dual_objective(dual, beta, scores) + gap
-    size = max(abs(objective), 0.5 * square_of_w(dual, beta, scores), NOTHING * state.start_size)
+    square = square_of_w(dual, beta, scores)
+    size = max(abs(objective), 0.5 * square, NOTHING * state.start_size)
     relative_gap = gap / size if size > 0.0 else (0.0 if gap == 0.0 else np.inf)
     return Solution(
         dual=dual,
@@ -239,6 +246,7 @@ def _certified(state: State, wrong: float, stop: Stop) -> Solution:
         objective=objective,
         gap=gap,
         relative_gap=relative_gap,
+        has_weights=square > VANISHED * 2.0 * state.start_size,
         n_iter=state.n_iter,
         converged=wrong <= stop.tol and relative_gap <= stop.tol,
     )

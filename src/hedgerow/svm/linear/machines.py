@@ -127,8 +127,8 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     the weight of its class; where one of more than two classes is told from the rest, the rest's
     class weights count as 1, as in scikit-learn.
 
-    The solution comes with a certificate: ``objective_ (1 − duality_gap_)`` is a lower bound of what
-    any w and b can reach. If that is farther away than the tolerance, there is a
+    The solution comes with a certificate: ``objective_ (1 − duality_gap_)`` is a lower bound of
+    what any w and b can reach. If that is farther away than the tolerance, there is a
     `ConvergenceWarning`.
 
     Parameters
