@@ -49,7 +49,7 @@ class Result(ABC):
 
     def to_frame(self) -> Any:
         """Return the result as a pandas DataFrame."""
-        return _imported("pandas", "to_frame()").DataFrame(dict(self._columns()))
+        return imported("pandas", "to_frame()").DataFrame(dict(self._columns()))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the result.
@@ -64,7 +64,7 @@ class Result(ABC):
         matplotlib Axes
         """
         if ax is None:
-            pyplot = _imported("matplotlib.pyplot", "plot()")
+            pyplot = imported("matplotlib.pyplot", "plot()")
             _, ax = pyplot.subplots(figsize=(6.0, 3.8), layout="constrained")
         self._draw(ax)
         ax.spines[["top", "right"]].set_visible(False)
@@ -128,7 +128,8 @@ def _decimals(size: float) -> int:
     return min(max(3 - int(np.floor(np.log10(size))), 0), 4)
 
 
-def _imported(module: str, what: str) -> Any:
+def imported(module: str, what: str) -> Any:
+    """Import an optional dependency, or say what needs it and how to install it."""
     package = module.partition(".")[0]
     try:
         return import_module(module)

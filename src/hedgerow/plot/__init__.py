@@ -1,0 +1,5 @@
+"""Pictures of fitted models, drawn with matplotlib, as scikit-learn's displays are."""
+
+from hedgerow.plot.decision_boundary import DecisionBoundaryDisplay
+
+__all__ = ["DecisionBoundaryDisplay"]
