@@ -10,7 +10,7 @@ from hedgerow.result import Floats, imported
 
 INK, PALE_INK = "#1a1a1a", "#5a5a5a"
 # Okabe and Ito's colours for all eyes, ordered so that neighbours differ in lightness as well.
-COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442")
+COLORS = ("#0072b2", "#e69f00", "#009e73", "#56b4e9", "#d55e00", "#f0e442", "#cc79a7")
 # Of numbers, and of more classes than there are colours: it grows lighter evenly.
 COLORMAP = "viridis"
 MARKERS = "os^Dv<>Pp*"
