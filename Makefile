@@ -3,10 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := $(wildcard native/* native/bind/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test check format bench sanitize clean
+.PHONY: demo pictures test check format bench sanitize clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
+
+# The pictures of docs/svm.md, by the page's own code.
+pictures: .venv/demo
+	$(BIN)/python examples/pictures.py
 
 test: check
 	$(BIN)/python -m pytest -n 2

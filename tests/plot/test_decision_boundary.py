@@ -486,6 +486,26 @@ def test_parts_can_be_left_out():
     assert display.ax_.get_legend() is None
 
 
+def box(artist, figure):
+    return artist.get_window_extent(figure.canvas.get_renderer())
+
+
+def test_a_legend_is_beside_the_picture_if_there_is_room_or_where_it_is_told_to_be():
+    model = SVC().fit(MOONS, MOON)
+    alone = draw(model, MOONS, MOON)
+    alone.figure_.canvas.draw()
+    assert box(alone.legend_, alone.figure_).x0 > alone.ax_.bbox.x1
+    assert box(alone.legend_, alone.figure_).x1 <= alone.figure_.bbox.x1
+    _, ax = plt.subplots()
+    inside = draw(model, MOONS, MOON, ax=ax)
+    inside.figure_.canvas.draw()
+    assert box(inside.legend_, inside.figure_).x1 < ax.bbox.x1
+    corner = inside.plot(ax=ax, legend="lower left")
+    corner.figure_.canvas.draw()
+    assert box(corner.legend_, corner.figure_).x1 < ax.bbox.x0 + ax.bbox.width / 2
+    assert box(corner.legend_, corner.figure_).y1 < ax.bbox.y0 + ax.bbox.height / 2
+
+
 def test_colours_can_be_given():
     colors = ["black", "#ff0000"]
     display = draw(SVC().fit(MOONS, MOON), MOONS, MOON, colors=colors)
@@ -567,6 +587,7 @@ def test_several_outputs_are_refused():
         ({"colors": ["red"]}, "must be a list of 2 colours"),
         ({"colors": ["red", "no colour"]}, "must be a list of 2 colours"),
         ({"legend": "yes"}, "legend='yes' is not allowed"),
+        ({"points": None}, "points=None is not allowed"),
         ({"margins": 1}, "margins=1 is not allowed"),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",

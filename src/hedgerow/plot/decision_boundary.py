@@ -31,14 +31,16 @@ BANDS = (0.1, 0.2, 0.3, 0.4)
 # Area of a point in square points; of more rows than that, each is smaller, down to the least.
 POINT_AREA, MANY_ROWS, LEAST_AREA = 36.0, 100, 6.0
 # Area of a ring around a point.
-RING = 3.5
+RING = 2.8
 
 _ARGUMENTS = (
     Parameter("grid_resolution", 300, Number(2, 5000, integer=True), ""),
     Parameter("eps", "auto", any_of(Options(("auto",)), NOT_NEGATIVE), ""),
     Parameter("response_method", "auto", Options(METHODS), ""),
 )
-_SHOWN = ("points", "margins", "support_vectors", "legend")
+_SHOWN = ("points", "margins", "support_vectors")
+_PLACES = ("best", "outside", *(f"{v} {h}" for v in ("upper", "lower") for h in ("left", "right")))
+_LEGEND = Parameter("legend", True, any_of(FLAG, Options(_PLACES)), "")
 
 
 class DecisionBoundaryDisplay:
@@ -222,7 +224,7 @@ class DecisionBoundaryDisplay:
         points: bool = True,
         margins: bool = True,
         support_vectors: bool = True,
-        legend: bool = True,
+        legend: bool | str = True,
     ) -> Self:
         """Draw the display.
 
@@ -234,8 +236,12 @@ class DecisionBoundaryDisplay:
             Labels of the axes, instead of the display's own.
         colors : list of colours, optional
             A colour of matplotlib's for each class.
-        points, margins, support_vectors, legend : bool, default=True
+        points, margins, support_vectors : bool, default=True
             Whether to draw these, if there are any.
+        legend : bool or str, default=True
+            Whether there is a legend, or where: "outside", which is to the right of the axes,
+            "best", "upper left", "upper right", "lower left" or "lower right". By default outside
+            in a new figure, and "best" in axes that are given.
 
         Returns
         -------
@@ -243,9 +249,9 @@ class DecisionBoundaryDisplay:
             This display, with the attributes that hold what was drawn.
         """
         _require_axes(ax)
-        shown = (points, margins, support_vectors, legend)
-        for name, value in zip(_SHOWN, shown, strict=True):
+        for name, value in zip(_SHOWN, (points, margins, support_vectors), strict=True):
             Parameter(name, True, FLAG, "").check(value)
+        _LEGEND.check(legend)
         palette = None if self.classes is None else class_colors(len(self.classes), colors)
         self.ax_ = _new_axes() if ax is None else ax
         self.figure_ = self.ax_.figure
@@ -253,7 +259,8 @@ class DecisionBoundaryDisplay:
         self._draw_points(palette, points)
         self._draw_support_vectors(support_vectors)
         self._label(xlabel, ylabel)
-        self.legend_ = self._draw_legend(palette) if legend else None
+        place = ("outside" if ax is None else "best") if legend is True else legend
+        self.legend_ = self._draw_legend(palette, str(place)) if place else None
         return self
 
     def _draw_surface(self, palette: Floats | None, margins: bool) -> None:
@@ -333,7 +340,7 @@ class DecisionBoundaryDisplay:
         if ylabel is not None or not ax.get_ylabel():
             ax.set_ylabel(self.ylabel if ylabel is None else ylabel)
 
-    def _draw_legend(self, palette: Floats | None) -> Any:
+    def _draw_legend(self, palette: Floats | None, place: str) -> Any:
         entries = [] if palette is None else self._class_entries(palette)
         if self.support_vectors_ is not None:
             entries.append((self.support_vectors_, "support vectors"))
@@ -342,7 +349,11 @@ class DecisionBoundaryDisplay:
         if not entries:
             return None
         handles, labels = zip(*entries, strict=True)
-        return self.ax_.legend(handles, labels, fontsize="small", framealpha=0.9)
+        style = {"fontsize": "small", "framealpha": 0.9}
+        if place == "outside":
+            style |= {"bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0, "frameon": False}
+            place = "upper left"
+        return self.ax_.legend(handles, labels, loc=place, **style)
 
     def _class_entries(self, palette: Floats) -> list[tuple[Any, str]]:
         """Return what stands for each class: its points, or its colour if there are none."""
