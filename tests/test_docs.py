@@ -5,8 +5,12 @@ import io
 import re
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
 from sklearn.datasets import load_breast_cancer
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -14,6 +18,12 @@ PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob
 
 # A block, and what it prints, if that is shown right after it.
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
