@@ -202,7 +202,7 @@ def test_what_pair_steps_zigzag_on_is_solved_by_faces(monkeypatch):
 def test_faces_of_singular_kernels_keep_the_sums(C):
     """With more rows than columns a linear kernel is singular, and w·φ alone does not show β."""
     random = np.random.default_rng(0)
-    X = np.vstack([random.normal(size=(40, 2)), random.normal(size=(40, 2)) + [2.0, 1.6]])
+    X = np.vstack([random.normal(size=(40, 2)), random.normal((2.0, 1.6), size=(40, 2))])
     y = np.repeat([-1.0, 1.0], 40)
     cache = RowCache(Kernel("linear").table(X), 10.0, 80)
     solution = solve(duals.of_classes(y, np.full(80, C)), cache, Stop(1e-6), 1)

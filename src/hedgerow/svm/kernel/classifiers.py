@@ -486,8 +486,8 @@ class NuSVC(KernelClassifier):
     def _machine(self, solution: Solution) -> Machine:
         if not solution.has_weights:
             raise ParameterError(
-                f"nu={self.nu!r} is too small: two classes overlap so much that with so few rows "
-                "within the margin nothing is left of it (w = 0). Increase nu."
+                f"nu={self.nu!r} leaves no margin: two classes overlap so much, or their rows are "
+                "so alike, that w = 0. Increase nu, or use SVC."
             )
         positive, negative = solution.levels
         margin = 0.5 * (negative - positive)
