@@ -44,11 +44,10 @@ class RowCache:
     def slots(self, rows: Indices, threads: int) -> Indices:
         """Return where the kernels of these rows are, having computed those that were not there."""
         self._now += 1
-        wanted = np.unique(rows)
-        held = self._slot[wanted] >= 0
-        self._used[self._slot[wanted[held]]] = self._now
-        missing = wanted[~held]
-        if len(missing):
+        held = self._slot[rows] >= 0
+        self._used[self._slot[rows[held]]] = self._now
+        if not held.all():
+            missing = np.unique(rows[~held])
             free = self._least_used(len(missing))
             evicted = self._owner[free]
             self._slot[evicted[evicted >= 0]] = -1

@@ -39,7 +39,7 @@ from hedgerow.svm.linear.rows import learn_matrix, read_matrix
 from hedgerow.threads import effective_n_jobs
 
 # Fewer rows are solved in double precision: it costs them nothing.
-FEW_ROWS = 2000
+FEW_ROWS = 500
 # Rounding of single kernels, and the part of the tolerance that their sums' may be.
 SINGLE_ROUNDING, PART_OF_TOL = 6e-8, 0.1
 # Without slack there is nothing to trade exactness for.

@@ -204,7 +204,9 @@ def _working_set(dual: Dual, beta: Floats, pull: Floats, last: Indices) -> Indic
         for group in dual.groups
     ]
     new = np.concatenate(found)
-    kept = last[~np.isin(last, new)]
+    is_new = np.zeros(len(beta), bool)
+    is_new[new] = True
+    kept = last[~is_new[last]]
     return np.concatenate([kept[max(0, len(kept) + len(new) - size) :], new])
 
 
