@@ -42,7 +42,8 @@ SANITIZED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-n
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=1 \
 	.venv-sanitize/bin/python
 SANITIZED_PYTEST = $(SANITIZED) -m pytest -q -p no:xdist --capture=sys --timeout=0
-KERNEL_TESTS := tests/tree tests/neighbors tests/svm/linear/test_kernels.py tests/data/test_binning.py \
+KERNEL_TESTS := tests/tree tests/neighbors tests/svm/linear/test_kernels.py \
+tests/svm/kernel/test_kernels.py tests/svm/kernel/test_solver.py tests/data/test_binning.py \
 tests/data/test_bundle.py tests/test_math.py
 
 sanitize: .venv-sanitize/installed

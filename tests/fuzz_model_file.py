@@ -128,7 +128,7 @@ def make_kernel_machines(numbers, frame, three):
         return [
             SVC(probability=True).fit(frame[["a", "b", "c"]], np.array(["x", "y", "z"])[three]),
             SVC(kernel="laplacian", multi_class="ovr").fit(sparse, three),
-            NuSVC(kernel="poly", nu=0.1).fit(numbers, three > 0),
+            NuSVC(kernel="poly", coef0=1.0).fit(numbers, three > 0),
             SVR(kernel="linear").fit(sparse, numbers[:, 0]),
             NuSVR(kernel="precomputed").fit(numbers @ numbers.T, numbers[:, 0]),
             SVR(kernel=_products).fit(numbers, numbers[:, 0]),
