@@ -1,6 +1,6 @@
 """Hedgerow: learning from tables."""
 
-from hedgerow import theory
+from hedgerow import plot, theory
 from hedgerow._native import level as isa_level
 from hedgerow.boosting import (
     AdaBoostClassifier,
@@ -65,5 +65,6 @@ __all__ = [
     "StagewiseRegressor",
     "isa_level",
     "load",
+    "plot",
     "theory",
 ]
