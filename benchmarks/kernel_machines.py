@@ -1,9 +1,9 @@
 """Kernel machines beside scikit-learn's (LIBSVM) and scikit-learn-intelex's.
 
 All get the same rows, standardised, and the defaults of SVC; peers get more memory for kernels,
-which makes them faster. Intel's machine computes in the precision of X, and is often faster in float32: it runs in both, and the
-faster counts. A machine that stops early is fast for nothing: so the dual objective, of the
-same float64 rows for everybody, is the score.
+which makes them faster. Intel's machine computes in the precision of X, and is often faster in
+float32: it runs in both, and the faster counts. A machine that stops early is fast for nothing: so
+the dual objective, of the same float64 rows for everybody, is the score.
 """
 
 import warnings
