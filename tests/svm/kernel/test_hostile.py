@@ -102,6 +102,14 @@ def test_max_iter_ends_with_a_warning_and_the_gap():
     assert machine.duality_gap_[0] > machine.tol
 
 
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "laplacian"])
+def test_rows_are_predicted_the_same_alone_and_together(kernel):
+    X, y = table(300)
+    machine = SVC(kernel=kernel, tol=1e-2).fit(X, y)
+    together = machine.decision_function(X)
+    assert [machine.decision_function(X[i : i + 1])[0] for i in range(40)] == together[:40].tolist()
+
+
 @pytest.mark.parametrize("machine", MACHINES, ids=str)
 def test_gaps_strings_and_infinities_are_refused_by_name(machine):
     X, y = table()

@@ -25,6 +25,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.svm.linear.problem import Problem
+
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
@@ -39,6 +41,7 @@ class Dual:
     high: Floats
     start: Floats  # within bounds, with the sums that the groups must have
     second: int  # where the second group begins
+    losses: Problem | None = None  # the same as a linear machine has it, if it is C's
 
     @property
     def groups(self) -> tuple[slice, ...]:
@@ -72,7 +75,9 @@ def of_classes(y: Floats, C: Floats) -> Dual:
     """Tell y = 1 from y = −1, with costs C of a row within the margin."""
     ends = np.where(y > 0.0, C, -C)
     n = len(y)
-    return Dual(np.arange(n), y, np.minimum(ends, 0.0), np.maximum(ends, 0.0), np.zeros(n), n)
+    losses = Problem.of_classes(y, C, squared=False)
+    low, high = np.minimum(ends, 0.0), np.maximum(ends, 0.0)
+    return Dual(np.arange(n), y, low, high, np.zeros(n), n, losses)
 
 
 def of_numbers(t: Floats, C: Floats, epsilon: float) -> Dual:
@@ -85,6 +90,7 @@ def of_numbers(t: Floats, C: Floats, epsilon: float) -> Dual:
         high=np.concatenate([C, zero]),
         start=np.zeros(2 * n),
         second=2 * n,
+        losses=Problem.of_numbers(t, C, epsilon, squared=False),
     )
 
 

@@ -18,6 +18,9 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from hedgerow import _native
 from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.svm.kernel.dual import Dual
+from hedgerow.svm.kernel.linear_start import linear_start
+from hedgerow.svm.linear.rows import Rows
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -131,6 +134,9 @@ class Table(Protocol):
     def take(self, rows: Indices) -> Table:
         """Return a table of some of the rows."""
 
+    def start_for(self, dual: Dual, threads: int) -> Floats:
+        """Return variables to start from, if the kernel has better ones than the problem."""
+
 
 class DenseTable:
     """Rows as a matrix: tiles of products or distances, and what the kernel makes of them."""
@@ -171,7 +177,15 @@ class DenseTable:
         used = np.flatnonzero(coefficients)
         if not len(used):
             return np.zeros(len(at))
+        if self.kernel.name == "linear":
+            rows = Rows(self.X, 0.0, threads)
+            return rows.times(rows.combine(coefficients))[at]
         return self.take(used).sums(self.X[at], coefficients[np.newaxis, used], threads)[:, 0]
+
+    def start_for(self, dual: Dual, threads: int) -> Floats:
+        """Start near the solution, if the kernel is linear."""
+        is_linear = self.kernel.name == "linear"
+        return linear_start(dual, self.X, threads) if is_linear else dual.start
 
     def take(self, rows: Indices) -> DenseTable:
         """Return some of the rows, whose kernels are the same to the last bit."""
@@ -201,6 +215,10 @@ class BlockTable:
         for first in range(0, len(rows), step):
             part = slice(first, first + step)
             values[slots[part]] = self.block(rows[part], threads)
+
+    def start_for(self, dual: Dual, threads: int) -> Floats:  # noqa: ARG002
+        """Start where the problem does."""
+        return dual.start
 
     def diagonal(self) -> Floats:
         """Return k(x, x)."""

@@ -14,7 +14,6 @@ import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
-from hedgerow import _native
 from hedgerow.data.intake import TableSchema
 from hedgerow.estimator import Estimator, adopt, column_attributes
 from hedgerow.exceptions import DataError
@@ -299,7 +298,7 @@ def attributes_of(model: KernelModel) -> dict[str, Any]:
         "shape_fit_": (model.n_rows, model.schema.n_features),
     }
     if model.kernel.name == "linear":
-        attributes["coef_"] = _weights(model)
+        attributes["coef_"] = model.weights
     if model.classes is not None:
         attributes |= {"classes_": model.classes, "class_weight_": model.class_weight}
         attributes["n_iter_"] = certificate.n_iter.astype(np.int32)
@@ -308,13 +307,3 @@ def attributes_of(model: KernelModel) -> dict[str, Any]:
     if model.epsilon is not None:
         attributes["epsilon_"] = model.epsilon
     return attributes
-
-
-def _weights(model: KernelModel) -> Floats:
-    """Return w of machines with linear kernels, (n_machines, n_features)."""
-    coefficients = model.machine_coefficients()
-    if scipy.sparse.issparse(model.vectors):
-        return np.asarray(coefficients @ model.vectors)
-    weights = np.empty((model.vectors.shape[1], len(coefficients)))
-    _native.weighted_sums(np.ascontiguousarray(model.vectors.T), coefficients, weights)
-    return np.ascontiguousarray(weights.T)

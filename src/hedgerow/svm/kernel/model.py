@@ -7,11 +7,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
+from hedgerow import _native
 from hedgerow.data.intake import TableSchema
 from hedgerow.svm.kernel.kernels import Floats, Indices, Kernel, PrecomputedTable, Table
 from hedgerow.svm.kernel.multiclass import of_pairs, pairs
+from hedgerow.svm.linear.rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +63,21 @@ class KernelModel:
             return self.coefficients
         return of_pairs(self.coefficients, self.counts)
 
+    @cached_property
+    def weights(self) -> Floats:
+        """W of every machine with a linear kernel, (n_machines, n_features)."""
+        coefficients = self.machine_coefficients()
+        if scipy.sparse.issparse(self.vectors):
+            return np.asarray(coefficients @ self.vectors)
+        weights = np.empty((self.vectors.shape[1], len(coefficients)))
+        _native.weighted_sums(np.ascontiguousarray(self.vectors.T), coefficients, weights)
+        return np.ascontiguousarray(weights.T)
+
     def scores(self, queries: Any, threads: int) -> Floats:
         """Return f of every machine, (n_queries, n_machines)."""
+        if self.kernel.name == "linear":
+            rows = Rows(queries, 1.0, threads)
+            return rows.times_each(np.column_stack([self.weights, self.intercepts]))
         if not self.has_pairs:
             return self._tables[0].sums(queries, self.coefficients, threads) + self.intercepts
         ends = np.cumsum(self.counts)
@@ -87,4 +103,5 @@ class KernelModel:
         return self.kernel.table(self.vectors[vectors], single=self.single)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_tables"}
+        made_again = ("_tables", "weights")
+        return {name: value for name, value in vars(self).items() if name not in made_again}

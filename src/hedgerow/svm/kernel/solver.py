@@ -16,7 +16,7 @@ It ends with a certificate; see `certificate`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -80,6 +80,7 @@ def solve(
 
     `watch` is told the violation before each round.
     """
+    dual = replace(dual, start=cache.table.start_for(dual, threads))
     coefficients = np.bincount(dual.row, dual.start, minlength=len(cache.table)).astype(np.float64)
     everywhere = np.arange(len(cache.table))
     scores = cache.table.own_sums(coefficients, everywhere, threads)

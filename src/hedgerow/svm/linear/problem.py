@@ -104,6 +104,7 @@ class Solution:
     gap: float
     n_iter: int
     converged: bool
+    beta: Floats | None = None  # that the gap is to, where the solver has one
 
     @property
     def relative_gap(self) -> float:
@@ -125,7 +126,7 @@ def certified(problem: Problem, stop: Stop, pair: Pair, n_iter: int = 0) -> Solu
     """Return w with its gap to β."""
     objective = problem.primal(pair.w, problem.slack(pair.z))
     gap = max(0.0, objective - problem.dual(pair.beta, pair.combined))
-    return Solution(pair.w, objective, gap, n_iter, stop.is_reached(gap, objective))
+    return Solution(pair.w, objective, gap, n_iter, stop.is_reached(gap, objective), pair.beta)
 
 
 def square(v: Floats) -> float:
