@@ -26,7 +26,7 @@ from hedgerow.svm.kernel.model import Certificate, KernelModel
 from hedgerow.svm.kernel.multiclass import n_contests
 from hedgerow.svm.kernel.parameters import MOST_DEGREE
 from hedgerow.svm.kernel.regressors import NuSVR
-from hedgerow.svm.linear.rows import LARGEST
+from hedgerow.svm.tables import LARGEST
 
 _CERTIFICATE = {"objective": np.float64, "duality_gap": np.float64, "n_iter": np.int64}
 

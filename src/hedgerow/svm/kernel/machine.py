@@ -34,7 +34,7 @@ from hedgerow.svm.kernel.kernels import (
 )
 from hedgerow.svm.kernel.model import Certificate, KernelModel
 from hedgerow.svm.kernel.solver import LARGEST_SET, Stop, Watch, solve
-from hedgerow.svm.linear.rows import learn_matrix, read_matrix
+from hedgerow.svm.tables import learn_matrix, read_matrix
 from hedgerow.threads import effective_n_jobs
 
 # Fewer rows are solved in double precision: it costs them nothing.

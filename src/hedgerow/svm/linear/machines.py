@@ -27,8 +27,9 @@ from hedgerow.params import check_parameters, documented
 from hedgerow.svm.linear.crammer_singer import crammer_singer
 from hedgerow.svm.linear.parameters import CLASSIFIER_PARAMETERS, REGRESSOR_PARAMETERS
 from hedgerow.svm.linear.problem import Floats, Problem, Solution, Stop
-from hedgerow.svm.linear.rows import Rows, learn_matrix, read_matrix
+from hedgerow.svm.linear.rows import Rows
 from hedgerow.svm.linear.solving import Way, solve
+from hedgerow.svm.tables import learn_matrix, read_matrix
 from hedgerow.threads import effective_n_jobs
 
 # The part of `tol` that the relative gap must reach. scikit-learn looks at gradients instead; on
