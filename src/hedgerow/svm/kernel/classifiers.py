@@ -38,6 +38,7 @@ from hedgerow.svm.kernel.multiclass import (
 )
 from hedgerow.svm.kernel.parameters import NU_SVC_PARAMETERS, SVC_PARAMETERS
 from hedgerow.svm.kernel.platt import N_FOLDS, couple, fit_sigmoid, folds, probability
+from hedgerow.threads import effective_n_jobs
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -122,18 +123,19 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         each = 1 + (N_FOLDS if self.probability else 0)
         of_all = self._cache(rows.table) if n_classes == 2 or scheme == "ovr" else None
         machines, sigmoids = [], []
+        threads = effective_n_jobs(self.n_jobs)
         with self._progress(each * n_contests(n_classes, scheme)) as shown:
             for number, contest in enumerate(contests(index, n_classes, scheme)):
                 cache = of_all or self._cache(rows.table.take(contest.rows))
                 own = weights[contest.rows]
-                fit = self._fitter(cache, contest.y, own, shown)
+                fit = self._fitter(cache, contest.y, own, threads, shown)
                 machines.append(fit(np.arange(len(own))).on(contest.rows, len(index)))
                 if self.probability:
                     sigmoids.append(self._sigmoid(fit, contest, own, seed + number))
         return machines, np.array(sigmoids) if self.probability else None
 
     def _fitter(
-        self, cache: RowCache, y: Floats, weights: Floats, shown: Shown
+        self, cache: RowCache, y: Floats, weights: Floats, threads: int, shown: Shown
     ) -> Callable[[Indices], Machine]:
         """Return what fits a machine to some of the rows that the cache has the kernels of."""
 
@@ -142,7 +144,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             if len(np.unique(y[kept])) < 2:
                 return Machine.constant(float(y[kept][0]) if len(kept) else 0.0, len(y))
             problem = self._dual(y[kept], self._costs(weights[kept])).of_rows(kept)
-            machine = self._machine(self._solve(problem, cache, shown.watch()))
+            machine = self._machine(self._solve(problem, cache, threads, shown.watch()))
             shown.end()
             return machine
 

@@ -18,6 +18,8 @@ from hedgerow.svm.linear.problem import Stop
 from hedgerow.svm.linear.rows import Rows
 from hedgerow.svm.linear.solving import FEW_FEATURES
 
+# Fewer rows are solved in pairs before this has begun.
+FEW_ROWS = 500
 # Numbers in the intercept's column, by the size of those in the others.
 SCALE = 100.0
 # The relative gap to aim at, and how many steps it may take: each is cheap.
@@ -28,7 +30,9 @@ AT_A_BOUND = 1e-9
 
 def linear_start(dual: Dual, X: Any, threads: int) -> Floats:
     """Return variables near the solution of a problem whose kernel is the product of rows of X."""
-    if dual.losses is None or dual.is_hard or X.shape[1] > FEW_FEATURES:
+    if dual.losses is None or dual.is_hard:
+        return dual.start
+    if X.shape[0] < FEW_ROWS or X.shape[1] > FEW_FEATURES:
         return dual.start
     rows = X[dual.row[: len(dual.losses.C)]]
     size = float(np.sqrt((rows * rows).sum() / max(1, rows.shape[0] * rows.shape[1])))

@@ -17,7 +17,7 @@ from sklearn.utils import Tags
 from hedgerow.data.intake import TableSchema
 from hedgerow.estimator import Estimator, adopt, column_attributes
 from hedgerow.exceptions import DataError
-from hedgerow.progress import Progress, progress
+from hedgerow.progress import Metrics, Progress, progress
 from hedgerow.svm.kernel.cache import RowCache
 from hedgerow.svm.kernel.certificate import Solution
 from hedgerow.svm.kernel.dual import Dual
@@ -134,15 +134,16 @@ class KernelMachine(Estimator):
     def _cache(self, table: Table) -> RowCache:
         return RowCache(table, float(self.cache_size), LARGEST_SET)
 
-    def _solve(self, dual: Dual, cache: RowCache, watch: Watch) -> Solution:
+    def _solve(self, dual: Dual, cache: RowCache, threads: int, watch: Watch) -> Solution:
         tol = min(float(self.tol), HARD_TOL) if dual.is_hard else float(self.tol)
         stop = Stop(tol, int(self.max_iter), bool(self.shrinking))
-        return solve(dual, cache, stop, effective_n_jobs(self.n_jobs), watch)
+        return solve(dual, cache, stop, threads, watch)
 
     def _fit_one(self, rows: Rows, problem: Dual) -> Self:
         """Become what one problem's solution makes of the estimator."""
         with self._progress(1) as shown:
-            solution = self._solve(problem, self._cache(rows.table), shown.watch())
+            threads = effective_n_jobs(self.n_jobs)
+            solution = self._solve(problem, self._cache(rows.table), threads, shown.watch())
             shown.end()
         machine = Machine.of(solution, sum(solution.levels) / len(solution.levels))
         support = np.flatnonzero(machine.coefficients)
@@ -164,10 +165,8 @@ class KernelMachine(Estimator):
 
     @contextmanager
     def _progress(self, n_problems: int) -> Iterator[Shown]:
-        total = Shown.PARTS * n_problems
-        title = "kernel machines"
-        with progress(int(self.verbose), total, unit="percent", title=title) as bar:
-            yield Shown(bar, float(self.tol))
+        with progress(int(self.verbose), 100, unit="percent", title="kernel machines") as bar:
+            yield Shown(bar, n_problems, float(self.tol))
 
     def _warn(self, machines: Sequence[Machine], rows: Rows, support: Indices) -> None:
         """Say what keeps machines from being the best there are."""
@@ -176,9 +175,9 @@ class KernelMachine(Estimator):
         if not worst.converged:
             warnings.warn(
                 f"{name} ended after {worst.n_iter} steps (max_iter={self.max_iter}) with a "
-                f"duality gap of {worst.relative_gap:.2g} of the objective (tol={self.tol:g}): its "
-                "objective may be that much above the lowest. Scale the columns of X, reduce C, or "
-                "increase max_iter or tol.",
+                f"duality gap of {100 * worst.relative_gap:.2g} % of the objective (tol="
+                f"{self.tol:g}): it may be that much above the lowest. Scale the columns of X, "
+                "reduce C, or increase max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -188,13 +187,20 @@ class KernelMachine(Estimator):
         smallest = smallest_eigenvalue(rows.table, np.sort(support)[::step][:TRIED_VECTORS])
         if smallest < INDEFINITE:
             warnings.warn(
-                f"The kernel of {name} is not a scalar product on these rows (its matrix has "
-                f"negative eigenvalues, of {-smallest:.2g} of the largest): the problem is not "
-                "convex, the solution may be a local one, and duality_gap_ "
+                f"The kernel of {name} is not a scalar product on these rows: its matrix has "
+                f"negative eigenvalues, of up to {-100 * smallest:.2g} % of the largest. So the "
+                "problem is not convex, the solution may be a local one, and duality_gap_ "
                 f"({worst.relative_gap:.2g}) does not bound how far it is from the best.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of the columns, (n_machines, n_features), if the kernel is linear."""
+        if not hasattr(self, "_model") or self._model.kernel.name != "linear":
+            raise AttributeError("coef_ is there only after a fit with kernel='linear'.")
+        return self._model.weights
 
     def _scores(self, X: Any) -> Floats:
         """Return f of every machine for every row."""
@@ -221,18 +227,17 @@ class KernelMachine(Estimator):
 
 
 class Shown:
-    """What is shown of a fit: how many decades of violation each problem still has to go."""
+    """What is shown of a fit: how many percent of all decades of violation it has gone."""
 
-    PARTS = 100
-
-    def __init__(self, bar: Progress | None, tol: float) -> None:
+    def __init__(self, bar: Progress | None, n_problems: int, tol: float) -> None:
         self.bar = bar
+        self.n_problems = n_problems
         self.tol = tol
         self.n_done = 0
 
     def watch(self) -> Watch:
         """Begin with a problem: give what its violation is to be told to."""
-        first, furthest = 0.0, 0
+        first, furthest = 0.0, 0.0
 
         def show(violation: float) -> None:
             nonlocal first, furthest
@@ -241,16 +246,19 @@ class Shown:
             first = max(first, violation)
             decades = math.log(first / self.tol)
             part = math.log(first / violation) / decades if decades > 0.0 else 0.0
-            furthest = max(furthest, min(self.PARTS - 1, int(self.PARTS * part)))
-            self.bar.show(self.n_done + furthest, {"": {"violation": violation}})
+            furthest = max(furthest, min(0.99, part))
+            self._show(furthest, {"": {"violation": violation}})
 
         return show
 
     def end(self) -> None:
         """End a problem."""
-        self.n_done += self.PARTS
+        self.n_done += 1
+        self._show(0.0, {})
+
+    def _show(self, part: float, metrics: Metrics) -> None:
         if self.bar is not None:
-            self.bar.show(self.n_done)
+            self.bar.show(int(100 * (self.n_done + part) / self.n_problems), metrics)
 
 
 def model_of(
@@ -297,8 +305,6 @@ def attributes_of(model: KernelModel) -> dict[str, Any]:
         "fit_status_": int(not certificate.converged),
         "shape_fit_": (model.n_rows, model.schema.n_features),
     }
-    if model.kernel.name == "linear":
-        attributes["coef_"] = model.weights
     if model.classes is not None:
         attributes |= {"classes_": model.classes, "class_weight_": model.class_weight}
         attributes["n_iter_"] = certificate.n_iter.astype(np.int32)

@@ -54,7 +54,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         Steps, each of two rows.
     fit_status_ : int
         0 if the gap is within tol, else 1 (there was a `ConvergenceWarning`).
-    offset_ : float
+    offset_ : array of shape (1,)
         ρ: decision_function = score_samples − offset_.
     n_features_in_ : int
         Columns of the table.
@@ -128,9 +128,11 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         return self._fit_one(rows, problem)
 
     @property
-    def offset_(self) -> float:
-        """Return ρ."""
-        return -float(self._fitted_model().intercepts[0])
+    def offset_(self) -> Floats:
+        """Return ρ, as an array of one number."""
+        if not hasattr(self, "_model"):
+            raise AttributeError("offset_ is there only after a fit.")
+        return -self._model.intercepts
 
     def decision_function(self, X: Any) -> Floats:
         """Return f(x) of every row: negative for those that are unlike the rows of `fit`."""

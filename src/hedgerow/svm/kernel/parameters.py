@@ -6,9 +6,9 @@ import numpy as np
 
 from hedgerow.params import (
     CLASS_WEIGHT,
+    COUNT,
     FLAG,
     FRACTION,
-    MOST,
     N_JOBS,
     NOT_NEGATIVE,
     RANDOM_STATE,
@@ -111,9 +111,10 @@ _CACHE_SIZE = Parameter(
 _MAX_ITER = Parameter(
     "max_iter",
     -1,
-    any_of(Number(-1, -1, integer=True), Number(1, MOST, integer=True)),
+    any_of(Kind("-1", lambda value: value in Number(-1, -1, integer=True)), COUNT),
     "Steps at most, each of two rows; −1 for ten million, or 100 for each row if that is more. If "
-    "the tolerance is not reached by then, there is a warning.",
+    "the tolerance is not reached by then, there is a warning. What linear kernels do before the "
+    "first of them does not count.",
     Peers(sklearn="max_iter"),
 )
 _MULTI_CLASS = Parameter(

@@ -34,9 +34,10 @@ from hedgerow.svm.kernel.dual import Dual, Floats, Indices
 from hedgerow.svm.kernel.face import face_steps
 from hedgerow.svm.kernel.hard_margin import HardMargin
 
-# Variables of a working set: a third of all, within these limits. Half are new in each round.
+# Variables of a working set: a third of all, within these limits, or all of few. Half are new in
+# each round.
 # Larger sets need fewer rounds and steps, of which each takes longer.
-SMALLEST_SET, LARGEST_SET = 256, 1024
+SMALLEST_SET, LARGEST_SET, ALL_OF_FEW = 256, 1024, 512
 # What a round leaves of the violation in its working set.
 ROUND_PART = 0.1
 # Steps of a round at most, for each variable of its working set; then so many faces are tried.
@@ -143,9 +144,12 @@ class State:
         """Solve the problem of a working set, having found pulls to be wrong by so much."""
         if wrong < self._least_wrong:
             self._least_wrong, self._idle = wrong, 0
-        self._working = _working_set(self.dual, self.beta, self.pull, self._working)
-        tolerance = max(ROUND_PART * wrong, 0.5 * tol if wrong > tol else 0.0)
-        self._solve_set(np.sort(self._working), tolerance)
+        enough = 0.5 * tol if wrong > tol else 0.0
+        if len(self.beta) <= ALL_OF_FEW:
+            self._solve_set(np.arange(len(self.beta)), enough or ROUND_PART * wrong)
+        else:
+            self._working = _working_set(self.dual, self.beta, self.pull, self._working)
+            self._solve_set(np.sort(self._working), max(ROUND_PART * wrong, enough))
         self.n_rounds += 1
 
     def _solve_set(self, working: Indices, tolerance: float) -> None:
