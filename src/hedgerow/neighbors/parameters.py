@@ -79,7 +79,8 @@ SEARCH = (
         any_of(Options(METRICS), METRIC_FUNCTION),
         "The distance. 'minkowski' is (Σ|x − q|^p)^(1/p); 'cosine' is 1 less the cosine of the "
         "angle; 'gower' is for mixed tables: the mean over the columns in which neither row has a "
-        "gap of |x − q| / range in training, for categories of 0 if equal and 1 if not. With "
+        "gap of |x − q| / range in training, for categories of 0 if equal and 1 if not (a category "
+        "that fit did not see is unequal to all); 1 if there is no such column. With "
         "'precomputed' X holds distances: those of all rows in fit, of queries to them afterwards. "
         "A function of a query and a training row is called for each pair, which is slow.",
         _same("metric"),
@@ -96,8 +97,8 @@ SEARCH = (
         None,
         any_of(METRIC_PARAMS, NOTHING),
         "More about the metric: 'p' of 'minkowski'; for 'gower' the weights 'w' of the columns and "
-        "'categorical_features', columns whose numbers are categories; for a function what else it "
-        "is called with, by name.",
+        "'categorical_features', all columns of categories, where 'auto' takes those of strings or "
+        "of a categorical type; for a function what else it is called with, by name.",
         _same("metric_params"),
     ),
     N_JOBS,
