@@ -233,7 +233,9 @@ struct KernelTable<T>::Asked {
 
 template <class T>
 T KernelTable<T>::centred(double value, std::size_t feature) const {
-  return static_cast<T>((value - centre_[feature]) * scale_);
+  // Squares of floats beyond this could not be added up; so far away all kernels are 0.
+  constexpr double kFarthest = sizeof(T) == sizeof(float) ? 1e16 : 1e140;
+  return static_cast<T>(std::clamp((value - centre_[feature]) * scale_, -kFarthest, kFarthest));
 }
 
 template <class T>

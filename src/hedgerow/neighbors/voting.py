@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.exceptions import DataError
+from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.neighbors.metrics import Floats
 
 Indices = NDArray[np.int64]
@@ -31,7 +31,14 @@ def neighbor_weights(weights: Weights, distances: Floats) -> Floats:
 
 def _given(weights: Any, distances: Floats) -> Floats:
     """Call a function and look at what it returns; the last axis of the distances is a query's."""
-    given = np.asarray(weights(distances), np.float64)
+    if not callable(weights):
+        raise ParameterError(
+            f"weights={weights!r} is not allowed; it must be 'uniform', 'distance' or a function."
+        )
+    try:
+        given = np.asarray(weights(distances), np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"weights returned what is no array of numbers: {error}.") from error
     if given.shape != distances.shape:
         raise DataError(
             f"weights returned an array of shape {given.shape} for distances of shape "

@@ -216,6 +216,77 @@ def test_constant_and_single_columns_and_few_rows(machine):
     fitted(machine, [[0.0], [1.0]], [0, 1])
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e4, 1e6, 1e8, 1e49])
+@pytest.mark.parametrize("C", [1.0, 1e6])
+def test_the_bound_is_true_whatever_rounding_does(scale, C):
+    """X times a number and C are the same problem as X and C times its square."""
+    X, y = table(60, 3)
+    y = np.where(y == 1, 1.0, -1.0)
+    # The least objective is that of the scaled weights, by the solver for X, at its best.
+    best = SVC(kernel="linear", C=min(C * scale**2, 1e8), tol=1e-4).fit(X, y)
+    w, b = best.coef_[0] / scale, best.intercept_[0]
+    reached = 0.5 * w @ w + C * np.maximum(0.0, 1.0 - y * (scale * X @ w + b)).sum()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        machine = SVC(kernel="linear", C=C).fit(X * scale, y)
+    assert machine.objective_[0] * (1.0 - machine.duality_gap_[0]) <= reached * (1.0 + 1e-9)
+    if machine.fit_status_ == 0:
+        own = machine.coef_[0]
+        f = scale * X @ own + machine.intercept_[0]
+        primal = 0.5 * own @ own + C * np.maximum(0.0, 1.0 - y * f).sum()
+        assert primal <= reached * (1.0 + 2.0 * machine.tol)
+
+
+def test_negative_objectives_have_their_bound_too():
+    X, _ = table(60, 3)
+    rough, exact = OneClassSVM(tol=0.3).fit(X), OneClassSVM(tol=1e-9).fit(X)
+    assert exact.objective_[0] < 0.0
+    square = float(rough.dual_coef_[0] @ rough.score_samples(rough.support_vectors_))
+    size = max(abs(rough.objective_[0]), 0.5 * square)
+    lowest = rough.objective_[0] - rough.duality_gap_[0] * size
+    assert lowest <= exact.objective_[0] <= rough.objective_[0]
+
+
+@pytest.mark.parametrize("machine", [SVC(), SVR(), NuSVR(), OneClassSVM()], ids=str)
+def test_columns_whose_variance_vanishes_are_refused(machine):
+    X, y = table()
+    with pytest.raises(DataError, match="so small"):
+        machine.fit(X * 1e-155, y)
+
+
+@pytest.mark.parametrize(
+    ("machine", "scale"),
+    [
+        (SVC(kernel="linear", C=1e20), 1.0),
+        (SVC(kernel="linear"), 1e49),
+        (NuSVR(), 1.0),
+        (SVR(tol=1e-300), 1.0),
+    ],
+)
+def test_what_rounding_hides_ends_soon(machine, scale):
+    X, y = table(60, 3)
+    started = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match="ended after"):
+        machine.fit(X * scale, X[:, 0] * 1e-30 if isinstance(machine, NuSVR) else y)
+    assert time.perf_counter() - started < 20.0
+
+
+def test_kernels_of_functions_must_be_symmetric_and_real():
+    X, y = table()
+    lopsided = np.triu(np.ones((4, 4)))
+    with pytest.raises(ParameterError, match="not symmetric"):
+        SVC(kernel=lambda A, B: A @ lopsided @ B.T).fit(X, y)
+    with pytest.raises(ParameterError, match="complex"):
+        SVC(kernel=lambda A, B: A @ B.T + 0j).fit(X, y)
+
+
+def test_rows_far_from_all_others_have_the_intercept_as_their_score():
+    X, y = table(700)
+    machine = SVC().fit(X, y)
+    assert machine._model.single
+    np.testing.assert_allclose(machine.decision_function(np.full((1, 4), 1e45)), machine.intercept_)
+
+
 def test_targets_that_need_no_vectors():
     machine = SVR(epsilon=1.0).fit(table()[0], np.full(80, 7.5))
     assert len(machine.support_) == 0

@@ -147,3 +147,9 @@ def test_without_probability_there_is_no_predict_proba():
     with pytest.raises(AttributeError, match="predict_proba") as raised:
         machine.set_params(probability=True).predict_proba([[0.0]])
     assert "probability=True when fit" in str(raised.value.__cause__)
+
+
+def test_folds_of_a_nu_at_its_limit_are_fitted():
+    X = np.random.default_rng(0).normal(size=(42, 3))
+    machine = NuSVC(nu=0.57, probability=True).fit(X, [0] * 30 + [1] * 12)
+    np.testing.assert_allclose(machine.predict_proba(X).sum(axis=1), 1.0)

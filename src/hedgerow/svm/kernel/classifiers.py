@@ -56,11 +56,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """Return the bounds of the rows' coefficients."""
         raise NotImplementedError
 
-    def _dual(self, y: Floats, costs: Floats) -> dual.Dual:
+    def _dual(self, y: Floats, costs: Floats, *, is_fold: bool) -> dual.Dual:
         """Return the problem of telling y = 1 from y = −1."""
         raise NotImplementedError
 
-    def _machine(self, solution: Solution) -> Machine:
+    def _machine(self, solution: Solution, *, is_fold: bool) -> Machine:
         """Return the machine that a solution stands for."""
         raise NotImplementedError
 
@@ -143,8 +143,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             kept = some[weights[some] > 0.0]
             if len(np.unique(y[kept])) < 2:
                 return Machine.constant(float(y[kept][0]) if len(kept) else 0.0, len(y))
-            problem = self._dual(y[kept], self._costs(weights[kept])).of_rows(kept)
-            machine = self._machine(self._solve(problem, cache, threads, shown.watch()))
+            is_fold = len(some) < len(y)
+            costs = self._costs(weights[kept])
+            problem = self._dual(y[kept], costs, is_fold=is_fold).of_rows(kept)
+            solution = self._solve(problem, cache, threads, shown.watch())
+            machine = self._machine(solution, is_fold=is_fold)
             shown.end()
             return machine
 
@@ -389,10 +392,10 @@ class SVC(KernelClassifier):
         # Without slack, weights above 0 do not matter.
         return np.full(len(weights), np.inf) if np.inf == self.C else float(self.C) * weights
 
-    def _dual(self, y: Floats, costs: Floats) -> dual.Dual:
+    def _dual(self, y: Floats, costs: Floats, *, is_fold: bool) -> dual.Dual:  # noqa: ARG002
         return dual.of_classes(y, costs)
 
-    def _machine(self, solution: Solution) -> Machine:
+    def _machine(self, solution: Solution, *, is_fold: bool) -> Machine:  # noqa: ARG002
         return Machine.of(solution, solution.levels[0])
 
 
@@ -413,7 +416,8 @@ class NuSVC(KernelClassifier):
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_ : arrays
         As in `SVC`, and so are those that follow.
     objective_, duality_gap_, n_iter_, probA_, probB_, classes_, class_weight_ : arrays
-        The objective is that of the problem with ν, before the margin is scaled to 1.
+        The objective is that of the problem with ν, before the margin is scaled to 1; it may be
+        negative, and the gap is given as a part of the larger of its size and ½‖w‖².
     fit_status_ : int
         0 if all gaps are within tol, else 1.
     n_features_in_ : int
@@ -474,9 +478,11 @@ class NuSVC(KernelClassifier):
     def _costs(self, weights: Floats) -> Floats:
         return weights
 
-    def _dual(self, y: Floats, costs: Floats) -> dual.Dual:
+    def _dual(self, y: Floats, costs: Floats, *, is_fold: bool) -> dual.Dual:
         total = costs.sum()
         smaller = min(costs[y > 0.0].sum(), total - costs[y > 0.0].sum())
+        if is_fold:  # classes may be a little less equal than in all rows
+            return dual.of_nu_classes(y, costs, min(float(self.nu), 2.0 * smaller / total))
         if 0.5 * self.nu * total > smaller * (1.0 + 1e-12):
             raise ParameterError(
                 f"nu={self.nu!r} is infeasible: the smaller of two classes has a part of "
@@ -485,8 +491,8 @@ class NuSVC(KernelClassifier):
             )
         return dual.of_nu_classes(y, costs, float(self.nu))
 
-    def _machine(self, solution: Solution) -> Machine:
-        if not solution.has_weights:
+    def _machine(self, solution: Solution, *, is_fold: bool) -> Machine:
+        if not solution.has_weights and not is_fold:
             raise ParameterError(
                 f"nu={self.nu!r} leaves no margin: two classes overlap so much, or their rows are "
                 "so alike, that w = 0. Increase nu, or use SVC."

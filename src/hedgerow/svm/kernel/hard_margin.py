@@ -33,9 +33,9 @@ class HardMargin:
         if not distance > CLOSE * self.width:
             raise DataError(
                 "C=inf asks for a margin that no row is within, but the classes cannot be "
-                f"separated with this kernel: their convex hulls come within {distance:.3g} of "
-                f"each other, where rows are up to {self.width:.3g} apart, and the duality gap is "
-                "infinite. Use a finite C, or a kernel that tells them apart."
+                "separated with this kernel, or hardly: their convex hulls come within "
+                f"{distance:.3g} of each other, where rows are up to {self.width:.3g} apart, and "
+                "the duality gap is infinite. Use a finite C, or a kernel that tells them apart."
             )
 
 

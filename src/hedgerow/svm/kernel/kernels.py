@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
+BOUNDED = ("rbf", "laplacian", "sigmoid")
 # Squares of sums of kernels of this size stay finite.
 LARGEST_KERNEL = 1e100
 # Above this γ‖x‖², float32 would lose too much of an exponent.
@@ -80,7 +81,15 @@ def gamma_of(gamma: float | str, X: Any) -> float:
     if gamma == "auto":
         return 1.0 / n_features
     variance = _variance(X)
-    return 1.0 / (n_features * variance) if variance > 0.0 else 1.0
+    if variance == 0.0:
+        return 1.0
+    scale = 1.0 / (n_features * variance)
+    if not math.isfinite(scale):
+        raise DataError(
+            "X holds numbers so small that 1 / variance, for gamma='scale', is infinite. Scale the "
+            "columns, for example with sklearn.preprocessing.StandardScaler."
+        )
+    return scale
 
 
 def _variance(X: Any) -> float:
@@ -125,6 +134,9 @@ class Table(Protocol):
     def diagonal(self) -> Floats:
         """Return k(x, x) of each of its rows."""
 
+    def largest(self) -> float:
+        """Return the largest |k(x, x)|."""
+
     def sums(self, queries: Any, coefficients: Floats, threads: int) -> Floats:
         """Return Σ_r coefficients[m, r] k(query, row r), (n_queries, len(coefficients))."""
 
@@ -138,7 +150,25 @@ class Table(Protocol):
         """Return variables to start from, if the kernel has better ones than the problem."""
 
 
-class DenseTable:
+class LargestKernel:
+    """What tables of kernels share: the size of their kernels."""
+
+    _is_bounded = False  # by 1
+    _largest: float | None = None
+
+    def largest(self) -> float:
+        """Return the largest |k(x, x)|, computed once."""
+        if self._largest is None:
+            diagonal = np.ones(1) if self._is_bounded else self.diagonal()
+            self._largest = float(np.abs(diagonal).max(initial=0.0))
+        return self._largest
+
+    def diagonal(self) -> Floats:
+        """Return k(x, x)."""
+        raise NotImplementedError
+
+
+class DenseTable(LargestKernel):
     """Rows as a matrix: tiles of products or distances, and what the kernel makes of them."""
 
     def __init__(
@@ -146,6 +176,7 @@ class DenseTable:
     ) -> None:
         self.dtype: type[np.floating[Any]] = np.float32 if single else np.float64
         self.kernel = kernel
+        self._is_bounded = kernel.name in BOUNDED
         self.X = X
         if centre is None:
             centre = X.mean(axis=0) if kernel.is_of_distances and len(X) else np.zeros(X.shape[1])
@@ -193,7 +224,7 @@ class DenseTable:
         return DenseTable(self.kernel, self.X[rows], single=single, centre=self._centre)
 
 
-class BlockTable:
+class BlockTable(LargestKernel):
     """Rows whose kernels come as blocks of Python's making."""
 
     dtype: type[np.floating[Any]] = np.float64
@@ -255,6 +286,7 @@ class SparseTable(BlockTable):
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
         self.kernel = kernel
+        self._is_bounded = kernel.name in BOUNDED
         self.X = _csr(X)
         self._scaled = self._scale(self.X)
         self._half_norms = _half_norms(self._scaled)
@@ -312,6 +344,8 @@ class CallableTable(BlockTable):
         values = self.function(queries, self.X)
         if scipy.sparse.issparse(values):
             values = values.toarray()
+        if np.iscomplexobj(values):
+            raise ParameterError("kernel returned complex numbers; it must return real ones.")
         try:
             block = np.ascontiguousarray(values, np.float64)
         except (TypeError, ValueError) as error:
@@ -397,6 +431,12 @@ def smallest_eigenvalue(table: Table, rows: Indices) -> float:
     K = np.empty((len(rows), len(rows)), table.dtype)
     some.fill(np.arange(len(rows)), np.arange(len(rows)), K, 1)
     K = K.astype(np.float64)
+    apart = float(np.abs(K - K.T).max())
+    if apart > 1e-6 * float(np.abs(K).max()):
+        raise ParameterError(
+            f"kernel is not symmetric: k(x, z) and k(z, x) differ by up to {apart:.3g}. So it is "
+            "no scalar product."
+        )
     K -= K.mean(axis=0)
     K -= K.mean(axis=1)[:, np.newaxis]
     values = np.linalg.eigvalsh(0.5 * (K + K.T))

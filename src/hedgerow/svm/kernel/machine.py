@@ -137,7 +137,8 @@ class KernelMachine(Estimator):
     def _solve(self, dual: Dual, cache: RowCache, threads: int, watch: Watch) -> Solution:
         tol = min(float(self.tol), HARD_TOL) if dual.is_hard else float(self.tol)
         stop = Stop(tol, int(self.max_iter), bool(self.shrinking))
-        return solve(dual, cache, stop, threads, watch)
+        with np.errstate(all="ignore"):  # what overflows is not taken for a solution
+            return solve(dual, cache, stop, threads, watch)
 
     def _fit_one(self, rows: Rows, problem: Dual) -> Self:
         """Become what one problem's solution makes of the estimator."""

@@ -53,7 +53,8 @@ class KernelModel:
 
     def with_function(self, function: Any) -> KernelModel:
         """Return the model with this function as its kernel, if it has one: files hold none."""
-        if self.kernel.function is None or function is self.kernel.function:
+        is_same = function is self.kernel.function or not callable(function)
+        if self.kernel.function is None or is_same:
             return self
         return replace(self, kernel=replace(self.kernel, function=function))
 

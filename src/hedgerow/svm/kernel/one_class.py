@@ -26,7 +26,8 @@ class OneClassSVM(OutlierMixin, KernelMachine):
 
         ½‖w‖² − ν n ρ + Σ_i max(0, ρ − w·φ(x_i)),    f(x) = w·φ(x) − ρ.
 
-    The solution comes with a certificate, as that of `SVC` does.
+    The objective may be negative; `duality_gap_` is the most by which it may exceed the lowest
+    possible, as a part of the larger of its size and ½‖w‖².
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     objective_ : array of shape (1,)
         What the primal problem came to.
     duality_gap_ : array of shape (1,)
-        The most by which it may exceed the lowest possible, as a part of it.
+        See above.
     n_iter_ : int
         Steps, each of two rows.
     fit_status_ : int

@@ -174,7 +174,8 @@ class NuSVR(KernelRegressor):
     objective_ : array of shape (1,)
         What the primal problem came to.
     duality_gap_ : array of shape (1,)
-        The most by which it may exceed the lowest possible, as a part of it.
+        The most by which it may exceed the lowest possible, as a part of the larger of its size
+        and ½‖w‖².
     n_iter_ : int
         Steps, each of two rows.
     fit_status_ : int

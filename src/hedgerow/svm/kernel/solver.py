@@ -15,6 +15,7 @@ It ends with a certificate; see `certificate`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -44,6 +45,11 @@ ROUND_PART = 0.1
 STEPS_PER_VARIABLE, FACES = 10, 50
 # Steps at most if the user does not say: as many as this, or for each row.
 MOST_STEPS, MOST_STEPS_PER_ROW = 10_000_000, 100
+# Of a kernel times a change, as a part of it: some units in the last place of a double, in which
+# sums are taken of single kernels too.
+ROUNDING = 1e-15
+# The part of the tolerance that rounding may be before scores are added up anew.
+SLIGHT = 1e-3
 # Rounds without a gain or a smaller violation that are taken for the end of what rounding lets one
 # reach, and the part of all gains so far that is no gain.
 PATIENCE, NO_GAIN = 30, 1e-15
@@ -82,18 +88,25 @@ def solve(
     `watch` is told the violation before each round.
     """
     dual = replace(dual, start=cache.table.start_for(dual, threads))
-    coefficients = np.bincount(dual.row, dual.start, minlength=len(cache.table)).astype(np.float64)
-    everywhere = np.arange(len(cache.table))
-    scores = cache.table.own_sums(coefficients, everywhere, threads)
+    scores = _scores_of(dual, dual.start, cache, threads)
     state = State(dual, cache, scores, stop.most_steps(len(cache.table)), threads)
     hard_margin = HardMargin(dual, cache.table) if dual.is_hard else None
     while True:
         _settle(state, stop, watch, hard_margin)
+        if state.rounding > SLIGHT * stop.tol:
+            state.refresh()
         wrong = violation(dual, state.beta, state.pull)
         solution = _certified(state, wrong, stop)
-        if solution.converged or state.is_over:
+        if solution.converged or state.is_over or wrong <= state.rounding:
             return solution
         state.improve(wrong, stop.tol)
+
+
+def _scores_of(dual: Dual, beta: Floats, cache: RowCache, threads: int) -> Floats:
+    """Return f of every row."""
+    n = len(cache.table)
+    coefficients = np.bincount(dual.row, beta, minlength=n).astype(np.float64)
+    return cache.table.own_sums(coefficients, np.arange(n), threads)
 
 
 def _settle(state: State, stop: Stop, watch: Watch, hard_margin: HardMargin | None = None) -> None:
@@ -103,15 +116,15 @@ def _settle(state: State, stop: Stop, watch: Watch, hard_margin: HardMargin | No
     while not state.is_over:
         wrong = violation(state.dual, state.beta, state.pull)
         watch(wrong)
-        if wrong <= stop.tol:
+        if wrong <= max(stop.tol, state.rounding):
             return
+        if hard_margin is not None:
+            hard_margin.require_separable(state.beta, state.scores)
         is_due = state.n_rounds >= shrink_after and state.n_rounds % SHRINKING_EVERY == 0
         if shrinks and is_due and _solve_unsettled(state, stop, watch):
             shrink_after = 2 * state.n_rounds
         else:
             state.improve(wrong, stop.tol)
-        if hard_margin is not None:
-            hard_margin.require_separable(state.beta, state.scores)
 
 
 class State:
@@ -131,9 +144,15 @@ class State:
         self.n_iter = 0
         self.n_rounds = 0
         self._working = np.empty(0, np.int64)
+        self._moved = float((self.beta * self.beta).sum())  # sum of squared changes
         self._gained = 0.0
         self._least_wrong = np.inf
         self._idle = 0  # rounds that made nothing better
+
+    @property
+    def rounding(self) -> float:
+        """What scores may be off by: each change of a variable is rounded when it is added."""
+        return ROUNDING * self.cache.table.largest() * math.sqrt(self._moved)
 
     @property
     def is_over(self) -> bool:
@@ -169,6 +188,7 @@ class State:
             self.n_iter += face_steps(K, second, low, high, beta, pull, faces)
         change = beta - self.beta[working]
         self._note_gain(0.5 * float((change * (self.pull[working] + pull)).sum()))
+        self._moved += float((change * change).sum())
         changed = change != 0.0
         _native.add_products(
             self.cache.values, slots[changed], change[changed], self.scores, self.threads
@@ -179,6 +199,15 @@ class State:
     def _note_gain(self, gain: float) -> None:
         self._idle = 0 if gain > NO_GAIN * self._gained else self._idle + 1
         self._gained += max(0.0, gain)
+
+    def refresh(self) -> None:
+        """Add scores up anew, if changes since that was done were large."""
+        square = float((self.beta * self.beta).sum())
+        if self._moved <= 2.0 * square:
+            return
+        self.scores = _scores_of(self.dual, self.beta, self.cache, self.threads)
+        self.pull = self.dual.linear - self.scores[self.dual.row]
+        self._moved = square
 
     def part(self, variables: Indices, rows: Indices) -> State:
         """Return the state of the problem of some variables."""
@@ -197,6 +226,7 @@ class State:
         self.pull = self.dual.linear - self.scores[self.dual.row]
         self.n_iter += part.n_iter
         self.n_rounds += part.n_rounds
+        self._moved += part._moved
 
 
 def _working_set(dual: Dual, beta: Floats, pull: Floats, last: Indices) -> Indices:
@@ -219,7 +249,7 @@ def _solve_unsettled(state: State, stop: Stop, watch: Watch) -> bool:
     """Solve the problem of those variables that may still move, if they are few enough."""
     variables = np.flatnonzero(_may_move(state))
     rows = np.unique(state.dual.row[variables])
-    if len(rows) > SHRUNK * len(state.cache.table):
+    if not 0 < len(rows) <= SHRUNK * len(state.cache.table):
         return False
     part = state.part(variables, rows)
     _settle(part, stop, watch)
@@ -242,6 +272,8 @@ def _certified(state: State, wrong: float, stop: Stop) -> Solution:
     dual, beta, scores = state.dual, state.beta, state.scores
     levels, gap = levels_and_gap(dual, beta, scores, state.pull)
     objective = dual_objective(dual, beta, scores) + gap
+    # Primal and dual are sums of scores times what variables add up to.
+    gap += 2.0 * state.rounding * float(np.abs(beta).sum())
     square = square_of_w(dual, beta, scores)
     size = max(abs(objective), 0.5 * square, NOTHING * state.start_size)
     relative_gap = gap / size if size > 0.0 else (0.0 if gap == 0.0 else np.inf)
