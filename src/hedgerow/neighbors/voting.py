@@ -35,8 +35,9 @@ def _given(weights: Any, distances: Floats) -> Floats:
         raise ParameterError(
             f"weights={weights!r} is not allowed; it must be 'uniform', 'distance' or a function."
         )
+    returned = weights(distances)
     try:
-        given = np.asarray(weights(distances), np.float64)
+        given = np.asarray(returned, np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"weights returned what is no array of numbers: {error}.") from error
     if given.shape != distances.shape:
