@@ -317,15 +317,18 @@ void KernelTable<T>::tile(const Asked& asked, std::size_t first, std::size_t pan
 template <class T>
 void KernelTable<T>::fill(std::span<const std::int64_t> rows, std::span<const std::int64_t> slots,
                           T* values, int threads) const {
-  constexpr std::size_t kPanelsAtOnce = 16;
+  // As many panels as stay near while all rows are held against them.
+  constexpr std::size_t kNear = 1 << 18;
+  const std::size_t panel_bytes = kPanelRows * std::max<std::size_t>(d_, 1) * sizeof(T);
+  const std::size_t at_once = std::clamp<std::size_t>(kNear / panel_bytes, 2, 16);
   const Asked all = asked(rows);
   const std::size_t n_panels = (n_ + kPanelRows - 1) / kPanelRows;
-  parallel_for(threads, (n_panels + kPanelsAtOnce - 1) / kPanelsAtOnce, [&](std::size_t task) {
+  parallel_for(threads, (n_panels + at_once - 1) / at_once, [&](std::size_t task) {
     alignas(64) T out[kTileRows * kPanelRows];
-    const std::size_t end = std::min((task + 1) * kPanelsAtOnce, n_panels);
+    const std::size_t end = std::min((task + 1) * at_once, n_panels);
     for (std::size_t first = 0; first < rows.size(); first += kTileRows) {
       check_interrupt();
-      for (std::size_t panel = task * kPanelsAtOnce; panel < end; ++panel) {
+      for (std::size_t panel = task * at_once; panel < end; ++panel) {
         tile(all, first, panel, out);
         const std::size_t n = std::min(kPanelRows, n_ - panel * kPanelRows);
         for (std::size_t q = 0; q < std::min(kTileRows, rows.size() - first); ++q) {
