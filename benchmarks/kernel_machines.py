@@ -167,7 +167,7 @@ def _best(work: Any) -> float:
 class KernelEntrant(Entrant):
     """A library on a table: a turn is a fit, and a prediction of the asked rows."""
 
-    def turn(self, number: int) -> None:  # noqa: ARG002
+    def turn(self, number: int) -> None:  # noqa: ARG002  every turn is the same
         for name in ("fit", "predict"):
             before = getattr(self.result, name)
             seconds = (*(before.seconds if before else ()), self.worker.call(name))

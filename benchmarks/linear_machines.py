@@ -134,7 +134,7 @@ class MachineBench:
 class MachineEntrant(Entrant):
     """A library on a table: a fit is a turn."""
 
-    def turn(self, number: int) -> None:  # noqa: ARG002
+    def turn(self, number: int) -> None:  # noqa: ARG002  every turn is the same
         before = self.result.fit.seconds if self.result.fit else ()
         self.result.fit = Timing((*before, self.worker.call("fit")), available_cores())
 

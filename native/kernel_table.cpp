@@ -16,8 +16,8 @@
 namespace hedgerow {
 namespace {
 
-// A tile is of kTileRows asked rows and kVectors vectors of the table's, as many as registers hold:
-// many rows, since those are read from the nearest cache, and the table's from farther away.
+// A tile is of kTileRows asked rows and kVectors vectors of the table's: as many sums as registers
+// hold beside what is being read.
 #if defined(__AVX512F__)
 constexpr std::size_t kVectorBytes = 64, kVectors = 4, kTileRows = 6;
 #elif defined(__AVX2__)
@@ -343,11 +343,11 @@ void KernelTable<T>::fill(std::span<const std::int64_t> rows, std::span<const st
 
 template <class T>
 void KernelTable<T>::fill_diagonal(double* values) const {
-  alignas(64) T out[kTileRows * kPanelRows];
   for (std::size_t i = 0; i < n_; ++i) {
-    const auto row = static_cast<std::int64_t>(i);
-    tile(asked(std::span(&row, 1)), 0, i / kPanelRows, out);
-    values[i] = static_cast<double>(out[i % kPanelRows]);
+    // A row's product with itself is twice its half norm, its distance from itself is 0.
+    T value = rule_.kind == KernelKind::laplacian ? T{0} : 2 * half_norms_[i];
+    finish_row(rule_, &value, 1, half_norms_[i], &half_norms_[i]);
+    values[i] = static_cast<double>(value);
   }
 }
 

@@ -12,8 +12,9 @@ from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.sparse import CSR, read_csr, write_csr
 from hedgerow.model_file.stored import (
     Stored,
+    check_array,
     is_number,
-    read_classes,
+    read_some_classes,
     require,
     with_prefix,
     write_classes,
@@ -74,9 +75,10 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     if kernel.name == "precomputed":
         require(schema.n_features == n_rows, "there is not a kernel with every row")
     support = stored.arrays("", ["support"])["support"]
-    _check(support, (len(support),), "support", np.int64)
+    check_array(support, (len(support),), "support", np.int64)
     require(((support >= 0) & (support < n_rows)).all(), "a support vector is no row")
-    classes = _read_classes(stored.field("classes"), tells=issubclass(kind, KernelClassifier))
+    tells_classes = issubclass(kind, KernelClassifier)
+    classes = read_some_classes(stored.field("classes"), tells_classes=tells_classes)
     has_pairs = stored.flag("has_pairs")
     may_have_pairs = classes is not None and len(classes) > 2
     require(may_have_pairs or not has_pairs, "there are no pairs of classes")
@@ -124,15 +126,6 @@ def _read_kernel(stored: Any) -> Kernel:
     return Kernel(name, gamma, coef0, degree, function)
 
 
-def _read_classes(stored: Any, *, tells: bool) -> NDArray[Any] | None:
-    require(tells == (stored is not None), "the classes do not suit the machine")
-    if stored is None:
-        return None
-    classes = read_classes(stored)
-    require(len(classes) >= 2, "there are fewer than two classes")
-    return classes
-
-
 def _read_by_class(
     stored: Stored, classes: NDArray[Any] | None, n_vectors: int
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
@@ -140,10 +133,10 @@ def _read_by_class(
     if classes is None:
         return np.array([n_vectors]), None
     counts, weights = stored.arrays("", ["counts", "class_weight"]).values()
-    _check(counts, (len(classes),), "counts", np.int64)
+    check_array(counts, (len(classes),), "counts", np.int64)
     fit = ((counts >= 0) & (counts <= n_vectors)).all() and counts.sum() == n_vectors
     require(fit, "the classes do not have all vectors")
-    _check(weights, (len(classes),), "class_weight", np.float64)
+    check_array(weights, (len(classes),), "class_weight", np.float64)
     require(np.isfinite(weights).all() and (weights >= 0.0).all(), "a weight is not allowed")
     return counts, weights
 
@@ -167,7 +160,7 @@ def _read_vectors(stored: Stored, kernel: Kernel, n_features: int, n_vectors: in
         return None
     else:
         vectors = numbers = stored.arrays("", ["vectors"])["vectors"]
-        _check(vectors, (len(vectors), n_features), "vectors", np.float64)
+        check_array(vectors, (len(vectors), n_features), "vectors", np.float64)
     require(vectors.shape[0] == n_vectors, "there are more or fewer vectors than rows of them")
     require((np.abs(numbers) <= LARGEST).all(), "a vector is not finite, or too large")
     return vectors
@@ -176,7 +169,7 @@ def _read_vectors(stored: Stored, kernel: Kernel, n_features: int, n_vectors: in
 def _read_certificate(stored: Stored, n_machines: int) -> Certificate:
     arrays = stored.arrays("", _CERTIFICATE)
     for name, dtype in _CERTIFICATE.items():
-        _check(arrays[name], (n_machines,), name, dtype)
+        check_array(arrays[name], (n_machines,), name, dtype)
     objective, gap, n_iter = arrays.values()
     require(np.isfinite(objective).all(), "an objective is not finite")
     require((gap >= 0.0).all(), "duality_gap is negative or NaN")
@@ -195,11 +188,6 @@ def _read_epsilon(stored: Stored, *, chosen: bool) -> float | None:
 
 def _read_array(stored: Stored, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
     array = stored.arrays("", [name])[name]
-    _check(array, shape, name, np.float64)
+    check_array(array, shape, name, np.float64)
     require(np.isfinite(array).all(), f"{name} is not finite")
     return array
-
-
-def _check(array: NDArray[Any], shape: tuple[int, ...], name: str, dtype: type[Any]) -> None:
-    fits = array.dtype == dtype and array.shape == shape
-    require(fits, f"{name} is not {np.dtype(dtype).name} of shape {shape}")

@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.estimator import column_attributes
 from hedgerow.model_file.container import Arrays, Document
-from hedgerow.model_file.stored import Stored, read_classes, require, with_prefix, write_classes
+from hedgerow.model_file.stored import (
+    Stored,
+    check_array,
+    read_some_classes,
+    require,
+    with_prefix,
+    write_classes,
+)
 from hedgerow.params import MOST
 from hedgerow.svm.linear.machines import LinearModel, LinearSVC
 
@@ -34,11 +40,11 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     schema = stored.schema()
     require(not schema.categories, "a linear machine has categories")
     tells_classes = issubclass(kind, LinearSVC)
-    classes = _read_classes(stored.field("classes"), tells_classes=tells_classes)
+    classes = read_some_classes(stored.field("classes"), tells_classes=tells_classes)
     coef, intercept = stored.arrays("machine.", ("coef", "intercept")).values()
     n_machines = 1 if classes is None or len(classes) == 2 else len(classes)
-    _check(coef, (n_machines, schema.n_features), "coef")
-    _check(intercept, (n_machines,), "intercept")
+    check_array(coef, (n_machines, schema.n_features), "coef")
+    check_array(intercept, (n_machines,), "intercept")
     require(np.isfinite(coef).all() and np.isfinite(intercept).all(), "a weight is not finite")
     model = LinearModel(schema, coef, intercept, classes)
     n_iter = stored.field("n_iter")
@@ -50,25 +56,11 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     return attributes | {"coef_": coef, "classes_": classes}
 
 
-def _read_classes(stored: Any, *, tells_classes: bool) -> NDArray[Any] | None:
-    require(tells_classes == (stored is not None), "the classes do not suit the machine")
-    if stored is None:
-        return None
-    classes = read_classes(stored)
-    require(len(classes) >= 2, "there are fewer than two classes")
-    return classes
-
-
 def _read_certificate(stored: Stored, n_machines: int) -> Arrays:
     certificate = stored.arrays("", _CERTIFICATE)
     # Crammer and Singer's machines are the solution of one problem.
     n_problems = 1 if certificate["objective_"].shape == (1,) else n_machines
     for name, array in certificate.items():
-        _check(array, (n_problems,), name)
+        check_array(array, (n_problems,), name)
         require((array >= 0.0).all(), f"{name} is negative or NaN")
     return certificate
-
-
-def _check(array: NDArray[Any], shape: tuple[int, ...], name: str) -> None:
-    fits = array.dtype == np.float64 and array.shape == shape
-    require(fits, f"{name} is not float64 of shape {shape}")

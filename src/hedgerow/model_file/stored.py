@@ -138,6 +138,24 @@ def read_classes(stored: Any) -> NDArray[Any]:
     return classes
 
 
+def read_some_classes(stored: Any, *, tells_classes: bool) -> NDArray[Any] | None:
+    """Read the two or more classes of a machine that tells classes, None of another."""
+    require(tells_classes == (stored is not None), "the classes do not suit the machine")
+    if stored is None:
+        return None
+    classes = read_classes(stored)
+    require(len(classes) >= 2, "there are fewer than two classes")
+    return classes
+
+
+def check_array(
+    array: NDArray[Any], shape: tuple[int, ...], name: str, dtype: type[Any] = np.float64
+) -> None:
+    """Check that an array has the type and shape that it must have."""
+    fits = array.dtype == dtype and array.shape == shape
+    require(fits, f"{name} is not {np.dtype(dtype).name} of shape {shape}")
+
+
 def is_number(value: Any) -> bool:
     """Tell whether a value is a float, or an int that a float can hold."""
     return isinstance(value, float) or (type(value) is int and abs(value) <= sys.float_info.max)

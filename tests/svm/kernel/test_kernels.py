@@ -13,7 +13,7 @@ from hedgerow import _native
 from hedgerow._native import LEVELS
 from hedgerow.exceptions import ParameterError
 from hedgerow.svm.kernel.cache import RowCache
-from hedgerow.svm.kernel.kernels import Kernel, gamma_of, smallest_eigenvalue
+from hedgerow.svm.kernel.kernels import Kernel, gamma_of, matrix_of, smallest_eigenvalue
 from tests.oracles.kernel_machines import kernel as formula
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian")
@@ -52,6 +52,7 @@ def test_kernels_are_symmetric_and_depend_on_their_rows_alone(name, single):
     table = of(name).table(X, single=single)
     K = filled(table, np.arange(150))
     assert (K == K.T).all()
+    np.testing.assert_allclose(table.diagonal(), np.diag(K), rtol=1e-6 if single else 0)
     for asked in ([3], [149, 3], np.arange(100, 150)):
         assert (filled(table, asked, threads=3) == K[asked]).all()
 
@@ -147,9 +148,8 @@ def test_the_cache_keeps_what_was_used_last_within_its_budget():
 
 def test_indefinite_kernels_are_noticed():
     X = rows(60, 3)
-    everywhere = np.arange(60)
-    assert smallest_eigenvalue(of("rbf").table(X), everywhere) > -1e-12
-    assert smallest_eigenvalue(of("sigmoid", gamma=1.0).table(X), everywhere) < -1e-3
+    assert smallest_eigenvalue(matrix_of(of("rbf").table(X))) > -1e-12
+    assert smallest_eigenvalue(matrix_of(of("sigmoid", gamma=1.0).table(X))) < -1e-3
 
 
 def test_most_violating_are_the_first_of_each_side():

@@ -71,28 +71,20 @@ def test_solutions_keep_bounds_and_sums_and_satisfy_the_conditions(kind):
 
 
 @pytest.mark.parametrize("steps", [0, 1, 20, 10_000])
-def test_the_gap_is_that_between_primal_and_dual(steps):
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_the_gap_is_that_between_primal_and_dual(kind, steps):
     """Anywhere on the way, not only at the end."""
-    X, y, t, C, _ = problem("classes", n=200)
+    X, y, t, C, dual = problem(kind, n=200)
     K = formula("rbf", X, X, 0.5)
-    for kind in ("classes", "numbers"):
-        dual = problem(kind, n=200)[-1]
-        cache = RowCache(Kernel("rbf", 0.5).table(X), 10.0, 200)
-        solution = solve(dual, cache, Stop(1e-9, steps), 1)
-        coefficients, intercept = solution.coefficients, solution.levels[0]
-        if kind == "classes":
-            primal = hinge_objective(K, coefficients, intercept, y, C)
-        else:
-            primal = tube_objective(K, coefficients, intercept, t, C, 0.2)
-        own = dual_objective(dual, solution.beta, K @ coefficients)
-        if kind == "numbers":  # ε Σ|β| is ε(Σβ₊ − Σβ₋) only where no row has both
-            both = solution.beta.reshape(2, -1)
-            assert (np.minimum(both[0], -both[1]) == 0.0).all() or steps < 10_000
-        assert solution.gap >= primal - own - 1e-9 * abs(primal)
-        assert primal - own == pytest.approx(solution.gap, rel=1e-6, abs=1e-9 * abs(primal)) or (
-            kind == "numbers" and steps < 10_000
-        )
-        assert solution.objective == pytest.approx(own + solution.gap, rel=1e-12)
+    solution = solve(dual, RowCache(Kernel("rbf", 0.5).table(X), 10.0, 200), Stop(1e-9, steps), 1)
+    coefficients, intercept = solution.coefficients, solution.levels[0]
+    if kind == "classes":
+        primal = hinge_objective(K, coefficients, intercept, y, C)
+    else:
+        primal = tube_objective(K, coefficients, intercept, t, C, 0.2)
+    own = dual_objective(dual, solution.beta, K @ coefficients)
+    assert primal - own == pytest.approx(solution.gap, rel=1e-6, abs=1e-9 * abs(primal))
+    assert solution.objective == pytest.approx(primal, rel=1e-9)
 
 
 def test_levels_make_the_gap_smallest():
@@ -159,7 +151,6 @@ def test_a_linear_kernel_starts_near_the_solution(kind):
 def test_pair_steps_keep_sums_and_never_make_it_worse():
     X, *_, dual = problem("nu numbers", n=60)
     K = formula("rbf", X, X, 0.5)
-    everything = np.arange(len(dual.row))
     beta = dual.start.copy()
     last = -np.inf
     for _ in range(60):
@@ -176,7 +167,6 @@ def test_pair_steps_keep_sums_and_never_make_it_worse():
         last = objective
         for group in dual.groups:
             assert beta[group].sum() == pytest.approx(dual.start[group].sum(), abs=1e-12)
-    assert len(everything) == 120
 
 
 def test_a_step_on_a_face_reaches_its_top_or_a_bound():

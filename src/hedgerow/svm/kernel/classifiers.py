@@ -142,6 +142,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         def fit(some: Indices) -> Machine:
             kept = some[weights[some] > 0.0]
             if len(np.unique(y[kept])) < 2:
+                shown.end()
                 return Machine.constant(float(y[kept][0]) if len(kept) else 0.0, len(y))
             is_fold = len(some) < len(y)
             costs = self._costs(weights[kept])
@@ -230,7 +231,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             best = self._probabilities(scores).argmax(axis=1)
         elif scores.shape[1] == 1:
             best = (scores[:, 0] > 0.0).astype(np.intp)
-        elif not self._fitted_model().has_pairs:
+        elif not model.has_pairs:
             best = scores.argmax(axis=1)
         elif self.break_ties:
             best = votes_with_confidence(scores, len(self.classes_)).argmax(axis=1)

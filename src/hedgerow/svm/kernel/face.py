@@ -62,15 +62,26 @@ def _direction(K: Floats, group: np.ndarray, pull: Floats) -> Floats:
     ones = [side.astype(np.float64) for side in (~group, group) if side.any()]
     by_ones = [_solve(K, factored, one) for one in ones]
     free = _solve(K, factored, pull)
-    # Levels that keep the sums: of one group a division, of two a system of two equations.
-    sums = np.array([[float((one * by).sum()) for by in by_ones] for one in ones])
-    wanted = np.array([float((one * free).sum()) for one in ones])
-    levels = np.linalg.solve(sums, wanted) if np.linalg.det(sums) != 0.0 else 0.0 * wanted
+    levels = _levels(ones, by_ones, free)
     direction = free - sum(level * by for level, by in zip(levels, by_ones, strict=True))
     # If the matrix is nearly singular the solution may be far off, but sums are kept in any case.
     for side in (~group, group):
         direction[side] -= direction[side].sum() / max(1, side.sum())
     return direction
+
+
+def _levels(ones: list[Floats], by_ones: list[Floats], free: Floats) -> list[float]:
+    """Return the levels that keep the sums; by hand, for the same bits everywhere."""
+    sums = [[float((one * by).sum()) for by in by_ones] for one in ones]
+    wanted = [float((one * free).sum()) for one in ones]
+    if len(ones) == 1:
+        return [wanted[0] / sums[0][0]] if sums[0][0] != 0.0 else [0.0]
+    (a, b), (c, d) = sums
+    determinant = a * d - b * c
+    if determinant == 0.0:
+        return [0.0, 0.0]
+    first, second = wanted
+    return [(d * first - b * second) / determinant, (a * second - c * first) / determinant]
 
 
 def _solve(K: Floats, factored: Floats, wanted: Floats) -> Floats:

@@ -422,22 +422,29 @@ def require_symmetric(X: Floats) -> None:
         )
 
 
-def smallest_eigenvalue(table: Table, rows: Indices) -> float:
-    """Return the smallest eigenvalue of some rows' kernels as a part of the largest.
+def matrix_of(table: Table) -> Floats:
+    """Return the kernels of all rows of a small table with one another."""
+    K = np.empty((len(table), len(table)), table.dtype)
+    table.fill(np.arange(len(table)), np.arange(len(table)), K, 1)
+    return K.astype(np.float64)
 
-    What matters are coefficients that add up to 0, so kernels are taken about their mean.
-    """
-    some = table.take(rows)
-    K = np.empty((len(rows), len(rows)), table.dtype)
-    some.fill(np.arange(len(rows)), np.arange(len(rows)), K, 1)
-    K = K.astype(np.float64)
+
+def require_symmetric_kernel(K: Floats) -> None:
+    """Raise unless a function gave the same kernels from either side."""
     apart = float(np.abs(K - K.T).max())
     if apart > 1e-6 * float(np.abs(K).max()):
         raise ParameterError(
             f"kernel is not symmetric: k(x, z) and k(z, x) differ by up to {apart:.3g}. So it is "
             "no scalar product."
         )
-    K -= K.mean(axis=0)
+
+
+def smallest_eigenvalue(K: Floats) -> float:
+    """Return the smallest eigenvalue of a matrix of kernels as a part of the largest.
+
+    What matters are coefficients that add up to 0, so kernels are taken about their mean.
+    """
+    K = K - K.mean(axis=0)
     K -= K.mean(axis=1)[:, np.newaxis]
     values = np.linalg.eigvalsh(0.5 * (K + K.T))
     largest = float(np.abs(values).max())

@@ -28,8 +28,10 @@ from hedgerow.svm.kernel.kernels import (
     Table,
     gamma_of,
     has_small_exponents,
+    matrix_of,
     require_moderate_kernels,
     require_symmetric,
+    require_symmetric_kernel,
     smallest_eigenvalue,
 )
 from hedgerow.svm.kernel.model import Certificate, KernelModel
@@ -176,16 +178,19 @@ class KernelMachine(Estimator):
         if not worst.converged:
             warnings.warn(
                 f"{name} ended after {worst.n_iter} steps (max_iter={self.max_iter}) with a "
-                f"duality gap of {100 * worst.relative_gap:.2g} % of the objective (tol="
+                f"duality gap of {100 * worst.relative_gap:.3g} % of the objective (tol="
                 f"{self.tol:g}): it may be that much above the lowest. Scale the columns of X, "
                 "reduce C, or increase max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
         if rows.kernel.is_surely_definite or not len(support):
             return
         step = max(1, len(support) // TRIED_VECTORS)
-        smallest = smallest_eigenvalue(rows.table, np.sort(support)[::step][:TRIED_VECTORS])
+        some = rows.table.take(np.sort(support)[::step][:TRIED_VECTORS])
+        K = matrix_of(some)
+        require_symmetric_kernel(K)
+        smallest = smallest_eigenvalue(K)
         if smallest < INDEFINITE:
             warnings.warn(
                 f"The kernel of {name} is not a scalar product on these rows: its matrix has "
@@ -193,7 +198,7 @@ class KernelMachine(Estimator):
                 "problem is not convex, the solution may be a local one, and duality_gap_ "
                 f"({worst.relative_gap:.2g}) does not bound how far it is from the best.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
 
     @property

@@ -66,7 +66,7 @@ class KernelModel:
 
     @cached_property
     def weights(self) -> Floats:
-        """W of every machine with a linear kernel, (n_machines, n_features)."""
+        """Weights of the columns, if the kernel is linear, (n_machines, n_features)."""
         coefficients = self.machine_coefficients()
         if scipy.sparse.issparse(self.vectors):
             return np.asarray(coefficients @ self.vectors)

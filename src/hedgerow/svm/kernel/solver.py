@@ -36,8 +36,7 @@ from hedgerow.svm.kernel.face import face_steps
 from hedgerow.svm.kernel.hard_margin import HardMargin
 
 # Variables of a working set: a third of all, within these limits, or all of few. Half are new in
-# each round.
-# Larger sets need fewer rounds and steps, of which each takes longer.
+# each round. Larger sets need fewer rounds and steps, of which each takes longer.
 SMALLEST_SET, LARGEST_SET, ALL_OF_FEW = 256, 1024, 512
 # What a round leaves of the violation in its working set.
 ROUND_PART = 0.1
@@ -55,7 +54,6 @@ SLIGHT = 1e-3
 PATIENCE, NO_GAIN = 30, 1e-15
 # Every so many rounds settled variables may be left aside, if at most this part of rows remains.
 SHRINKING_EVERY, SHRUNK = 5, 0.5
-
 # The part of the ½‖w‖² that it starts with below which an objective counts as 0: there are machines
 # of one class whose best w is 0.
 NOTHING = 1e-6
