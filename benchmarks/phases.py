@@ -49,7 +49,7 @@ def main():
     target = y.astype(np.float64)
     params = GrowParams(max_leaves=63, min_samples_leaf=20, min_child_weight=1.0)
     trainer = Trainer(
-        binned, target, None, loss="log_loss", n_outputs=1,
+        binned, target, None, loss=BinaryLogLoss(), n_outputs=1,
         base_score=BinaryLogLoss().base_score(target, None), params=params, n_threads=threads,
     )  # fmt: skip
     lap("setting up")

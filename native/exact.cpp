@@ -62,6 +62,16 @@ DoubleDouble weight(const DoubleDouble& G, const DoubleDouble& H, double lambda,
   return cap > 0.0 && std::fabs(w.high) > cap ? DoubleDouble(std::copysign(cap, w.high)) : w;
 }
 
+double leaf_weight(const Params& params, const Node& node) {
+  const double lambda = params.reg_lambda, alpha = params.reg_alpha, cap = params.max_delta_step;
+  if (params.leaf.is_newton()) {
+    return static_cast<double>(weight(node.G, node.H, lambda, alpha, cap));
+  }
+  const auto G = static_cast<double>(node.G), H = static_cast<double>(node.H);
+  const double w = exponential_step(params.leaf, G, H, lambda, alpha);
+  return cap > 0.0 ? std::clamp(w, -cap, cap) : w;
+}
+
 // The gain of a split from compensated sums, in the node's units so that nothing overflows.
 double written_gain(const Params& params, const Node& node, const Node& left, const Node& right) {
   const Units& units = node.units;
@@ -511,8 +521,6 @@ GrownTree Growth::finish() const {
 void Growth::append(GrownTree& tree, const Node& node) const {
   const bool split = node.left >= 0, categorical = split && node.best.categorical;
   const auto n_sets = static_cast<std::int32_t>(tree.category_bits.size() / 8);
-  const DoubleDouble w =
-      weight(node.G, node.H, params_.reg_lambda, params_.reg_alpha, params_.max_delta_step);
   tree.feature.push_back(split ? node.best.feature : -1);
   tree.left.push_back(node.left);
   tree.right.push_back(split ? node.left + 1 : -1);
@@ -522,7 +530,7 @@ void Growth::append(GrownTree& tree, const Node& node) const {
     const auto& words = node.best.categories;
     tree.category_bits.insert(tree.category_bits.end(), std::begin(words), std::end(words));
   }
-  tree.value.push_back(params_.learning_rate * static_cast<double>(w));
+  tree.value.push_back(params_.learning_rate * leaf_weight(params_, node));
   tree.gain.push_back(split ? node.gain : 0.0);
   tree.cover.push_back(static_cast<double>(node.H));
   tree.count.push_back(static_cast<std::int64_t>(node.size()));

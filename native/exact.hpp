@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "leaf_rule.hpp"
 #include "presort.hpp"
 
 namespace hedgerow::exact {
@@ -41,6 +42,7 @@ struct Params {
   double min_category_weight;
   double colsample_bylevel;
   double colsample_bynode;
+  LeafRule leaf;
   std::uint64_t seed;
   std::uint64_t tree_id;  // not one of them: which tree this is, for the column draws
 };

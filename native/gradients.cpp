@@ -39,8 +39,9 @@ void GradientStore::quantise_all() {
   }
 }
 
-// Differentiates in the form that served last. If that was packed and the gradients do not suit it,
-// once more in wide form; if they would suit it again, the next round returns to it.
+// Differentiates in the form of the last round, and if the gradients want the other one, once more:
+// what they become must not depend on the rounds before, or a fit that is resumed would go another
+// way.
 template <class Differentiate>
 void GradientStore::run(Differentiate differentiate) {
   differentiate();
@@ -50,15 +51,14 @@ void GradientStore::run(Differentiate differentiate) {
     }
   }
   const bool suits_packed = all_fit_packed();
-  if (packed_ && !suits_packed) {
-    packed_ = false;
+  if (packed_ != suits_packed) {
+    packed_ = suits_packed;
     differentiate();
   }
   quantise_all();
-  packed_ = suits_packed;
 }
 
-void GradientStore::differentiate(Loss loss, Rows rows) {
+void GradientStore::differentiate(const LossKind& loss, Rows rows) {
   run([&] {
     hedgerow::differentiate(loss, rows, raw(0), summary_.data(), threads_);
     rows.leaf = nullptr;  // the scores are up to date now

@@ -16,7 +16,7 @@ class GradientStore {
   GradientStore(std::size_t n_rows, int n_outputs, int threads);
 
   // Brings the scores up to date and takes the gradients of a built-in loss at them.
-  void differentiate(Loss loss, Rows rows);
+  void differentiate(const LossKind& loss, Rows rows);
   // Takes the gradients of a user's loss: g and h are n_outputs × n_rows.
   void take(const double* g, const double* h);
 
@@ -33,7 +33,7 @@ class GradientStore {
 
   std::size_t n_;
   int threads_;
-  bool packed_;  // the form that served last, and is tried next
+  bool packed_;  // the form in use; that of the last round is tried first
   Buffer<float> narrow_g_, narrow_h_;
   Buffer<WidePair> wide_;
   std::vector<GradientSummary> summary_;

@@ -431,12 +431,17 @@ Split best_categorical(const Node& node, const FeatureHistogram& histogram) {
   return best;
 }
 
+double newton_step(const SplitRules& rules, double G, double H) {
+  const double denominator = H + rules.reg_lambda;
+  return denominator > 0.0 ? -soft_threshold(G, rules.reg_alpha) / denominator : 0.0;
+}
+
 }  // namespace
 
 double leaf_weight(const SplitRules& rules, double G, double H) {
-  const double denominator = H + rules.reg_lambda;
-  if (!(denominator > 0.0)) return 0.0;
-  const double weight = -soft_threshold(G, rules.reg_alpha) / denominator;
+  const double weight = rules.leaf.is_newton()
+                            ? newton_step(rules, G, H)
+                            : exponential_step(rules.leaf, G, H, rules.reg_lambda, rules.reg_alpha);
   const double cap = rules.max_delta_step;
   return cap > 0.0 ? std::clamp(weight, -cap, cap) : weight;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "layout.hpp"
+#include "leaf_rule.hpp"
 
 namespace hedgerow {
 
@@ -19,6 +20,7 @@ struct SplitRules {
   double cat_smooth = 10.0;
   double cat_l2 = 10.0;
   double min_category_weight = 2.5;
+  LeafRule leaf = {};
 };
 
 struct Split {
@@ -37,7 +39,8 @@ struct Split {
   }
 };
 
-// The weight that minimises G·w + ½(H + λ)w² + α|w| within |w| ≤ max_delta_step.
+// The weight that minimises G·w + ½(H + λ)w² + α|w|, or by another rule the loss itself with the
+// same penalties, within |w| ≤ max_delta_step.
 double leaf_weight(const SplitRules& rules, double G, double H);
 
 // A feature's histogram (kBins sums) in a node, and what its bins mean.

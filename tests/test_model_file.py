@@ -672,10 +672,13 @@ def test_a_node_may_not_test_a_number_of_a_categorical_feature(categorical):
     [
         ({"estimator": "os.system"}, "unknown model 'os.system'"),
         ({"estimator": "GradientBoostingRegressor"}, "does not know the parameters class_weight"),
-        ({"link": "softmax"}, "the link is 'softmax', but must be 'sigmoid'"),
+        ({"link": "softmax"}, "the link is 'softmax', but must be one of"),
         ({"link": []}, "the link is"),
         ({"classes": None}, "classes do not suit"),
-        ({"classes": {"dtype": "int64", "values": [1, 2, 3]}}, "must be 'softmax'"),
+        (
+            {"classes": {"dtype": "int64", "values": [1, 2, 3]}},
+            "the number of outputs does not suit the classes",
+        ),
         ({"classes": {"dtype": "int8", "values": [1, 300]}}, "does not fit into int8"),
         ({"classes": {"dtype": "int64", "values": [2, 1]}}, "distinct and sorted"),
         ({"classes": {"dtype": "int64", "values": ["a", "b"]}}, "not a list of int64"),

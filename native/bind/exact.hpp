@@ -86,6 +86,7 @@ hedgerow::exact::Params exact_params(const nb::object& params, std::uint64_t tre
       .min_category_weight = real("min_category_weight"),
       .colsample_bylevel = real("colsample_bylevel"),
       .colsample_bynode = real("colsample_bynode"),
+      .leaf = {.falls = real("leaf_falls"), .rises = real("leaf_rises")},
       .seed = nb::cast<std::uint64_t>(params.attr("seed")),
       .tree_id = tree_id,
   };

@@ -4,8 +4,10 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -14,6 +16,7 @@
 
 #include "../gradients.hpp"
 #include "../grow.hpp"
+#include "../leaf_quantiles.hpp"
 #include "binning.hpp"
 
 namespace hedgerow::bind_training {
@@ -39,21 +42,54 @@ nb::ndarray<nb::numpy, T> to_numpy(const std::vector<Source>& values) {
   return to_numpy<T>(values, {values.size()});
 }
 
-Loss loss_named(const std::string& name) {
-  if (name == "squared_error") return Loss::squared_error;
-  if (name == "log_loss") return Loss::log_loss;
-  if (name == "multinomial") return Loss::multinomial;
-  throw std::invalid_argument("no native loss is called " + name);
+LossKind loss_kind(const std::string& name, const std::vector<double>& shape,
+                   std::size_t n_outputs) {
+  static const std::map<std::string, Loss> losses = {
+      {"squared_error", Loss::squared_error},
+      {"absolute_error", Loss::absolute_error},
+      {"quantile", Loss::quantile},
+      {"expectile", Loss::expectile},
+      {"huber", Loss::huber},
+      {"pseudo_huber", Loss::pseudo_huber},
+      {"log_cosh", Loss::log_cosh},
+      {"poisson", Loss::poisson},
+      {"gamma", Loss::gamma},
+      {"tweedie", Loss::tweedie},
+      {"log_loss", Loss::log_loss},
+      {"exponential", Loss::exponential},
+      {"hinge", Loss::hinge},
+      {"focal", Loss::focal},
+      {"multinomial", Loss::multinomial},
+      {"cross_entropy", Loss::cross_entropy},
+  };
+  const auto found = losses.find(name);
+  if (found == losses.end()) throw std::invalid_argument("no native loss is called " + name);
+  if (!shape.empty() && shape.size() != n_outputs) {
+    throw std::invalid_argument("a loss needs one shape for each output");
+  }
+  return {found->second, shape};
 }
 
-Rows make_rows(Array<double, nb::ndim<2>> scores,
-               std::optional<Array<const std::uint16_t, nb::ndim<2>>> leaf,
-               Array<const double, nb::ndim<2>> leaf_value, Array<const double, nb::ndim<1>> target,
-               std::optional<Array<const double, nb::ndim<1>>> weight) {
-  return {scores.data(),     leaf ? leaf->data() : nullptr,
-          leaf_value.data(), leaf_value.shape(1),
-          target.data(),     weight ? weight->data() : nullptr,
-          scores.shape(1),   static_cast<int>(scores.shape(0))};
+using Scores = Array<double, nb::ndim<2>>;
+using Leaves = std::optional<Array<const std::uint16_t, nb::ndim<2>>>;
+using Targets = Array<const double, nb::ndim<2>>;
+using Weights = std::optional<Array<const double, nb::ndim<1>>>;
+
+// Rows without leaves whose values are to be added to the scores.
+Rows make_rows(Scores scores, const Targets& target, const Weights& weight) {
+  const std::size_t K = scores.shape(0), n = scores.shape(1);
+  if ((target.shape(0) != 1 && target.shape(0) != K) || target.shape(1) != n) {
+    throw std::invalid_argument("there must be one target for all outputs, or one for each");
+  }
+  return {scores.data(),
+          nullptr,
+          nullptr,
+          0,
+          target.data(),
+          target.shape(0) == 1 ? 0 : n,
+          weight ? weight->data() : nullptr,
+          n,
+          static_cast<int>(K)};
 }
 
 // Threshold of a numeric split: the last bin's is above every finite number.
@@ -112,6 +148,10 @@ nb::tuple to_arrays(const BoundGrower& bound, const GrownTree& tree) {
 }
 
 inline void bind(nb::module_& m) {
+  nb::class_<LeafRule>(m, "LeafRule")
+      .def(nb::init<>())
+      .def_rw("falls", &LeafRule::falls)
+      .def_rw("rises", &LeafRule::rises);
   nb::class_<SplitRules>(m, "SplitRules")
       .def(nb::init<>())
       .def_rw("reg_lambda", &SplitRules::reg_lambda)
@@ -124,7 +164,8 @@ inline void bind(nb::module_& m) {
       .def_rw("max_cat_threshold", &SplitRules::max_cat_threshold)
       .def_rw("cat_smooth", &SplitRules::cat_smooth)
       .def_rw("cat_l2", &SplitRules::cat_l2)
-      .def_rw("min_category_weight", &SplitRules::min_category_weight);
+      .def_rw("min_category_weight", &SplitRules::min_category_weight)
+      .def_rw("leaf", &SplitRules::leaf);
   nb::class_<GrowSettings>(m, "GrowSettings")
       .def(nb::init<>())
       .def_rw("rules", &GrowSettings::rules)
@@ -143,16 +184,18 @@ inline void bind(nb::module_& m) {
       .def(nb::init<std::size_t, int, int>(), "n_rows"_a, "n_outputs"_a, "threads"_a)
       .def(
           "differentiate",
-          [](GradientStore& store, const std::string& loss, Array<double, nb::ndim<2>> scores,
-             std::optional<Array<const std::uint16_t, nb::ndim<2>>> leaf,
-             Array<const double, nb::ndim<2>> leaf_value, Array<const double, nb::ndim<1>> target,
-             std::optional<Array<const double, nb::ndim<1>>> weight) {
-            const Rows rows = make_rows(scores, leaf, leaf_value, target, weight);
-            const Loss kind = loss_named(loss);
+          [](GradientStore& store, const std::string& loss, const std::vector<double>& shape,
+             Scores scores, Leaves leaf, Array<const double, nb::ndim<2>> leaf_value,
+             Targets target, Weights weight) {
+            Rows rows = make_rows(scores, target, weight);
+            rows.leaf = leaf ? leaf->data() : nullptr;
+            rows.leaf_value = leaf_value.data();
+            rows.leaf_stride = leaf_value.shape(1);
+            const LossKind kind = loss_kind(loss, shape, scores.shape(0));
             nb::gil_scoped_release release;
             store.differentiate(kind, rows);
           },
-          "loss"_a, "scores"_a.noconvert(), "leaf"_a.none(), "leaf_value"_a, "target"_a,
+          "loss"_a, "shape"_a, "scores"_a.noconvert(), "leaf"_a.none(), "leaf_value"_a, "target"_a,
           "weight"_a.none(),
           "Adds the leaf values to the scores and takes the loss's gradients at the new ones.")
       .def(
@@ -224,31 +267,29 @@ inline void bind(nb::module_& m) {
       "update_scores",
       [](Array<double, nb::ndim<2>> scores, Array<const std::uint16_t, nb::ndim<2>> leaf,
          Array<const double, nb::ndim<2>> leaf_value, int threads) {
-        const Rows rows{
-            scores.data(), leaf.data(), leaf_value.data(), leaf_value.shape(1),
-            nullptr,       nullptr,     scores.shape(1),   static_cast<int>(scores.shape(0))};
+        const Rows rows{scores.data(),
+                        leaf.data(),
+                        leaf_value.data(),
+                        leaf_value.shape(1),
+                        nullptr,
+                        0,
+                        nullptr,
+                        scores.shape(1),
+                        static_cast<int>(scores.shape(0))};
         nb::gil_scoped_release release;
         update_scores(rows, threads);
       },
       "scores"_a.noconvert(), "leaf"_a, "leaf_value"_a, "threads"_a, "scores += leaf_value[leaf].");
   m.def(
       "loss_gradients",
-      [](const std::string& loss, Array<double, nb::ndim<2>> scores,
-         Array<const double, nb::ndim<1>> target,
-         std::optional<Array<const double, nb::ndim<1>>> weight, int threads) {
+      [](const std::string& loss, const std::vector<double>& shape, Scores scores, Targets target,
+         Weights weight, int threads) {
         const std::size_t K = scores.shape(0), n = scores.shape(1);
-        const Rows rows{scores.data(),
-                        nullptr,
-                        nullptr,
-                        0,
-                        target.data(),
-                        weight ? weight->data() : nullptr,
-                        n,
-                        static_cast<int>(K)};
+        const Rows rows = make_rows(scores, target, weight);
         std::vector<WidePair> pairs(K * n);
         std::vector<GradientSummary> summary(K);
         std::vector<double> g(K * n), h(K * n);
-        const Loss kind = loss_named(loss);
+        const LossKind kind = loss_kind(loss, shape, K);
         {
           nb::gil_scoped_release release;
           differentiate(kind, rows, {nullptr, nullptr, pairs.data()}, summary.data(), threads);
@@ -259,8 +300,26 @@ inline void bind(nb::module_& m) {
         }
         return nb::make_tuple(to_numpy<double>(g, {K, n}), to_numpy<double>(h, {K, n}));
       },
-      "loss"_a, "scores"_a.noconvert(), "target"_a, "weight"_a.none(), "threads"_a,
+      "loss"_a, "shape"_a, "scores"_a.noconvert(), "target"_a, "weight"_a.none(), "threads"_a,
       "Gradients and hessians of a built-in loss as numbers, two (n_outputs, n_rows) arrays.");
+  m.def(
+      "leaf_quantiles",
+      [](Array<const double, nb::ndim<1>> corner, Weights weight,
+         Array<const std::uint16_t, nb::ndim<1>> leaf,
+         std::optional<Array<const std::uint32_t, nb::ndim<1>>> bag,
+         Array<const double, nb::ndim<1>> level, int threads) {
+        LeafRows rows{
+            {corner.data(), corner.size()}, weight ? weight->data() : nullptr, leaf.data(), {}};
+        if (bag) rows.bag = {bag->data(), bag->size()};
+        std::vector<double> value(level.size());
+        {
+          nb::gil_scoped_release release;
+          leaf_quantiles(rows, {level.data(), level.size()}, value.data(), threads);
+        }
+        return to_numpy<double>(value);
+      },
+      "corner"_a, "weight"_a.none(), "leaf"_a, "bag"_a.none(), "level"_a, "threads"_a,
+      "Of each leaf, the level-quantile of its rows' corners.");
   m.def(
       "sample_tree_features",
       [](int n_features, double fraction, std::uint64_t seed, std::uint64_t tree_id) {

@@ -167,7 +167,7 @@ def test_a_function_cannot_spoil_the_scores_it_is_shown():
 
 
 def test_a_function_sees_outputs_as_columns():
-    loss = CustomLoss(lambda y, s: (s, np.ones_like(s)), "softmax", 3)
+    loss = CustomLoss(lambda y, s: (s, np.ones_like(s)), "softmax", 3, "log_loss")
     scores = np.arange(12.0).reshape(3, 4)
     gradient, hessian = loss.gradients(np.zeros(4), scores, None)
     np.testing.assert_array_equal(gradient, scores)

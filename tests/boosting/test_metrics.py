@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from hedgerow import GradientBoostingClassifier, ParameterError
+from hedgerow.boosting.losses import BinaryLogLoss, SquaredError
 from hedgerow.boosting.metrics import CLASSIFICATION, REGRESSION, resolve_metrics
 
 TWO, THREE = np.array(["a", "b"]), np.array(["a", "b", "c"])
@@ -77,7 +78,7 @@ def test_every_metric_of_numbers_prefers_the_truth(name):
 
 def test_an_unknown_name_is_an_error_that_lists_those_there_are():
     with pytest.raises(ParameterError, match=r"eval_metric='rsme' .* rmse, mse, mae"):
-        resolve_metrics("rsme", None)
+        resolve_metrics("rsme", None, SquaredError())
 
 
 def test_a_wrong_metric_is_noticed_without_an_evaluation_set():
@@ -86,24 +87,26 @@ def test_a_wrong_metric_is_noticed_without_an_evaluation_set():
 
 
 def test_a_scikit_learn_function_sees_the_labels_and_gets_the_right_direction():
-    (metric,) = resolve_metrics(sk.roc_auc_score, TWO)
+    (metric,) = resolve_metrics(sk.roc_auc_score, TWO, BinaryLogLoss())
     target, p, w = classification_case(1, 2)
     assert metric.measure(target, p, w) == pytest.approx(
         sk.roc_auc_score(target, p, sample_weight=w)
     )
     assert metric.name == "roc_auc_score"
     assert metric.higher_is_better
-    assert not resolve_metrics(sk.mean_squared_error, None)[0].higher_is_better
+    assert not resolve_metrics(sk.mean_squared_error, None, SquaredError())[0].higher_is_better
 
 
 def test_a_function_may_name_itself_and_its_direction():
-    (metric,) = resolve_metrics(lambda y, p: ("hits", (y == "b").sum(), True), THREE)
+    (metric,) = resolve_metrics(
+        lambda y, p: ("hits", (y == "b").sum(), True), THREE, BinaryLogLoss()
+    )
     assert metric.measure(np.array([1.0, 1.0, 2.0]), np.ones((3, 3)), None) == 2.0
     assert (metric.name, metric.higher_is_better) == ("hits", True)
 
 
 @pytest.mark.parametrize("returned", [None, "good", ("a", 1.0), (1.0, "a", True)])
 def test_what_a_function_returns_is_checked(returned):
-    (metric,) = resolve_metrics(lambda y, p: returned, None)
+    (metric,) = resolve_metrics(lambda y, p: returned, None, SquaredError())
     with pytest.raises(ParameterError, match=r"^eval_metric: <lambda> returned"):
         metric.measure(np.zeros(2), np.zeros(2), None)

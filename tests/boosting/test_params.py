@@ -19,7 +19,7 @@ BOTH = pytest.mark.parametrize(
 )
 
 NOT_ALLOWED = [
-    ("loss", "hinge"),
+    ("loss", "hinges"),
     ("learning_rate", 0.0),
     ("learning_rate", np.nan),
     ("learning_rate", np.inf),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow import _native
+from hedgerow.boosting.losses import SquaredError
 from hedgerow.data import intake
 from hedgerow.data.binning import Binner, own_columns
 from hedgerow.tree.grow_params import GrowParams
@@ -95,7 +96,7 @@ def test_every_bin_can_be_read_back(seed, n_rows, n_features):
 def trees(matrix, y, *, n_threads=2, **options):
     params = GrowParams(max_leaves=24, min_samples_leaf=3, colsample_bynode=0.7, seed=5)
     trainer = Trainer(
-        matrix, y, None, loss="squared_error", n_outputs=1, base_score=np.zeros(1),
+        matrix, y, None, loss=SquaredError(), n_outputs=1, base_score=np.zeros(1),
         params=params, n_threads=n_threads, **options,
     )  # fmt: skip
     return [tree for round_ in range(6) for tree in trainer.boost(round_)]

@@ -268,3 +268,10 @@ def test_other_models_are_refused():
         theory.structure_score(forest)
     with pytest.raises(ParameterError, match="must be Hedgerow's GradientBoosting"):
         theory.structure_score("model")
+
+
+@pytest.mark.parametrize("loss", ["absolute_error", "quantile", "poisson"])
+def test_leaves_that_are_no_newton_steps_have_no_score(loss):
+    model = regressor(loss=loss).fit(X, np.abs(NUMBERS))
+    with pytest.raises(ParameterError, match=f"loss='{loss}': its leaves take"):
+        theory.structure_score(model)

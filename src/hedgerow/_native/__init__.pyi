@@ -27,6 +27,21 @@ def place_features(by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, 
     Three numbers a feature: its column in by_row, its first code, its bin of zeros or -1.
     """
 
+class LeafRule:
+    def __init__(self) -> None: ...
+
+    @property
+    def falls(self) -> float: ...
+
+    @falls.setter
+    def falls(self, arg: float, /) -> None: ...
+
+    @property
+    def rises(self) -> float: ...
+
+    @rises.setter
+    def rises(self, arg: float, /) -> None: ...
+
 class SplitRules:
     def __init__(self) -> None: ...
 
@@ -96,6 +111,12 @@ class SplitRules:
     @min_category_weight.setter
     def min_category_weight(self, arg: float, /) -> None: ...
 
+    @property
+    def leaf(self) -> LeafRule: ...
+
+    @leaf.setter
+    def leaf(self, arg: LeafRule, /) -> None: ...
+
 class GrowSettings:
     def __init__(self) -> None: ...
 
@@ -164,7 +185,7 @@ most_leaves: int = 65535
 class GradientStore:
     def __init__(self, n_rows: int, n_outputs: int, threads: int) -> None: ...
 
-    def differentiate(self, loss: str, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None:
+    def differentiate(self, loss: str, shape: Sequence[float], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None:
         """
         Adds the leaf values to the scores and takes the loss's gradients at the new ones.
         """
@@ -186,10 +207,13 @@ class Grower:
 def update_scores(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> None:
     """scores += leaf_value[leaf]."""
 
-def loss_gradients(loss: str, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int) -> tuple:
+def loss_gradients(loss: str, shape: Sequence[float], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], target: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int) -> tuple:
     """
     Gradients and hessians of a built-in loss as numbers, two (n_outputs, n_rows) arrays.
     """
+
+def leaf_quantiles(corner: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, level: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> NDArray[numpy.float64]:
+    """Of each leaf, the level-quantile of its rows' corners."""
 
 def sample_tree_features(n_features: int, fraction: float, seed: int, tree_id: int) -> NDArray[numpy.int32]:
     """The features that a tree may use."""

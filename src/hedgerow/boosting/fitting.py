@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boosting.callbacks import Callbacks
-from hedgerow.boosting.losses import CustomLoss, Floats, Loss
+from hedgerow.boosting.losses import CustomLoss, Floats, Loss, NativeLoss
 from hedgerow.boosting.metrics import resolve_metrics
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.boosting.rounds import BestRound, EvalSet, Watcher, boost
@@ -25,7 +25,7 @@ from hedgerow.data.binning import Binner
 from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow.data.target import read_weights
 from hedgerow.estimator import adopt, column_attributes, seed_of
-from hedgerow.exceptions import ParameterError
+from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.progress import Progress, progress
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.grow_params import GrowParams
@@ -87,29 +87,36 @@ class Fitting:
     ) -> tuple[Examples, dict[str, Examples]]:
         """Check everything that was given; return what to train on and what to measure on."""
         train = self._read_training(X, y, sample_weight)
-        self.loss = self.task.choose_loss(self.estimator.loss, self.classes)
-        self.metrics = resolve_metrics(self.estimator.eval_metric, self.classes)
+        self.metrics = resolve_metrics(self.estimator.eval_metric, self.classes, self.loss)
         watched = read_eval_sets(eval_set, eval_names, self._read_more)
         if not self.estimator.early_stopping or watched:
             return train, watched
-        fraction, stratify = self.estimator.validation_fraction, self.classes is not None
+        fraction = self.estimator.validation_fraction
+        stratify = self.classes is not None and not self.loss.is_soft
         train, held_out = hold_out(train, fraction, self.seed, stratify)
         return train, {"validation": held_out}
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> Examples:
         if self.start is None:
             self.schema, table = learn_schema(X, self.estimator.categorical_features)
-            self.classes, target = self.task.learn_target(y, table.n_rows)
+            self.classes, target = self.task.learn_target(y, table.n_rows, self.estimator.loss)
         else:
             self.schema, self.classes = self.start.schema, getattr(self.estimator, "classes_", None)
             table = self._read_table(X)
-            target = self.task.read_target(y, table.n_rows, self.classes)
-        examples = Examples(table, target, read_weights(sample_weight, table.n_rows))
+            target = self.task.read_target(y, table.n_rows, self.classes, self.estimator.loss)
+        self.loss = self.task.choose_loss(self.estimator, self.classes)
+        examples = self._examples(table, target, sample_weight)
         return self.task.weigh(examples, self.estimator, self.classes)
 
     def _read_more(self, X: Any, y: Any, sample_weight: Any) -> Examples:
         table = self._read_table(X)
-        target = self.task.read_target(y, table.n_rows, self.classes)
+        target = self.task.read_target(y, table.n_rows, self.classes, self.estimator.loss)
+        return self._examples(table, target, sample_weight)
+
+    def _examples(self, table: Table, target: Floats, sample_weight: Any) -> Examples:
+        objection = self.loss.objection(target)
+        if objection:
+            raise DataError(objection)
         return Examples(table, target, read_weights(sample_weight, table.n_rows))
 
     def _read_table(self, X: Any) -> Table:
@@ -119,7 +126,7 @@ class Fitting:
         """Bin the table; return the function that grows a round."""
         if self.start is None:
             self.binner = self._fit_binner(train)
-            self.base_score = self.loss.base_score(train.target, train.weights)
+            self.base_score = self.loss.base_score(train.target_by_output, train.weights)
         else:
             self.binner, self.base_score = self.start.binner, self.start.ensemble.base_score
         trainer = self._trainer(train)
@@ -207,24 +214,28 @@ class Fitting:
         return binner.fit(train.table, train.weights, n_categories=counts, threads=self.n_threads)
 
     def _trainer(self, train: Examples) -> Trainer | ExactTrainer:
+        loss = self.loss if isinstance(self.loss, NativeLoss) else None
+        target = train.target_by_output
+        weights = self.loss.row_weights(target, train.weights)
         options: dict[str, Any] = {
-            "loss": self.loss.name,
+            "loss": loss,
             "n_outputs": self.loss.n_outputs,
             "base_score": self.base_score,
-            "params": grow_params(self.estimator, self.seed),
+            "params": grow_params(self.estimator, loss, self.seed),
             "subsample": self.estimator.subsample,
             "colsample_bytree": self.estimator.colsample_bytree,
             "n_threads": self.n_threads,
         }
         if self.estimator.splitter == "exact":
             flags = self.binner.is_categorical
-            return ExactTrainer(self._matrix(train), flags, train.target, train.weights, **options)
+            return ExactTrainer(self._matrix(train), flags, target, weights, **options)
         binned = self.binner.transform(train.table, threads=self.n_threads)
-        return Trainer(binned, train.target, train.weights, **options)
+        return Trainer(binned, target, weights, **options)
 
 
-def grow_params(estimator: Any, seed: int) -> GrowParams:
+def grow_params(estimator: Any, loss: NativeLoss | None, seed: int) -> GrowParams:
     """Translate an estimator's parameters into a grower's, where 0 is no limit."""
+    falls, rises = (0.0, 0.0) if loss is None else loss.leaf_rates
     return GrowParams(
         max_leaves=estimator.max_leaves or 0,
         max_depth=estimator.max_depth or 0,
@@ -238,6 +249,8 @@ def grow_params(estimator: Any, seed: int) -> GrowParams:
         grow_policy=estimator.grow_policy,
         colsample_bylevel=estimator.colsample_bylevel,
         colsample_bynode=estimator.colsample_bynode,
+        leaf_falls=falls,
+        leaf_rises=rises,
         seed=seed,
     )
 

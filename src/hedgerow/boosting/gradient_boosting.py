@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
 from hedgerow.boosting.estimator import GradientBoosting
 from hedgerow.boosting.losses import Floats
-from hedgerow.boosting.model import class_probabilities
+from hedgerow.boosting.model import class_probabilities, prediction_of
 from hedgerow.boosting.parameters import PARAMETERS
 from hedgerow.boosting.tasks import Classification, Regression, Task
 from hedgerow.params import documented, parameters_for
 
 LossFunction = Callable[..., tuple[Any, Any]]
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    """Tell whether scores mean probabilities; those of a hinge loss do not."""
+    if estimator.loss == "hinge":
+        raise AttributeError("With loss='hinge' there are no probabilities, only decisions.")
+    return True
 
 
 @documented
@@ -65,6 +73,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         self,
         *,
         loss: str | LossFunction = "log_loss",
+        focal_gamma: float = 2.0,
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         max_leaves: int | None = 31,
@@ -85,6 +94,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         categorical_features: Any = "auto",
         unknown_category: str = "missing",
         class_weight: Mapping[Any, float] | str | None = None,
+        scale_pos_weight: float = 1.0,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -97,6 +107,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         verbose: int = 0,
     ) -> None:
         self.loss = loss
+        self.focal_gamma = focal_gamma
         self.learning_rate = learning_rate
         self.n_estimators = n_estimators
         self.max_leaves = max_leaves
@@ -117,6 +128,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         self.categorical_features = categorical_features
         self.unknown_category = unknown_category
         self.class_weight = class_weight
+        self.scale_pos_weight = scale_pos_weight
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -132,11 +144,13 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         """Return raw scores: the log-odds of ``classes_[1]``, or for more a column a class."""
         return _decision(self._scores(X))
 
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, shape (n_rows, n_classes)."""
         scores = self._scores(X)
         return class_probabilities(scores, self._model.link)
 
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probabilities."""
         return np.log(self.predict_proba(X))
@@ -149,6 +163,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         """Yield what `decision_function` returns after each round."""
         return map(_decision, self._staged_scores(X))
 
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Yield what `predict_proba` returns after each round."""
         return (class_probabilities(scores, self._model.link) for scores in self._staged_scores(X))
@@ -207,6 +222,9 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         self,
         *,
         loss: str | LossFunction = "squared_error",
+        quantile: float | Sequence[float] = 0.5,
+        delta: float | None = None,
+        tweedie_power: float = 1.5,
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         max_leaves: int | None = 31,
@@ -238,6 +256,9 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         verbose: int = 0,
     ) -> None:
         self.loss = loss
+        self.quantile = quantile
+        self.delta = delta
+        self.tweedie_power = tweedie_power
         self.learning_rate = learning_rate
         self.n_estimators = n_estimators
         self.max_leaves = max_leaves
@@ -269,12 +290,13 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         self.verbose = verbose
 
     def predict(self, X: Any) -> Floats:
-        """Return the predicted value of each row."""
-        return self._scores(X)[:, 0]
+        """Return the predicted value of each row; of several quantiles a column each."""
+        scores = self._scores(X)
+        return prediction_of(scores, self._model.link)
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Yield what `predict` returns after each round."""
-        return (scores[:, 0].copy() for scores in self._staged_scores(X))
+        return (prediction_of(scores, self._model.link) for scores in self._staged_scores(X))
 
 
 def _decision(scores: Floats) -> Floats:

@@ -8,18 +8,31 @@ argument checks cost more than the rounds of a small table; all others are sciki
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import metrics as sk
 
-from hedgerow.boosting.losses import Floats, read_only, with_weights
+from hedgerow.boosting.losses import (
+    BernoulliLogLoss,
+    ExpectileLoss,
+    Floats,
+    FocalLoss,
+    Loss,
+    QuantileLoss,
+    TweedieLoss,
+    read_only,
+    with_weights,
+)
 from hedgerow.exceptions import ParameterError
 
 Measure = Callable[[Any, Any, Any], float]
+# By name: whether higher is better, and the measure.
+Metrics = dict[str, tuple[bool, Measure]]
 
 
 @dataclass(frozen=True)
@@ -132,7 +145,7 @@ def _average_precision(target: Floats, prediction: Floats, weights: Floats | Non
     return float(sk.average_precision_score(truth, prediction, sample_weight=weights))
 
 
-CLASSIFICATION: dict[str, tuple[bool, Measure]] = {
+CLASSIFICATION: Metrics = {
     "log_loss": (False, log_loss),
     "auc": (True, _auc),
     "average_precision": (True, _average_precision),
@@ -142,7 +155,7 @@ CLASSIFICATION: dict[str, tuple[bool, Measure]] = {
     "f1": (True, _f1),
 }
 
-REGRESSION: dict[str, tuple[bool, Measure]] = {
+REGRESSION: Metrics = {
     "rmse": (False, rmse),
     "mse": (False, _on_prediction(sk.mean_squared_error)),
     "mae": (False, _on_prediction(sk.mean_absolute_error)),
@@ -152,18 +165,77 @@ REGRESSION: dict[str, tuple[bool, Measure]] = {
 }
 
 
-def resolve_metrics(wanted: Any, classes: NDArray[Any] | None) -> list[Metric | UserMetric]:
-    """Turn `eval_metric` into metrics; classes are None in regression."""
-    known = REGRESSION if classes is None else CLASSIFICATION
-    if wanted is None:
-        wanted = next(iter(known))
-    several = wanted if isinstance(wanted, (list, tuple)) else [wanted]
+def resolve_metrics(
+    wanted: Any, classes: NDArray[Any] | None, loss: Loss
+) -> list[Metric | UserMetric]:
+    """Turn `eval_metric` into metrics, None into the loss's own; classes are None in regression."""
+    known = _regression_metrics(loss) if classes is None else _classification_metrics(loss)
+    several = wanted if isinstance(wanted, (list, tuple)) else [wanted or loss.metric]
     return [_resolve(one, known, classes) for one in several]
 
 
-def _resolve(
-    wanted: Any, known: dict[str, tuple[bool, Measure]], classes: NDArray[Any] | None
-) -> Metric | UserMetric:
+def _regression_metrics(loss: Loss) -> Metrics:
+    """Return the metrics that the loss's predictions allow."""
+    if isinstance(loss, QuantileLoss):
+        several: Metrics = {"pinball": (False, partial(_pinball, loss.at))}
+        return several if loss.n_outputs > 1 else REGRESSION | several
+    if isinstance(loss, ExpectileLoss):
+        return REGRESSION | {"expectile": (False, partial(_expectile, loss.level))}
+    if isinstance(loss, TweedieLoss):
+        return REGRESSION | {loss.metric: (False, _deviance(loss.power))}
+    if isinstance(loss, BernoulliLogLoss):
+        return REGRESSION | {"log_loss": (False, _bernoulli)}
+    return REGRESSION
+
+
+def _classification_metrics(loss: Loss) -> Metrics:
+    if loss.link == "margin":
+        return {name: CLASSIFICATION[name] for name in CLASSIFICATION if name != "log_loss"}
+    if isinstance(loss, FocalLoss):
+        return CLASSIFICATION | {"focal": (False, partial(_focal, loss.gamma))}
+    if loss.is_soft:
+        measure = _bernoulli if loss.n_outputs == 1 else _cross_entropy
+        return {"cross_entropy": (False, measure)}
+    return CLASSIFICATION
+
+
+def _pinball(levels: Sequence[float], target: Floats, prediction: Floats, weights: Any) -> float:
+    """Return the mean pinball loss; of several levels, the mean over them."""
+    columns = prediction.reshape(len(target), -1).T
+    losses = [
+        sk.mean_pinball_loss(target, column, sample_weight=weights, alpha=level)
+        for level, column in zip(levels, columns, strict=True)
+    ]
+    return float(np.mean(losses))
+
+
+def _expectile(level: float, target: Floats, prediction: Floats, weights: Any) -> float:
+    r = target - prediction
+    return float(np.average(np.where(r > 0.0, level, 1.0 - level) * r * r, weights=weights))
+
+
+def _deviance(power: float) -> Measure:
+    return _on_prediction(partial(sk.mean_tweedie_deviance, power=power))
+
+
+def _bernoulli(target: Floats, prediction: Floats, weights: Any) -> float:
+    p = np.clip(prediction, np.finfo(np.float64).eps, 1.0 - np.finfo(np.float64).eps)
+    surprise = -target * np.log(p) - (1.0 - target) * np.log1p(-p)
+    return float(np.average(surprise, weights=weights))
+
+
+def _focal(gamma: float, target: Floats, prediction: Floats, weights: Any) -> float:
+    p = np.where(target == 1.0, prediction, 1.0 - prediction)
+    surprise = -((1.0 - p) ** gamma) * np.log(np.maximum(p, np.finfo(np.float64).eps))
+    return float(np.average(surprise, weights=weights))
+
+
+def _cross_entropy(target: Floats, prediction: Floats, weights: Any) -> float:
+    surprise = -np.log(np.maximum(prediction, np.finfo(np.float64).eps))
+    return float(np.average((target * surprise).sum(axis=1), weights=weights))
+
+
+def _resolve(wanted: Any, known: Metrics, classes: NDArray[Any] | None) -> Metric | UserMetric:
     if hasattr(wanted, "_score_func"):
         raise ParameterError(
             f"eval_metric={wanted!r} is a scorer, which needs an estimator; give the function "

@@ -31,12 +31,19 @@ class BoostedModel:
 
 
 def prediction_of(scores: Floats, link: Link, n_threads: int = 1) -> Floats:
-    """Return what raw scores (n, K) mean: values, P(class 1), or the (n, K) class probabilities."""
-    prediction = scores.copy() if link == "softmax" else scores[:, 0].copy()
+    """Return what raw scores (n, K) mean: a number a row, or (n, K) of them if K is more than 1."""
+    prediction = scores[:, 0].copy() if scores.shape[1] == 1 else scores.copy()
     if link == "softmax":
         _native.softmax_inplace(prediction, n_threads)
-    elif link == "sigmoid":
+    elif link in ("sigmoid", "half_sigmoid"):
+        prediction *= 1.0 if link == "sigmoid" else 2.0
         _native.sigmoid_inplace(prediction, n_threads)
+    elif link == "log":
+        _native.exp_inplace(prediction)
+    elif link == "margin":  # ±1 become 1 and 0, so that ½ lies between the classes
+        prediction = 0.5 * (prediction + 1.0)
+    elif link == "sorted":
+        prediction.sort(axis=1)
     return prediction
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+import numpy as np
+
 from hedgerow.params import (
     CATEGORICAL_FEATURES,
     CLASS_WEIGHT,
@@ -18,6 +22,7 @@ from hedgerow.params import (
     SUBSAMPLE_FOR_BIN,
     UNKNOWN_CATEGORY,
     VERBOSE,
+    Kind,
     Number,
     Options,
     Parameter,
@@ -25,27 +30,90 @@ from hedgerow.params import (
     any_of,
 )
 
+LEVELS = Kind(
+    "a list of such numbers in increasing order",
+    lambda value: (
+        isinstance(value, list | tuple | np.ndarray)
+        and np.ndim(value) == 1
+        and len(value) > 0
+        and all(level in Number(0, 1, open_low=True, open_high=True) for level in value)
+        and all(low < high for low, high in pairwise(value))
+    ),
+)
+
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "loss",
         "log_loss",
-        any_of(Options(("log_loss",)), FUNCTION),
+        any_of(Options(("log_loss", "exponential", "hinge", "focal", "cross_entropy")), FUNCTION),
         "What is minimised. 'log_loss' is the binary log loss for two classes and the multinomial "
-        "one, with a tree a class a round, for more. A function gets y as class numbers 0 … K−1 "
-        "and raw_scores of shape (n,) for two classes, (n, K) for more, and returns gradient and "
-        "hessian of the same shape; its scores start at 0. Weights multiply what it returns, "
-        "unless it takes sample_weight itself.",
+        "one, with a tree a class a round, for more. Of two classes alone: 'exponential' is "
+        "AdaBoost's loss, 'hinge' that of a margin, without probabilities, and 'focal' a log loss "
+        "in which rows count less the better they are told apart. 'cross_entropy' learns from "
+        "probabilities: y has a column for each class, and each row adds up to 1. A function gets "
+        "y as class numbers 0 … K−1 and raw_scores of shape (n,) for two classes, (n, K) for more, "
+        "and returns gradient and hessian of the same shape; its scores start at 0. Weights "
+        "multiply what it returns, unless it takes sample_weight itself.",
         Peers("objective", "objective", "loss_function", "loss"),
         only="classifier",
     ),
     Parameter(
         "loss",
         "squared_error",
-        any_of(Options(("squared_error",)), FUNCTION),
-        "What is minimised. A function gets y and raw_scores of shape (n,) and returns gradient "
+        any_of(
+            Options(
+                (
+                    *("squared_error", "absolute_error", "huber", "pseudo_huber", "log_cosh"),
+                    *("mape", "quantile", "expectile", "poisson", "gamma", "tweedie", "log_loss"),
+                )
+            ),
+            FUNCTION,
+        ),
+        "What is minimised. 'huber', 'pseudo_huber' and 'log_cosh' square small residuals and take "
+        "the size of large ones; 'mape' is the absolute error as a part of |y|, which counts as at "
+        "least 1 or, if that is less, the mean |y|; 'quantile' and 'expectile' weigh residuals "
+        "above and below by quantile; 'poisson', 'gamma' and 'tweedie' are deviances of positive "
+        "means and predict e^score; 'log_loss' is for y between 0 and 1, and predicts the same. "
+        "A function gets y and raw_scores of shape (n,) and returns gradient "
         "and hessian of the same shape; its scores start at 0. Weights multiply what it returns, "
         "unless it takes sample_weight itself.",
         Peers("objective", "objective", "loss_function", "loss"),
+        only="regressor",
+    ),
+    Parameter(
+        "focal_gamma",
+        2.0,
+        NOT_NEGATIVE,
+        "Of loss='focal', how much less rows count that are told apart already: by (1 − P)^γ.",
+        Peers("", "", "focal_gamma", ""),
+        only="classifier",
+    ),
+    Parameter(
+        "quantile",
+        0.5,
+        any_of(Number(0, 1, open_low=True, open_high=True), LEVELS),
+        "Of loss='quantile', which one is predicted. A list of them gives predictions of shape "
+        "(n_rows, n_quantiles), in increasing order at every input. Of loss='expectile', its "
+        "level.",
+        Peers("quantile_alpha", "alpha", "alpha", "quantile"),
+        only="regressor",
+    ),
+    Parameter(
+        "delta",
+        None,
+        any_of(Number(0, open_low=True), NOTHING),
+        "Of loss='huber', 'pseudo_huber' and 'log_cosh', the size of residuals between squares and "
+        "absolute values. None is each round's 0.9-quantile of them.",
+        Peers("huber_slope", "alpha", "delta", ""),
+        only="regressor",
+    ),
+    Parameter(
+        "tweedie_power",
+        1.5,
+        Number(1, 2),
+        "Of loss='tweedie', the power of the mean that the variance grows by: 1 is Poisson, 2 "
+        "gamma.",
+        Peers("tweedie_variance_power", "tweedie_variance_power", "variance_power", ""),
         only="regressor",
     ),
     Parameter(
@@ -166,6 +234,14 @@ PARAMETERS: tuple[Parameter, ...] = (
     UNKNOWN_CATEGORY,
     CLASS_WEIGHT,
     Parameter(
+        "scale_pos_weight",
+        1.0,
+        Number(0, open_low=True),
+        "Weight of classes_[1], the second of two classes, beside the first.",
+        Peers("scale_pos_weight", "scale_pos_weight", "scale_pos_weight", ""),
+        only="classifier",
+    ),
+    Parameter(
         "early_stopping",
         False,
         FLAG,
@@ -210,12 +286,14 @@ PARAMETERS: tuple[Parameter, ...] = (
         "eval_metric",
         None,
         any_of(NOTHING, EVAL_METRIC),
-        "What is measured on the evaluation sets after each round; None is the log loss or the "
-        "root mean squared error. Names: 'log_loss', 'auc', 'average_precision', 'error', "
-        "'accuracy', 'balanced_accuracy', 'f1' of a classifier; 'rmse', 'mse', 'mae', "
-        "'median_absolute_error', 'mape', 'r2' of a regressor. A function is called as "
-        "(y, prediction[, sample_weight]), where prediction is the probability of classes_[1], "
-        "(n, K) probabilities or the predicted number, and returns a number or (name, number, "
+        "What is measured on the evaluation sets after each round; None is what suits the loss: "
+        "'log_loss' and 'rmse' of the default ones. Names: 'log_loss', 'auc', "
+        "'average_precision', 'error', 'accuracy', 'balanced_accuracy', 'f1' of a classifier; "
+        "'rmse', 'mse', 'mae', 'median_absolute_error', 'mape', 'r2' of a regressor; and of some "
+        "losses their own: 'pinball', 'expectile', 'poisson_deviance', 'gamma_deviance', "
+        "'tweedie_deviance', 'focal', 'cross_entropy'. A function is called as (y, prediction[, "
+        "sample_weight]), where prediction is the probability of classes_[1], (n, K) "
+        "probabilities or the predicted number, and returns a number or (name, number, "
         "higher_is_better); of a number alone, higher is better if the function's name ends in "
         "'_score'. The first metric decides when to stop.",
         Peers("eval_metric", "eval_metric", "eval_metric", "scoring"),

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from numbers import Real
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boosting.losses import (
+    AbsoluteError,
+    AbsolutePercentageError,
+    BernoulliLogLoss,
     BinaryLogLoss,
+    CrossEntropy,
     CustomLoss,
+    ExpectileLoss,
+    ExponentialLoss,
     Floats,
+    FocalLoss,
+    HingeLoss,
     Loss,
     MultinomialLogLoss,
+    QuantileLoss,
+    RobustLoss,
+    SoftBinaryLogLoss,
     SquaredError,
+    TweedieLoss,
 )
 from hedgerow.boosting.training_data import Examples
 from hedgerow.data.class_weight import class_weight_vector
 from hedgerow.data.target import (
     read_classification_target,
     read_known_classes,
+    read_probabilities,
     read_regression_target,
     require_moderate,
 )
@@ -33,14 +48,14 @@ class Task(Protocol):
 
     name: ClassVar[str]
 
-    def learn_target(self, y: Any, n_rows: int) -> tuple[Classes | None, Floats]:
+    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[Classes | None, Floats]:
         """Read y of the training rows: the classes, if there are any, and the target."""
 
-    def read_target(self, y: Any, n_rows: int, classes: Any) -> Floats:
+    def read_target(self, y: Any, n_rows: int, classes: Any, loss: Any = None) -> Floats:
         """Read y of other rows."""
 
-    def choose_loss(self, loss: Any, classes: Any) -> Loss:
-        """Return the loss that the parameter means."""
+    def choose_loss(self, estimator: Any, classes: Any) -> Loss:
+        """Return the loss that the parameters mean."""
 
     def weigh(self, examples: Examples, estimator: Any, classes: Any) -> Examples:
         """Apply the weights that a parameter asks for."""
@@ -51,29 +66,57 @@ class Classification:
 
     name: ClassVar[str] = "classifier"
 
-    def learn_target(self, y: Any, n_rows: int) -> tuple[Classes | None, Floats]:
-        """Find the classes in y."""
+    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[Classes | None, Floats]:
+        """Find the classes in y; of probabilities they are the columns."""
+        if loss == "cross_entropy":
+            classes, probabilities = read_probabilities(y, n_rows)
+            return classes, _without_the_first_of_two(probabilities)
         classes, index = read_classification_target(y, n_rows)
         return classes, index.astype(np.float64)
 
-    def read_target(self, y: Any, n_rows: int, classes: Any) -> Floats:
+    def read_target(self, y: Any, n_rows: int, classes: Any, loss: Any = None) -> Floats:
         """Look the values up among the classes."""
+        if loss == "cross_entropy":
+            probabilities = read_probabilities(y, n_rows, len(classes))[1]
+            return _without_the_first_of_two(probabilities)
         return read_known_classes(y, classes, n_rows).astype(np.float64)
 
-    def choose_loss(self, loss: Any, classes: Any) -> Loss:
-        """Return the log loss for this number of classes, or the user's with the same outputs."""
-        n_classes = len(classes)
-        built_in = BinaryLogLoss() if n_classes == 2 else MultinomialLogLoss(n_classes)
-        return CustomLoss(loss, built_in.link, built_in.n_outputs) if callable(loss) else built_in
+    def choose_loss(self, estimator: Any, classes: Any) -> Loss:
+        """Return the loss for this number of classes, or the user's with the log loss's outputs."""
+        n_classes, wanted = len(classes), estimator.loss
+        log_loss = BinaryLogLoss() if n_classes == 2 else MultinomialLogLoss(n_classes)
+        if callable(wanted):
+            return CustomLoss(wanted, log_loss.link, log_loss.n_outputs, log_loss.metric)
+        if wanted == "log_loss":
+            return log_loss
+        if wanted == "cross_entropy":
+            return SoftBinaryLogLoss() if n_classes == 2 else CrossEntropy(n_classes)
+        if n_classes > 2:
+            raise ParameterError(
+                f"loss={wanted!r} tells two classes apart, but y has {n_classes}. Use 'log_loss'."
+            )
+        if wanted == "focal":
+            return FocalLoss(estimator.focal_gamma)
+        return ExponentialLoss() if wanted == "exponential" else HingeLoss()
 
     def weigh(self, examples: Examples, estimator: Any, classes: Any) -> Examples:
-        """Apply class_weight."""
-        if estimator.class_weight is None:
+        """Apply class_weight and scale_pos_weight."""
+        if estimator.class_weight is None and estimator.scale_pos_weight == 1.0:
             return examples
+        if estimator.loss == "cross_entropy":
+            raise ParameterError(
+                "class_weight and scale_pos_weight weigh rows by their class; with "
+                "loss='cross_entropy' rows have probabilities of all. Use sample_weight."
+            )
         index = examples.target.astype(np.intp)
-        weighted = examples.weighted_by_class(
-            class_weight_vector(estimator.class_weight, classes, index, examples.weights)
-        )
+        by_class = np.ones(len(classes))
+        if estimator.class_weight is not None:
+            given = estimator.class_weight
+            by_class = class_weight_vector(given, classes, index, examples.weights)
+        if estimator.scale_pos_weight != 1.0:
+            _require_two_classes(estimator.scale_pos_weight, len(classes))
+            by_class = by_class * np.array([1.0, estimator.scale_pos_weight])
+        weighted = examples.weighted_by_class(by_class)
         if not np.any(weighted.weights):
             raise ParameterError(
                 f"class_weight={estimator.class_weight!r} leaves no row any weight."
@@ -88,18 +131,63 @@ class Regression:
 
     name: ClassVar[str] = "regressor"
 
-    def learn_target(self, y: Any, n_rows: int) -> tuple[Classes | None, Floats]:
+    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[Classes | None, Floats]:  # noqa: ARG002
         """Read the numbers; there are no classes."""
         return None, read_regression_target(y, n_rows)
 
-    def read_target(self, y: Any, n_rows: int, classes: Any) -> Floats:  # noqa: ARG002
+    def read_target(self, y: Any, n_rows: int, classes: Any, loss: Any = None) -> Floats:  # noqa: ARG002
         """Read the numbers."""
         return read_regression_target(y, n_rows)
 
-    def choose_loss(self, loss: Any, classes: Any) -> Loss:  # noqa: ARG002
-        """Return the squared error, or the user's loss."""
-        return CustomLoss(loss, "identity", 1) if callable(loss) else SquaredError()
+    def choose_loss(self, estimator: Any, classes: Any) -> Loss:  # noqa: ARG002
+        """Return the loss by its name, or the user's."""
+        wanted = estimator.loss
+        if callable(wanted):
+            return CustomLoss(wanted, "identity", 1, SquaredError.metric)
+        choices: dict[str, Callable[[], Loss]] = {
+            "squared_error": SquaredError,
+            "absolute_error": AbsoluteError,
+            "mape": AbsolutePercentageError,
+            "quantile": lambda: QuantileLoss(as_levels(estimator.quantile)),
+            "expectile": lambda: ExpectileLoss(_one_level(estimator.quantile)),
+            "huber": lambda: RobustLoss("huber", estimator.delta),
+            "pseudo_huber": lambda: RobustLoss("pseudo_huber", estimator.delta),
+            "log_cosh": lambda: RobustLoss("log_cosh", estimator.delta),
+            "poisson": lambda: TweedieLoss(1.0),
+            "gamma": lambda: TweedieLoss(2.0),
+            "tweedie": lambda: TweedieLoss(estimator.tweedie_power),
+            "log_loss": BernoulliLogLoss,
+        }
+        return choices[wanted]()
 
     def weigh(self, examples: Examples, estimator: Any, classes: Any) -> Examples:  # noqa: ARG002
         """Leave the weights alone."""
         return examples
+
+
+def as_levels(quantile: Any) -> tuple[float, ...]:
+    """Return the levels that `quantile` asks for, of which there may be one alone."""
+    several = [quantile] if isinstance(quantile, Real) else list(quantile)
+    return tuple(float(level) for level in several)
+
+
+def _one_level(quantile: Any) -> float:
+    levels = as_levels(quantile)
+    if len(levels) > 1:
+        raise ParameterError(
+            f"quantile={quantile!r}: loss='expectile' has one level; only 'quantile' has several."
+        )
+    return levels[0]
+
+
+def _require_two_classes(scale_pos_weight: float, n_classes: int) -> None:
+    if n_classes != 2:
+        raise ParameterError(
+            f"scale_pos_weight={scale_pos_weight!r} weighs the second of two classes, but y has "
+            f"{n_classes}. Use class_weight."
+        )
+
+
+def _without_the_first_of_two(probabilities: Floats) -> Floats:
+    """Return P(class 1) alone where it says all."""
+    return probabilities[:, 1].copy() if probabilities.shape[1] == 2 else probabilities

@@ -18,11 +18,19 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Examples:
-    """Rows with a target (the class number in classification) and, if any, weights."""
+    """Rows with a target (the class number in classification) and, if any, weights.
+
+    A target of several numbers a row has shape (n_rows, n_numbers).
+    """
 
     table: Table
     target: Floats
     weights: Floats | None
+
+    @property
+    def target_by_output(self) -> Floats:
+        """The target as losses see it: (n_rows,), or (n_numbers, n_rows)."""
+        return np.ascontiguousarray(self.target.T)
 
     def take(self, rows: Rows) -> Examples:
         """Return some of the rows."""

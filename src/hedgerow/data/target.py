@@ -72,6 +72,30 @@ def read_number_columns(
     return np.column_stack(read)
 
 
+def read_probabilities(
+    y: Any, n_rows: int, n_classes: int | None = None
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Read probabilities of classes, (n_rows, n_classes): the classes, by name or number, and them.
+
+    `n_classes` is how many there must be, if that is known.
+    """
+    if not has_columns(y):
+        raise DataError(
+            "y must hold a probability for each class, with shape (n_rows, n_classes), for "
+            f"loss='cross_entropy'; its shape is {np.shape(y)}."
+        )
+    numbers_ = read_number_columns(y, n_rows)
+    if n_classes is not None and numbers_.shape[1] != n_classes:
+        raise DataError(f"y has {numbers_.shape[1]} columns, but there are {n_classes} classes.")
+    sums = numbers_.sum(axis=1)
+    _refuse_rows(numbers_.min(axis=1) < 0.0, "y", "a negative probability")
+    _refuse_rows(np.abs(sums - 1.0) > 1e-6, "y", "probabilities that do not add up to 1")
+    frame = nw.from_native(y, pass_through=True)
+    named = isinstance(frame, nw.DataFrame) and all(isinstance(c, str) for c in frame.columns)
+    classes = np.array(frame.columns) if named else np.arange(numbers_.shape[1])
+    return classes, numbers_ / sums[:, np.newaxis]
+
+
 def has_columns(y: Any) -> bool:
     """Tell whether y has more than one column: several outputs."""
     shape = getattr(y, "shape", None)

@@ -91,14 +91,15 @@ def _check_task(kind: type[Any], model: BoostedModel, classes: NDArray[Any] | No
     """Check that link, outputs and classes are those of the estimator."""
     is_classifier = kind._task.name == "classifier"  # noqa: SLF001
     require((classes is None) != is_classifier, f"classes do not suit a {kind.__name__}")
-    ensemble, link = model.ensemble, "identity"
-    n_outputs = 1
+    ensemble, n_outputs = model.ensemble, model.ensemble.n_outputs
+    links = ("sorted",) if n_outputs > 1 else ("identity", "log", "sigmoid")
     if classes is not None:
         require(len(classes) >= 2, "there are fewer than two classes")
-        link = "sigmoid" if len(classes) == 2 else "softmax"
-        n_outputs = 1 if len(classes) == 2 else len(classes)
-    require(model.link == link, f"the link is {model.link!r}, but must be {link!r}")
-    require(ensemble.n_outputs == n_outputs, "the number of outputs does not suit the model")
+        links = ("sigmoid", "half_sigmoid", "margin") if len(classes) == 2 else ("softmax",)
+        wanted = 1 if len(classes) == 2 else len(classes)
+        require(n_outputs == wanted, "the number of outputs does not suit the classes")
+    require(n_outputs >= 1, "there is no output")
+    require(model.link in links, f"the link is {model.link!r}, but must be one of {links}")
     require(ensemble.value.shape[1] == 1, "value has not one number for each node")
     in_turn = np.arange(ensemble.n_trees) % n_outputs
     require(

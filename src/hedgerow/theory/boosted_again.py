@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow import _native
-from hedgerow.boosting.losses import CustomLoss, Floats, Loss
+from hedgerow.boosting.losses import Floats, Loss
 from hedgerow.boosting.training_data import Examples
 from hedgerow.data.intake import as_matrix
 from hedgerow.data.target import read_weights
@@ -32,7 +31,7 @@ def leaf_sums(
     examples = _read_examples(model, X, y, sample_weight)
     _require_all_rows(ensemble, len(examples.target))
     leaves = ensemble.apply(as_matrix(examples.table, fitted.category_bins))
-    loss = model._task.choose_loss(model.loss, getattr(model, "classes_", None))  # noqa: SLF001
+    loss = model._task.choose_loss(model, getattr(model, "classes_", None))  # noqa: SLF001
     scores = np.empty((ensemble.n_outputs, len(leaves)))
     scores[...] = ensemble.base_score[:, None]
     for first in range(0, ensemble.n_trees, ensemble.n_outputs):
@@ -49,7 +48,7 @@ def leaf_sums(
 def _read_examples(model: Any, X: Any, y: Any, sample_weight: Any) -> Examples:
     task, classes = model._task, getattr(model, "classes_", None)  # noqa: SLF001
     table = model._read(X, model._fitted_model().schema)  # noqa: SLF001
-    target = task.read_target(y, table.n_rows, classes)
+    target = task.read_target(y, table.n_rows, classes, model.loss)
     weights = read_weights(sample_weight, table.n_rows)
     return task.weigh(Examples(table, target, weights), model, classes)
 
@@ -68,6 +67,5 @@ def _require_all_rows(ensemble: Ensemble, n_rows: int) -> None:
 
 def _gradients(loss: Loss, scores: Floats, examples: Examples) -> tuple[Floats, Floats]:
     """Return gradients and hessians of shape (n_outputs, n_rows), weights multiplied in."""
-    if isinstance(loss, CustomLoss):
-        return loss.gradients(examples.target, scores, examples.weights)
-    return _native.loss_gradients(loss.name, scores, examples.target, examples.weights, 1)
+    target, weights = examples.target_by_output, examples.weights
+    return loss.gradients(target, scores, loss.row_weights(target, weights))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boosting.estimator import GradientBoosting
+from hedgerow.boosting.losses import NativeLoss
 from hedgerow.exceptions import ParameterError
 from hedgerow.result import BROWN, GREEN, Columns, Floats, Result
 from hedgerow.theory.boosted_again import leaf_sums
@@ -62,14 +63,16 @@ def structure_score(
     ------
     ParameterError
         If the model is of another kind; if max_delta_step cut a weight off, because G cannot be
-        told from such a weight; or if gains and weights do not fit the model's parameters, because
-        these were changed after fit or a warm start went on with others.
+        told from such a weight; if the loss's leaves are not −G / (H + λ); or if gains and weights
+        do not fit the model's parameters, because these were changed after fit or a warm start went
+        on with others.
     """
     require_fitted(model, ACCEPTED)
     if not isinstance(model, GradientBoosting):
         raise ParameterError(f"model: {type(model).__name__} is not allowed; give {ACCEPTED}.")
     if (X is None) != (y is None):
         raise ParameterError("structure_score needs both X and y, or neither.")
+    _require_newton_steps(model)
     ensemble = model._fitted_model().ensemble  # noqa: SLF001
     rules = _Rules(model.reg_lambda, model.reg_alpha, model.min_split_gain)
     weight = ensemble.value[:, 0] / model.learning_rate
@@ -215,6 +218,15 @@ class _Rules:
         T = np.maximum(np.abs(G) - self.reg_alpha, 0.0)
         D = H + self.reg_lambda
         return -0.5 * np.divide(T * T, D, out=np.zeros_like(D), where=D > 0.0)
+
+
+def _require_newton_steps(model: Any) -> None:
+    loss = model._task.choose_loss(model, getattr(model, "classes_", None))  # noqa: SLF001
+    if isinstance(loss, NativeLoss) and (loss.has_corners or any(loss.leaf_rates)):
+        raise ParameterError(
+            f"loss={model.loss!r}: its leaves take the loss's own best step, not −G / (H + λ), so "
+            "their structure has no score."
+        )
 
 
 def _require_free_weights(weight: Floats, max_delta_step: float) -> None:

@@ -45,6 +45,9 @@ class GrowParams:
         three of a squared error; no whole number, so that rounding does not decide.
     colsample_bylevel, colsample_bynode : float
         Fraction of the tree's features that a level, and of those that a node, may use.
+    leaf_falls, leaf_rises : float
+        Rates of the loss's two exponentials e^(−falls s) and e^(rises s), of a loss that consists
+        of them: its leaves take the best step. Both 0 is any other loss: Newton's step.
     seed : int
         Key of the column draws, with the number of the tree.
     """
@@ -66,4 +69,6 @@ class GrowParams:
     min_category_weight: float = 2.5
     colsample_bylevel: float = 1.0
     colsample_bynode: float = 1.0
+    leaf_falls: float = 0.0
+    leaf_rises: float = 0.0
     seed: int = 0

@@ -17,6 +17,7 @@ from hedgerow import _native
 from hedgerow.data.binning import BinnedMatrix
 from hedgerow.tree.exact import ExactGrower
 from hedgerow.tree.grow_params import GrowParams
+from hedgerow.tree.leaf_quantiles import LeafQuantiles, LeafRows, TrainedLoss
 from hedgerow.tree.structure import GROWN_FIELDS, Ensemble, Tree
 
 Floats = NDArray[np.float64]
@@ -49,12 +50,12 @@ class Trainer:
     ----------
     binned : BinnedMatrix
         The table, by row and by column.
-    target : float64 array (n_rows,)
-        Numbers, or class numbers 0 … K-1.
+    target : float64 array (n_rows,) or (n_outputs, n_rows)
+        Numbers, or class numbers 0 … K-1; one for all outputs, or one for each.
     weights : float64 array (n_rows,), optional
         Weights of the rows.
-    loss : {"squared_error", "log_loss", "multinomial", "custom"}
-        A custom loss comes with its gradients, through `boost_with`.
+    loss : TrainedLoss, optional
+        None if gradients are given, through `boost_with`.
     n_outputs : int
         Scores of a row, and trees of a round.
     base_score : float64 array (n_outputs,)
@@ -73,7 +74,7 @@ class Trainer:
         target: Floats,
         weights: Floats | None,
         *,
-        loss: str,
+        loss: TrainedLoss | None,
         n_outputs: int,
         base_score: Floats,
         params: GrowParams,
@@ -83,7 +84,8 @@ class Trainer:
     ) -> None:
         if binned.by_row is None:
             raise ValueError("histograms need the table by row")
-        self._target, self._weights, self._loss = target, weights, loss
+        self._target, self._weights, self._loss = np.atleast_2d(target), weights, loss
+        self._leaves = _leaf_rule(loss, params)
         self._n_outputs, self._n_threads = n_outputs, n_threads
         self._bag = _bagger(params.seed, subsample, binned.n_rows)
         settings = _settings(params, colsample_bytree)
@@ -132,8 +134,11 @@ class Trainer:
         return self._grow(round_index)
 
     def _differentiate(self) -> None:
+        assert self._loss is not None
+        scores = self.scores if self._loss.adapts else self._scores
         self._gradients.differentiate(
-            self._loss,
+            self._loss.name,
+            self._loss.shape(self._target[0], scores, self._weights),
             self._scores,
             self._leaf_of_row if self._pending else None,
             self._leaf_value,
@@ -154,9 +159,19 @@ class Trainer:
                 self._leaf_of_row,
                 self._leaf_value,
             )
-            trees.append(Tree(**dict(zip(GROWN_FIELDS, arrays, strict=True))))
+            tree = Tree(**dict(zip(GROWN_FIELDS, arrays, strict=True)))
+            if self._leaves is not None:
+                self._replace_leaves(tree, output, bag)
+            trees.append(tree)
         self._pending = True
         return trees
+
+    def _replace_leaves(self, tree: Tree, output: int, bag: NDArray[np.uint32] | None) -> None:
+        assert self._leaves is not None
+        target = self._target[output % len(self._target)]
+        rows = LeafRows(target, self._scores[output], self._weights, self._leaf_of_row[output], bag)
+        values = self._leaves.replace(tree, output, rows, self._n_threads)
+        self._leaf_value[output, : len(values)] = values
 
 
 class ExactTrainer:
@@ -173,7 +188,7 @@ class ExactTrainer:
         target: Floats,
         weights: Floats | None,
         *,
-        loss: str,
+        loss: TrainedLoss | None,
         n_outputs: int,
         base_score: Floats,
         params: GrowParams,
@@ -181,7 +196,9 @@ class ExactTrainer:
         colsample_bytree: float = 1.0,
         n_threads: int = 1,
     ) -> None:
-        self._matrix, self._target, self._weights, self._loss = matrix, target, weights, loss
+        self._matrix, self._weights, self._loss = matrix, weights, loss
+        self._target = np.atleast_2d(target)
+        self._leaves = _leaf_rule(loss, params)
         self._params, self._colsample, self._n_threads = params, colsample_bytree, n_threads
         n_rows = len(matrix)
         self._bag = _bagger(params.seed, subsample, n_rows)
@@ -191,8 +208,9 @@ class ExactTrainer:
 
     def boost(self, round_index: int) -> list[Tree]:
         """Grow one round: take the loss's gradients, then fit a tree for each output."""
-        gradient, hessian = _native.loss_gradients(
-            self._loss, self.scores, self._target, self._weights, self._n_threads
+        assert self._loss is not None
+        gradient, hessian = self._loss.gradients(
+            self._target, self.scores, self._weights, self._n_threads
         )
         return self.boost_with(round_index, gradient, hessian)
 
@@ -213,6 +231,8 @@ class ExactTrainer:
             )
             leaf_of_row = arrays.pop("leaf_of_row")
             trees.append(Tree(**arrays))
+            if self._leaves is not None:
+                self._replace_leaves(trees[-1], output, leaf_of_row)
             self._add(output, trees[-1], leaf_of_row)
         return trees
 
@@ -223,6 +243,15 @@ class ExactTrainer:
             _native.sample_tree_features(n_features, self._colsample, self._params.seed, tree_id)
         ] = True
         return allowed
+
+    def _replace_leaves(self, tree: Tree, output: int, leaf_of_row: NDArray[np.int32]) -> None:
+        assert self._leaves is not None
+        number = np.cumsum(tree.feature < 0, dtype=np.uint16) - np.uint16(1)
+        bag = np.flatnonzero(leaf_of_row >= 0).astype(np.uint32)
+        leaf = number[np.maximum(leaf_of_row, 0)]
+        target = self._target[output % len(self._target)]
+        rows = LeafRows(target, self.scores[output], self._weights, leaf, bag)
+        self._leaves.replace(tree, output, rows, self._n_threads)
 
     def _add(self, output: int, tree: Tree, leaf_of_row: NDArray[np.int32]) -> None:
         values = tree.value[leaf_of_row, 0]
@@ -252,6 +281,12 @@ def _bagger(seed: int, subsample: float, n_rows: int) -> Callable[[int], NDArray
     return draw if subsample < 1.0 else lambda _: None
 
 
+def _leaf_rule(loss: TrainedLoss | None, params: GrowParams) -> LeafQuantiles | None:
+    if loss is None or not loss.has_corners:
+        return None
+    return LeafQuantiles(loss, params.learning_rate, params.max_delta_step)
+
+
 def _settings(params: GrowParams, colsample_bytree: float) -> _native.GrowSettings:
     rules = _native.SplitRules()
     for name in (
@@ -260,6 +295,9 @@ def _settings(params: GrowParams, colsample_bytree: float) -> _native.GrowSettin
         "min_category_weight",
     ):
         setattr(rules, name, getattr(params, name))
+    leaf = _native.LeafRule()
+    leaf.falls, leaf.rises = params.leaf_falls, params.leaf_rises
+    rules.leaf = leaf
     rules.min_samples_leaf = max(1, params.min_samples_leaf)
     settings = _native.GrowSettings()
     settings.rules = rules

@@ -1,82 +1,20 @@
-"""What boosting minimises: where the scores start, and what a raw score means.
-
-The gradients of the built-in losses are native and belong to the trainer, which knows a loss by its
-name; here are the parts that are needed once a fit or once a prediction. `CustomLoss` is the door
-for a user's own function, whose results are checked before the trainer sees them.
-"""
+"""The door for a user's own loss, whose results are checked before the trainer sees them."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from decimal import Context, Decimal
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boosting.losses.base import Floats, Link, Loss
 from hedgerow.exceptions import ParameterError
 
-Floats = NDArray[np.float64]
-Link = Literal["identity", "sigmoid", "softmax"]
-
-# A class of no weight has probability 0, and its log-odds would be infinite.
-SMALLEST_PRIOR = 1e-15
 BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-class Loss(Protocol):
-    """A loss: `name` is what the trainer calls it, `link` leads from a score to a prediction."""
-
-    name: str
-    link: Link
-    n_outputs: int
-
-    def base_score(self, target: Floats, weights: Floats | None) -> Floats:
-        """Return the constant score, one for each output, that minimises the loss."""
-
-
-class SquaredError:
-    """½ (y − s)²; its best constant is the mean."""
-
-    name = "squared_error"
-    link: Link = "identity"
-    n_outputs = 1
-
-    def base_score(self, target: Floats, weights: Floats | None) -> Floats:
-        """Return the weighted mean."""
-        return np.array([_weighted_mean(target, weights)])
-
-
-class BinaryLogLoss:
-    """−log P(y) with P(1) = 1 / (1 + e^−s); its best constant is the log-odds."""
-
-    name = "log_loss"
-    link: Link = "sigmoid"
-    n_outputs = 1
-
-    def base_score(self, target: Floats, weights: Floats | None) -> Floats:
-        """Return the log-odds of class 1."""
-        p = _clipped(_weighted_mean(target, weights))
-        return np.array([_log(p) - _log(1.0 - p)])
-
-
-class MultinomialLogLoss:
-    """−log P(y) with P = softmax(s); its best constants are the log priors."""
-
-    name = "multinomial"
-    link: Link = "softmax"
-
-    def __init__(self, n_classes: int) -> None:
-        self.n_outputs = n_classes
-
-    def base_score(self, target: Floats, weights: Floats | None) -> Floats:
-        """Return the logarithm of each class's part of the weight."""
-        counts = np.bincount(target.astype(np.intp), weights, minlength=self.n_outputs)
-        return np.array([_log(_clipped(p)) for p in (counts / counts.sum()).tolist()])
-
-
-class CustomLoss:
+class CustomLoss(Loss):
     """A user's function (y, raw_scores[, sample_weight]) → (gradient, hessian).
 
     Its scores start at 0: a better constant cannot be known without knowing its link.
@@ -84,10 +22,13 @@ class CustomLoss:
 
     name = "custom"
 
-    def __init__(self, function: Callable[..., Any], link: Link, n_outputs: int) -> None:
+    def __init__(
+        self, function: Callable[..., Any], link: Link, n_outputs: int, metric: str
+    ) -> None:
         self.function, self.takes_weights = with_weights(function)
         self.link = link
         self.n_outputs = n_outputs
+        self.metric = metric
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:  # noqa: ARG002
         """Return zeros."""
@@ -173,21 +114,3 @@ def _checked(what: str, returned: Any, shape: tuple[int, ...]) -> Floats:
         raise ParameterError(f"loss: the function's {what} has NaN or infinite values.")
     by_output = array.reshape(1, -1) if array.ndim == 1 else array.T
     return np.ascontiguousarray(by_output, dtype=np.float64)
-
-
-def _weighted_mean(target: Floats, weights: Floats | None) -> float:
-    # Weights are divided by their largest, so that neither sum can overflow or vanish. No dot
-    # product: its order of addition is the linear algebra library's, and differs between machines.
-    if weights is None:
-        return float(target.mean())
-    relative = weights / weights.max()
-    return float((relative * target).sum() / relative.sum())
-
-
-def _clipped(probability: float) -> float:
-    return min(max(probability, SMALLEST_PRIOR), 1.0 - SMALLEST_PRIOR)
-
-
-def _log(x: float) -> float:
-    """Return the logarithm, correctly rounded: the same bits whatever the C library."""
-    return float(Context(prec=30).ln(Decimal(x)))

@@ -1,0 +1,142 @@
+"""What a loss is to the rounds, the trainer and the predictions; and sums that losses need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Context, Decimal
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+
+Floats = NDArray[np.float64]
+# What leads from raw scores to a prediction. "margin" is that of scores which tell classes apart at
+# 0 and mean no probability, "sorted" that of several quantiles, which are put in order.
+Link = Literal["identity", "log", "sigmoid", "half_sigmoid", "margin", "softmax", "sorted"]
+
+# A class of no weight has probability 0, and its log-odds would be infinite.
+SMALLEST_PRIOR = 1e-15
+
+
+class Loss:
+    """A loss of raw scores; `link` leads from a score to a prediction.
+
+    Attributes
+    ----------
+    name : str
+        What kernels call it.
+    n_outputs : int
+        Scores of a row.
+    metric : str
+        What is measured on evaluation sets when nothing else is asked for.
+    is_soft : bool
+        Whether the targets of a classifier are probabilities.
+    """
+
+    name: str
+    link: Link = "identity"
+    n_outputs: int = 1
+    metric: str
+    is_soft: bool = False
+
+    def base_score(self, target: Floats, weights: Floats | None) -> Floats:
+        """Return the constant score, one for each output, that minimises the loss."""
+        raise NotImplementedError
+
+    def gradients(
+        self, target: Floats, scores: Floats, weights: Floats | None
+    ) -> tuple[Floats, Floats]:
+        """Return gradient and hessian at scores (K, n), both (K, n), weights multiplied in."""
+        raise NotImplementedError
+
+    def objection(self, target: Floats) -> str | None:  # noqa: ARG002
+        """Say why the loss is not defined for this target, if it is not."""
+        return None
+
+    def row_weights(self, target: Floats, weights: Floats | None) -> Floats | None:  # noqa: ARG002
+        """Return the weights of the rows in training."""
+        return weights
+
+
+class NativeLoss(Loss):
+    """A loss whose gradients are native: what the trainer asks of it.
+
+    Attributes
+    ----------
+    leaf_rates : (float, float)
+        Of a loss of two exponentials e^(−falls s) and e^(rises s), their rates: its leaves take the
+        best step. (0, 0) is any other loss.
+    has_corners : bool
+        Whether the loss is straight but for a corner: leaves then hold weighted quantiles.
+    adapts : bool
+        Whether its shape depends on the scores.
+    """
+
+    leaf_rates: tuple[float, float] = (0.0, 0.0)
+    has_corners: bool = False
+    adapts: bool = False
+
+    def shape(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
+        """Return the number that kernels need beside the name, of each output; empty for none."""
+        return ()
+
+    def corners(self, target: Floats, scores: Floats) -> Floats:
+        """Return the step of each row to its corner, for one output."""
+        return target - scores
+
+    def levels(
+        self,
+        output: int,
+        target: Floats,
+        weights: Floats | None,
+        leaf: NDArray[np.uint16],
+        n_leaves: int,
+    ) -> Floats:
+        """Return which quantile of its rows' corners each leaf is worth, for one output."""
+        raise NotImplementedError
+
+    def gradients(
+        self, target: Floats, scores: Floats, weights: Floats | None, n_threads: int = 1
+    ) -> tuple[Floats, Floats]:
+        """Return gradient and hessian at scores (K, n), both (K, n), weights multiplied in."""
+        by_output = np.atleast_2d(target)
+        shape = self.shape(by_output[0], scores, weights)
+        both: tuple[Floats, Floats] = _native.loss_gradients(
+            self.name, shape, scores, by_output, weights, n_threads
+        )
+        return both
+
+
+def weighted_mean(target: Floats, weights: Floats | None) -> float:
+    """Return the mean."""
+    # Weights are divided by their largest, so that neither sum can overflow or vanish. No dot
+    # product: its order of addition is the linear algebra library's, and differs between machines.
+    if weights is None:
+        return float(target.mean())
+    relative = weights / weights.max()
+    return float((relative * target).sum() / relative.sum())
+
+
+def weighted_quantile(values: Floats, weights: Floats | None, level: float) -> float:
+    """Return a quantile: a minimiser of the pinball loss, the middle one if there are many."""
+    leaf = np.zeros(len(values), np.uint16)
+    of_leaf = _native.leaf_quantiles(values, weights, leaf, None, np.array([level]), 1)
+    return float(of_leaf[0])
+
+
+def prior(probability: float) -> float:
+    """Return a probability that has finite log-odds."""
+    return min(max(probability, SMALLEST_PRIOR), 1.0 - SMALLEST_PRIOR)
+
+
+def log(x: float) -> float:
+    """Return the logarithm, correctly rounded: the same bits whatever the C library."""
+    return float(Context(prec=30).ln(Decimal(x)))
+
+
+def log_odds(probability: float) -> float:
+    """Return log(p / (1 − p)) of a prior."""
+    p = prior(probability)
+    return log(p) - log(1.0 - p)
