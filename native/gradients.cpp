@@ -43,7 +43,7 @@ void GradientStore::quantise_all() {
 // what they become must not depend on the rounds before, or a fit that is resumed would go another
 // way.
 template <class Differentiate>
-void GradientStore::run(Differentiate differentiate) {
+DrawnRows GradientStore::run(Differentiate differentiate, const std::optional<Draw>& draw) {
   differentiate();
   for (const GradientSummary& summary : summary_) {
     if (!std::isfinite(summary.sum_g) || !std::isfinite(summary.sum_h)) {
@@ -55,24 +55,34 @@ void GradientStore::run(Differentiate differentiate) {
     packed_ = suits_packed;
     differentiate();
   }
+  DrawnRows drawn;
+  if (draw) {
+    std::vector<RawGradients> outputs;
+    for (int k = 0; k < n_outputs(); ++k) outputs.push_back(raw(k));
+    drawn = sample_by_gradient(draw->sampling, draw->round, outputs, n_, summary_.data(), threads_);
+  }
   quantise_all();
+  return drawn;
 }
 
-void GradientStore::differentiate(const LossKind& loss, Rows rows) {
-  run([&] {
+DrawnRows GradientStore::differentiate(const LossKind& loss, Rows rows,
+                                       const std::optional<Draw>& draw) {
+  const auto once = [&] {
     hedgerow::differentiate(loss, rows, raw(0), summary_.data(), threads_);
     rows.leaf = nullptr;  // the scores are up to date now
-  });
+  };
+  return run(once, draw);
 }
 
-void GradientStore::take(const double* g, const double* h) {
-  run([&] {
+DrawnRows GradientStore::take(const double* g, const double* h, const std::optional<Draw>& draw) {
+  const auto once = [&] {
     for (int k = 0; k < n_outputs(); ++k) {
       const std::size_t start = static_cast<std::size_t>(k) * n_;
       summary_[static_cast<std::size_t>(k)] =
           take_gradients(g + start, h + start, n_, raw(k), threads_);
     }
-  });
+  };
+  return run(once, draw);
 }
 
 }  // namespace hedgerow

@@ -2,23 +2,32 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "buffer.hpp"
 #include "layout.hpp"
 #include "losses.hpp"
 #include "quantise.hpp"
+#include "row_draws.hpp"
 
 namespace hedgerow {
+
+// Which rows a round draws by their gradients.
+struct Draw {
+  GradientSampling sampling;
+  std::uint64_t round;
+};
 
 class GradientStore {
  public:
   GradientStore(std::size_t n_rows, int n_outputs, int threads);
 
-  // Brings the scores up to date and takes the gradients of a built-in loss at them.
-  void differentiate(const LossKind& loss, Rows rows);
+  // Brings the scores up to date and takes the gradients of a built-in loss at them; if rows are to
+  // be drawn by them, returns those drawn.
+  DrawnRows differentiate(const LossKind& loss, Rows rows, const std::optional<Draw>& draw);
   // Takes the gradients of a user's loss: g and h are n_outputs × n_rows.
-  void take(const double* g, const double* h);
+  DrawnRows take(const double* g, const double* h, const std::optional<Draw>& draw);
 
   const Gradients& output(int k) const { return outputs_[static_cast<std::size_t>(k)]; }
   std::size_t n_rows() const { return n_; }
@@ -29,7 +38,7 @@ class GradientStore {
   bool all_fit_packed() const;
   void quantise_all();
   template <class Differentiate>
-  void run(Differentiate differentiate);
+  DrawnRows run(Differentiate differentiate, const std::optional<Draw>& draw);
 
   std::size_t n_;
   int threads_;

@@ -656,16 +656,4 @@ std::vector<int> sample_tree_features(int n_features, double fraction, std::uint
   return sample_features(all, fraction, seed, Purpose::tree_features, tree_id);
 }
 
-std::vector<std::uint32_t> sample_rows(std::uint64_t seed, std::uint64_t round, double fraction,
-                                       std::size_t n) {
-  std::vector<std::uint32_t> chosen;
-  chosen.reserve(static_cast<std::size_t>(fraction * static_cast<double>(n)) + 1);
-  for (std::size_t row = 0; row < n; ++row) {
-    if (unit_interval(hash_u64(seed, Purpose::row_sample, round, row)) < fraction) {
-      chosen.push_back(static_cast<std::uint32_t>(row));
-    }
-  }
-  return chosen;
-}
-
 }  // namespace hedgerow

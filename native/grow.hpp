@@ -60,11 +60,6 @@ class Grower {
   std::unique_ptr<State> state_;
 };
 
-// The rows that a round trains on: each with probability `fraction`, by a hash of (seed, round,
-// row).
-std::vector<std::uint32_t> sample_rows(std::uint64_t seed, std::uint64_t round, double fraction,
-                                       std::size_t n);
-
 // The features that a tree may use, in increasing order.
 std::vector<int> sample_tree_features(int n_features, double fraction, std::uint64_t seed,
                                       std::uint64_t tree_id);

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -17,6 +18,7 @@
 #include "../gradients.hpp"
 #include "../grow.hpp"
 #include "../leaf_quantiles.hpp"
+#include "../row_draws.hpp"
 #include "binning.hpp"
 
 namespace hedgerow::bind_training {
@@ -147,6 +149,13 @@ nb::tuple to_arrays(const BoundGrower& bound, const GrownTree& tree) {
       to_numpy<std::uint8_t>(tree.split_bin));
 }
 
+// Drawn rows and how often each counts, if any were to be drawn.
+std::optional<std::pair<nb::ndarray<nb::numpy, std::uint32_t>, nb::ndarray<nb::numpy, double>>>
+to_arrays(const DrawnRows& drawn, const std::optional<Draw>& draw) {
+  if (!draw) return std::nullopt;
+  return std::pair{to_numpy<std::uint32_t>(drawn.rows), to_numpy<double>(drawn.factor)};
+}
+
 inline void bind(nb::module_& m) {
   nb::class_<LeafRule>(m, "LeafRule")
       .def(nb::init<>())
@@ -180,32 +189,51 @@ inline void bind(nb::module_& m) {
       .def_rw("histogram_bytes", &GrowSettings::histogram_bytes);
   m.attr("most_leaves") = kMostLeaves;
 
+  nb::class_<Draw>(m, "Draw").def(
+      "__init__",
+      [](Draw* self, bool minimal_variance, double fraction, double reg_lambda, std::uint64_t seed,
+         std::uint64_t round) {
+        new (self) Draw{{minimal_variance, fraction, reg_lambda, seed}, round};
+      },
+      "minimal_variance"_a, "fraction"_a, "reg_lambda"_a, "seed"_a, "round"_a);
+
   nb::class_<GradientStore>(m, "GradientStore")
       .def(nb::init<std::size_t, int, int>(), "n_rows"_a, "n_outputs"_a, "threads"_a)
       .def(
           "differentiate",
           [](GradientStore& store, const std::string& loss, const std::vector<double>& shape,
              Scores scores, Leaves leaf, Array<const double, nb::ndim<2>> leaf_value,
-             Targets target, Weights weight) {
+             Targets target, Weights weight, std::optional<Draw> draw) {
             Rows rows = make_rows(scores, target, weight);
             rows.leaf = leaf ? leaf->data() : nullptr;
             rows.leaf_value = leaf_value.data();
             rows.leaf_stride = leaf_value.shape(1);
             const LossKind kind = loss_kind(loss, shape, scores.shape(0));
-            nb::gil_scoped_release release;
-            store.differentiate(kind, rows);
+            DrawnRows drawn;
+            {
+              nb::gil_scoped_release release;
+              drawn = store.differentiate(kind, rows, draw);
+            }
+            return to_arrays(drawn, draw);
           },
           "loss"_a, "shape"_a, "scores"_a.noconvert(), "leaf"_a.none(), "leaf_value"_a, "target"_a,
-          "weight"_a.none(),
-          "Adds the leaf values to the scores and takes the loss's gradients at the new ones.")
+          "weight"_a.none(), "draw"_a.none() = nb::none(),
+          "Adds the leaf values to the scores and takes the loss's gradients at the new ones. With "
+          "a "
+          "draw: the rows drawn by them, and how often each counts.")
       .def(
           "take",
           [](GradientStore& store, Array<const double, nb::ndim<2>> g,
-             Array<const double, nb::ndim<2>> h) {
-            nb::gil_scoped_release release;
-            store.take(g.data(), h.data());
+             Array<const double, nb::ndim<2>> h, std::optional<Draw> draw) {
+            DrawnRows drawn;
+            {
+              nb::gil_scoped_release release;
+              drawn = store.take(g.data(), h.data(), draw);
+            }
+            return to_arrays(drawn, draw);
           },
-          "gradient"_a, "hessian"_a, "Takes the gradients of a user's own loss.")
+          "gradient"_a, "hessian"_a, "draw"_a.none() = nb::none(),
+          "Takes the gradients of a user's own loss; draws as differentiate does.")
       .def(
           "to_float",
           [](const GradientStore& store, int output) {
@@ -328,11 +356,18 @@ inline void bind(nb::module_& m) {
       "n_features"_a, "fraction"_a, "seed"_a, "tree_id"_a, "The features that a tree may use.");
   m.def(
       "sample_rows",
-      [](std::uint64_t seed, std::uint64_t round, double fraction, std::size_t n) {
-        return to_numpy<std::uint32_t>(sample_rows(seed, round, fraction, n));
+      [](std::uint64_t seed, std::uint64_t round, std::size_t n,
+         Array<const double, nb::ndim<1>> fraction,
+         std::optional<Array<const std::int32_t, nb::ndim<1>>> kind,
+         std::optional<Array<const std::int32_t, nb::ndim<1>>> unit) {
+        return to_numpy<std::uint32_t>(
+            sample_rows(seed, round, n, {fraction.data(), fraction.size()},
+                        kind ? kind->data() : nullptr, unit ? unit->data() : nullptr));
       },
-      "seed"_a, "round"_a, "fraction"_a, "n"_a,
-      "The rows that a round trains on, in increasing order.");
+      "seed"_a, "round"_a, "n"_a, "fraction"_a, "kind"_a.none() = nb::none(),
+      "unit"_a.none() = nb::none(),
+      "The rows that a round trains on, in increasing order: each by the fraction of its kind, "
+      "rows of a unit together.");
 }
 
 }  // namespace hedgerow::bind_training

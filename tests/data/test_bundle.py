@@ -13,6 +13,7 @@ from hedgerow.data import intake
 from hedgerow.data.binning import Binner, own_columns
 from hedgerow.tree.grow_params import GrowParams
 from hedgerow.tree.grower import Trainer
+from hedgerow.tree.row_draws import RowDraws
 
 
 def binned(X):
@@ -103,14 +104,15 @@ def trees(matrix, y, *, n_threads=2, **options):
 
 
 @pytest.mark.parametrize("n_rows", [300, 5_000, 60_000])
-@pytest.mark.parametrize("options", [{}, {"subsample": 0.6, "colsample_bytree": 0.5}])
-def test_trees_are_the_same_with_and_without_shared_columns(n_rows, options):
+@pytest.mark.parametrize(("fraction", "options"), [(1.0, {}), (0.6, {"colsample_bytree": 0.5})])
+def test_trees_are_the_same_with_and_without_shared_columns(n_rows, fraction, options):
     rng = np.random.default_rng(n_rows)
     X = mixed_table(rng, n_rows)
     y = rng.standard_normal(n_rows) + X[:, 5] - 2 * X[:, 12] + X[:, 0] * X[:, 7]
     shared = binned(X)
     assert shared.places[-1, 0] < 10 < len(shared.places)
     alone = shared.with_places(own_columns(X.shape[1]))
+    options = options | {"draws": RowDraws(n_rows, fraction)}
     assert trees(shared, y, **options) == trees(alone, y, n_threads=1, **options)
 
 

@@ -11,6 +11,7 @@ from hedgerow.data.binning import BinnedMatrix, block_shape, own_columns
 from hedgerow.tree.exact import ExactGrower
 from hedgerow.tree.grow_params import GrowParams
 from hedgerow.tree.grower import ExactTrainer, Trainer
+from hedgerow.tree.row_draws import RowDraws
 from hedgerow.tree.structure import Ensemble
 from oracles.grow import Columns, assert_same_splits, category_set
 
@@ -134,7 +135,7 @@ def test_a_tree_is_the_same_on_any_number_of_threads(n_rows):
     rng = np.random.default_rng(7)
     binned = binned_table(rng, n_rows, 40, n_categorical=2)
     g, h = rng.standard_normal(n_rows), rng.uniform(0.1, 1, n_rows)
-    sampled = {"subsample": 0.7, "colsample_bytree": 0.8}
+    sampled = {"draws": RowDraws(binned.n_rows, 0.7), "colsample_bytree": 0.8}
     first = grow(binned, g, h, **sampled)
     for n_threads in (2, 3, 8, 90):
         assert grow(binned, g, h, n_threads=n_threads, **sampled) == first
@@ -170,7 +171,8 @@ def test_scores_are_the_sum_of_the_trees_in_and_out_of_the_bag(n_rows, subsample
     binned = binned_table(rng, n_rows, 5, n_categorical=1)
     X = np.where(binned.by_column == 255, np.nan, binned.by_column).T
     y = rng.standard_normal(n_rows) + binned.by_column[1]
-    trainer = make_trainer(binned, target=y, base_score=np.array([3.0]), subsample=subsample)
+    draws = RowDraws(n_rows, subsample)
+    trainer = make_trainer(binned, target=y, base_score=np.array([3.0]), draws=draws)
     trees = [tree for round_ in range(5) for tree in trainer.boost(round_)]
     model = Ensemble.from_trees(trees, [0] * 5, np.array([3.0]), 5)
     np.testing.assert_array_equal(trainer.scores[0], model.predict_raw(X)[:, 0])
@@ -230,14 +232,18 @@ def test_rows_without_weight_count_in_nothing_but_rows():
     assert tree.cover[0] == pytest.approx(weights.sum(), rel=1e-12)
 
 
+def sample_rows(seed, round_, fraction):
+    return _native.sample_rows(seed, round_, 20_000, np.array([fraction]))
+
+
 @pytest.mark.parametrize("fraction", [0.1, 0.5, 0.99])
 def test_row_samples_have_their_size_and_differ_by_round_and_seed(fraction):
-    draws = [_native.sample_rows(*key, fraction, 20_000) for key in ((1, 0), (1, 1), (2, 0))]
+    draws = [sample_rows(*key, fraction) for key in ((1, 0), (1, 1), (2, 0))]
     for rows in draws:
         assert len(rows) == pytest.approx(fraction * 20_000, abs=5 * 71)
         assert (np.diff(rows.astype(int)) > 0).all()
     assert len({tuple(rows) for rows in draws}) == 3
-    assert np.array_equal(draws[0], _native.sample_rows(1, 0, fraction, 20_000))
+    assert np.array_equal(draws[0], sample_rows(1, 0, fraction))
 
 
 def test_column_samples_bound_what_a_tree_a_level_and_a_node_may_use():

@@ -182,16 +182,19 @@ class GrowSettings:
 
 most_leaves: int = 65535
 
+class Draw:
+    def __init__(self, minimal_variance: bool, fraction: float, reg_lambda: float, seed: int, round: int) -> None: ...
+
 class GradientStore:
     def __init__(self, n_rows: int, n_outputs: int, threads: int) -> None: ...
 
-    def differentiate(self, loss: str, shape: Sequence[float], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None:
+    def differentiate(self, loss: str, shape: Sequence[float], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, draw: Draw | None = None) -> tuple[NDArray[numpy.uint32], NDArray[numpy.float64]] | None:
         """
-        Adds the leaf values to the scores and takes the loss's gradients at the new ones.
+        Adds the leaf values to the scores and takes the loss's gradients at the new ones. With a draw: the rows drawn by them, and how often each counts.
         """
 
-    def take(self, gradient: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], hessian: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
-        """Takes the gradients of a user's own loss."""
+    def take(self, gradient: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], hessian: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], draw: Draw | None = None) -> tuple[NDArray[numpy.uint32], NDArray[numpy.float64]] | None:
+        """Takes the gradients of a user's own loss; draws as differentiate does."""
 
     def to_float(self, output: int) -> NDArray[numpy.float64]:
         """The quantised gradients and hessians as numbers, a row each."""
@@ -218,8 +221,10 @@ def leaf_quantiles(corner: Annotated[NDArray[numpy.float64], dict(shape=(None,),
 def sample_tree_features(n_features: int, fraction: float, seed: int, tree_id: int) -> NDArray[numpy.int32]:
     """The features that a tree may use."""
 
-def sample_rows(seed: int, round: int, fraction: float, n: int) -> NDArray[numpy.uint32]:
-    """The rows that a round trains on, in increasing order."""
+def sample_rows(seed: int, round: int, n: int, fraction: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], kind: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, unit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> NDArray[numpy.uint32]:
+    """
+    The rows that a round trains on, in increasing order: each by the fraction of its kind, rows of a unit together.
+    """
 
 def exact_presort(columns: Sequence[object], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C')], ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C')], threads: int) -> None:
     """Sort each column once: rows by value, and the ranks of their values."""

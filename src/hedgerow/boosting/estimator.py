@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.boosting.fitting import Fitting
+from hedgerow.boosting.fitting import Fitting, Given
 from hedgerow.boosting.losses import Floats
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.boosting.tasks import Task
@@ -31,6 +31,7 @@ class GradientBoosting(TableEstimator):
         y: Any,
         sample_weight: Any = None,
         *,
+        groups: Any = None,
         eval_set: Any = None,
         eval_names: Any = None,
         callbacks: Any = None,
@@ -48,6 +49,9 @@ class GradientBoosting(TableEstimator):
             The target.
         sample_weight : array of shape (n_rows,), optional
             Weights of the rows, not negative and not all 0.
+        groups : array of shape (n_rows,), optional
+            What rows belong together: early stopping holds whole groups out, and
+            ``sampling="group"`` draws whole groups.
         eval_set : list of (X, y) or (X, y, sample_weight), optional
             Rows to measure on after each round, with results in ``evals_result_``.
         eval_names : list of str, optional
@@ -62,7 +66,8 @@ class GradientBoosting(TableEstimator):
         check_parameters(self)
         start = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
         fitting = Fitting(self, self._task, start)
-        adopt(self, fitting.run(X, y, sample_weight, eval_set, eval_names, callbacks))
+        given = Given(X, y, sample_weight, groups, eval_set, eval_names, callbacks)
+        adopt(self, fitting.run(given))
         return self
 
     def apply(self, X: Any) -> NDArray[np.int32]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,17 +24,31 @@ from hedgerow.boosting.tasks import Task
 from hedgerow.boosting.training_data import Examples, hold_out, read_eval_sets
 from hedgerow.data.binning import Binner
 from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema
-from hedgerow.data.target import read_weights
+from hedgerow.data.target import read_groups, read_weights
 from hedgerow.estimator import adopt, column_attributes, seed_of
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.progress import Progress, progress
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.grow_params import GrowParams
 from hedgerow.tree.grower import DivergenceError, ExactTrainer, Trainer
+from hedgerow.tree.row_draws import RowDraws
 from hedgerow.tree.structure import Ensemble, Tree
 
 Attributes = dict[str, Any]
 GrowRound = Callable[[int], Sequence[Tree]]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What `fit` was called with."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    groups: Any = None
+    eval_set: Any = None
+    eval_names: Any = None
+    callbacks: Any = None
 
 
 class Fitting:
@@ -52,13 +67,11 @@ class Fitting:
         self.seed = seed_of(estimator.random_state)
         self.n_threads = effective_n_jobs(estimator.n_jobs)
 
-    def run(
-        self, X: Any, y: Any, sample_weight: Any, eval_set: Any, eval_names: Any, callbacks: Any
-    ) -> Attributes:
+    def run(self, given: Given) -> Attributes:
         """Read, bin, boost; return the attributes of the fitted estimator."""
-        told = Callbacks(callbacks)
+        told = Callbacks(given.callbacks)
         done = self.rounds_done()
-        train, watched = self.read(X, y, sample_weight, eval_set, eval_names)
+        train, watched = self.read(given)
         rounds = range(done, self.estimator.n_estimators)
         grow_round = self.prepare(train)
         told.before_fit(self.estimator)
@@ -82,13 +95,12 @@ class Fitting:
             )
         return done
 
-    def read(
-        self, X: Any, y: Any, sample_weight: Any, eval_set: Any, eval_names: Any
-    ) -> tuple[Examples, dict[str, Examples]]:
+    def read(self, given: Given) -> tuple[Examples, dict[str, Examples]]:
         """Check everything that was given; return what to train on and what to measure on."""
-        train = self._read_training(X, y, sample_weight)
+        train = self._read_training(given)
+        self._check_sampling(train)
         self.metrics = resolve_metrics(self.estimator.eval_metric, self.classes, self.loss)
-        watched = read_eval_sets(eval_set, eval_names, self._read_more)
+        watched = read_eval_sets(given.eval_set, given.eval_names, self._read_more)
         if not self.estimator.early_stopping or watched:
             return train, watched
         fraction = self.estimator.validation_fraction
@@ -96,17 +108,33 @@ class Fitting:
         train, held_out = hold_out(train, fraction, self.seed, stratify)
         return train, {"validation": held_out}
 
-    def _read_training(self, X: Any, y: Any, sample_weight: Any) -> Examples:
+    def _read_training(self, given: Given) -> Examples:
         if self.start is None:
-            self.schema, table = learn_schema(X, self.estimator.categorical_features)
-            self.classes, target = self.task.learn_target(y, table.n_rows, self.estimator.loss)
+            self.schema, table = learn_schema(given.X, self.estimator.categorical_features)
+            y, loss = given.y, self.estimator.loss
+            self.classes, target = self.task.learn_target(y, table.n_rows, loss)
         else:
             self.schema, self.classes = self.start.schema, getattr(self.estimator, "classes_", None)
-            table = self._read_table(X)
-            target = self.task.read_target(y, table.n_rows, self.classes, self.estimator.loss)
+            table = self._read_table(given.X)
+            loss = self.estimator.loss
+            target = self.task.read_target(given.y, table.n_rows, self.classes, loss)
         self.loss = self.task.choose_loss(self.estimator, self.classes)
-        examples = self._examples(table, target, sample_weight)
+        examples = self._examples(table, target, given.sample_weight)
+        if given.groups is not None:
+            examples = replace(examples, groups=read_groups(given.groups, table.n_rows))
         return self.task.weigh(examples, self.estimator, self.classes)
+
+    def _check_sampling(self, train: Examples) -> None:
+        sampling, subsample = self.estimator.sampling, self.estimator.subsample
+        if sampling == "balanced" and (self.classes is None or self.loss.is_soft):
+            raise ParameterError("sampling='balanced' draws rows by their class; there are none.")
+        if sampling == "group" and train.groups is None:
+            raise ParameterError("sampling='group' draws whole groups; fit must be given groups.")
+        if sampling not in ("uniform", "balanced") and subsample == 1.0:
+            raise ParameterError(
+                f"sampling={sampling!r} draws the part subsample of the rows, but subsample=1.0 is "
+                "all of them."
+            )
 
     def _read_more(self, X: Any, y: Any, sample_weight: Any) -> Examples:
         table = self._read_table(X)
@@ -213,6 +241,25 @@ class Fitting:
         counts = {j: len(learned.values) for j, learned in self.schema.categories.items()}
         return binner.fit(train.table, train.weights, n_categories=counts, threads=self.n_threads)
 
+    def _draws(self, train: Examples) -> RowDraws:
+        """Return how each round draws its rows."""
+        estimator = self.estimator
+        kind = unit = None
+        if estimator.sampling == "balanced":
+            kind = train.target.astype(np.int32)
+        if estimator.sampling == "group":
+            assert train.groups is not None
+            unit = train.groups
+        return RowDraws(
+            n_rows=train.table.n_rows,
+            fraction=estimator.subsample,
+            seed=self.seed,
+            sampling=estimator.sampling,
+            kind=kind,
+            unit=unit,
+            reg_lambda=estimator.reg_lambda,
+        )
+
     def _trainer(self, train: Examples) -> Trainer | ExactTrainer:
         loss = self.loss if isinstance(self.loss, NativeLoss) else None
         target = train.target_by_output
@@ -222,7 +269,7 @@ class Fitting:
             "n_outputs": self.loss.n_outputs,
             "base_score": self.base_score,
             "params": grow_params(self.estimator, loss, self.seed),
-            "subsample": self.estimator.subsample,
+            "draws": self._draws(train),
             "colsample_bytree": self.estimator.colsample_bytree,
             "n_threads": self.n_threads,
         }

@@ -86,6 +86,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         max_delta_step: float = 0.0,
         max_bins: int = 255,
         subsample: float = 1.0,
+        sampling: str = "uniform",
         colsample_bytree: float = 1.0,
         colsample_bylevel: float = 1.0,
         colsample_bynode: float = 1.0,
@@ -120,6 +121,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         self.max_delta_step = max_delta_step
         self.max_bins = max_bins
         self.subsample = subsample
+        self.sampling = sampling
         self.colsample_bytree = colsample_bytree
         self.colsample_bylevel = colsample_bylevel
         self.colsample_bynode = colsample_bynode
@@ -237,6 +239,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         max_delta_step: float = 0.0,
         max_bins: int = 255,
         subsample: float = 1.0,
+        sampling: str = "uniform",
         colsample_bytree: float = 1.0,
         colsample_bylevel: float = 1.0,
         colsample_bynode: float = 1.0,
@@ -271,6 +274,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         self.max_delta_step = max_delta_step
         self.max_bins = max_bins
         self.subsample = subsample
+        self.sampling = sampling
         self.colsample_bytree = colsample_bytree
         self.colsample_bylevel = colsample_bylevel
         self.colsample_bynode = colsample_bynode

@@ -26,6 +26,7 @@ class Examples:
     table: Table
     target: Floats
     weights: Floats | None
+    groups: NDArray[np.int32] | None = None
 
     @property
     def target_by_output(self) -> Floats:
@@ -35,7 +36,8 @@ class Examples:
     def take(self, rows: Rows) -> Examples:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
-        return Examples(self.table.take(rows), self.target[rows], weights)
+        groups = None if self.groups is None else self.groups[rows]
+        return Examples(self.table.take(rows), self.target[rows], weights, groups)
 
     def weighted_by_class(self, class_weights: Floats) -> Examples:
         """Multiply the weights with those of the classes."""
@@ -89,10 +91,15 @@ def hold_out(
     examples: Examples, fraction: float, seed: int, stratify: bool
 ) -> tuple[Examples, Examples]:
     """Part the examples into those to train on and those to measure on."""
-    held = _draw(examples.target, fraction, seed, stratify)
+    if examples.groups is not None:
+        held = _draw_groups(examples.groups, fraction, seed)
+    else:
+        held = _draw(examples.target, fraction, seed, stratify)
     if not held.any():
+        what = "groups" if examples.groups is not None else "rows"
+        count = len(held) if examples.groups is None else len(np.unique(examples.groups))
         raise DataError(
-            f"early_stopping holds out validation_fraction={fraction} of {len(held)} rows: "
+            f"early_stopping holds out validation_fraction={fraction} of {count} {what}: "
             "none. Give an eval_set, or a larger validation_fraction."
         )
     parts = examples.take(np.flatnonzero(~held)), examples.take(np.flatnonzero(held))
@@ -115,3 +122,11 @@ def _draw(target: Floats, fraction: float, seed: int, stratify: bool) -> NDArray
         wanted = int(fraction * len(members) + 0.5)
         held[members[: min(wanted, len(members) - 1)]] = True
     return held
+
+
+def _draw_groups(groups: NDArray[np.int32], fraction: float, seed: int) -> NDArray[np.bool_]:
+    """Mark the rows of some groups, but not of all."""
+    distinct = np.unique(groups)
+    shuffled = distinct[np.random.RandomState(seed).permutation(len(distinct))]
+    wanted = min(int(fraction * len(distinct) + 0.5), len(distinct) - 1)
+    return np.isin(groups, shuffled[:wanted])

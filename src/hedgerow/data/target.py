@@ -189,6 +189,15 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     return weights
 
 
+def read_groups(groups: Any, n_rows: int) -> NDArray[np.int32]:
+    """Read what group each row belongs to: numbers, strings or categories, as numbers from 0 on."""
+    column, _ = _read_column(groups, "groups")
+    values = column.codes if isinstance(column, LabelColumn) else column.values
+    _require_length(len(values), n_rows, "groups")
+    _require_finite(column, "groups")
+    return np.unique(values, return_inverse=True)[1].astype(np.int32)
+
+
 def _read_vector(
     y: Any, n_rows: int | None, estimator_name: str
 ) -> tuple[NumericColumn | LabelColumn, bool]:

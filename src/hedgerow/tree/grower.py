@@ -6,7 +6,7 @@ Python owns the rounds here, native code owns the rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from hedgerow.data.binning import BinnedMatrix
 from hedgerow.tree.exact import ExactGrower
 from hedgerow.tree.grow_params import GrowParams
 from hedgerow.tree.leaf_quantiles import LeafQuantiles, LeafRows, TrainedLoss
+from hedgerow.tree.row_draws import Bag, RowDraws
 from hedgerow.tree.structure import GROWN_FIELDS, Ensemble, Tree
 
 Floats = NDArray[np.float64]
@@ -62,8 +63,10 @@ class Trainer:
         Where the scores start.
     params : GrowParams
         How trees grow.
-    subsample, colsample_bytree : float
-        Part of the rows that a round, and of the features that a tree, may use.
+    draws : RowDraws, optional
+        Which rows a round has; all by default.
+    colsample_bytree : float
+        Part of the features that a tree may use.
     n_threads : int
         Threads at most; the trees do not depend on it.
     """
@@ -78,7 +81,7 @@ class Trainer:
         n_outputs: int,
         base_score: Floats,
         params: GrowParams,
-        subsample: float = 1.0,
+        draws: RowDraws | None = None,
         colsample_bytree: float = 1.0,
         n_threads: int = 1,
     ) -> None:
@@ -87,7 +90,7 @@ class Trainer:
         self._target, self._weights, self._loss = np.atleast_2d(target), weights, loss
         self._leaves = _leaf_rule(loss, params)
         self._n_outputs, self._n_threads = n_outputs, n_threads
-        self._bag = _bagger(params.seed, subsample, binned.n_rows)
+        self._draws = draws or RowDraws(binned.n_rows)
         settings = _settings(params, colsample_bytree)
         self._grower = _native.Grower(
             binned.by_column,
@@ -123,20 +126,20 @@ class Trainer:
     def boost(self, round_index: int) -> list[Tree]:
         """Grow one round: take the loss's gradients, then fit a tree for each output."""
         with _divergence():
-            self._differentiate()
-        return self._grow(round_index)
+            drawn = self._differentiate(self._draws.by_gradient(round_index))
+        return self._grow(round_index, self._draws.bag(round_index, drawn))
 
     def boost_with(self, round_index: int, gradient: Floats, hessian: Floats) -> list[Tree]:
         """Grow one round on given gradients, (n_outputs, n_rows), weights multiplied in."""
         self.scores  # noqa: B018  brings them up to date
         with _divergence():
-            self._gradients.take(gradient, hessian)
-        return self._grow(round_index)
+            drawn = self._gradients.take(gradient, hessian, self._draws.by_gradient(round_index))
+        return self._grow(round_index, self._draws.bag(round_index, drawn))
 
-    def _differentiate(self) -> None:
+    def _differentiate(self, draw: _native.Draw | None = None) -> Any:
         assert self._loss is not None
         scores = self.scores if self._loss.adapts else self._scores
-        self._gradients.differentiate(
+        drawn = self._gradients.differentiate(
             self._loss.name,
             self._loss.shape(self._target[0], scores, self._weights),
             self._scores,
@@ -144,17 +147,18 @@ class Trainer:
             self._leaf_value,
             self._target,
             self._weights,
+            draw,
         )
         self._pending = False
+        return drawn
 
-    def _grow(self, round_index: int) -> list[Tree]:
-        bag = self._bag(round_index)
+    def _grow(self, round_index: int, bag: Bag) -> list[Tree]:
         trees = []
         for output in range(self._n_outputs):
             arrays = self._grower.grow(
                 self._gradients,
                 output,
-                bag,
+                bag.rows,
                 round_index * self._n_outputs + output,
                 self._leaf_of_row,
                 self._leaf_value,
@@ -166,10 +170,11 @@ class Trainer:
         self._pending = True
         return trees
 
-    def _replace_leaves(self, tree: Tree, output: int, bag: NDArray[np.uint32] | None) -> None:
+    def _replace_leaves(self, tree: Tree, output: int, bag: Bag) -> None:
         assert self._leaves is not None
-        target = self._target[output % len(self._target)]
-        rows = LeafRows(target, self._scores[output], self._weights, self._leaf_of_row[output], bag)
+        target, scores = self._target[output % len(self._target)], self._scores[output]
+        weights = bag.weights(self._weights, len(scores))
+        rows = LeafRows(target, scores, weights, self._leaf_of_row[output], bag.rows)
         values = self._leaves.replace(tree, output, rows, self._n_threads)
         self._leaf_value[output, : len(values)] = values
 
@@ -192,7 +197,7 @@ class ExactTrainer:
         n_outputs: int,
         base_score: Floats,
         params: GrowParams,
-        subsample: float = 1.0,
+        draws: RowDraws | None = None,
         colsample_bytree: float = 1.0,
         n_threads: int = 1,
     ) -> None:
@@ -201,7 +206,7 @@ class ExactTrainer:
         self._leaves = _leaf_rule(loss, params)
         self._params, self._colsample, self._n_threads = params, colsample_bytree, n_threads
         n_rows = len(matrix)
-        self._bag = _bagger(params.seed, subsample, n_rows)
+        self._draws = draws or RowDraws(n_rows)
         self._grower = ExactGrower(matrix, is_categorical, n_threads)
         self.scores = np.empty((n_outputs, n_rows))
         self.scores[...] = base_score[:, None]
@@ -216,7 +221,7 @@ class ExactTrainer:
 
     def boost_with(self, round_index: int, gradient: Floats, hessian: Floats) -> list[Tree]:
         """Grow one round on given gradients, (n_outputs, n_rows), weights multiplied in."""
-        bag = self._bag(round_index)
+        bag, gradient, hessian = self._draw(round_index, gradient, hessian)
         trees = []
         for output, (g, h) in enumerate(zip(gradient, hessian, strict=True)):
             tree_id = round_index * len(gradient) + output
@@ -224,7 +229,7 @@ class ExactTrainer:
                 g,
                 h,
                 self._params,
-                rows=bag,
+                rows=bag.rows,
                 features=self._tree_features(tree_id),
                 tree_id=tree_id,
                 n_threads=self._n_threads,
@@ -232,7 +237,7 @@ class ExactTrainer:
             leaf_of_row = arrays.pop("leaf_of_row")
             trees.append(Tree(**arrays))
             if self._leaves is not None:
-                self._replace_leaves(trees[-1], output, leaf_of_row)
+                self._replace_leaves(trees[-1], output, leaf_of_row, bag)
             self._add(output, trees[-1], leaf_of_row)
         return trees
 
@@ -244,13 +249,29 @@ class ExactTrainer:
         ] = True
         return allowed
 
-    def _replace_leaves(self, tree: Tree, output: int, leaf_of_row: NDArray[np.int32]) -> None:
+    def _draw(
+        self, round_index: int, gradient: Floats, hessian: Floats
+    ) -> tuple[Bag, Floats, Floats]:
+        """Return the round's rows, and the gradients as often as rows count."""
+        draw = self._draws.by_gradient(round_index)
+        if draw is None:
+            return self._draws.bag(round_index, None), gradient, hessian
+        store = _native.GradientStore(gradient.shape[1], len(gradient), self._n_threads)
+        bag = self._draws.bag(round_index, store.take(gradient, hessian, draw))
+        counts = bag.weights(None, gradient.shape[1])
+        if counts is None:
+            return bag, gradient, hessian
+        return bag, gradient * counts, hessian * counts
+
+    def _replace_leaves(
+        self, tree: Tree, output: int, leaf_of_row: NDArray[np.int32], bag: Bag
+    ) -> None:
         assert self._leaves is not None
         number = np.cumsum(tree.feature < 0, dtype=np.uint16) - np.uint16(1)
-        bag = np.flatnonzero(leaf_of_row >= 0).astype(np.uint32)
         leaf = number[np.maximum(leaf_of_row, 0)]
-        target = self._target[output % len(self._target)]
-        rows = LeafRows(target, self.scores[output], self._weights, leaf, bag)
+        target, scores = self._target[output % len(self._target)], self.scores[output]
+        weights = bag.weights(self._weights, len(scores))
+        rows = LeafRows(target, scores, weights, leaf, bag.rows)
         self._leaves.replace(tree, output, rows, self._n_threads)
 
     def _add(self, output: int, tree: Tree, leaf_of_row: NDArray[np.int32]) -> None:
@@ -269,16 +290,6 @@ def _divergence() -> Iterator[None]:
         yield
     except OverflowError as error:
         raise DivergenceError(*error.args) from error
-
-
-def _bagger(seed: int, subsample: float, n_rows: int) -> Callable[[int], NDArray[np.uint32] | None]:
-    """Return the function that draws a round's rows: None is all of them."""
-
-    def draw(round_index: int) -> NDArray[np.uint32]:
-        rows: NDArray[np.uint32] = _native.sample_rows(seed, round_index, subsample, n_rows)
-        return rows if len(rows) else np.array([round_index % n_rows], np.uint32)
-
-    return draw if subsample < 1.0 else lambda _: None
 
 
 def _leaf_rule(loss: TrainedLoss | None, params: GrowParams) -> LeafQuantiles | None:
