@@ -331,6 +331,17 @@ inline void bind(nb::module_& m) {
       "loss"_a, "shape"_a, "scores"_a.noconvert(), "target"_a, "weight"_a.none(), "threads"_a,
       "Gradients and hessians of a built-in loss as numbers, two (n_outputs, n_rows) arrays.");
   m.def(
+      "leaf_weights",
+      [](const SplitRules& rules, Array<const double, nb::ndim<1>> G,
+         Array<const double, nb::ndim<1>> H) {
+        std::vector<double> weight(G.size());
+        for (std::size_t i = 0; i < weight.size(); ++i) {
+          weight[i] = leaf_weight(rules, G.data()[i], H.data()[i]);
+        }
+        return to_numpy<double>(weight);
+      },
+      "rules"_a, "G"_a, "H"_a, "The weights of leaves with these sums.");
+  m.def(
       "leaf_quantiles",
       [](Array<const double, nb::ndim<1>> corner, Weights weight,
          Array<const std::uint16_t, nb::ndim<1>> leaf,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -14,7 +16,7 @@ from hedgerow.boosting.model import BoostedModel
 from hedgerow.boosting.tasks import Task
 from hedgerow.estimator import TableEstimator, adopt
 from hedgerow.exceptions import ParameterError
-from hedgerow.params import check_parameters
+from hedgerow.params import Number, check_parameters
 
 Importance = Literal["gain", "split", "cover"]
 
@@ -35,6 +37,9 @@ class GradientBoosting(TableEstimator):
         eval_set: Any = None,
         eval_names: Any = None,
         callbacks: Any = None,
+        init_model: Any = None,
+        checkpoint: Any = None,
+        checkpoint_every: int = 10,
     ) -> Self:
         """Fit the model.
 
@@ -58,6 +63,16 @@ class GradientBoosting(TableEstimator):
             Names of the evaluation sets; ``eval_0`` and so on if left out.
         callbacks : list, optional
             Told of every round, and may stop; see `hedgerow.boosting.callbacks`.
+        init_model : fitted estimator, or the file of one, optional
+            A model to go on from: n_estimators rounds are added to its own. The table must have the
+            same columns; its values are binned as in that model.
+        checkpoint : str or path-like, optional
+            A file that the rounds so far are written to every ``checkpoint_every`` rounds and at
+            the end. If it is there already, the fit goes on from it: after a crash, the same call
+            gives the same model, bit for bit, as one that was never broken off. `hedgerow.load`
+            reads it too.
+        checkpoint_every : int
+            Rounds between writes.
 
         Returns
         -------
@@ -66,9 +81,54 @@ class GradientBoosting(TableEstimator):
         check_parameters(self)
         start = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
         fitting = Fitting(self, self._task, start)
-        given = Given(X, y, sample_weight, groups, eval_set, eval_names, callbacks)
+        given = Given(
+            *(X, y, sample_weight, groups, eval_set, eval_names, callbacks),
+            *(init_model, checkpoint, checkpoint_every),
+        )
         adopt(self, fitting.run(given))
         return self
+
+    def refit(self, X: Any, y: Any, sample_weight: Any = None, *, keep: float = 0.0) -> Self:
+        """Give the trees' leaves the values that other rows ask for; splits stay as they are.
+
+        Round after round, each leaf takes the step that is best for the rows which reach it, as in
+        `fit`. If this raises, the estimator stays what it was.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+            Other rows of the same columns and, in classification, of the same classes.
+        keep : float in [0, 1]
+            The part of its old value that a leaf keeps. One that no row reaches keeps all of it.
+
+        Returns
+        -------
+        self
+        """
+        from hedgerow.boosting.refitting import Refitting
+
+        self._fitted_model()
+        check_parameters(self)
+        if keep not in Number(0, 1):
+            raise ParameterError(f"keep={keep!r} is not allowed; it must be {Number(0, 1)}.")
+        adopt(self, Refitting(self, Given(X, y, sample_weight), keep).run())
+        return self
+
+    def __getitem__(self, rounds: slice) -> Self:
+        """Return the model of some rounds alone, ``model[:50]`` for the first 50.
+
+        Any slice is allowed, such as ``model[10:]`` or ``model[::2]``; the base score is part of
+        each.
+        """
+        if not isinstance(rounds, slice):
+            raise TypeError(f"a model is sliced by rounds, as in model[:50], not by {rounds!r}.")
+        model = self._fitted_model()
+        chosen = range(model.ensemble.n_rounds)[rounds]
+        if chosen.step < 0:
+            raise ParameterError("rounds are taken in their order: the step must be positive.")
+        sliced = copy.copy(self)
+        adopt(sliced, _of_rounds(self, chosen))
+        return sliced
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the leaf of every row in every tree, as node numbers, shape (n_rows, n_trees)."""
@@ -110,3 +170,24 @@ class GradientBoosting(TableEstimator):
         """Yield raw scores after each round."""
         matrix = self._matrix(X)
         return self._model.ensemble.staged_raw(matrix, n_threads=self._threads_for(matrix))
+
+
+def _of_rounds(estimator: Any, chosen: range) -> dict[str, Any]:
+    """Return the attributes of a model with some rounds, and the history if it is theirs."""
+    model: BoostedModel = estimator._fitted_model()  # noqa: SLF001
+    fitted = {name: value for name, value in vars(estimator).items() if name.endswith("_")}
+    fitted |= {"_model": replace(model, ensemble=model.ensemble.of_rounds(chosen))}
+    fitted["n_iter_"] = len(chosen)
+    is_known = chosen == range(len(chosen)) and all(
+        len(values) >= estimator.n_iter_
+        for by_metric in estimator.evals_result_.values()
+        for values in by_metric.values()
+    )
+    fitted["evals_result_"] = {
+        of: {metric: values[: len(chosen)] for metric, values in by_metric.items()}
+        for of, by_metric in (estimator.evals_result_.items() if is_known else ())
+    }
+    if not fitted["evals_result_"] or fitted.get("best_iteration_", 0) > len(chosen):
+        fitted.pop("best_iteration_", None)
+        fitted.pop("best_score_", None)
+    return fitted

@@ -19,6 +19,7 @@ from hedgerow.boosting.callbacks import Callbacks
 from hedgerow.boosting.losses import CustomLoss, Floats, Loss, NativeLoss
 from hedgerow.boosting.metrics import resolve_metrics
 from hedgerow.boosting.model import BoostedModel
+from hedgerow.boosting.resuming import CheckpointFile, digest, read_start
 from hedgerow.boosting.rounds import BestRound, EvalSet, Watcher, boost
 from hedgerow.boosting.tasks import Task
 from hedgerow.boosting.training_data import Examples, hold_out, read_eval_sets
@@ -49,10 +50,16 @@ class Given:
     eval_set: Any = None
     eval_names: Any = None
     callbacks: Any = None
+    init_model: Any = None
+    checkpoint: Any = None
+    checkpoint_every: Any = 10
 
 
 class Fitting:
-    """A fit under way; `start` is the model that a warm start adds to."""
+    """A fit under way; `start` is the model whose rounds it goes on from, if any.
+
+    A warm start counts those rounds among n_estimators, another model's come before them.
+    """
 
     classes: NDArray[Any] | None
     schema: TableSchema
@@ -64,15 +71,16 @@ class Fitting:
         self.estimator = estimator
         self.task = task
         self.start = start
+        self.checkpoint: CheckpointFile | None = None
+        self.resumed: Any = None
         self.seed = seed_of(estimator.random_state)
         self.n_threads = effective_n_jobs(estimator.n_jobs)
 
     def run(self, given: Given) -> Attributes:
         """Read, bin, boost; return the attributes of the fitted estimator."""
         told = Callbacks(given.callbacks)
-        done = self.rounds_done()
+        rounds = self.rounds_to_do(given)
         train, watched = self.read(given)
-        rounds = range(done, self.estimator.n_estimators)
         grow_round = self.prepare(train)
         told.before_fit(self.estimator)
         with progress(self.estimator.verbose, rounds.stop, rounds.start) as shown:
@@ -85,19 +93,36 @@ class Fitting:
         told.after_fit(self.copy_with(attributes))
         return attributes
 
-    def rounds_done(self) -> int:
-        """Return how many rounds a warm start begins with; n_estimators counts them too."""
-        done = 0 if self.start is None else self.start.ensemble.n_rounds
-        if self.estimator.n_estimators < done:
+    def rounds_to_do(self, given: Given) -> range:
+        """Return the rounds that are still to be grown, and find out what they go on from."""
+        last = self.estimator.n_estimators
+        if given.init_model is not None:
+            self.start = read_start(given.init_model, self.estimator)
+            last += self.rounds_done()
+        elif self.rounds_done() > last:
             raise ParameterError(
-                f"n_estimators={self.estimator.n_estimators} is less than the {done} rounds that "
+                f"n_estimators={last} is less than the {self.rounds_done()} rounds that "
                 "warm_start=True begins with."
             )
-        return done
+        if given.checkpoint is not None:
+            self.checkpoint = CheckpointFile(given.checkpoint, given.checkpoint_every)
+            self._resume(self.checkpoint)
+        return range(min(self.rounds_done(), last), last)
+
+    def _resume(self, file: CheckpointFile) -> None:
+        found = file.found(self.estimator)
+        if found is not None:
+            self.resumed = found.model
+            self.start, self.seed = found.model._model, found.seed  # noqa: SLF001
+            file.data = found.data
+
+    def rounds_done(self) -> int:
+        """Return how many rounds there were before."""
+        return 0 if self.start is None else self.start.ensemble.n_rounds
 
     def read(self, given: Given) -> tuple[Examples, dict[str, Examples]]:
         """Check everything that was given; return what to train on and what to measure on."""
-        train = self._read_training(given)
+        train = self.read_training(given)
         self._check_sampling(train)
         self.metrics = resolve_metrics(self.estimator.eval_metric, self.classes, self.loss)
         watched = read_eval_sets(given.eval_set, given.eval_names, self._read_more)
@@ -108,13 +133,14 @@ class Fitting:
         train, held_out = hold_out(train, fraction, self.seed, stratify)
         return train, {"validation": held_out}
 
-    def _read_training(self, given: Given) -> Examples:
+    def read_training(self, given: Given) -> Examples:
+        """Read the rows to train on, and what the loss is."""
         if self.start is None:
             self.schema, table = learn_schema(given.X, self.estimator.categorical_features)
             y, loss = given.y, self.estimator.loss
             self.classes, target = self.task.learn_target(y, table.n_rows, loss)
         else:
-            self.schema, self.classes = self.start.schema, getattr(self.estimator, "classes_", None)
+            self.schema, self.classes = self.start.schema, self.start.classes
             table = self._read_table(given.X)
             loss = self.estimator.loss
             target = self.task.read_target(given.y, table.n_rows, self.classes, loss)
@@ -157,6 +183,8 @@ class Fitting:
             self.base_score = self.loss.base_score(train.target_by_output, train.weights)
         else:
             self.binner, self.base_score = self.start.binner, self.start.ensemble.base_score
+        if self.checkpoint is not None:
+            self.checkpoint.check_data(digest(train, self.binner))
         trainer = self._trainer(train)
         if self.start is not None:
             trainer.scores[...] = self._scores_so_far(self._matrix(train)).T
@@ -168,10 +196,10 @@ class Fitting:
         self, rounds: range, watched: dict[str, Examples], told: Callbacks, shown: Progress | None
     ) -> Watcher | None:
         """Return what looks at each round, if anyone wants it looked at."""
-        if not (watched or told or shown):
+        if not (watched or told or shown or self.checkpoint):
             return None
         estimator = self.estimator
-        return Watcher(
+        watcher = Watcher(
             n_rounds=rounds.stop,
             link=self.loss.link,
             eval_sets=[self._eval_set(name, examples) for name, examples in watched.items()],
@@ -181,13 +209,26 @@ class Fitting:
             callbacks=told,
             progress=shown,
             build_model=lambda trees: self.copy_with(self.attributes(trees, None)),
+            checkpoint=self._write_checkpoint if self.checkpoint else None,
         )
+        if self.resumed is not None:
+            watcher.recall(self.resumed)
+        return watcher
 
-    def attributes(self, trees: Sequence[Tree], watcher: Watcher | None) -> Attributes:
-        """Assemble what the estimator will hold; with early stopping, up to the best round."""
-        if watcher is not None and watcher.patience is not None and watcher.best.round:
-            trees = trees[: (watcher.best.round - self.rounds_done()) * self.loss.n_outputs]
+    def _write_checkpoint(self, watcher: Watcher, trees: Sequence[Tree], is_last: bool) -> None:
+        assert self.checkpoint is not None
+        if is_last or watcher.round % self.checkpoint.every == 0:
+            so_far = self.copy_with(self.attributes(trees, watcher, is_whole=True))
+            self.checkpoint.write(so_far, self.seed)
+
+    def attributes(
+        self, trees: Sequence[Tree], watcher: Watcher | None, *, is_whole: bool = False
+    ) -> Attributes:
+        """Assemble what the estimator will hold; unless it is to be whole, up to the best round."""
         model = self._model(trees)
+        stops = watcher is not None and watcher.patience is not None and watcher.best.round
+        if watcher is not None and stops and not is_whole:
+            model = model.first_rounds(watcher.best.round)
         fitted: Attributes = column_attributes(self.schema) | {
             "_model": model,
             "n_iter_": model.ensemble.n_rounds,
@@ -213,7 +254,7 @@ class Fitting:
         ensemble = Ensemble.from_trees(trees, outputs, self.base_score, self.schema.n_features)
         if not (np.isfinite(ensemble.value).all() and np.isfinite(ensemble.gain).all()):
             raise self._diverged()
-        return BoostedModel(self.schema, self.binner, ensemble, self.loss.link)
+        return BoostedModel(self.schema, self.binner, ensemble, self.loss.link, self.classes)
 
     def _diverged(self) -> ParameterError:
         return ParameterError(

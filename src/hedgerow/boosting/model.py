@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.boosting.losses import Floats, Link
@@ -17,12 +18,20 @@ from hedgerow.tree.structure import Ensemble
 
 @dataclass(frozen=True, eq=False)
 class BoostedModel:
-    """An ensemble, how a table is read for it (schema, bins) and what its scores mean (link)."""
+    """An ensemble, how a table is read for it (schema, bins) and what its scores mean (link).
+
+    Classes are None in regression.
+    """
 
     schema: TableSchema
     binner: Binner
     ensemble: Ensemble
     link: Link
+    classes: NDArray[Any] | None = None
+
+    def first_rounds(self, n_rounds: int) -> BoostedModel:
+        """Return the model as it was after some rounds."""
+        return replace(self, ensemble=self.ensemble.first_rounds(n_rounds))
 
     @cached_property
     def category_bins(self) -> list[Any]:

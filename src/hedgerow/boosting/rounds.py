@@ -28,6 +28,8 @@ def boost(
 ) -> list[Tree]:
     """Grow the trees of each round on what the rounds before left over, until told to stop."""
     trees: list[Tree] = []
+    if watcher is not None and watcher.is_patience_over():
+        return trees
     for index in rounds:
         grown = grow_round(index)
         trees.extend(grown)
@@ -99,18 +101,30 @@ class Watcher:
     callbacks: Callbacks
     progress: Progress | None
     build_model: Callable[[Sequence[Tree]], Any]
+    checkpoint: Callable[[Watcher, Sequence[Tree], bool], None] | None = None
     history: EvalsResult = field(default_factory=dict)
+    round: int = 0
+
+    def recall(self, model: Any) -> None:
+        """Take up what a fit that was broken off had seen."""
+        self.round = model.n_iter_
+        self.history = {of: dict(by) for of, by in model.evals_result_.items()}
+        self.best.round = getattr(model, "best_iteration_", self.best.round)
+        self.best.score = getattr(model, "best_score_", self.best.score)
 
     def sees(self, index: int, grown: Sequence[Tree], trees: Sequence[Tree]) -> bool:
         """Take note of a finished round; whether it shall be the last."""
-        round_ = index + 1
+        self.round = round_ = index + 1
         metrics = {of.name: self._measure(of, grown) for of in self.eval_sets}
         if metrics:
             self._remember(round_, metrics)
         info = RoundInfo(round_, self.n_rounds, metrics, lambda: self.build_model(trees))
         if self.progress is not None:
             self.progress.show(round_, metrics)
-        return self.callbacks.after_round(info) or self._is_patience_over(round_)
+        is_last = self.callbacks.after_round(info) or self.is_patience_over()
+        if self.checkpoint is not None:
+            self.checkpoint(self, trees, is_last or round_ == self.n_rounds)
+        return is_last
 
     def _measure(self, eval_set: EvalSet, grown: Sequence[Tree]) -> dict[str, float]:
         eval_set.add(grown)
@@ -125,11 +139,12 @@ class Watcher:
             round_, metrics[self.eval_sets[-1].name][judge.name], judge.higher_is_better
         )
 
-    def _is_patience_over(self, round_: int) -> bool:
-        if self.patience is None:
+    def is_patience_over(self) -> bool:
+        """Tell whether too many rounds have brought nothing better."""
+        if self.patience is None or not self.history:
             return False
-        waiting_since = self.best.round or round_ - len(self._judged())
-        return round_ - waiting_since >= self.patience
+        waiting_since = self.best.round or self.round - len(self._judged())
+        return self.round - waiting_since >= self.patience
 
     def _judged(self) -> list[float]:
         return self.history[self.eval_sets[-1].name][self.metrics[0].name]

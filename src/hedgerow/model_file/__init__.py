@@ -16,6 +16,7 @@ from typing import Any
 
 from hedgerow.exceptions import ModelFileError
 from hedgerow.model_file.atomic import write_atomically
+from hedgerow.model_file.checkpoint import read_model
 from hedgerow.model_file.container import BEGINNING, check_beginning, pack, unpack
 from hedgerow.model_file.contents import read_estimator, write_estimator
 from hedgerow.model_file.values import NotStored
@@ -68,7 +69,7 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
 
 
 def load(path: str | PathLike[str]) -> Any:
-    """Read the estimator that `save` wrote; it predicts the same bits.
+    """Read the estimator that `save` wrote, or a fit's checkpoint; it predicts the same bits.
 
     Loading a file from somebody else is safe: it runs no code, and everything in the file is
     checked before it is used. See `save` for what a file holds and what it does not.
@@ -92,7 +93,7 @@ def load(path: str | PathLike[str]) -> Any:
     """
     name = os.fsdecode(path)
     try:
-        return read_estimator(*unpack(_read_bytes(Path(name))))
+        return read_model(*unpack(_read_bytes(Path(name))))
     except ModelFileError as error:
         raise ModelFileError(f"{name!r}: {error}") from error
 

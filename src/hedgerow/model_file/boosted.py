@@ -46,7 +46,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     """Read the attributes of a fitted estimator."""
     classes = stored.field("classes")
     classes = None if classes is None else read_classes(classes)
-    model = _read_model(stored)
+    model = _read_model(stored, classes)
     _check_task(kind, model, classes)
     attributes: dict[str, Any] = column_attributes(model.schema) | {
         "_model": model,
@@ -59,14 +59,14 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     return attributes | _read_best(*best)
 
 
-def _read_model(stored: Stored) -> BoostedModel:
+def _read_model(stored: Stored, classes: NDArray[Any] | None) -> BoostedModel:
     schema, binner = stored.schema(), stored.binner()
     check_columns(schema, binner)
     ensemble = read_ensemble(stored, schema)
     check_tests(schema, ensemble)
     link = stored.field("link")
     require(isinstance(link, str) and link in get_args(Link), f"the link is {link!r}")
-    return BoostedModel(schema, binner, ensemble, link)
+    return BoostedModel(schema, binner, ensemble, link, classes)
 
 
 def _read_evals_result(stored: Any) -> dict[str, dict[str, list[float]]]:

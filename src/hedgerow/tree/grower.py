@@ -88,7 +88,7 @@ class Trainer:
         if binned.by_row is None:
             raise ValueError("histograms need the table by row")
         self._target, self._weights, self._loss = np.atleast_2d(target), weights, loss
-        self._leaves = _leaf_rule(loss, params)
+        self._leaves = leaf_rule(loss, params)
         self._n_outputs, self._n_threads = n_outputs, n_threads
         self._draws = draws or RowDraws(binned.n_rows)
         settings = _settings(params, colsample_bytree)
@@ -203,7 +203,7 @@ class ExactTrainer:
     ) -> None:
         self._matrix, self._weights, self._loss = matrix, weights, loss
         self._target = np.atleast_2d(target)
-        self._leaves = _leaf_rule(loss, params)
+        self._leaves = leaf_rule(loss, params)
         self._params, self._colsample, self._n_threads = params, colsample_bytree, n_threads
         n_rows = len(matrix)
         self._draws = draws or RowDraws(n_rows)
@@ -292,13 +292,15 @@ def _divergence() -> Iterator[None]:
         raise DivergenceError(*error.args) from error
 
 
-def _leaf_rule(loss: TrainedLoss | None, params: GrowParams) -> LeafQuantiles | None:
+def leaf_rule(loss: TrainedLoss | None, params: GrowParams) -> LeafQuantiles | None:
+    """Return how leaves are replaced after a tree has grown, if they are."""
     if loss is None or not loss.has_corners:
         return None
     return LeafQuantiles(loss, params.learning_rate, params.max_delta_step)
 
 
-def _settings(params: GrowParams, colsample_bytree: float) -> _native.GrowSettings:
+def split_rules(params: GrowParams) -> _native.SplitRules:
+    """Translate parameters into what splits and leaves must respect."""
     rules = _native.SplitRules()
     for name in (
         *("reg_lambda", "reg_alpha", "min_split_gain", "max_delta_step", "min_child_weight"),
@@ -310,8 +312,12 @@ def _settings(params: GrowParams, colsample_bytree: float) -> _native.GrowSettin
     leaf.falls, leaf.rises = params.leaf_falls, params.leaf_rises
     rules.leaf = leaf
     rules.min_samples_leaf = max(1, params.min_samples_leaf)
+    return rules
+
+
+def _settings(params: GrowParams, colsample_bytree: float) -> _native.GrowSettings:
     settings = _native.GrowSettings()
-    settings.rules = rules
+    settings.rules = split_rules(params)
     settings.max_leaves = min(params.max_leaves or MOST_LEAVES, MOST_LEAVES)
     settings.max_depth = params.max_depth
     settings.leafwise = params.grow_policy == "leafwise"

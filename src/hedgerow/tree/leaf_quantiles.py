@@ -80,7 +80,7 @@ class LeafQuantiles:
             steps = np.clip(steps, -self.max_delta_step, self.max_delta_step)
         values: Floats = self.learning_rate * steps
         tree.value[is_leaf, 0] = values
-        _average_inner(tree)
+        average_inner(tree)
         return values
 
     def _levels(self, output: int, rows: LeafRows, n_leaves: int) -> Floats:
@@ -91,7 +91,7 @@ class LeafQuantiles:
         return self.loss.levels(output, target, weights, leaf, n_leaves)
 
 
-def _average_inner(tree: Tree) -> None:
+def average_inner(tree: Tree) -> None:
     """Give every inner node the mean of its rows' leaves; children come after their parents."""
     value, count = tree.value[:, 0], tree.count
     for node in np.flatnonzero(tree.feature >= 0)[::-1].tolist():

@@ -248,6 +248,13 @@ class Ensemble(_Nodes):
         """Return the ensemble as it was after ``n_rounds`` rounds."""
         return self.first_trees(n_rounds * self.trees_per_round)
 
+    def of_rounds(self, rounds: range) -> Ensemble:
+        """Return the ensemble of some rounds alone."""
+        per_round = self.trees_per_round
+        kept = [r * per_round + k for r in rounds for k in range(per_round)]
+        trees = [self.tree(t) for t in kept]
+        return Ensemble.from_trees(trees, self.tree_output[kept], self.base_score, self.n_features)
+
     def validate(self) -> None:
         """Raise ValueError with the reason if these arrays are not an ensemble.
 

@@ -1,0 +1,94 @@
+"""Rounds that go on from others: those of a fit that was broken off, or of another model."""
+
+from __future__ import annotations
+
+import hashlib
+from os import PathLike, fsdecode
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hedgerow.boosting.model import BoostedModel
+from hedgerow.boosting.training_data import Examples
+from hedgerow.data.binning import Binner
+from hedgerow.exceptions import ParameterError
+
+# Parameters that do not tell what a round becomes.
+MAY_DIFFER = ("n_estimators", "n_jobs", "verbose", "warm_start", "random_state")
+
+
+def read_start(init_model: Any, estimator: Any) -> BoostedModel:
+    """Return the model that `init_model` is, or that is in the file of this name."""
+    from hedgerow import model_file
+
+    given = init_model
+    if isinstance(init_model, str | PathLike):
+        init_model = model_file.load(init_model)
+    if type(init_model) is not type(estimator):
+        raise ParameterError(
+            f"init_model={given!r} is not allowed; it must be a fitted {type(estimator).__name__} "
+            "or the file of one."
+        )
+    model: BoostedModel = init_model._fitted_model()  # noqa: SLF001
+    return model
+
+
+class CheckpointFile:
+    """Where a fit writes its rounds every now and then, and finds those of a fit broken off."""
+
+    def __init__(self, path: str | PathLike[str], every: Any) -> None:
+        if not isinstance(path, str | PathLike):
+            raise ParameterError(f"checkpoint={path!r} is not allowed; it must be a file's name.")
+        is_count = isinstance(every, int | np.integer) and not isinstance(every, bool)
+        if not is_count or every < 1:
+            raise ParameterError(f"checkpoint_every={every!r} is not allowed; it must be >= 1.")
+        self.path = fsdecode(path)
+        self.every = int(every)
+        self.data = ""
+
+    def found(self, estimator: Any) -> Any:
+        """Return the checkpoint that there is, if any, after a look at its parameters."""
+        from hedgerow.model_file.checkpoint import read_checkpoint
+        from hedgerow.model_file.values import decode, encode
+
+        if not Path(self.path).exists():
+            return None
+        checkpoint = read_checkpoint(self.path)
+        if type(checkpoint.model) is not type(estimator):
+            raise self._refusal(f"of a {type(checkpoint.model).__name__}")
+        now, then = estimator.get_params(deep=False), checkpoint.model.get_params(deep=False)
+        for name, value in now.items():
+            # As a file would give it back: of a function the name, of an array a list.
+            if name not in MAY_DIFFER and decode(encode(value)) != then[name]:
+                raise self._refusal(f"of a fit with {name}={then[name]!r}, not {value!r}")
+        return checkpoint
+
+    def check_data(self, data: str) -> None:
+        """Remember the digest of the training rows; refuse if a checkpoint has another."""
+        if self.data and self.data != data:
+            raise self._refusal("of a fit to other rows")
+        self.data = data
+
+    def write(self, model: Any, seed: int) -> None:
+        """Write the model so far."""
+        from hedgerow.model_file.checkpoint import Checkpoint, write_checkpoint
+
+        write_checkpoint(Checkpoint(model, seed, self.data), self.path)
+
+    def _refusal(self, what: str) -> ParameterError:
+        return ParameterError(
+            f"checkpoint={self.path!r} is {what}. Give another name, or delete the file to begin "
+            "anew."
+        )
+
+
+def digest(train: Examples, binner: Binner) -> str:
+    """Return a digest of the training rows: bins, targets, weights and groups."""
+    hashed = hashlib.sha256()
+    binned = binner.transform(train.table)
+    for array in (binned.by_column, train.target, train.weights, train.groups):
+        if array is not None:
+            hashed.update(repr((array.dtype.str, array.shape)).encode())
+            hashed.update(np.ascontiguousarray(array).data)
+    return hashed.hexdigest()

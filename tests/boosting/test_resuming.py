@@ -1,0 +1,269 @@
+"""Checkpoints, models to go on from, slices, and leaves for other rows."""
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from sklearn.metrics import mean_squared_error
+
+import hedgerow as hr
+from hedgerow import (
+    DataError,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    ModelFileError,
+    ParameterError,
+)
+
+RNG = np.random.default_rng(0)
+N = 1_500
+X = RNG.normal(size=(N, 5))
+SIGNAL = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+NUMBERS = SIGNAL + RNG.normal(0, 0.3, N)
+COUNTS = RNG.poisson(np.exp(SIGNAL)).astype(float)
+THREE = np.digitize(NUMBERS, [-0.5, 0.7])
+WEIGHTS = RNG.uniform(0.5, 2.0, N)
+
+
+def bytes_of(model, folder):
+    model.save(folder / "bytes")
+    return (folder / "bytes").read_bytes()
+
+
+class Stop(Exception):  # noqa: N818
+    """What breaks a fit off."""
+
+
+def breaking_off(at):
+    def callback(info):
+        if info.round == at:
+            raise Stop
+
+    return callback
+
+
+CASES = {
+    "plain": (GradientBoostingRegressor(), NUMBERS),
+    "sampled": (GradientBoostingRegressor(subsample=0.6, colsample_bynode=0.5), NUMBERS),
+    "by gradient": (
+        GradientBoostingRegressor(subsample=0.4, sampling="minimal_variance", loss="poisson"),
+        COUNTS,
+    ),
+    "huber": (GradientBoostingRegressor(loss="huber"), NUMBERS),
+    "quantiles": (GradientBoostingRegressor(loss="quantile", quantile=[0.1, 0.9]), NUMBERS),
+    "classes": (GradientBoostingClassifier(subsample=0.7), THREE),
+    "exact": (GradientBoostingRegressor(splitter="exact", max_leaves=6), NUMBERS),
+    "early": (
+        GradientBoostingRegressor(early_stopping=True, learning_rate=0.5, n_iter_no_change=4),
+        NUMBERS,
+    ),
+    "any seed": (GradientBoostingRegressor(subsample=0.5, random_state=None), NUMBERS),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("at", [5, 12, 17])
+def test_a_fit_that_was_broken_off_ends_as_one_that_was_not(case, at, tmp_path):
+    model, y = CASES[case]
+    model = hr_clone(model, n_estimators=20)
+    path = tmp_path / "checkpoint"
+    with pytest.raises(Stop):
+        model.fit(X, y, WEIGHTS, callbacks=breaking_off(at), checkpoint=path, checkpoint_every=5)
+    seed = None
+    if path.exists():
+        done = hr.load(path).n_iter_
+        assert done == (at - 1) // 5 * 5
+        seed = read_seed(path)
+    resumed = hr_clone(model).fit(X, y, WEIGHTS, checkpoint=path, checkpoint_every=5)
+    if case == "any seed":
+        model.set_params(random_state=read_seed(path))
+        resumed.set_params(random_state=read_seed(path))
+        assert seed in (None, read_seed(path))
+    whole = hr_clone(model).fit(X, y, WEIGHTS)
+    assert bytes_of(resumed, tmp_path) == bytes_of(whole, tmp_path)
+
+
+def read_seed(path):
+    from hedgerow.model_file.checkpoint import read_checkpoint
+
+    return read_checkpoint(path).seed
+
+
+def hr_clone(model, **options):
+    return type(model)(**(model.get_params() | options))
+
+
+SCRIPT = """
+import os, signal, sys
+import numpy as np
+from hedgerow import GradientBoostingClassifier
+rng = np.random.default_rng(1)
+X = rng.normal(size=(3000, 6)); y = (X[:, 0] + X[:, 1] ** 2 + rng.normal(size=3000) > 1).astype(int)
+def kill(info):
+    if info.round == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+model = GradientBoostingClassifier(n_estimators=40, subsample=0.5, colsample_bytree=0.7)
+model.fit(X, y, callbacks=kill, checkpoint=sys.argv[1], checkpoint_every=3)
+model.save(sys.argv[1] + ".model")
+"""
+
+
+def test_a_process_that_is_killed_loses_a_few_rounds_at_most(tmp_path):
+    script = tmp_path / "fit.py"
+    script.write_text(textwrap.dedent(SCRIPT))
+
+    def run(name, *kills):
+        for at in (*kills, 10**6):
+            done = subprocess.run(
+                [sys.executable, script, tmp_path / name, str(at)], check=False, capture_output=True
+            )
+            assert done.returncode == (0 if at == 10**6 else -9), done.stderr.decode()
+        return (tmp_path / f"{name}.model").read_bytes()
+
+    assert run("broken", 8, 9, 31) == run("whole")
+
+
+def test_a_finished_checkpoint_is_the_model(tmp_path):
+    path = tmp_path / "checkpoint"
+    fitted = GradientBoostingRegressor(n_estimators=7).fit(X, NUMBERS, checkpoint=path)
+    rounds = []
+    again = GradientBoostingRegressor(n_estimators=7)
+    again.fit(X, NUMBERS, checkpoint=path, callbacks=lambda info: rounds.append(info.round))
+    assert rounds == []
+    assert bytes_of(again, tmp_path) == bytes_of(fitted, tmp_path)
+    np.testing.assert_array_equal(hr.load(path).predict(X), fitted.predict(X))
+    more = GradientBoostingRegressor(n_estimators=9).fit(X, NUMBERS, checkpoint=path)
+    whole = GradientBoostingRegressor(n_estimators=9).fit(X, NUMBERS)
+    assert bytes_of(more, tmp_path) == bytes_of(whole, tmp_path)
+
+
+def test_a_checkpoint_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "checkpoint"
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, NUMBERS, checkpoint=path)
+    before = path.read_bytes()
+    for other, y, message in [
+        (GradientBoostingRegressor(learning_rate=0.2), NUMBERS, "with learning_rate=0.1, not 0.2"),
+        (GradientBoostingClassifier(), THREE, "of a GradientBoostingRegressor"),
+        (GradientBoostingRegressor(), NUMBERS + 1.0, "of a fit to other rows"),
+    ]:
+        with pytest.raises(ParameterError, match=message):
+            other.fit(X, y, checkpoint=path)
+    with pytest.raises(ParameterError, match="of a fit to other rows"):
+        GradientBoostingRegressor().fit(X[::-1], NUMBERS, checkpoint=path)
+    assert path.read_bytes() == before
+    model.save(path)
+    with pytest.raises(ModelFileError, match="a model, but no checkpoint"):
+        GradientBoostingRegressor().fit(X, NUMBERS, checkpoint=path)
+    path.write_bytes(before[:-5])
+    with pytest.raises(ModelFileError, match="damaged"):
+        GradientBoostingRegressor().fit(X, NUMBERS, checkpoint=path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"checkpoint": 3}, "checkpoint=3 is not allowed"),
+        ({"checkpoint": "x", "checkpoint_every": 0}, "checkpoint_every=0"),
+        ({"init_model": GradientBoostingClassifier()}, "init_model="),
+        ({"init_model": 5}, "init_model=5 is not allowed"),
+    ],
+)
+def test_what_cannot_be_gone_on_from_is_named(options, message):
+    with pytest.raises(ParameterError, match=message):
+        GradientBoostingRegressor().fit(X, NUMBERS, **options)
+
+
+@pytest.mark.parametrize("from_file", [False, True])
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [(GradientBoostingRegressor(subsample=0.8), NUMBERS), (GradientBoostingClassifier(), THREE)],
+    ids=["numbers", "classes"],
+)
+def test_a_fit_goes_on_from_another_model(model, y, from_file, tmp_path):
+    first = hr_clone(model, n_estimators=6).fit(X, y)
+    start = first
+    if from_file:
+        start = tmp_path / "model"
+        first.save(start)
+    more = hr_clone(model, n_estimators=4).fit(X, y, init_model=start)
+    whole = hr_clone(model, n_estimators=10).fit(X, y)
+    assert more.n_iter_ == 10
+    assert more._model.ensemble == whole._model.ensemble
+    assert first.n_iter_ == 6
+
+
+def test_going_on_with_other_rows_learns_from_them():
+    first = GradientBoostingRegressor(n_estimators=30).fit(X[:700], NUMBERS[:700])
+    more = GradientBoostingRegressor(n_estimators=30).fit(X[700:], NUMBERS[700:], init_model=first)
+    error, before = (mean_squared_error(SIGNAL, m.predict(X)) for m in (more, first))
+    assert error < before
+
+
+def test_slices_are_models_of_their_rounds():
+    model = GradientBoostingClassifier(n_estimators=12).fit(X, THREE, eval_set=[(X, THREE)])
+    staged = list(model.staged_decision_function(X))
+    for n in (1, 5, 12):
+        part = model[:n]
+        np.testing.assert_array_equal(part.decision_function(X), staged[n - 1])
+        assert part.n_iter_ == n
+        assert (
+            part.evals_result_["eval_0"]["log_loss"]
+            == (model.evals_result_["eval_0"]["log_loss"][:n])
+        )
+    base = model._model.ensemble.base_score
+    scores = model[:4].decision_function(X) + model[4:].decision_function(X) - base
+    np.testing.assert_allclose(scores, staged[-1], atol=1e-12)
+    every_other = model[::2]
+    assert every_other.n_iter_ == 6
+    assert every_other.evals_result_ == {}
+    np.testing.assert_array_equal(model[:0].decision_function(X), np.tile(base, (N, 1)))
+    assert model.n_iter_ == 12
+    for wrong in (3, "x", (1, 2)):
+        with pytest.raises(TypeError, match="sliced by rounds"):
+            model[wrong]
+    with pytest.raises(ParameterError, match="step must be positive"):
+        model[::-1]
+
+
+@pytest.mark.parametrize("splitter", ["hist", "exact"])
+@pytest.mark.parametrize(
+    "loss", ["squared_error", "absolute_error", "poisson", "huber", "quantile"]
+)
+def test_leaves_for_the_rows_of_fit_are_those_that_there_are(loss, splitter):
+    options = {"loss": loss, "n_estimators": 8, "splitter": splitter, "quantile": 0.7}
+    model = GradientBoostingRegressor(**options).fit(X, COUNTS, WEIGHTS)
+    before = model.predict(X)
+    np.testing.assert_allclose(model.refit(X, COUNTS, WEIGHTS).predict(X), before, rtol=1e-9)
+
+
+def test_refitted_leaves_suit_the_new_rows():
+    model = GradientBoostingClassifier(n_estimators=20).fit(X, THREE)
+    structure = model._model.ensemble.feature.copy()
+    other = (THREE + 1) % 3
+    assert model.score(X, other) < 0.2
+    model.refit(X, other)
+    assert model.score(X, other) > 0.8
+    np.testing.assert_array_equal(model._model.ensemble.feature, structure)
+
+
+def test_what_is_kept_of_old_leaves():
+    model = GradientBoostingRegressor(n_estimators=1).fit(X, NUMBERS)
+    old = model.predict(X)
+    new = hr_clone(model).fit(X, NUMBERS).refit(X, -NUMBERS).predict(X)
+    both = hr_clone(model).fit(X, NUMBERS).refit(X, -NUMBERS, keep=0.25).predict(X)
+    np.testing.assert_allclose(both, 0.25 * old + 0.75 * new, rtol=1e-12)
+    kept = model.refit(X[:1], NUMBERS[:1] + 5.0)
+    changed = kept.predict(X) != old
+    assert 0 < changed.sum() < N
+    with pytest.raises(ParameterError, match="keep=2"):
+        model.refit(X, NUMBERS, keep=2)
+
+
+def test_a_failed_refit_leaves_the_model_as_it_was():
+    model = GradientBoostingRegressor(n_estimators=2).fit(X, NUMBERS)
+    before = model._model
+    with pytest.raises(DataError):
+        model.refit(X, np.full(N, np.nan))
+    assert model._model is before
