@@ -59,6 +59,12 @@ CASES = {
         GradientBoostingRegressor(early_stopping=True, learning_rate=0.5, n_iter_no_change=4),
         NUMBERS,
     ),
+    "early dart": (
+        GradientBoostingRegressor(
+            boosting="dart", skip_drop=0.0, early_stopping=True, learning_rate=0.5, drop_rate=0.3
+        ),
+        NUMBERS,
+    ),
     "any seed": (GradientBoostingRegressor(subsample=0.5, random_state=None), NUMBERS),
 }
 

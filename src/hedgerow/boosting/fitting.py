@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boosting.callbacks import Callbacks
+from hedgerow.boosting.dart import DartRounds, Drops
 from hedgerow.boosting.losses import CustomLoss, Floats, Loss, NativeLoss
 from hedgerow.boosting.metrics import resolve_metrics
 from hedgerow.boosting.model import BoostedModel
@@ -73,6 +74,7 @@ class Fitting:
         self.start = start
         self.checkpoint: CheckpointFile | None = None
         self.resumed: Any = None
+        self.dart: DartRounds | None = None
         self.seed = seed_of(estimator.random_state)
         self.n_threads = effective_n_jobs(estimator.n_jobs)
 
@@ -112,7 +114,7 @@ class Fitting:
     def _resume(self, file: CheckpointFile) -> None:
         found = file.found(self.estimator)
         if found is not None:
-            self.resumed = found.model
+            self.resumed = found
             self.start, self.seed = found.model._model, found.seed  # noqa: SLF001
             file.data = found.data
 
@@ -188,9 +190,26 @@ class Fitting:
         trainer = self._trainer(train)
         if self.start is not None:
             trainer.scores[...] = self._scores_so_far(self._matrix(train)).T
+        grow_round: GrowRound = trainer.boost
         if isinstance(self.loss, CustomLoss):
-            return partial(_grow_with_gradients, trainer, self.loss, train)
-        return trainer.boost
+            grow_round = partial(_grow_with_gradients, trainer, self.loss, train)
+        if self.estimator.boosting == "dart":
+            self.dart = grow_round = self._dart(trainer, grow_round, train)
+        return grow_round
+
+    def _dart(
+        self, trainer: Trainer | ExactTrainer, grow_round: GrowRound, train: Examples
+    ) -> DartRounds:
+        estimator, matrix = self.estimator, self._matrix(train)
+        drops = Drops(estimator.drop_rate, estimator.skip_drop, estimator.max_drop, self.seed)
+        return DartRounds(
+            trainer,
+            grow_round,
+            drops,
+            estimator.learning_rate,
+            lambda trees: self._ensemble(trees).predict_raw(matrix, n_threads=self.n_threads).T,
+            self._trees_before(),
+        )
 
     def watcher(
         self, rounds: range, watched: dict[str, Examples], told: Callbacks, shown: Progress | None
@@ -210,25 +229,29 @@ class Fitting:
             progress=shown,
             build_model=lambda trees: self.copy_with(self.attributes(trees, None)),
             checkpoint=self._write_checkpoint if self.checkpoint else None,
+            dart=self.dart,
+            ensemble_of=self._ensemble,
         )
         if self.resumed is not None:
-            watcher.recall(self.resumed)
+            watcher.recall(self.resumed.model, self.resumed.best)
         return watcher
 
     def _write_checkpoint(self, watcher: Watcher, trees: Sequence[Tree], is_last: bool) -> None:
         assert self.checkpoint is not None
         if is_last or watcher.round % self.checkpoint.every == 0:
             so_far = self.copy_with(self.attributes(trees, watcher, is_whole=True))
-            self.checkpoint.write(so_far, self.seed)
+            best = self.copy_with(self.attributes(trees, watcher)) if watcher.best.trees else None
+            self.checkpoint.write(so_far, self.seed, best)
 
     def attributes(
         self, trees: Sequence[Tree], watcher: Watcher | None, *, is_whole: bool = False
     ) -> Attributes:
         """Assemble what the estimator will hold; unless it is to be whole, up to the best round."""
-        model = self._model(trees)
         stops = watcher is not None and watcher.patience is not None and watcher.best.round
+        trees = [*self._trees_before(), *trees] if self.dart is None else self.dart.trees
         if watcher is not None and stops and not is_whole:
-            model = model.first_rounds(watcher.best.round)
+            trees = watcher.best.trees or trees[: watcher.best.round * self.trees_per_round]
+        model = self._model(trees)
         fitted: Attributes = column_attributes(self.schema) | {
             "_model": model,
             "n_iter_": model.ensemble.n_rounds,
@@ -246,12 +269,22 @@ class Fitting:
         adopt(fitted, attributes)
         return fitted
 
+    @property
+    def trees_per_round(self) -> int:
+        """Trees that a round grows."""
+        return self.loss.n_outputs
+
+    def _trees_before(self) -> list[Tree]:
+        """Return the trees of the model that this fit goes on from."""
+        before = None if self.start is None else self.start.ensemble
+        return [] if before is None else [before.tree(t) for t in range(before.n_trees)]
+
+    def _ensemble(self, trees: Sequence[Tree]) -> Ensemble:
+        outputs = np.arange(len(trees), dtype=np.int32) % self.trees_per_round
+        return Ensemble.from_trees(trees, outputs, self.base_score, self.schema.n_features)
+
     def _model(self, trees: Sequence[Tree]) -> BoostedModel:
-        if self.start is not None:
-            before = self.start.ensemble
-            trees = [*map(before.tree, range(before.n_trees)), *trees]
-        outputs = np.arange(len(trees), dtype=np.int32) % self.loss.n_outputs
-        ensemble = Ensemble.from_trees(trees, outputs, self.base_score, self.schema.n_features)
+        ensemble = self._ensemble(trees)
         if not (np.isfinite(ensemble.value).all() and np.isfinite(ensemble.gain).all()):
             raise self._diverged()
         return BoostedModel(self.schema, self.binner, ensemble, self.loss.link, self.classes)

@@ -90,6 +90,10 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         colsample_bytree: float = 1.0,
         colsample_bylevel: float = 1.0,
         colsample_bynode: float = 1.0,
+        boosting: str = "gradient",
+        drop_rate: float = 0.1,
+        skip_drop: float = 0.5,
+        max_drop: int = 50,
         grow_policy: str = "leafwise",
         splitter: str = "hist",
         categorical_features: Any = "auto",
@@ -125,6 +129,10 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         self.colsample_bytree = colsample_bytree
         self.colsample_bylevel = colsample_bylevel
         self.colsample_bynode = colsample_bynode
+        self.boosting = boosting
+        self.drop_rate = drop_rate
+        self.skip_drop = skip_drop
+        self.max_drop = max_drop
         self.grow_policy = grow_policy
         self.splitter = splitter
         self.categorical_features = categorical_features
@@ -243,6 +251,10 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         colsample_bytree: float = 1.0,
         colsample_bylevel: float = 1.0,
         colsample_bynode: float = 1.0,
+        boosting: str = "gradient",
+        drop_rate: float = 0.1,
+        skip_drop: float = 0.5,
+        max_drop: int = 50,
         grow_policy: str = "leafwise",
         splitter: str = "hist",
         categorical_features: Any = "auto",
@@ -278,6 +290,10 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         self.colsample_bytree = colsample_bytree
         self.colsample_bylevel = colsample_bylevel
         self.colsample_bynode = colsample_bynode
+        self.boosting = boosting
+        self.drop_rate = drop_rate
+        self.skip_drop = skip_drop
+        self.max_drop = max_drop
         self.grow_policy = grow_policy
         self.splitter = splitter
         self.categorical_features = categorical_features

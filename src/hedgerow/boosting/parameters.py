@@ -227,6 +227,35 @@ PARAMETERS: tuple[Parameter, ...] = (
         Peers("colsample_bynode", "feature_fraction_bynode", "", "max_features"),
     ),
     Parameter(
+        "boosting",
+        "gradient",
+        Options(("gradient", "dart")),
+        "'dart' grows a round without some of the earlier ones, and scales them and the new trees "
+        "so that they share what they learn: later trees count as much as the first.",
+        Peers("booster", "boosting_type", "", ""),
+    ),
+    Parameter(
+        "drop_rate",
+        0.1,
+        Number(0, 1),
+        "Of boosting='dart', the probability of an earlier round to be dropped.",
+        Peers("rate_drop", "drop_rate", "", ""),
+    ),
+    Parameter(
+        "skip_drop",
+        0.5,
+        Number(0, 1),
+        "Of boosting='dart', the probability of a round to drop none.",
+        Peers("skip_drop", "skip_drop", "", ""),
+    ),
+    Parameter(
+        "max_drop",
+        50,
+        COUNT,
+        "Of boosting='dart', rounds that are dropped at once, at most.",
+        Peers("", "max_drop", "", ""),
+    ),
+    Parameter(
         "grow_policy",
         "leafwise",
         Options(("leafwise", "levelwise")),

@@ -70,11 +70,11 @@ class CheckpointFile:
             raise self._refusal("of a fit to other rows")
         self.data = data
 
-    def write(self, model: Any, seed: int) -> None:
-        """Write the model so far."""
+    def write(self, model: Any, seed: int, best: Any) -> None:
+        """Write the model so far, and that of the best round if it is another."""
         from hedgerow.model_file.checkpoint import Checkpoint, write_checkpoint
 
-        write_checkpoint(Checkpoint(model, seed, self.data), self.path)
+        write_checkpoint(Checkpoint(model, seed, self.data, best), self.path)
 
     def _refusal(self, what: str) -> ParameterError:
         return ParameterError(

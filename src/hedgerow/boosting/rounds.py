@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boosting.callbacks import Callbacks, RoundInfo
+from hedgerow.boosting.dart import DartRounds
 from hedgerow.boosting.losses import Floats, Link
 from hedgerow.boosting.metrics import Metric, UserMetric
 from hedgerow.boosting.model import prediction_of
@@ -55,6 +56,10 @@ class EvalSet:
         grown = Ensemble.from_trees(trees, outputs, np.zeros(len(trees)), self.matrix.shape[1])
         grown.add_trees(self.matrix, self.scores, 0, len(trees), n_threads=self.n_threads)
 
+    def score_by(self, ensemble: Ensemble) -> None:
+        """Take a whole model's scores: earlier rounds have changed."""
+        self.scores = ensemble.predict_raw(self.matrix, n_threads=self.n_threads)
+
     def measure(self, metrics: Sequence[Metric | UserMetric], link: Link) -> dict[str, float]:
         """Return every metric's value."""
         prediction = prediction_of(self.scores, link, self.n_threads)
@@ -79,6 +84,7 @@ class BestRound:
     tol: float
     score: float = np.nan
     round: int = 0
+    trees: Sequence[Tree] = ()  # all of them as they were then, where later rounds change them
 
     def update(self, round_: int, score: float, higher_is_better: bool) -> None:
         """Remember this round if it is better than the best."""
@@ -104,13 +110,18 @@ class Watcher:
     checkpoint: Callable[[Watcher, Sequence[Tree], bool], None] | None = None
     history: EvalsResult = field(default_factory=dict)
     round: int = 0
+    dart: DartRounds | None = None
+    ensemble_of: Callable[[Sequence[Tree]], Ensemble] | None = None
 
-    def recall(self, model: Any) -> None:
+    def recall(self, model: Any, best: Any) -> None:
         """Take up what a fit that was broken off had seen."""
         self.round = model.n_iter_
         self.history = {of: dict(by) for of, by in model.evals_result_.items()}
         self.best.round = getattr(model, "best_iteration_", self.best.round)
         self.best.score = getattr(model, "best_score_", self.best.score)
+        if best is not None:
+            ensemble = best._model.ensemble  # noqa: SLF001
+            self.best.trees = [ensemble.tree(t) for t in range(ensemble.n_trees)]
 
     def sees(self, index: int, grown: Sequence[Tree], trees: Sequence[Tree]) -> bool:
         """Take note of a finished round; whether it shall be the last."""
@@ -127,7 +138,11 @@ class Watcher:
         return is_last
 
     def _measure(self, eval_set: EvalSet, grown: Sequence[Tree]) -> dict[str, float]:
-        eval_set.add(grown)
+        if self.dart is not None and self.dart.has_dropped:
+            assert self.ensemble_of is not None
+            eval_set.score_by(self.ensemble_of(self.dart.trees))
+        else:
+            eval_set.add(grown)
         return eval_set.measure(self.metrics, self.link)
 
     def _remember(self, round_: int, metrics: dict[str, dict[str, float]]) -> None:
@@ -138,6 +153,8 @@ class Watcher:
         self.best.update(
             round_, metrics[self.eval_sets[-1].name][judge.name], judge.higher_is_better
         )
+        if self.dart is not None and self.best.round == round_:
+            self.best.trees = list(self.dart.trees)
 
     def is_patience_over(self) -> bool:
         """Tell whether too many rounds have brought nothing better."""

@@ -14,7 +14,7 @@ from hedgerow.model_file.container import Arrays, Document, pack, unpack
 from hedgerow.model_file.contents import read_estimator, read_stored, write_estimator
 from hedgerow.model_file.stored import Stored, require, with_prefix
 
-FIELDS = {"seed", "data", "model"}
+FIELDS = {"seed", "data", "model", "best"}
 
 
 @dataclass(frozen=True)
@@ -29,18 +29,25 @@ class Checkpoint:
         The key of its random draws.
     data : str
         A digest of the rows that it learns from.
+    best : fitted estimator, optional
+        As if it had ended after the best round, if that is not a matter of leaving rounds out.
     """
 
     model: Any
     seed: int
     data: str
+    best: Any = None
 
 
 def write_checkpoint(checkpoint: Checkpoint, path: str | PathLike[str]) -> None:
     """Replace the file in one step: whenever the process ends, there is a whole one."""
-    document, arrays = write_estimator(checkpoint.model)
-    fields = {"seed": checkpoint.seed, "data": checkpoint.data, "model": document}
-    write_atomically(os.fsdecode(path), pack(fields, with_prefix("model.", arrays)))
+    fields: Document = {"seed": checkpoint.seed, "data": checkpoint.data, "best": None}
+    fields["model"], arrays = write_estimator(checkpoint.model)
+    arrays = with_prefix("model.", arrays)
+    if checkpoint.best is not None:
+        fields["best"], of_best = write_estimator(checkpoint.best)
+        arrays |= with_prefix("best.", of_best)
+    write_atomically(os.fsdecode(path), pack(fields, arrays))
 
 
 def read_checkpoint(path: str | PathLike[str]) -> Checkpoint:
@@ -73,9 +80,11 @@ def _read(document: Document, arrays: Arrays) -> Checkpoint:
     require(isinstance(data, str), "the digest of the data is not text")
     try:
         model = read_stored(stored.part("model"))
+        has_best = document["best"] is not None
+        best = read_stored(stored.part("best")) if has_best else stored.field("best")
     except ModelFileError:
         raise
     except (ValueError, RecursionError) as error:
         raise ModelFileError(str(error)) from error
     stored.finish()
-    return Checkpoint(model, seed, data)
+    return Checkpoint(model, seed, data, best)
