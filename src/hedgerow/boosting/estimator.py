@@ -114,6 +114,15 @@ class GradientBoosting(TableEstimator):
         adopt(self, Refitting(self, Given(X, y, sample_weight), keep).run())
         return self
 
+    def _calibrate(self, X: Any, y: Any, sample_weight: Any, method: str) -> Self:
+        model = self._fitted_model()
+        asked = copy.copy(self).set_params(calibration=method)
+        check_parameters(asked)
+        fitting = Fitting(asked, self._task, model)
+        held = fitting.read_training(Given(X, y, sample_weight))
+        self._model = fitting.calibrated(model, held)
+        return self
+
     def __getitem__(self, rounds: slice) -> Self:
         """Return the model of some rounds alone, ``model[:50]`` for the first 50.
 

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.boosting.calibration import calibrate
 from hedgerow.boosting.callbacks import Callbacks
 from hedgerow.boosting.dart import DartRounds, Drops
 from hedgerow.boosting.losses import CustomLoss, Floats, Loss, NativeLoss
 from hedgerow.boosting.metrics import resolve_metrics
-from hedgerow.boosting.model import BoostedModel
+from hedgerow.boosting.model import BoostedModel, prediction_of
 from hedgerow.boosting.resuming import CheckpointFile, digest, read_start
 from hedgerow.boosting.rounds import BestRound, EvalSet, Watcher, boost
 from hedgerow.boosting.tasks import Task
@@ -75,6 +76,7 @@ class Fitting:
         self.checkpoint: CheckpointFile | None = None
         self.resumed: Any = None
         self.dart: DartRounds | None = None
+        self.held_for_calibration: Examples | None = None
         self.seed = seed_of(estimator.random_state)
         self.n_threads = effective_n_jobs(estimator.n_jobs)
 
@@ -92,6 +94,9 @@ class Fitting:
             except DivergenceError as error:
                 raise self._diverged() from error
         attributes = self.attributes(trees, watcher)
+        if self.held_for_calibration is not None:
+            model = attributes["_model"]
+            attributes["_model"] = self.calibrated(model, self.held_for_calibration)
         told.after_fit(self.copy_with(attributes))
         return attributes
 
@@ -126,14 +131,37 @@ class Fitting:
         """Check everything that was given; return what to train on and what to measure on."""
         train = self.read_training(given)
         self._check_sampling(train)
+        if self.estimator.calibration is not None:
+            fraction, stratify = self.estimator.calibration_fraction, self._may_stratify()
+            train, self.held_for_calibration = hold_out(
+                train, fraction, self.seed, stratify, "calibration"
+            )
         self.metrics = resolve_metrics(self.estimator.eval_metric, self.classes, self.loss)
         watched = read_eval_sets(given.eval_set, given.eval_names, self._read_more)
         if not self.estimator.early_stopping or watched:
             return train, watched
         fraction = self.estimator.validation_fraction
-        stratify = self.classes is not None and not self.loss.is_soft
-        train, held_out = hold_out(train, fraction, self.seed, stratify)
+        train, held_out = hold_out(train, fraction, self.seed, self._may_stratify(), "validation")
         return train, {"validation": held_out}
+
+    def _may_stratify(self) -> bool:
+        return self.classes is not None and not self.loss.is_soft
+
+    def calibrated(self, model: BoostedModel, held: Examples) -> BoostedModel:
+        """Return the model with what rows that it was not trained on say of its predictions."""
+        matrix = as_matrix(held.table, model.category_bins)
+        scores = model.ensemble.predict_raw(matrix, n_threads=self.n_threads)
+        if self.classes is None:
+            prediction = prediction_of(scores, model.link).reshape(len(scores), -1)
+            return replace(model, residuals=held.target[:, np.newaxis] - prediction)
+        if self.loss.is_soft or model.link == "margin":
+            raise ParameterError(
+                f"loss={self.estimator.loss!r} cannot be calibrated: it has no classes or no "
+                "probabilities."
+            )
+        index = held.target.astype(np.intp)
+        method = self.estimator.calibration
+        return replace(model, calibration=calibrate(method, scores, index, held.weights))
 
     def read_training(self, given: Given) -> Examples:
         """Read the rows to train on, and what the loss is."""

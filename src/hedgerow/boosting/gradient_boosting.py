@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
+from hedgerow.boosting.calibration import interval
 from hedgerow.boosting.estimator import GradientBoosting
 from hedgerow.boosting.losses import Floats
 from hedgerow.boosting.model import class_probabilities, prediction_of
 from hedgerow.boosting.parameters import PARAMETERS
-from hedgerow.boosting.tasks import Classification, Regression, Task
-from hedgerow.params import documented, parameters_for
+from hedgerow.boosting.tasks import Classification, Regression, Task, as_levels
+from hedgerow.exceptions import ParameterError
+from hedgerow.params import Number, documented, parameters_for
 
 LossFunction = Callable[..., tuple[Any, Any]]
 
@@ -102,6 +104,8 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         scale_pos_weight: float = 1.0,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
+        calibration: str | None = None,
+        calibration_fraction: float = 0.2,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
         eval_metric: Any = None,
@@ -141,6 +145,8 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         self.scale_pos_weight = scale_pos_weight
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
+        self.calibration = calibration
+        self.calibration_fraction = calibration_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.eval_metric = eval_metric
@@ -158,7 +164,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, shape (n_rows, n_classes)."""
         scores = self._scores(X)
-        return class_probabilities(scores, self._model.link)
+        return self._probabilities(scores)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Floats:
@@ -176,13 +182,36 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Yield what `predict_proba` returns after each round."""
-        return (class_probabilities(scores, self._model.link) for scores in self._staged_scores(X))
+        return map(self._probabilities, self._staged_scores(X))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Yield what `predict` returns after each round."""
         return map(self._classes_of, self._staged_scores(X))
 
+    def calibrate(
+        self, X: Any, y: Any, sample_weight: Any = None, *, method: str | None = None
+    ) -> Self:
+        """Learn probabilities from rows that the model was not trained on.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+            Other rows, of the same columns and classes.
+        method : {"sigmoid", "isotonic", "temperature"}, optional
+            As the parameter ``calibration``, which it replaces; "sigmoid" if that is None.
+
+        Returns
+        -------
+        self
+        """
+        return self._calibrate(X, y, sample_weight, method or self.calibration or "sigmoid")
+
+    def _probabilities(self, scores: Floats) -> Floats:
+        return class_probabilities(scores, self._model.link, self._model.calibration)
+
     def _classes_of(self, scores: Floats) -> NDArray[Any]:
+        if self._model.calibration is not None:
+            return self.classes_[self._probabilities(scores).argmax(axis=1)]
         if scores.shape[1] == 1:
             return self.classes_[(scores[:, 0] > 0.0).astype(np.intp)]
         return self.classes_[scores.argmax(axis=1)]
@@ -261,6 +290,8 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         unknown_category: str = "missing",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
+        calibration: str | None = None,
+        calibration_fraction: float = 0.2,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
         eval_metric: Any = None,
@@ -300,6 +331,8 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         self.unknown_category = unknown_category
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
+        self.calibration = calibration
+        self.calibration_fraction = calibration_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.eval_metric = eval_metric
@@ -313,6 +346,48 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         """Return the predicted value of each row; of several quantiles a column each."""
         scores = self._scores(X)
         return prediction_of(scores, self._model.link)
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
+        """Return intervals that cover the part `coverage` of new rows: their two ends, (n, 2).
+
+        They are calibrated by rows that were not trained on: those held out by
+        ``calibration="conformal"``, or those given to `calibrate`. If these are like new rows, the
+        coverage is what was asked for whatever the model is, on average over all rows. With
+        ``loss="quantile"`` and several quantiles, intervals are as wide as the model finds each row
+        uncertain; with any other loss they are equally wide.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            As in `fit`.
+        coverage : float in (0, 1)
+            The part of rows whose y lies within.
+        """
+        allowed = Number(0, 1, open_low=True, open_high=True)
+        if coverage not in allowed:
+            raise ParameterError(f"coverage={coverage!r} is not allowed; it must be {allowed}.")
+        residuals = self._fitted_model().residuals
+        if residuals is None:
+            raise ParameterError(
+                "predict_interval needs rows that were not trained on: fit with "
+                "calibration='conformal', or call calibrate first."
+            )
+        levels = as_levels(self.quantile) if self.loss == "quantile" else None
+        return interval(self.predict(X), residuals, levels, coverage)
+
+    def calibrate(self, X: Any, y: Any) -> Self:
+        """Learn how wide intervals must be from rows that the model was not trained on.
+
+        Parameters
+        ----------
+        X, y : as in `fit`
+            Other rows, of the same columns.
+
+        Returns
+        -------
+        self
+        """
+        return self._calibrate(X, y, None, "conformal")
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Yield what `predict` returns after each round."""

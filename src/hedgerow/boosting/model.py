@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow.boosting.calibration import Calibration
 from hedgerow.boosting.losses import Floats, Link
 from hedgerow.data.binning import Binner
 from hedgerow.data.intake import TableSchema
@@ -20,7 +21,8 @@ from hedgerow.tree.structure import Ensemble
 class BoostedModel:
     """An ensemble, how a table is read for it (schema, bins) and what its scores mean (link).
 
-    Classes are None in regression.
+    Classes are None in regression. What was learned from rows held out for calibration: a
+    classifier's way to probabilities, a regressor's residuals (m, K).
     """
 
     schema: TableSchema
@@ -28,6 +30,8 @@ class BoostedModel:
     ensemble: Ensemble
     link: Link
     classes: NDArray[Any] | None = None
+    calibration: Calibration | None = None
+    residuals: Floats | None = None
 
     def first_rounds(self, n_rounds: int) -> BoostedModel:
         """Return the model as it was after some rounds."""
@@ -56,10 +60,16 @@ def prediction_of(scores: Floats, link: Link, n_threads: int = 1) -> Floats:
     return prediction
 
 
-def class_probabilities(scores: Floats, link: Link, n_threads: int = 1) -> Floats:
+def class_probabilities(
+    scores: Floats, link: Link, calibration: Calibration | None = None, n_threads: int = 1
+) -> Floats:
     """Return the probability of every class, (n, K), for two classes as for more."""
-    p = prediction_of(scores, link, n_threads)
-    if link == "softmax":
+    p = (
+        prediction_of(scores, link, n_threads)
+        if calibration is None
+        else (calibration.probabilities(scores))
+    )
+    if p.ndim == 2:
         return p
     both = np.empty((len(p), 2))
     both[:, 1] = p

@@ -304,6 +304,32 @@ PARAMETERS: tuple[Parameter, ...] = (
         Peers("", "", "", "validation_fraction"),
     ),
     Parameter(
+        "calibration",
+        None,
+        any_of(Options(("sigmoid", "isotonic", "temperature")), NOTHING),
+        "How probabilities are learned from rows that are held out for it: by a sigmoid of each "
+        "class's scores, by a rising step function, which needs a thousand rows or more, or by "
+        "dividing all scores by one number. None takes those of the loss.",
+        Peers("", "", "", "method"),
+        only="classifier",
+    ),
+    Parameter(
+        "calibration",
+        None,
+        any_of(Options(("conformal",)), NOTHING),
+        "'conformal' holds rows out, from which predict_interval learns how wide intervals must "
+        "be to cover what they are asked to.",
+        Peers("", "", "", ""),
+        only="regressor",
+    ),
+    Parameter(
+        "calibration_fraction",
+        0.2,
+        Number(0, 1, open_low=True, open_high=True),
+        "Part of the rows held out for calibration, if there is one.",
+        Peers("", "", "", ""),
+    ),
+    Parameter(
         "n_iter_no_change",
         10,
         COUNT,

@@ -88,9 +88,10 @@ def _checked_names(names: Sequence[str] | None, n_sets: int) -> list[str]:
 
 
 def hold_out(
-    examples: Examples, fraction: float, seed: int, stratify: bool
+    examples: Examples, fraction: float, seed: int, stratify: bool, purpose: str = "validation"
 ) -> tuple[Examples, Examples]:
-    """Part the examples into those to train on and those to measure on."""
+    """Part the examples into those to train on and those for validation or calibration."""
+    seed = seed if purpose == "validation" else (seed + 1) % 2**32
     if examples.groups is not None:
         held = _draw_groups(examples.groups, fraction, seed)
     else:
@@ -98,9 +99,11 @@ def hold_out(
     if not held.any():
         what = "groups" if examples.groups is not None else "rows"
         count = len(held) if examples.groups is None else len(np.unique(examples.groups))
+        why = "early_stopping" if purpose == "validation" else "calibration"
+        cure = "Give an eval_set, or a" if purpose == "validation" else "Give a"
         raise DataError(
-            f"early_stopping holds out validation_fraction={fraction} of {count} {what}: "
-            "none. Give an eval_set, or a larger validation_fraction."
+            f"{why} holds out {purpose}_fraction={fraction} of {count} {what}: none. {cure} larger "
+            f"{purpose}_fraction."
         )
     parts = examples.take(np.flatnonzero(~held)), examples.take(np.flatnonzero(held))
     if not all(part.weights is None or part.weights.any() for part in parts):

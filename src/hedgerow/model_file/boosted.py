@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.boosting.calibration import Calibration, Method
 from hedgerow.boosting.losses import Link
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.estimator import column_attributes
 from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.stored import (
     Stored,
+    check_array,
     check_columns,
     is_number,
     is_table,
@@ -23,6 +26,8 @@ from hedgerow.model_file.stored import (
 )
 from hedgerow.model_file.trees import check_tests, ensemble_arrays, read_ensemble
 from hedgerow.model_file.values import decode, encode
+
+_CALIBRATION = ("slope", "offset", "x", "y", "start")
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
@@ -39,6 +44,13 @@ def write(estimator: Any) -> tuple[Document, Arrays]:
         "best_score": encode(fitted.get("best_score_")),
     }
     arrays = ensemble_arrays(model.ensemble) | with_prefix("binner.", model.binner.to_dict())
+    if model.calibration is not None:
+        document["calibration"] = model.calibration.method
+        own = {name: getattr(model.calibration, name) for name in _CALIBRATION}
+        arrays |= with_prefix("calibration.", own)
+    if model.residuals is not None:
+        document["calibration"] = "conformal"
+        arrays["calibration.residuals"] = model.residuals
     return document, arrays
 
 
@@ -48,6 +60,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     classes = None if classes is None else read_classes(classes)
     model = _read_model(stored, classes)
     _check_task(kind, model, classes)
+    model = _read_calibration(stored, model)
     attributes: dict[str, Any] = column_attributes(model.schema) | {
         "_model": model,
         "n_iter_": model.ensemble.n_rounds,
@@ -67,6 +80,36 @@ def _read_model(stored: Stored, classes: NDArray[Any] | None) -> BoostedModel:
     link = stored.field("link")
     require(isinstance(link, str) and link in get_args(Link), f"the link is {link!r}")
     return BoostedModel(schema, binner, ensemble, link, classes)
+
+
+def _read_calibration(stored: Stored, model: BoostedModel) -> BoostedModel:
+    """Read what was learned from rows held out, if anything; files before it have no such field."""
+    if not stored.has("calibration"):
+        return model
+    method = stored.field("calibration")
+    n_outputs = model.ensemble.n_outputs
+    if model.classes is None:
+        require(method == "conformal", f"the calibration is {method!r}")
+        (residuals,) = stored.arrays("calibration.", ["residuals"]).values()
+        check_array(residuals, (len(residuals), n_outputs), "residuals")
+        require(np.isfinite(residuals).all(), "a residual is not finite")
+        return replace(model, residuals=residuals)
+    require(
+        isinstance(method, str) and method in get_args(Method), f"the calibration is {method!r}"
+    )
+    slope, offset, x, y, start = stored.arrays("calibration.", _CALIBRATION).values()
+    for name, array in (("slope", slope), ("offset", offset)):
+        check_array(array, (n_outputs,), name)
+        require(np.isfinite(array).all(), f"{name} is not finite")
+    check_array(x, (len(x),), "x")
+    check_array(y, (len(x),), "y")
+    require(np.isfinite(x).all(), "x is not finite")
+    require(((y >= 0.0) & (y <= 1.0)).all(), "y is no probability")
+    check_array(start, (n_outputs + 1,) if len(x) else start.shape, "start", np.int64)
+    if method == "isotonic":
+        ends = start[0] == 0 and start[-1] == len(x) and len(start) == n_outputs + 1
+        require(ends and (np.diff(start) > 0).all(), "start does not part x")
+    return replace(model, calibration=Calibration(method, slope, offset, x, y, start))
 
 
 def _read_evals_result(stored: Any) -> dict[str, dict[str, list[float]]]:

@@ -45,6 +45,10 @@ class Stored:
         require(name in self._fields, f"the header's fields are not those of a model: no {name!r}")
         return self._fields.pop(name)
 
+    def has(self, name: str) -> bool:
+        """Tell whether there is a field of this name."""
+        return name in self._fields
+
     def flag(self, name: str) -> bool:
         """Take a field that is true or false."""
         value = self.field(name)

@@ -1,0 +1,144 @@
+"""Calibrated probabilities and intervals that cover what they are asked to."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import log_loss
+
+import hedgerow as hr
+from hedgerow import (
+    DataError,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    ParameterError,
+)
+
+RNG = np.random.default_rng(11)
+N = 9_000
+X = RNG.normal(size=(N, 4))
+SIGNAL = np.sin(2 * X[:, 0]) + X[:, 1]
+SPREAD = 0.2 + np.abs(X[:, 2])
+NUMBERS = SIGNAL + SPREAD * RNG.normal(size=N)
+LABELS = (RNG.random(N) < expit(2 * SIGNAL)).astype(int)
+THREE = np.array(["a", "b", "c"])[np.digitize(NUMBERS, [-0.5, 0.7])]
+FIT, HELD, TEST = slice(0, 3_000), slice(3_000, 6_000), slice(6_000, N)
+# Learns by heart, so that its own probabilities are too sure.
+EAGER = {"n_estimators": 150, "learning_rate": 0.3, "min_samples_leaf": 5}
+
+
+def expected_gap(y, p):
+    """Return the mean distance between probability and frequency, over ten bins."""
+    bins = np.minimum((p * 10).astype(int), 9)
+    gaps = [abs(y[bins == b].mean() - p[bins == b].mean()) * (bins == b).mean() for b in set(bins)]
+    return sum(gaps)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+def test_probabilities_become_frequencies(method):
+    model = GradientBoostingClassifier(**EAGER).fit(X[FIT], LABELS[FIT])
+    before = model.predict_proba(X[TEST])
+    model.calibrate(X[HELD], LABELS[HELD], method=method)
+    after = model.predict_proba(X[TEST])
+    assert expected_gap(LABELS[TEST], after[:, 1]) < 0.5 * expected_gap(LABELS[TEST], before[:, 1])
+    assert log_loss(LABELS[TEST], after) < log_loss(LABELS[TEST], before)
+    np.testing.assert_array_equal(model.predict(X[TEST]), after.argmax(axis=1))
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+@pytest.mark.parametrize("y", [LABELS, THREE], ids=["two", "three"])
+def test_calibrations_are_scikit_learn_s(method, y):
+    model = GradientBoostingClassifier(**EAGER | {"n_estimators": 30}).fit(X[FIT], y[FIT])
+    theirs = CalibratedClassifierCV(FrozenEstimator(model), method=method).fit(X[HELD], y[HELD])
+    wanted = theirs.predict_proba(X[TEST])
+    ours = model.calibrate(X[HELD], y[HELD], method=method).predict_proba(X[TEST])
+    np.testing.assert_allclose(ours, wanted, atol=2e-3 if method == "temperature" else 1e-3)
+
+
+def test_rows_are_held_out_for_it():
+    model = GradientBoostingClassifier(**EAGER, calibration="sigmoid", calibration_fraction=0.25)
+    model.fit(X[FIT], LABELS[FIT])
+    assert model._model.ensemble.count[0] == 2_250
+    plain = GradientBoostingClassifier(**EAGER).fit(X[FIT], LABELS[FIT])
+    ours, other = (log_loss(LABELS[TEST], m.predict_proba(X[TEST])) for m in (model, plain))
+    assert ours < other
+
+
+LOSSES = {
+    "quantiles": {"loss": "quantile", "quantile": [0.05, 0.5, 0.95]},
+    "many quantiles": {"loss": "quantile", "quantile": [0.05, 0.1, 0.25, 0.75, 0.9, 0.95]},
+    "squared_error": {"loss": "squared_error"},
+    "median": {"loss": "quantile", "quantile": 0.5},
+}
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_intervals_cover_what_they_are_asked_to(loss, coverage):
+    model = GradientBoostingRegressor(**LOSSES[loss], n_estimators=60, calibration="conformal")
+    model.set_params(calibration_fraction=0.5).fit(X[: 2 * N // 3], NUMBERS[: 2 * N // 3])
+    low, high = model.predict_interval(X[TEST], coverage).T
+    assert (low <= high).all()
+    inside = (NUMBERS[TEST] >= low) & (NUMBERS[TEST] <= high)
+    assert inside.mean() == pytest.approx(coverage, abs=0.02)
+
+
+def test_quantiles_make_intervals_as_wide_as_rows_are_uncertain():
+    options = {"n_estimators": 60, "calibration": "conformal"}
+    by_quantiles = GradientBoostingRegressor(**LOSSES["quantiles"], **options)
+    constant = GradientBoostingRegressor(**options)
+    for model in (by_quantiles, constant):
+        model.fit(X[: 2 * N // 3], NUMBERS[: 2 * N // 3])
+    width = np.diff(by_quantiles.predict_interval(X[TEST]), axis=1)[:, 0]
+    assert np.corrcoef(width, SPREAD[TEST])[0, 1] > 0.7
+    same = np.diff(constant.predict_interval(X[TEST]), axis=1)[:, 0]
+    np.testing.assert_allclose(same, same[0])
+    assert width.mean() < same.mean()
+
+
+def test_the_median_miss_is_at_the_right_rank():
+    """Of m misses the ⌈(m + 1) c⌉-th is taken: a new one is below it with that probability."""
+    model = GradientBoostingRegressor(n_estimators=5).fit(X[FIT], NUMBERS[FIT])
+    covered = []
+    for start in range(3_000, 8_990, 10):
+        model.calibrate(X[start : start + 9], NUMBERS[start : start + 9])
+        low, high = model.predict_interval(X[start + 9 : start + 10], 0.8)[0]
+        covered.append(low <= NUMBERS[start + 9] <= high)
+    assert np.mean(covered) == pytest.approx(0.8, abs=0.05)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+def test_files_keep_calibrations(method, tmp_path):
+    model = GradientBoostingClassifier(n_estimators=5, calibration=method).fit(X, THREE)
+    model.save(tmp_path / "m")
+    loaded = hr.load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    regressor = GradientBoostingRegressor(n_estimators=5, calibration="conformal").fit(X, NUMBERS)
+    regressor.save(tmp_path / "r")
+    loaded = hr.load(tmp_path / "r")
+    np.testing.assert_array_equal(loaded.predict_interval(X), regressor.predict_interval(X))
+
+
+def test_what_cannot_be_calibrated_is_named():
+    regressor = GradientBoostingRegressor(n_estimators=2).fit(X, NUMBERS)
+    with pytest.raises(ParameterError, match="predict_interval needs rows"):
+        regressor.predict_interval(X)
+    regressor.calibrate(X[:5], NUMBERS[:5])
+    with pytest.raises(ParameterError, match=r"coverage=0\.9 needs at least 9 rows .* were 5"):
+        regressor.predict_interval(X)
+    with pytest.raises(ParameterError, match="coverage=1"):
+        regressor.predict_interval(X, 1)
+    classifier = GradientBoostingClassifier(n_estimators=2).fit(X, LABELS)
+    with pytest.raises(DataError, match="two classes at least"):
+        classifier.calibrate(X[:3], np.zeros(3, int))
+    with pytest.raises(ParameterError, match="calibration='platt'"):
+        classifier.calibrate(X, LABELS, method="platt")
+    with pytest.raises(ParameterError, match="loss='hinge' cannot be calibrated"):
+        GradientBoostingClassifier(n_estimators=2, loss="hinge", calibration="sigmoid").fit(
+            X, LABELS
+        )
+    with pytest.raises(DataError, match="calibration holds out calibration_fraction=0.01 of 20"):
+        GradientBoostingRegressor(calibration="conformal", calibration_fraction=0.01).fit(
+            X[:20], NUMBERS[:20]
+        )
