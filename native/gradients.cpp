@@ -6,12 +6,20 @@
 
 namespace hedgerow {
 
-GradientStore::GradientStore(std::size_t n_rows, int n_outputs, int threads)
+GradientStore::GradientStore(std::size_t n_rows, int n_outputs, int threads, bool vector)
     : n_(n_rows),
       threads_(threads),
-      packed_(n_rows >= kPackedFromRows),
+      vector_(vector),
+      packed_(n_rows >= (vector ? kOneWordFromRows : kPackedFromRows)),
       summary_(static_cast<std::size_t>(n_outputs)),
       outputs_(static_cast<std::size_t>(n_outputs)) {}
+
+std::pair<double, double> GradientStore::to_float(int k, std::size_t row) const {
+  if (vector_) return all_.to_float(k, row);
+  const Gradients& gradients = output(k);
+  const Sum sum = gradients.row(row);
+  return {gradients.fixed.g(sum), gradients.fixed.h(sum)};
+}
 
 RawGradients GradientStore::raw(int k) {
   const std::size_t start = static_cast<std::size_t>(k) * n_;
@@ -28,11 +36,16 @@ RawGradients GradientStore::raw(int k) {
 }
 
 bool GradientStore::all_fit_packed() const {
-  return std::all_of(summary_.begin(), summary_.end(),
-                     [&](const GradientSummary& summary) { return fits_packed(summary, n_); });
+  return std::all_of(summary_.begin(), summary_.end(), [&](const GradientSummary& summary) {
+    return vector_ ? fits_one_word(summary, n_) : fits_packed(summary, n_);
+  });
 }
 
 void GradientStore::quantise_all() {
+  if (vector_) {
+    all_ = vector_rows_.quantise(raw(0), summary_, n_, !packed_, threads_);
+    return;
+  }
   for (int k = 0; k < n_outputs(); ++k) {
     const auto i = static_cast<std::size_t>(k);
     outputs_[i] = quantise(raw(k), choose_units(summary_[i], n_, packed_), n_, threads_);

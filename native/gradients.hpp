@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "buffer.hpp"
@@ -10,6 +11,7 @@
 #include "losses.hpp"
 #include "quantise.hpp"
 #include "row_draws.hpp"
+#include "vector_gradients.hpp"
 
 namespace hedgerow {
 
@@ -21,7 +23,8 @@ struct Draw {
 
 class GradientStore {
  public:
-  GradientStore(std::size_t n_rows, int n_outputs, int threads);
+  // If `vector`, the outputs of a row are side by side, for trees that serve all of them.
+  GradientStore(std::size_t n_rows, int n_outputs, int threads, bool vector = false);
 
   // Brings the scores up to date and takes the gradients of a built-in loss at them; if rows are to
   // be drawn by them, returns those drawn.
@@ -30,6 +33,9 @@ class GradientStore {
   DrawnRows take(const double* g, const double* h, const std::optional<Draw>& draw);
 
   const Gradients& output(int k) const { return outputs_[static_cast<std::size_t>(k)]; }
+  const VectorGradients& all_outputs() const { return all_; }
+  // The quantised gradient and hessian of a row, as numbers.
+  std::pair<double, double> to_float(int k, std::size_t row) const;
   std::size_t n_rows() const { return n_; }
   int n_outputs() const { return static_cast<int>(outputs_.size()); }
 
@@ -42,11 +48,14 @@ class GradientStore {
 
   std::size_t n_;
   int threads_;
+  bool vector_;
   bool packed_;  // the form in use; that of the last round is tried first
   Buffer<float> narrow_g_, narrow_h_;
   Buffer<WidePair> wide_;
   std::vector<GradientSummary> summary_;
   std::vector<Gradients> outputs_;
+  VectorRows vector_rows_;
+  VectorGradients all_;
 };
 
 }  // namespace hedgerow

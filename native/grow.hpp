@@ -38,7 +38,7 @@ struct GrownTree {
   std::vector<double> value, gain, cover;
   std::vector<std::int64_t> count;
   std::vector<std::uint32_t> category_bits;  // eight words a set
-  std::vector<double> leaf_value;            // by leaf number, as `leaf_of_row` counts leaves
+  std::vector<std::int32_t> leaf_node;       // by leaf number, as `leaf_of_row` counts leaves
 
   int n_nodes() const { return static_cast<int>(feature.size()); }
 };

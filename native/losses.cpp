@@ -25,9 +25,9 @@ struct Strip {
 
 void update(const Rows& rows, int output, Strip strip) {
   if (!rows.leaf) return;
-  const std::size_t start = static_cast<std::size_t>(output) * rows.n + strip.begin;
-  double* __restrict scores = rows.scores + start;
-  const std::uint16_t* __restrict leaf = rows.leaf + start;
+  const std::size_t start = static_cast<std::size_t>(output) * rows.n;
+  double* __restrict scores = rows.scores + start + strip.begin;
+  const std::uint16_t* __restrict leaf = rows.leaf + (rows.one_tree ? 0 : start) + strip.begin;
   const double* __restrict value = rows.leaf_value + output * rows.leaf_stride;
   for (std::size_t i = 0; i < strip.count; ++i) scores[i] += value[leaf[i]];
 }

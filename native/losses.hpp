@@ -50,6 +50,7 @@ struct Rows {
   const double* weight;       // n, or null for ones
   std::size_t n;
   int K;
+  bool one_tree = false;  // serves all outputs: leaf has n entries
 };
 
 // Adds the leaf values to the scores.

@@ -26,11 +26,6 @@ typedef std::uint64_t Word64 __attribute__((may_alias));
 
 double steps(int bits) { return static_cast<double>((std::int64_t{1} << bits) - 1); }
 
-// At least the smallest number that has a reciprocal.
-double unit_for(double largest, double max_steps) {
-  return largest > 0.0 ? std::max(largest / max_steps, std::numeric_limits<double>::min()) : 1.0;
-}
-
 FixedPoint packed_units(const GradientSummary& summary) {
   FixedPoint fixed;
   fixed.packed = true;
@@ -170,7 +165,10 @@ void GradientSummary::add(const GradientSummary& other) {
   sum_h += other.sum_h;
 }
 
-// Packed rows pass through single precision, so their units must have reciprocals there.
+double unit_for(double largest, double steps) {
+  return largest > 0.0 ? std::max(largest / steps, std::numeric_limits<double>::min()) : 1.0;
+}
+
 bool is_moderate(double largest) { return largest == 0.0 || (largest > 1e-30 && largest < 1e30); }
 
 bool fits_packed(const GradientSummary& summary, std::size_t n) {

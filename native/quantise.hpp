@@ -48,6 +48,13 @@ GradientSummary take_gradients(const double* g, const double* h, std::size_t n,
 void store(const double* g, const double* h, std::size_t n, const RawGradients& raw,
            std::size_t begin);
 
+// Whether numbers of this size have reciprocals in single precision, through which packed rows
+// pass.
+bool is_moderate(double largest);
+
+// One of `steps` steps to the largest number; at least the smallest that has a reciprocal.
+double unit_for(double largest, double steps);
+
 // Whether packed rows are precise enough: many rows, none of which towers over the rest.
 bool fits_packed(const GradientSummary& summary, std::size_t n);
 

@@ -24,10 +24,6 @@ typedef std::uint64_t ULong8 __attribute__((vector_size(64)));
 typedef double Double8 __attribute__((vector_size(64)));
 typedef ULong8 ULong8Unaligned __attribute__((aligned(8), may_alias));
 
-// A gain below this share of the parent's score is rounding, not improvement.
-constexpr double kRelativeNoise = 0x1p-48;
-// What the scan's own arithmetic may be wrong by, as a share of the scores that it adds up.
-constexpr double kScanNoise = 0x1p-40;
 // Nodes with fewer rows than this have mostly empty bins, which are squeezed out before the scan.
 constexpr std::uint64_t kSparseRows = 160;
 // More than any Σh in units, and safe to double.
@@ -437,6 +433,10 @@ double newton_step(const SplitRules& rules, double G, double H) {
 }
 
 }  // namespace
+
+double leaf_score(const SplitRules& rules, double G, double H, double reg_lambda) {
+  return score(rules, G, H, reg_lambda);
+}
 
 double leaf_weight(const SplitRules& rules, double G, double H) {
   const double weight = rules.leaf.is_newton()

@@ -43,6 +43,14 @@ struct Split {
 // same penalties, within |w| ≤ max_delta_step.
 double leaf_weight(const SplitRules& rules, double G, double H);
 
+// −2 × the objective at the best weight: T(G)²/(H + λ) when the weight is not capped.
+double leaf_score(const SplitRules& rules, double G, double H, double reg_lambda);
+
+// A gain below this share of the parent's score is rounding, not improvement.
+inline constexpr double kRelativeNoise = 0x1p-48;
+// What a scan's own arithmetic may be wrong by, as a share of the scores that it adds up.
+inline constexpr double kScanNoise = 0x1p-40;
+
 // A feature's histogram (kBins sums) in a node, and what its bins mean.
 struct FeatureHistogram {
   Sum* sums;

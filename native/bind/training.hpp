@@ -13,12 +13,14 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "../gradients.hpp"
 #include "../grow.hpp"
 #include "../leaf_quantiles.hpp"
 #include "../row_draws.hpp"
+#include "../vector_grow.hpp"
 #include "binning.hpp"
 
 namespace hedgerow::bind_training {
@@ -108,7 +110,8 @@ std::vector<double> thresholds_of(const GrownTree& tree,
   return threshold;
 }
 
-// A Grower with the arrays that it looks at.
+// A grower with the arrays that it looks at.
+template <class AnyGrower>
 struct BoundGrower {
   Array<const std::uint8_t, nb::ndim<2>> by_column;
   Array<const std::uint8_t, nb::ndim<3>> by_row;
@@ -117,7 +120,7 @@ struct BoundGrower {
   std::vector<Place> places;
   Array<const double, nb::ndim<1>> thresholds;
   Array<const std::int64_t, nb::ndim<1>> threshold_offset;
-  Grower grower;
+  AnyGrower grower;
 };
 
 BinnedView view_of(const Array<const std::uint8_t, nb::ndim<2>>& by_column,
@@ -137,15 +140,17 @@ BinnedView view_of(const Array<const std::uint8_t, nb::ndim<2>>& by_column,
           static_cast<int>(by_row.shape(2))};
 }
 
-nb::tuple to_arrays(const BoundGrower& bound, const GrownTree& tree) {
+template <class AnyGrower>
+nb::tuple to_arrays(const BoundGrower<AnyGrower>& bound, const GrownTree& tree) {
+  const std::size_t n_nodes = tree.feature.size();
   return nb::make_tuple(
       to_numpy<std::int32_t>(tree.feature),
       to_numpy<double>(thresholds_of(tree, bound.thresholds, bound.threshold_offset)),
       to_numpy<std::int32_t>(tree.left), to_numpy<std::int32_t>(tree.right),
       to_numpy<bool>(tree.missing_left), to_numpy<std::int32_t>(tree.category_set),
       to_numpy<std::uint32_t>(tree.category_bits, {tree.category_bits.size() / 8, 8}),
-      to_numpy<double>(tree.value, {tree.value.size(), 1}), to_numpy<double>(tree.gain),
-      to_numpy<double>(tree.cover), to_numpy<std::int64_t>(tree.count),
+      to_numpy<double>(tree.value, {n_nodes, tree.value.size() / n_nodes}),
+      to_numpy<double>(tree.gain), to_numpy<double>(tree.cover), to_numpy<std::int64_t>(tree.count),
       to_numpy<std::uint8_t>(tree.split_bin));
 }
 
@@ -154,6 +159,64 @@ std::optional<std::pair<nb::ndarray<nb::numpy, std::uint32_t>, nb::ndarray<nb::n
 to_arrays(const DrawnRows& drawn, const std::optional<Draw>& draw) {
   if (!draw) return std::nullopt;
   return std::pair{to_numpy<std::uint32_t>(drawn.rows), to_numpy<double>(drawn.factor)};
+}
+
+// Binds a kind of grower; `grow` calls it.
+template <class AnyGrower, class Grow>
+void bind_grower(nb::module_& m, const char* name, Grow grow, const char* about) {
+  using Bound = BoundGrower<AnyGrower>;
+  nb::class_<Bound>(m, name)
+      .def(
+          "__init__",
+          [](Bound* self, Array<const std::uint8_t, nb::ndim<2>> by_column,
+             Array<const std::uint8_t, nb::ndim<3>> by_row,
+             Array<const std::int32_t, nb::ndim<1>> n_bins,
+             Array<const bool, nb::ndim<1>> is_categorical,
+             const bind_binning::Places& given_places, int width,
+             Array<const double, nb::ndim<1>> thresholds,
+             Array<const std::int64_t, nb::ndim<1>> threshold_offset, const GrowSettings& settings,
+             int threads) {
+            auto places = bind_binning::places_of(given_places, by_column.shape(0));
+            // The vector's memory stays where it is when the vector moves.
+            const BinnedView view =
+                view_of(by_column, by_row, n_bins, is_categorical, places, width);
+            new (self) Bound{by_column,
+                             by_row,
+                             n_bins,
+                             is_categorical,
+                             std::move(places),
+                             thresholds,
+                             threshold_offset,
+                             AnyGrower(view, settings, threads)};
+          },
+          "by_column"_a, "by_row"_a, "n_bins"_a, "is_categorical"_a, "places"_a, "width"_a,
+          "thresholds"_a, "threshold_offset"_a, "settings"_a, "threads"_a)
+      .def(
+          "grow",
+          [grow](Bound& self, const GradientStore& gradients, int output,
+                 std::optional<Array<const std::uint32_t, nb::ndim<1>>> bag, std::uint64_t tree_id,
+                 Array<std::uint16_t, nb::ndim<2>> leaf_of_row,
+                 Array<double, nb::ndim<2>> leaf_value) {
+            std::span<const std::uint32_t> rows;
+            if (bag) rows = {bag->data(), bag->shape(0)};
+            const auto first = static_cast<std::size_t>(output);
+            GrownTree tree;
+            {
+              nb::gil_scoped_release release;
+              tree = grow(self.grower, gradients, output, rows, tree_id,
+                          leaf_of_row.data() + first * leaf_of_row.shape(1));
+            }
+            const std::size_t n_values = tree.value.size() / tree.feature.size();
+            for (std::size_t leaf = 0; leaf < tree.leaf_node.size(); ++leaf) {
+              const auto node = static_cast<std::size_t>(tree.leaf_node[leaf]);
+              for (std::size_t k = 0; k < n_values; ++k) {
+                leaf_value(first + k, leaf) = tree.value[node * n_values + k];
+              }
+            }
+            return to_arrays(self, tree);
+          },
+          "gradients"_a, "output"_a, "bag"_a.none(), "tree_id"_a, "leaf_of_row"_a.noconvert(),
+          "leaf_value"_a.noconvert(), about);
 }
 
 inline void bind(nb::module_& m) {
@@ -198,7 +261,8 @@ inline void bind(nb::module_& m) {
       "minimal_variance"_a, "fraction"_a, "reg_lambda"_a, "seed"_a, "round"_a);
 
   nb::class_<GradientStore>(m, "GradientStore")
-      .def(nb::init<std::size_t, int, int>(), "n_rows"_a, "n_outputs"_a, "threads"_a)
+      .def(nb::init<std::size_t, int, int, bool>(), "n_rows"_a, "n_outputs"_a, "threads"_a,
+           "vector"_a = false)
       .def(
           "differentiate",
           [](GradientStore& store, const std::string& loss, const std::vector<double>& shape,
@@ -208,6 +272,7 @@ inline void bind(nb::module_& m) {
             rows.leaf = leaf ? leaf->data() : nullptr;
             rows.leaf_value = leaf_value.data();
             rows.leaf_stride = leaf_value.shape(1);
+            rows.one_tree = leaf && leaf->shape(0) < scores.shape(0);
             const LossKind kind = loss_kind(loss, shape, scores.shape(0));
             DrawnRows drawn;
             {
@@ -237,59 +302,29 @@ inline void bind(nb::module_& m) {
       .def(
           "to_float",
           [](const GradientStore& store, int output) {
-            const Gradients& gradients = store.output(output);
             std::vector<double> pairs(2 * store.n_rows());
             for (std::size_t i = 0; i < store.n_rows(); ++i) {
-              const Sum sum = gradients.row(i);
-              pairs[2 * i] = gradients.fixed.g(sum);
-              pairs[2 * i + 1] = gradients.fixed.h(sum);
+              std::tie(pairs[2 * i], pairs[2 * i + 1]) = store.to_float(output, i);
             }
             return to_numpy<double>(pairs, {store.n_rows(), 2});
           },
           "output"_a, "The quantised gradients and hessians as numbers, a row each.");
 
-  nb::class_<BoundGrower>(m, "Grower")
-      .def(
-          "__init__",
-          [](BoundGrower* self, Array<const std::uint8_t, nb::ndim<2>> by_column,
-             Array<const std::uint8_t, nb::ndim<3>> by_row,
-             Array<const std::int32_t, nb::ndim<1>> n_bins,
-             Array<const bool, nb::ndim<1>> is_categorical,
-             const bind_binning::Places& given_places, int width,
-             Array<const double, nb::ndim<1>> thresholds,
-             Array<const std::int64_t, nb::ndim<1>> threshold_offset, const GrowSettings& settings,
-             int threads) {
-            auto places = bind_binning::places_of(given_places, by_column.shape(0));
-            // The vector's memory stays where it is when the vector moves.
-            const BinnedView view =
-                view_of(by_column, by_row, n_bins, is_categorical, places, width);
-            new (self) BoundGrower{
-                by_column,         by_row,     n_bins,           is_categorical,
-                std::move(places), thresholds, threshold_offset, Grower(view, settings, threads)};
-          },
-          "by_column"_a, "by_row"_a, "n_bins"_a, "is_categorical"_a, "places"_a, "width"_a,
-          "thresholds"_a, "threshold_offset"_a, "settings"_a, "threads"_a)
-      .def(
-          "grow",
-          [](BoundGrower& self, const GradientStore& gradients, int output,
-             std::optional<Array<const std::uint32_t, nb::ndim<1>>> bag, std::uint64_t tree_id,
-             Array<std::uint16_t, nb::ndim<2>> leaf_of_row, Array<double, nb::ndim<2>> leaf_value) {
-            std::span<const std::uint32_t> rows;
-            if (bag) rows = {bag->data(), bag->shape(0)};
-            const auto k = static_cast<std::size_t>(output);
-            GrownTree tree;
-            {
-              nb::gil_scoped_release release;
-              tree = self.grower.grow(gradients.output(output), rows, tree_id,
-                                      leaf_of_row.data() + k * leaf_of_row.shape(1));
-            }
-            std::copy(tree.leaf_value.begin(), tree.leaf_value.end(),
-                      leaf_value.data() + k * leaf_value.shape(1));
-            return to_arrays(self, tree);
-          },
-          "gradients"_a, "output"_a, "bag"_a.none(), "tree_id"_a, "leaf_of_row"_a.noconvert(),
-          "leaf_value"_a.noconvert(),
-          "Grows a tree for one output; notes each row's leaf and each leaf's value.");
+  bind_grower<Grower>(
+      m, "Grower",
+      [](Grower& grower, const GradientStore& gradients, int output,
+         std::span<const std::uint32_t> bag, std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
+        return grower.grow(gradients.output(output), bag, tree_id, leaf_of_row);
+      },
+      "Grows a tree for one output; notes each row's leaf and each leaf's value.");
+  bind_grower<VectorGrower>(
+      m, "VectorGrower",
+      [](VectorGrower& grower, const GradientStore& gradients, int,
+         std::span<const std::uint32_t> bag, std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
+        return grower.grow(gradients.all_outputs(), bag, tree_id, leaf_of_row);
+      },
+      "Grows a tree for all outputs, of which 0 stands for all; notes each row's leaf and each "
+      "leaf's values.");
 
   m.def(
       "update_scores",
@@ -303,7 +338,8 @@ inline void bind(nb::module_& m) {
                         0,
                         nullptr,
                         scores.shape(1),
-                        static_cast<int>(scores.shape(0))};
+                        static_cast<int>(scores.shape(0)),
+                        leaf.shape(0) < scores.shape(0)};
         nb::gil_scoped_release release;
         update_scores(rows, threads);
       },

@@ -12,17 +12,27 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_regressor_multioutput, parametrize_with_checks
 
 from hedgerow import GradientBoostingClassifier, GradientBoostingRegressor
 
 SMALL = {"n_estimators": 5, "max_leaves": 4}
 
 
-@parametrize_with_checks([GradientBoostingClassifier(), GradientBoostingRegressor()])
+@parametrize_with_checks(
+    [
+        GradientBoostingClassifier(),
+        GradientBoostingRegressor(),
+        GradientBoostingClassifier(multi_strategy="vector"),
+    ]
+)
 @pytest.mark.filterwarnings("default")
 def test_scikit_learn_check(estimator, check):
     check(estimator)
+
+
+def test_one_tree_for_several_numbers_passes_scikit_learns_check():
+    check_regressor_multioutput("vector", GradientBoostingRegressor(multi_strategy="vector"))
 
 
 @pytest.fixture(scope="module")

@@ -50,8 +50,8 @@ class GradientBoosting(TableEstimator):
         X : table of shape (n_rows, n_features)
             NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. NaN, None and NA are
             missing values; strings and categories are taken as they are.
-        y : array of shape (n_rows,)
-            The target.
+        y : array of shape (n_rows,) or (n_rows, n_outputs)
+            The target. Several columns are numbers, or labels of two classes each.
         sample_weight : array of shape (n_rows,), optional
             Weights of the rows, not negative and not all 0.
         groups : array of shape (n_rows,), optional

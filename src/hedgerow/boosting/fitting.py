@@ -21,6 +21,7 @@ from hedgerow.boosting.dart import DartRounds, Drops
 from hedgerow.boosting.losses import CustomLoss, Floats, Loss, NativeLoss
 from hedgerow.boosting.metrics import resolve_metrics
 from hedgerow.boosting.model import BoostedModel, prediction_of
+from hedgerow.boosting.multi_output import Classes, choose_loss, count_targets
 from hedgerow.boosting.resuming import CheckpointFile, digest, read_start
 from hedgerow.boosting.rounds import BestRound, EvalSet, Watcher, boost
 from hedgerow.boosting.tasks import Task
@@ -63,13 +64,14 @@ class Fitting:
     A warm start counts those rounds among n_estimators, another model's come before them.
     """
 
-    classes: NDArray[Any] | None
+    classes: Classes | None
     schema: TableSchema
     loss: Loss
     binner: Binner
     base_score: Floats
 
     def __init__(self, estimator: Any, task: Task, start: BoostedModel | None) -> None:
+        _require_histograms(estimator)
         self.estimator = estimator
         self.task = task
         self.start = start
@@ -127,6 +129,16 @@ class Fitting:
         """Return how many rounds there were before."""
         return 0 if self.start is None else self.start.ensemble.n_rounds
 
+    @property
+    def grows_vectors(self) -> bool:
+        """Whether a tree serves several outputs."""
+        return self.loss.n_outputs > 1 and self.estimator.multi_strategy == "vector"
+
+    @property
+    def trees_per_round(self) -> int:
+        """Trees of a round."""
+        return 1 if self.grows_vectors else self.loss.n_outputs
+
     def read(self, given: Given) -> tuple[Examples, dict[str, Examples]]:
         """Check everything that was given; return what to train on and what to measure on."""
         train = self.read_training(given)
@@ -145,10 +157,12 @@ class Fitting:
         return train, {"validation": held_out}
 
     def _may_stratify(self) -> bool:
-        return self.classes is not None and not self.loss.is_soft
+        return self.classes is not None and self.loss.n_targets == 1 and not self.loss.is_soft
 
     def calibrated(self, model: BoostedModel, held: Examples) -> BoostedModel:
         """Return the model with what rows that it was not trained on say of its predictions."""
+        if self.loss.n_targets > 1:
+            raise ParameterError("calibration needs a y of one column; fit a model for each.")
         matrix = as_matrix(held.table, model.category_bins)
         scores = model.ensemble.predict_raw(matrix, n_threads=self.n_threads)
         if self.classes is None:
@@ -174,15 +188,34 @@ class Fitting:
             table = self._read_table(given.X)
             loss = self.estimator.loss
             target = self.task.read_target(given.y, table.n_rows, self.classes, loss)
-        self.loss = self.task.choose_loss(self.estimator, self.classes)
+        self.loss = choose_loss(
+            self.task, self.estimator, self.classes, count_targets(self.classes, target)
+        )
+        self._require_the_same_trees()
         examples = self._examples(table, target, given.sample_weight)
         if given.groups is not None:
             examples = replace(examples, groups=read_groups(given.groups, table.n_rows))
         return self.task.weigh(examples, self.estimator, self.classes)
 
+    def _require_the_same_trees(self) -> None:
+        """Refuse to go on from trees of another kind."""
+        if self.start is None:
+            return
+        before = self.start.ensemble
+        if before.n_outputs != self.loss.n_outputs:
+            raise DataError(
+                f"The model to go on from has {before.n_outputs} outputs, but loss and y now ask "
+                f"for {self.loss.n_outputs}."
+            )
+        if before.trees_per_round != self.trees_per_round:
+            raise ParameterError(
+                f"multi_strategy={self.estimator.multi_strategy!r}, but the model to go on from "
+                "was fitted with the other strategy."
+            )
+
     def _check_sampling(self, train: Examples) -> None:
         sampling, subsample = self.estimator.sampling, self.estimator.subsample
-        if sampling == "balanced" and (self.classes is None or self.loss.is_soft):
+        if sampling == "balanced" and not self._may_stratify():
             raise ParameterError("sampling='balanced' draws rows by their class; there are none.")
         if sampling == "group" and train.groups is None:
             raise ParameterError("sampling='group' draws whole groups; fit must be given groups.")
@@ -195,6 +228,9 @@ class Fitting:
     def _read_more(self, X: Any, y: Any, sample_weight: Any) -> Examples:
         table = self._read_table(X)
         target = self.task.read_target(y, table.n_rows, self.classes, self.estimator.loss)
+        n_targets = count_targets(self.classes, target)
+        if n_targets != self.loss.n_targets:
+            raise DataError(f"y has {n_targets} columns, but that of fit {self.loss.n_targets}.")
         return self._examples(table, target, sample_weight)
 
     def _examples(self, table: Table, target: Floats, sample_weight: Any) -> Examples:
@@ -283,6 +319,7 @@ class Fitting:
         fitted: Attributes = column_attributes(self.schema) | {
             "_model": model,
             "n_iter_": model.ensemble.n_rounds,
+            "n_outputs_": self.loss.n_targets,
             "evals_result_": {} if watcher is None else watcher.history,
         }
         if self.classes is not None:
@@ -296,11 +333,6 @@ class Fitting:
         fitted = copy.copy(self.estimator)
         adopt(fitted, attributes)
         return fitted
-
-    @property
-    def trees_per_round(self) -> int:
-        """Trees that a round grows."""
-        return self.loss.n_outputs
 
     def _trees_before(self) -> list[Tree]:
         """Return the trees of the model that this fit goes on from."""
@@ -379,7 +411,15 @@ class Fitting:
             flags = self.binner.is_categorical
             return ExactTrainer(self._matrix(train), flags, target, weights, **options)
         binned = self.binner.transform(train.table, threads=self.n_threads)
-        return Trainer(binned, target, weights, **options)
+        return Trainer(binned, target, weights, vector=self.grows_vectors, **options)
+
+
+def _require_histograms(estimator: Any) -> None:
+    if estimator.multi_strategy == "vector" and estimator.splitter == "exact":
+        raise ParameterError(
+            "multi_strategy='vector' needs splitter='hist': exact splits are found for one output "
+            "at a time."
+        )
 
 
 def grow_params(estimator: Any, loss: NativeLoss | None, seed: int) -> GrowParams:

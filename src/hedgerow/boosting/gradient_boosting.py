@@ -8,14 +8,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from hedgerow.boosting.calibration import interval
 from hedgerow.boosting.estimator import GradientBoosting
 from hedgerow.boosting.losses import Floats
 from hedgerow.boosting.model import class_probabilities, prediction_of
+from hedgerow.boosting.multi_output import LabelClassification, NumberRegression, labels_of
 from hedgerow.boosting.parameters import PARAMETERS
-from hedgerow.boosting.tasks import Classification, Regression, Task, as_levels
+from hedgerow.boosting.tasks import Task, as_levels
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Number, documented, parameters_for
 
@@ -43,7 +45,9 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The classes, sorted.
+        The classes, sorted. If y has several columns of labels, a list of the classes of each.
+    n_outputs_ : int
+        Columns of y.
     n_features_in_ : int
         Columns of the table.
     feature_names_in_ : array of str
@@ -68,7 +72,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     array([0, 0, 0])
     """
 
-    _task: ClassVar[Task] = Classification()
+    _task: ClassVar[Task] = LabelClassification()
     _parameters = parameters_for("classifier", PARAMETERS)
 
     def __init__(
@@ -98,6 +102,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         max_drop: int = 50,
         grow_policy: str = "leafwise",
         splitter: str = "hist",
+        multi_strategy: str = "separate",
         categorical_features: Any = "auto",
         unknown_category: str = "missing",
         class_weight: Mapping[Any, float] | str | None = None,
@@ -139,6 +144,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         self.max_drop = max_drop
         self.grow_policy = grow_policy
         self.splitter = splitter
+        self.multi_strategy = multi_strategy
         self.categorical_features = categorical_features
         self.unknown_category = unknown_category
         self.class_weight = class_weight
@@ -157,12 +163,18 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         self.verbose = verbose
 
     def decision_function(self, X: Any) -> Floats:
-        """Return raw scores: the log-odds of ``classes_[1]``, or for more a column a class."""
+        """Return raw scores: the log-odds of ``classes_[1]``, or for more a column a class.
+
+        Of several columns of labels, a column for each.
+        """
         return _decision(self._scores(X))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class, shape (n_rows, n_classes)."""
+        """Return the probability of each class, shape (n_rows, n_classes).
+
+        Of several columns of labels, that of the second class of each, (n_rows, n_outputs).
+        """
         scores = self._scores(X)
         return self._probabilities(scores)
 
@@ -172,7 +184,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row."""
+        """Return the most probable class of each row; of several columns of labels, of each."""
         return self._classes_of(self._scores(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
@@ -212,9 +224,16 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     def _classes_of(self, scores: Floats) -> NDArray[Any]:
         if self._model.calibration is not None:
             return self.classes_[self._probabilities(scores).argmax(axis=1)]
+        if isinstance(self.classes_, list):
+            return labels_of(self.classes_, scores > 0.0)
         if scores.shape[1] == 1:
             return self.classes_[(scores[:, 0] > 0.0).astype(np.intp)]
         return self.classes_[scores.argmax(axis=1)]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
 @documented
@@ -230,6 +249,8 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
 
     Attributes
     ----------
+    n_outputs_ : int
+        Columns of y.
     n_features_in_ : int
         Columns of the table.
     feature_names_in_ : array of str
@@ -254,7 +275,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     True
     """
 
-    _task: ClassVar[Task] = Regression()
+    _task: ClassVar[Task] = NumberRegression()
     _parameters = parameters_for("regressor", PARAMETERS)
 
     def __init__(
@@ -286,6 +307,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         max_drop: int = 50,
         grow_policy: str = "leafwise",
         splitter: str = "hist",
+        multi_strategy: str = "separate",
         categorical_features: Any = "auto",
         unknown_category: str = "missing",
         early_stopping: bool = False,
@@ -327,6 +349,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         self.max_drop = max_drop
         self.grow_policy = grow_policy
         self.splitter = splitter
+        self.multi_strategy = multi_strategy
         self.categorical_features = categorical_features
         self.unknown_category = unknown_category
         self.early_stopping = early_stopping
@@ -343,7 +366,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         self.verbose = verbose
 
     def predict(self, X: Any) -> Floats:
-        """Return the predicted value of each row; of several quantiles a column each."""
+        """Return the predicted value of each row; of several outputs or quantiles a column each."""
         scores = self._scores(X)
         return prediction_of(scores, self._model.link)
 
@@ -392,6 +415,11 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Yield what `predict` returns after each round."""
         return (prediction_of(scores, self._model.link) for scores in self._staged_scores(X))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
 def _decision(scores: Floats) -> Floats:

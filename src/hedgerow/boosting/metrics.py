@@ -1,7 +1,8 @@
 """What is measured on evaluation sets: metrics by name, or a user's function.
 
 A metric sees predictions, not raw scores: the predicted value in regression, the probability of
-`classes_[1]` (one number a row) for two classes, and the (n, K) probabilities for more.
+`classes_[1]` (one number a row) for two classes, and the (n, K) probabilities for more. Of several
+columns of y it is the mean over them.
 The two default metrics are computed here, because they run after every round and scikit-learn's
 argument checks cost more than the rounds of a small table; all others are scikit-learn's.
 """
@@ -28,6 +29,7 @@ from hedgerow.boosting.losses import (
     read_only,
     with_weights,
 )
+from hedgerow.boosting.multi_output import Classes, labels_of
 from hedgerow.exceptions import ParameterError
 
 Measure = Callable[[Any, Any, Any], float]
@@ -54,7 +56,7 @@ class UserMetric:
     scikit-learn, and lower otherwise. In classification y holds the classes as they were given.
     """
 
-    def __init__(self, function: Callable[..., Any], classes: NDArray[Any] | None) -> None:
+    def __init__(self, function: Callable[..., Any], classes: Classes | None) -> None:
         self.function, _ = with_weights(function)
         self.classes = classes
         self.name = getattr(function, "__name__", type(function).__name__)
@@ -62,7 +64,7 @@ class UserMetric:
 
     def measure(self, target: Floats, prediction: Floats, weights: Floats | None) -> float:
         """Call the function; a name and direction that it returns replace the guessed ones."""
-        y = read_only(target) if self.classes is None else self.classes[target.astype(np.intp)]
+        y = read_only(target) if self.classes is None else _as_given(self.classes, target)
         returned = self.function(y, read_only(prediction), read_only(weights))
         if isinstance(returned, tuple):
             self.name, returned, self.higher_is_better = self._checked_triple(returned)
@@ -83,6 +85,13 @@ class UserMetric:
             raise ParameterError(
                 f"eval_metric: {self.name} returned {type(returned).__name__}, not a number."
             ) from None
+
+
+def _as_given(classes: Classes, target: Floats) -> NDArray[Any]:
+    """Return the classes of rows, or the labels of their columns."""
+    if isinstance(classes, list):
+        return labels_of(classes, target == 1.0)
+    return classes[target.astype(np.intp)]
 
 
 def log_loss(target: Floats, prediction: Floats, weights: Floats | None) -> float:
@@ -165,13 +174,24 @@ REGRESSION: Metrics = {
 }
 
 
-def resolve_metrics(
-    wanted: Any, classes: NDArray[Any] | None, loss: Loss
-) -> list[Metric | UserMetric]:
+def resolve_metrics(wanted: Any, classes: Classes | None, loss: Loss) -> list[Metric | UserMetric]:
     """Turn `eval_metric` into metrics, None into the loss's own; classes are None in regression."""
-    known = _regression_metrics(loss) if classes is None else _classification_metrics(loss)
+    one = loss.of_one
+    known = _regression_metrics(one) if classes is None else _classification_metrics(one)
+    if loss.n_targets > 1:
+        known = {name: (higher, _mean_over(measure)) for name, (higher, measure) in known.items()}
     several = wanted if isinstance(wanted, (list, tuple)) else [wanted or loss.metric]
     return [_resolve(one, known, classes) for one in several]
+
+
+def _mean_over(measure: Measure) -> Measure:
+    """Return the mean of a measure over the columns of the target."""
+
+    def measure_all(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+        columns = zip(target.T, prediction.T, strict=True)
+        return float(np.mean([measure(y, at, weights) for y, at in columns]))
+
+    return measure_all
 
 
 def _regression_metrics(loss: Loss) -> Metrics:
@@ -235,7 +255,7 @@ def _cross_entropy(target: Floats, prediction: Floats, weights: Any) -> float:
     return float(np.average((target * surprise).sum(axis=1), weights=weights))
 
 
-def _resolve(wanted: Any, known: Metrics, classes: NDArray[Any] | None) -> Metric | UserMetric:
+def _resolve(wanted: Any, known: Metrics, classes: Classes | None) -> Metric | UserMetric:
     if hasattr(wanted, "_score_func"):
         raise ParameterError(
             f"eval_metric={wanted!r} is a scorer, which needs an estimator; give the function "

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.boosting.calibration import Calibration
@@ -21,15 +20,16 @@ from hedgerow.tree.structure import Ensemble
 class BoostedModel:
     """An ensemble, how a table is read for it (schema, bins) and what its scores mean (link).
 
-    Classes are None in regression. What was learned from rows held out for calibration: a
-    classifier's way to probabilities, a regressor's residuals (m, K).
+    Classes are None in regression, and a list of arrays if y had several columns of labels. What
+    was learned from rows held out for calibration: a classifier's way to probabilities, a
+    regressor's residuals (m, K).
     """
 
     schema: TableSchema
     binner: Binner
     ensemble: Ensemble
     link: Link
-    classes: NDArray[Any] | None = None
+    classes: Any = None
     calibration: Calibration | None = None
     residuals: Floats | None = None
 
@@ -52,7 +52,7 @@ def prediction_of(scores: Floats, link: Link, n_threads: int = 1) -> Floats:
         prediction *= 1.0 if link == "sigmoid" else 2.0
         _native.sigmoid_inplace(prediction, n_threads)
     elif link == "log":
-        _native.exp_inplace(prediction)
+        _native.exp_inplace(prediction.reshape(-1))
     elif link == "margin":  # ±1 become 1 and 0, so that ½ lies between the classes
         prediction = 0.5 * (prediction + 1.0)
     elif link == "sorted":
@@ -63,12 +63,14 @@ def prediction_of(scores: Floats, link: Link, n_threads: int = 1) -> Floats:
 def class_probabilities(
     scores: Floats, link: Link, calibration: Calibration | None = None, n_threads: int = 1
 ) -> Floats:
-    """Return the probability of every class, (n, K), for two classes as for more."""
-    p = (
-        prediction_of(scores, link, n_threads)
-        if calibration is None
-        else (calibration.probabilities(scores))
-    )
+    """Return the probability of every class, (n, K), for two classes as for more.
+
+    Of several labels it is that of the second class of each.
+    """
+    if calibration is None:
+        p = prediction_of(scores, link, n_threads)
+    else:
+        p = calibration.probabilities(scores)
     if p.ndim == 2:
         return p
     both = np.empty((len(p), 2))

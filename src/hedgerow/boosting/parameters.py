@@ -270,6 +270,16 @@ PARAMETERS: tuple[Parameter, ...] = (
         "which is slow on large tables.",
         Peers("tree_method", "", "", ""),
     ),
+    Parameter(
+        "multi_strategy",
+        "separate",
+        Options(("separate", "vector")),
+        "How several outputs, or classes, are learned. 'separate' grows a tree for each of them in "
+        "every round; 'vector' grows one tree, whose splits gain for all of them together and "
+        "whose leaves hold a value for each: fewer and faster trees that need more leaves or "
+        "rounds. Needs splitter='hist'.",
+        Peers("multi_strategy", "", "", ""),
+    ),
     CATEGORICAL_FEATURES,
     UNKNOWN_CATEGORY,
     CLASS_WEIGHT,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.boosting.fitting import Attributes, Fitting, Given, grow_params
@@ -41,52 +42,65 @@ class Refitting:
         scores = np.empty((ensemble.n_outputs, len(matrix)))
         scores[...] = ensemble.base_score[:, np.newaxis]
         trees: list[Tree] = []
-        for first in range(0, ensemble.n_trees, ensemble.n_outputs):
-            of_round = [ensemble.tree(first + k) for k in range(ensemble.n_outputs)]
-            leaves = Ensemble.from_trees(
-                of_round, range(len(of_round)), np.zeros(len(of_round)), ensemble.n_features
-            ).apply(matrix, n_threads=self.fitting.n_threads)
-            target = self.rows.target_by_output
-            weights = self.loss.row_weights(target, self.rows.weights)
-            gradient, hessian = self.loss.gradients(target, scores, weights)
-            for k, tree in enumerate(of_round):
-                node = leaves[:, k]
-                new = self._refitted(tree, k, node, gradient[k], hessian[k], scores[k], weights)
-                scores[k] += new.value[node, 0]
-                trees.append(new)
-        outputs = np.arange(len(trees), dtype=np.int32) % ensemble.n_outputs
+        for round_ in range(ensemble.n_rounds):
+            alone = ensemble.of_rounds(range(round_, round_ + 1))
+            leaves = alone.apply(matrix, n_threads=self.fitting.n_threads)
+            trees += self._refit_round(alone, leaves, scores)
+        outputs = ensemble.tree_output
         refitted = Ensemble.from_trees(trees, outputs, ensemble.base_score, ensemble.n_features)
         kept = {name: value for name, value in vars(self.estimator).items() if name.endswith("_")}
         return kept | {"_model": replace(self.model, ensemble=refitted)}
 
-    def _refitted(
+    def _refit_round(
+        self, alone: Ensemble, leaves: NDArray[np.int32], scores: Floats
+    ) -> list[Tree]:
+        """Return the trees of a round with new values, and add them to the scores (K, n)."""
+        target = self.rows.target_by_output
+        weights = self.loss.row_weights(target, self.rows.weights)
+        gradient, hessian = self.loss.gradients(target, scores, weights)
+        old = [alone.tree(t) for t in range(alone.n_trees)]
+        new = [replace(tree, value=tree.value.copy()) for tree in old]
+        steps = np.empty_like(scores)
+        for k in range(len(scores)):
+            t = k % len(new)
+            node, place = leaves[:, t], k % new[t].value.shape[1]
+            if self.quantiles is None:
+                self._take_best_steps(new[t], place, node, gradient[k], hessian[k])
+            else:
+                self._take_quantiles(new[t], k, node, scores[k], weights)
+            self._keep_part(old[t], new[t], place, node)
+            steps[k] = new[t].value[node, place]
+        scores += steps
+        return new
+
+    def _take_best_steps(
+        self, tree: Tree, place: int, node: NDArray[np.int32], g: Floats, h: Floats
+    ) -> None:
+        G = np.bincount(node, g, minlength=tree.n_nodes).astype(np.float64)
+        H = np.bincount(node, h, minlength=tree.n_nodes).astype(np.float64)
+        weights = _native.leaf_weights(split_rules(self.params), G, H)
+        tree.value[:, place] = self.estimator.learning_rate * weights
+
+    def _take_quantiles(
         self,
         tree: Tree,
         output: int,
-        node: Any,
-        g: Floats,
-        h: Floats,
+        node: NDArray[np.int32],
         scores: Floats,
         weights: Floats | None,
-    ) -> Tree:
-        """Return a tree with new values."""
-        new = replace(tree, value=tree.value.copy())
-        is_leaf = tree.feature < 0
-        if self.quantiles is None:
-            G = np.bincount(node, g, minlength=tree.n_nodes).astype(np.float64)
-            H = np.bincount(node, h, minlength=tree.n_nodes).astype(np.float64)
-            steps = _native.leaf_weights(split_rules(self.params), G, H)
-            new.value[:, 0] = self.estimator.learning_rate * steps
-        else:
-            number = np.cumsum(is_leaf, dtype=np.uint16) - np.uint16(1)
-            target = np.atleast_2d(self.rows.target_by_output)
-            of_output = target[output % len(target)]
-            rows = LeafRows(of_output, scores, weights, number[node], None)
-            self.quantiles.replace(new, output, rows, self.fitting.n_threads)
-        new.value[is_leaf] = (1.0 - self.keep) * new.value[is_leaf] + self.keep * tree.value[
-            is_leaf
-        ]
-        unreached = is_leaf & (np.bincount(node, minlength=tree.n_nodes) == 0)
-        new.value[unreached] = tree.value[unreached]
-        average_inner(new)
-        return new
+    ) -> None:
+        assert self.quantiles is not None
+        number = np.cumsum(tree.feature < 0, dtype=np.uint16) - np.uint16(1)
+        targets = np.atleast_2d(self.rows.target_by_output)
+        target = targets[output % len(targets)]
+        rows = LeafRows(target, scores, weights, number[node], None)
+        self.quantiles.replace(tree, output, rows, self.fitting.n_threads)
+
+    def _keep_part(self, old: Tree, new: Tree, place: int, node: NDArray[np.int32]) -> None:
+        """Mix old values in, and leave those of leaves that no row reaches."""
+        is_leaf = old.feature < 0
+        is_reached = np.bincount(node, minlength=old.n_nodes) > 0
+        before, after = old.value[:, place], new.value[:, place]
+        mixed = (1.0 - self.keep) * after + self.keep * before
+        after[is_leaf] = np.where(is_reached, mixed, before)[is_leaf]
+        average_inner(new, place)

@@ -52,8 +52,8 @@ class EvalSet:
 
     def add(self, trees: Sequence[Tree]) -> None:
         """Add a round's trees to the scores."""
-        outputs = range(len(trees))
-        grown = Ensemble.from_trees(trees, outputs, np.zeros(len(trees)), self.matrix.shape[1])
+        start = np.zeros(self.scores.shape[1])
+        grown = Ensemble.from_trees(trees, range(len(trees)), start, self.matrix.shape[1])
         grown.add_trees(self.matrix, self.scores, 0, len(trees), n_threads=self.n_threads)
 
     def score_by(self, ensemble: Ensemble) -> None:

@@ -63,6 +63,35 @@ def read_class_columns(
     return [classes for classes, _ in read], np.column_stack([index for _, index in read])
 
 
+def read_labels(y: Any, n_rows: int) -> tuple[list[NDArray[Any]], NDArray[np.float64]]:
+    """Read columns of labels: the two classes of each, and 1 where a row has the second, else 0.
+
+    A column of zeros alone, or of ones, is a label that no row has, or that every row has.
+    """
+    classes, index = read_class_columns(y, n_rows)
+    for j, found in enumerate(classes):
+        if len(found) > 2:
+            raise DataError(
+                f"Column {j} of y holds {len(found)} classes. Several columns are labels of two "
+                "classes each; for more, fit sklearn.multioutput.MultiOutputClassifier."
+            )
+        if len(found) == 1:
+            if found[0] not in (0, 1):
+                raise DataError(f"Column {j} of y holds one class only ({found.tolist()[0]!r}).")
+            index[:, j] = found[0]
+            classes[j] = np.array([0, 1], found.dtype)
+    return classes, index.astype(np.float64)
+
+
+def read_known_labels(y: Any, classes: list[NDArray[Any]], n_rows: int) -> NDArray[np.float64]:
+    """Read columns of labels whose classes are known already."""
+    columns = _columns_of(y) if has_columns(y) else [y]
+    if len(columns) != len(classes):
+        raise DataError(f"y has {len(columns)} columns, but there are {len(classes)} labels.")
+    read = [read_known_classes(c, of, n_rows) for c, of in zip(columns, classes, strict=True)]
+    return np.column_stack(read).astype(np.float64)
+
+
 def read_number_columns(
     y: Any, n_rows: int, *, estimator_name: str = "this regressor"
 ) -> NDArray[np.float64]:
@@ -109,7 +138,7 @@ def _columns_of(y: Any) -> list[Any]:
         raise DataError("y is sparse. Give it as an array: y.toarray().")
     frame = nw.from_native(y, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        return [frame[name].to_native() for name in frame.columns]
+        return [column.to_native() for column in frame.iter_columns()]
     return list(as_array(y, "y").T)
 
 

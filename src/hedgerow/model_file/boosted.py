@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.boosting.calibration import Calibration, Method
 from hedgerow.boosting.losses import Link
 from hedgerow.boosting.model import BoostedModel
+from hedgerow.boosting.multi_output import Classes
 from hedgerow.estimator import column_attributes
 from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.stored import (
@@ -38,7 +38,7 @@ def write(estimator: Any) -> tuple[Document, Arrays]:
     document = {
         "schema": model.schema.to_dict(),
         "link": model.link,
-        "classes": None if classes is None else write_classes(classes),
+        "classes": _write_classes(classes),
         "evals_result": encode(fitted["evals_result_"]),
         "best_iteration": encode(fitted.get("best_iteration_")),
         "best_score": encode(fitted.get("best_score_")),
@@ -56,14 +56,16 @@ def write(estimator: Any) -> tuple[Document, Arrays]:
 
 def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     """Read the attributes of a fitted estimator."""
-    classes = stored.field("classes")
-    classes = None if classes is None else read_classes(classes)
+    classes = _read_classes(stored.field("classes"))
     model = _read_model(stored, classes)
     _check_task(kind, model, classes)
+    _check_rounds(model)
     model = _read_calibration(stored, model)
+    has_columns = isinstance(classes, list) or (classes is None and model.link != "sorted")
     attributes: dict[str, Any] = column_attributes(model.schema) | {
         "_model": model,
         "n_iter_": model.ensemble.n_rounds,
+        "n_outputs_": model.ensemble.n_outputs if has_columns else 1,
         "evals_result_": _read_evals_result(stored.field("evals_result")),
     }
     if classes is not None:
@@ -72,7 +74,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     return attributes | _read_best(*best)
 
 
-def _read_model(stored: Stored, classes: NDArray[Any] | None) -> BoostedModel:
+def _read_model(stored: Stored, classes: Classes | None) -> BoostedModel:
     schema, binner = stored.schema(), stored.binner()
     check_columns(schema, binner)
     ensemble = read_ensemble(stored, schema)
@@ -130,22 +132,44 @@ def _read_best(iteration: Any, score: Any) -> dict[str, Any]:
     return {"best_iteration_": iteration, "best_score_": score}
 
 
-def _check_task(kind: type[Any], model: BoostedModel, classes: NDArray[Any] | None) -> None:
+def _write_classes(classes: Classes | None) -> Any:
+    if isinstance(classes, list):
+        return [write_classes(of_column) for of_column in classes]
+    return None if classes is None else write_classes(classes)
+
+
+def _read_classes(stored: Any) -> Classes | None:
+    if isinstance(stored, list):
+        return [read_classes(of_column) for of_column in stored]
+    return None if stored is None else read_classes(stored)
+
+
+def _check_task(kind: type[Any], model: BoostedModel, classes: Classes | None) -> None:
     """Check that link, outputs and classes are those of the estimator."""
     is_classifier = kind._task.name == "classifier"  # noqa: SLF001
     require((classes is None) != is_classifier, f"classes do not suit a {kind.__name__}")
-    ensemble, n_outputs = model.ensemble, model.ensemble.n_outputs
-    links = ("sorted",) if n_outputs > 1 else ("identity", "log", "sigmoid")
-    if classes is not None:
+    n_outputs = model.ensemble.n_outputs
+    links: tuple[str, ...] = ("sigmoid", "half_sigmoid", "margin")
+    if isinstance(classes, list):
+        require(all(len(of) == 2 for of in classes), "a label has not two classes")
+        wanted = len(classes)
+        require(wanted >= 2, "there are fewer than two labels")
+    elif classes is not None:
         require(len(classes) >= 2, "there are fewer than two classes")
-        links = ("sigmoid", "half_sigmoid", "margin") if len(classes) == 2 else ("softmax",)
         wanted = 1 if len(classes) == 2 else len(classes)
-        require(n_outputs == wanted, "the number of outputs does not suit the classes")
+        links = links if wanted == 1 else ("softmax",)
+    else:
+        wanted = n_outputs
+        links = ("identity", "log", "sigmoid", *(("sorted",) if n_outputs > 1 else ()))
+    require(n_outputs == wanted, "the number of outputs does not suit the classes")
     require(n_outputs >= 1, "there is no output")
     require(model.link in links, f"the link is {model.link!r}, but must be one of {links}")
-    require(ensemble.value.shape[1] == 1, "value has not one number for each node")
-    in_turn = np.arange(ensemble.n_trees) % n_outputs
+
+
+def _check_rounds(model: BoostedModel) -> None:
+    ensemble, per_round = model.ensemble, model.ensemble.trees_per_round
+    in_turn = np.arange(ensemble.n_trees) % per_round
     require(
-        ensemble.n_trees % n_outputs == 0 and np.array_equal(ensemble.tree_output, in_turn),
-        "the rounds do not have one tree for each output in turn",
+        ensemble.n_trees % per_round == 0 and np.array_equal(ensemble.tree_output, in_turn),
+        "the rounds do not have one tree for all outputs, or one for each in turn",
     )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.boosting.losses import Floats, Loss
+from hedgerow.boosting.multi_output import choose_loss
 from hedgerow.boosting.training_data import Examples
 from hedgerow.data.intake import as_matrix
 from hedgerow.data.target import read_weights
@@ -31,7 +32,8 @@ def leaf_sums(
     examples = _read_examples(model, X, y, sample_weight)
     _require_all_rows(ensemble, len(examples.target))
     leaves = ensemble.apply(as_matrix(examples.table, fitted.category_bins))
-    loss = model._task.choose_loss(model, getattr(model, "classes_", None))  # noqa: SLF001
+    classes = getattr(model, "classes_", None)
+    loss = choose_loss(model._task, model, classes, model.n_outputs_)  # noqa: SLF001
     scores = np.empty((ensemble.n_outputs, len(leaves)))
     scores[...] = ensemble.base_score[:, None]
     for first in range(0, ensemble.n_trees, ensemble.n_outputs):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hedgerow.boosting.estimator import GradientBoosting
 from hedgerow.boosting.losses import NativeLoss
+from hedgerow.boosting.multi_output import choose_loss
 from hedgerow.exceptions import ParameterError
 from hedgerow.result import BROWN, GREEN, Columns, Floats, Result
 from hedgerow.theory.boosted_again import leaf_sums
@@ -221,7 +222,13 @@ class _Rules:
 
 
 def _require_newton_steps(model: Any) -> None:
-    loss = model._task.choose_loss(model, getattr(model, "classes_", None))  # noqa: SLF001
+    if model._fitted_model().ensemble.value.shape[1] > 1:  # noqa: SLF001
+        raise ParameterError(
+            "multi_strategy='vector': nodes keep the mean of the outputs' H, from which their G "
+            "cannot be told. Fit with multi_strategy='separate'."
+        )
+    classes = getattr(model, "classes_", None)
+    loss = choose_loss(model._task, model, classes, model.n_outputs_)  # noqa: SLF001
     if isinstance(loss, NativeLoss) and (loss.has_corners or any(loss.leaf_rates)):
         raise ParameterError(
             f"loss={model.loss!r}: its leaves take the loss's own best step, not −G / (H + λ), so "

@@ -58,7 +58,9 @@ class Trainer:
     loss : TrainedLoss, optional
         None if gradients are given, through `boost_with`.
     n_outputs : int
-        Scores of a row, and trees of a round.
+        Scores of a row.
+    vector : bool
+        Whether one tree a round serves all outputs, or each output has its own.
     base_score : float64 array (n_outputs,)
         Where the scores start.
     params : GrowParams
@@ -81,6 +83,7 @@ class Trainer:
         n_outputs: int,
         base_score: Floats,
         params: GrowParams,
+        vector: bool = False,
         draws: RowDraws | None = None,
         colsample_bytree: float = 1.0,
         n_threads: int = 1,
@@ -90,9 +93,10 @@ class Trainer:
         self._target, self._weights, self._loss = np.atleast_2d(target), weights, loss
         self._leaves = leaf_rule(loss, params)
         self._n_outputs, self._n_threads = n_outputs, n_threads
+        self._n_trees = 1 if vector else n_outputs
         self._draws = draws or RowDraws(binned.n_rows)
         settings = _settings(params, colsample_bytree)
-        self._grower = _native.Grower(
+        self._grower = (_native.VectorGrower if vector else _native.Grower)(
             binned.by_column,
             binned.by_row,
             binned.n_bins,
@@ -104,12 +108,12 @@ class Trainer:
             settings,
             n_threads,
         )
-        self._gradients = _native.GradientStore(binned.n_rows, n_outputs, n_threads)
+        self._gradients = _native.GradientStore(binned.n_rows, n_outputs, n_threads, vector)
         self._scores = np.empty((n_outputs, binned.n_rows))
         self._scores[...] = base_score[:, None]
         # The last round's trees as rows see them. They are added to the scores when the gradients
         # of the next round are taken: one pass over the rows instead of two.
-        self._leaf_of_row = np.empty((n_outputs, binned.n_rows), np.uint16)
+        self._leaf_of_row = np.empty((self._n_trees, binned.n_rows), np.uint16)
         self._leaf_value = np.empty((n_outputs, settings.max_leaves))
         self._pending = False
 
@@ -124,7 +128,7 @@ class Trainer:
         return self._scores
 
     def boost(self, round_index: int) -> list[Tree]:
-        """Grow one round: take the loss's gradients, then fit a tree for each output."""
+        """Grow one round: take the loss's gradients, then fit a tree, or one for each output."""
         with _divergence():
             drawn = self._differentiate(self._draws.by_gradient(round_index))
         return self._grow(round_index, self._draws.bag(round_index, drawn))
@@ -139,9 +143,10 @@ class Trainer:
     def _differentiate(self, draw: _native.Draw | None = None) -> Any:
         assert self._loss is not None
         scores = self.scores if self._loss.adapts else self._scores
+        target = self._target[0] if len(self._target) == 1 else self._target
         drawn = self._gradients.differentiate(
             self._loss.name,
-            self._loss.shape(self._target[0], scores, self._weights),
+            self._loss.shape(target, scores, self._weights),
             self._scores,
             self._leaf_of_row if self._pending else None,
             self._leaf_value,
@@ -154,18 +159,19 @@ class Trainer:
 
     def _grow(self, round_index: int, bag: Bag) -> list[Tree]:
         trees = []
-        for output in range(self._n_outputs):
+        for output in range(self._n_trees):
             arrays = self._grower.grow(
                 self._gradients,
                 output,
                 bag.rows,
-                round_index * self._n_outputs + output,
+                round_index * self._n_trees + output,
                 self._leaf_of_row,
                 self._leaf_value,
             )
             tree = Tree(**dict(zip(GROWN_FIELDS, arrays, strict=True)))
             if self._leaves is not None:
-                self._replace_leaves(tree, output, bag)
+                for served in range(output, self._n_outputs, self._n_trees):
+                    self._replace_leaves(tree, served, bag)
             trees.append(tree)
         self._pending = True
         return trees
@@ -173,8 +179,9 @@ class Trainer:
     def _replace_leaves(self, tree: Tree, output: int, bag: Bag) -> None:
         assert self._leaves is not None
         target, scores = self._target[output % len(self._target)], self._scores[output]
+        leaf = self._leaf_of_row[output % self._n_trees]
         weights = bag.weights(self._weights, len(scores))
-        rows = LeafRows(target, scores, weights, self._leaf_of_row[output], bag.rows)
+        rows = LeafRows(target, scores, weights, leaf, bag.rows)
         values = self._leaves.replace(tree, output, rows, self._n_threads)
         self._leaf_value[output, : len(values)] = values
 

@@ -79,8 +79,9 @@ class LeafQuantiles:
         if self.max_delta_step > 0.0:
             steps = np.clip(steps, -self.max_delta_step, self.max_delta_step)
         values: Floats = self.learning_rate * steps
-        tree.value[is_leaf, 0] = values
-        average_inner(tree)
+        place = output % tree.value.shape[1]
+        tree.value[is_leaf, place] = values
+        average_inner(tree, place)
         return values
 
     def _levels(self, output: int, rows: LeafRows, n_leaves: int) -> Floats:
@@ -91,9 +92,9 @@ class LeafQuantiles:
         return self.loss.levels(output, target, weights, leaf, n_leaves)
 
 
-def average_inner(tree: Tree) -> None:
+def average_inner(tree: Tree, place: int = 0) -> None:
     """Give every inner node the mean of its rows' leaves; children come after their parents."""
-    value, count = tree.value[:, 0], tree.count
+    value, count = tree.value[:, place], tree.count
     for node in np.flatnonzero(tree.feature >= 0)[::-1].tolist():
         left, right = tree.left[node], tree.right[node]
         both = value[left] * count[left] + value[right] * count[right]

@@ -1,7 +1,8 @@
 """What boosting minimises: where scores start, what a score means, what a leaf is worth.
 
 `base` says what a loss is, `regression` and `classification` hold the built-in ones, whose
-gradients are native, and `custom` is the door for a user's own function.
+gradients are native, `several` is one of them for each column of y, and `custom` is the door for a
+user's own function.
 """
 
 from hedgerow.boosting.losses.base import Floats, Link, Loss, NativeLoss
@@ -25,6 +26,7 @@ from hedgerow.boosting.losses.regression import (
     SquaredError,
     TweedieLoss,
 )
+from hedgerow.boosting.losses.several import SeveralTargets
 
 __all__ = [
     "AbsoluteError",
@@ -44,6 +46,7 @@ __all__ = [
     "NativeLoss",
     "QuantileLoss",
     "RobustLoss",
+    "SeveralTargets",
     "SoftBinaryLogLoss",
     "SquaredError",
     "TweedieLoss",

@@ -29,6 +29,8 @@ class Loss:
         What kernels call it.
     n_outputs : int
         Scores of a row.
+    n_targets : int
+        Columns of y that have a score of their own.
     metric : str
         What is measured on evaluation sets when nothing else is asked for.
     is_soft : bool
@@ -38,8 +40,14 @@ class Loss:
     name: str
     link: Link = "identity"
     n_outputs: int = 1
+    n_targets: int = 1
     metric: str
     is_soft: bool = False
+
+    @property
+    def of_one(self) -> Loss:
+        """The loss of a single column of y."""
+        return self
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the constant score, one for each output, that minimises the loss."""
@@ -102,7 +110,8 @@ class NativeLoss(Loss):
     ) -> tuple[Floats, Floats]:
         """Return gradient and hessian at scores (K, n), both (K, n), weights multiplied in."""
         by_output = np.atleast_2d(target)
-        shape = self.shape(by_output[0], scores, weights)
+        one = by_output[0] if len(by_output) == 1 else by_output
+        shape = self.shape(one, scores, weights)
         both: tuple[Floats, Floats] = _native.loss_gradients(
             self.name, shape, scores, by_output, weights, n_threads
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -29,6 +30,12 @@ class CustomLoss(Loss):
         self.link = link
         self.n_outputs = n_outputs
         self.metric = metric
+
+    def of_targets(self, n_targets: int) -> CustomLoss:
+        """Return the same loss for several columns of y, which the function gets all at once."""
+        several = copy.copy(self)
+        several.n_outputs = several.n_targets = n_targets
+        return several
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:  # noqa: ARG002
         """Return zeros."""
