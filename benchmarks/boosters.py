@@ -38,6 +38,7 @@ class Hedgerow(EstimatorLibrary):
             reg_lambda=s.reg_lambda,
             max_bins=s.max_bins,
             splitter=s.splitter,
+            multi_strategy=s.multi_strategy,
             early_stopping=False,
             n_jobs=self.threads,
             random_state=0,
@@ -192,6 +193,16 @@ class LevelWiseXGBoost(XGBoost):
         }
 
 
+class VectorXGBoost(LeafWiseXGBoost):
+    """One tree for all classes, where there are several; the others grow one for each."""
+
+    name = "xgboost-vector"
+
+    def _growth(self) -> dict[str, Any]:
+        strategy = {} if self.binary else {"multi_strategy": "multi_output_tree"}
+        return super()._growth() | strategy
+
+
 class ExactXGBoost(XGBoost):
     name = "xgboost-exact"
 
@@ -253,6 +264,7 @@ BOOSTERS: dict[str, type[Library]] = {
         QuantisedLightGBM,
         LeafWiseXGBoost,
         LevelWiseXGBoost,
+        VectorXGBoost,
         ExactXGBoost,
         CatBoost,
         ScikitLearn,

@@ -45,6 +45,7 @@ class BoostingSettings(Settings):
     min_child_weight: float = 1.0
     reg_lambda: float = 1.0
     splitter: Literal["hist", "exact"] = "hist"
+    multi_strategy: Literal["separate", "vector"] = "separate"
 
     @property
     def depth(self) -> int:
@@ -176,6 +177,21 @@ BOOSTING_CASES = (
         metric="log loss",
         settings=BoostingSettings(n_trees=50, max_leaves=31, n_classes=7),
         bars=(Bar("fit", "times", 0.5, PEERS),),
+    ),
+    Case(
+        name="vector-classes",
+        about="the same with one tree a round, of 31 leaves with a value for each class",
+        rows=100_000,
+        columns=54,
+        held_out=50_000,
+        metric="log loss",
+        settings=BoostingSettings(n_trees=50, max_leaves=31, n_classes=7, multi_strategy="vector"),
+        libraries=(HEDGEROW, "lightgbm", "lightgbm-quantised", *XGBOOST, "xgboost-vector"),
+        bars=(
+            Bar("fit", "times", 0.6, ("lightgbm", "lightgbm-quantised", *XGBOOST)),
+            Bar("fit", "times", 0.6, ("xgboost-vector",)),
+            Bar("score", "within", 0.002, ("xgboost-vector",)),
+        ),
     ),
     Case(
         name="exact",

@@ -14,7 +14,9 @@ constexpr std::size_t kAhead = 16;
 
 template <int kWords>
 struct Vector {
-  typedef std::uint64_t Type __attribute__((vector_size(8 * kWords), may_alias));
+  static constexpr int kAlignment = 8 * std::min(kWords, kPanelWidth);
+  typedef std::uint64_t Type
+      __attribute__((vector_size(8 * kWords), aligned(kAlignment), may_alias));
 };
 
 // What the inner loops need of a group and a panel.

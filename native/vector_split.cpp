@@ -57,16 +57,13 @@ struct Node {
   const std::uint64_t* total;
   const Sum& least;
   double parent_score, constant;
+  bool is_plain;
   std::span<const PanelOfNode> panels;
 
   Sum count_of(const std::uint64_t* sums) const { return gradients.lane(sums, 0); }
   bool big_enough(const Sum& child) const { return child.hc >= least.hc && child.g >= least.g; }
   bool allowed(const Sum& left) const {
     return big_enough(left) && big_enough(count_of(total) - left);
-  }
-  // Whether a cut's shares of gain are fractions: no penalty but λ, and no denominator of 0.
-  bool has_fractions() const {
-    return rules.max_delta_step <= 0.0 && rules.reg_alpha <= 0.0 && rules.reg_lambda > 0.0;
   }
   double gain(const Words& left, double extra_lambda = 0.0) const;
 };
@@ -101,17 +98,17 @@ class Running {
     // The upper half, as a number that no processor needs a conversion for.
     constexpr std::uint64_t sign = std::uint64_t{1} << 63;
     const ULong<W> shifted = (first_ ^ sign) >> 32;
-    return (Double<W>)(shifted | kOne) - (0x1p52 + 0x1p31);
+    return (Double<W>)(shifted | kOnes) - (0x1p52 + 0x1p31);
   }
 
   Double<W> h() const {
     if constexpr (kWide) return __builtin_convertvector((Long<W>)second_, Double<W>);
-    return (Double<W>)((first_ & 0xffff'ffffu) | kOne) - 0x1p52;
+    return (Double<W>)((first_ & 0xffff'ffffu) | kOnes) - 0x1p52;
   }
 
  private:
-  // 2^52 as a double, whose last digit is 1.
-  static constexpr std::uint64_t kOne = std::uint64_t{0x433} << 52;
+  // The bits of 2^52, a double whose last digit stands for 1.
+  static constexpr std::uint64_t kOnes = std::uint64_t{0x433} << 52;
   ULong<W> first_ = {}, second_ = {};
 };
 
@@ -125,7 +122,7 @@ struct Fractions {
   Double<W> numerator, denominator;
 };
 
-// A cut's shares of gain where there is no penalty but λ.
+// A cut's shares of gain where there is no penalty but λ, and so no denominator of 0.
 template <int W>
 struct PlainShares {
   PlainShares(const Node&, const PanelOfNode& panel)
@@ -232,7 +229,7 @@ void add_values(const Share& share, const std::uint64_t* column, const std::uint
 template <int W, bool kWide>
 void add_values(const Node& node, const PanelOfNode& panel, const std::uint64_t* column,
                 const std::uint64_t* start, const BinList& bins, CutValues& cuts) {
-  if (node.has_fractions()) {
+  if (node.is_plain) {
     add_values<W, kWide>(PlainShares<W>(node, panel), column, start, bins, cuts);
   } else {
     add_values<W, kWide>(ScoreShares<W>(node, panel), column, start, bins, cuts);
@@ -344,6 +341,7 @@ int largest_value(const Node& node, const VectorFeature& feature, const BinList&
 // Tries the cuts after each of the bins; one better than `best` replaces it.
 void consider(const Node& node, const VectorFeature& feature, const BinList& bins,
               bool missing_left, double gain_to_beat, VectorSplit& best) {
+  if (bins.count <= 0) return;
   CutValues cuts;
   for (int panel = 0; panel < node.gradients.lanes.n_panels(); ++panel) {
     add_values(node, feature, panel, missing_left, bins, cuts);
@@ -478,6 +476,7 @@ VectorSearch::VectorSearch(const SplitRules& rules, const VectorGradients& gradi
     : rules_(rules),
       gradients_(gradients),
       node_(node),
+      is_plain_(rules.max_delta_step <= 0.0 && rules.reg_alpha <= 0.0 && rules.reg_lambda > 0.0),
       panels_(static_cast<std::size_t>(gradients.lanes.n_panels())) {
   const double steps = std::ceil(rules.min_child_weight / gradients.g_unit[0]);
   least_.g = static_cast<std::int64_t>(std::min(steps, kMostSteps));
@@ -504,12 +503,11 @@ void VectorSearch::describe_lane(int k) {
   panel.h_unit[place] = is_output ? h_unit : 0.0;
   if (!is_output) return;
   parent_score_ += leaf_score(rules_, g * g_unit, h * h_unit, rules_.reg_lambda);
-  constant_ += g * g / both_sides * g_unit * g_unit / h_unit;
+  if (is_plain_) constant_ += g * g / both_sides * g_unit * g_unit / h_unit;
 }
 
 void VectorSearch::offer(const VectorFeature& feature, VectorSplit& best) const {
-  Node node{rules_, gradients_, node_, least_, parent_score_, constant_, panels_};
-  if (!node.has_fractions()) node.constant = 0.0;
+  const Node node{rules_, gradients_, node_, least_, parent_score_, constant_, is_plain_, panels_};
   const Sum count = node.count_of(node_);
   if (count.hc < 2 * least_.hc || count.g < 2 * least_.g) return;
   // What comes near the best so far is judged by its gain, which does not depend on the features

@@ -57,6 +57,7 @@ class VectorSearch {
   Sum least_;  // weight and rows that a child must have
   double parent_score_ = 0.0;
   double constant_ = 0.0;  // what every cut's score has in common
+  bool is_plain_;          // no penalty but λ
   std::vector<PanelOfNode> panels_;
 };
 

@@ -100,6 +100,11 @@ def make_models():
             frame, np.where((frame["town"] == "Ulm") ^ (frame["a"] > 0), "yes", "no")
         ),
         GradientBoostingClassifier(class_weight={0: 2.0, 1: 1.0}, **small).fit(frame, three),
+        GradientBoostingClassifier(multi_strategy="vector", **small).fit(frame, three),
+        GradientBoostingClassifier(multi_strategy="vector", **small).fit(
+            numbers, pd.DataFrame({"u": three > 0, "v": np.where(three > 1, "yes", "no")})
+        ),
+        GradientBoostingRegressor(loss="poisson", **small).fit(numbers, numbers[:, :2] ** 2),
         RandomForestClassifier(n_estimators=5, max_samples=0.2, max_bins=16, oob_score=_first).fit(
             frame, three
         ),

@@ -39,10 +39,15 @@ with tempfile.TemporaryDirectory() as folder:
             categorical_features=[3], early_stopping=True, subsample_for_bin=5_000, **shared)
         classes = hr.GradientBoostingClassifier(grow_policy="levelwise", max_depth=5, **shared)
         heavy = hr.GradientBoostingRegressor(**shared)
+        vector = hr.GradientBoostingClassifier(
+            categorical_features=[3], multi_strategy="vector", **shared)
+        columns = hr.GradientBoostingRegressor(multi_strategy="vector", reg_alpha=0.5, **shared)
         exact = hr.GradientBoostingRegressor(splitter="exact", max_depth=4, **shared)
         for model, y, rows in (
             (binary, noisy > 0, n), (classes, np.digitize(noisy, [-2, 0, 2]), 6_000),
             (heavy, np.exp(3 * noisy), n), (exact, noisy, 5_000),
+            (vector, np.digitize(noisy, [-2, -1, 0, 1, 2]), n),
+            (columns, np.column_stack([noisy + k * score for k in range(10)]), 3_000),
             *FAMILY(n_jobs, noisy),
         ):
             model.fit(X[:rows], y[:rows], sample_weight=weights[:rows])
@@ -93,7 +98,7 @@ def OF_NUMBERS(n_jobs, X, noisy):
     yield hr.OneClassSVM(**shared), X, noisy
     yield hr.LinearSVR(**shared, loss="squared_epsilon_insensitive"), X, noisy
 """
-KINDS = 4 + FAMILY.count("yield") + OF_NUMBERS.count("yield")
+KINDS = 6 + FAMILY.count("yield") + OF_NUMBERS.count("yield")
 
 
 def digests(level: str, n_jobs: str) -> list[str]:

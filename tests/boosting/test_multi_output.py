@@ -10,7 +10,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.multioutput import MultiOutputClassifier
 
 import hedgerow as hr
-from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.exceptions import DataError, ModelFileError, ParameterError
+from hedgerow.model_file.contents import read_estimator, write_estimator
 
 SMALL = {"n_estimators": 10, "max_leaves": 6, "min_samples_leaf": 5}
 STRATEGIES = pytest.mark.parametrize("strategy", ["separate", "vector"])
@@ -212,6 +213,23 @@ def test_files_keep_columns(table, labels, tmp_path, strategy):
         assert loaded.n_outputs_ == 3
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
         np.testing.assert_equal(vars(loaded).get("classes_"), vars(model).get("classes_"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"classes": [{"dtype": "int64", "values": [0, 1]}] * 2}, "number of outputs"),
+        ({"classes": [{"dtype": "int64", "values": [0, 1, 2]}] * 3}, "not two classes"),
+        ({"classes": [{"dtype": "int64", "values": [0, 1]}]}, "fewer than two labels"),
+        ({"classes": []}, "fewer than two labels"),
+        ({"classes": {"dtype": "int64", "values": [0, 1]}}, "number of outputs"),
+        ({"link": "softmax"}, "the link is 'softmax'"),
+    ],
+)
+def test_files_whose_labels_do_not_fit_are_refused(labels, changed, message):
+    document, arrays = write_estimator(classifier(multi_strategy="vector").fit(*labels))
+    with pytest.raises(ModelFileError, match=message):
+        read_estimator(document | changed, arrays)
 
 
 @pytest.mark.parametrize(
