@@ -223,7 +223,7 @@ BAD = {
     "no columns": (X[:, :0], NUMBERS, None, "X has 0 feature"),
     "no y": (X, None, None, "y is None"),
     "short y": (X, NUMBERS[:-1], None, "y has 399 values, but X has 400 rows"),
-    "wide y": (X, np.stack([NUMBERS, NUMBERS], 1), None, r"y .*\(400, 2\)"),
+    "deep y": (X, np.ones((400, 2, 1)), None, r"y .*\(400, 2, 1\)"),
     "strings in y": (X, NUMBERS.astype(str), None, "y holds strings"),
     "one dimension": (X[:, 0], NUMBERS, None, "X must have two dimensions"),
     "objects": (pd.DataFrame({"a": [{}] * 400}), NUMBERS, None, "column 'a': row 0 is a dict"),
