@@ -7,6 +7,7 @@ from hedgerow.boosting import (
     AdaBoostRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    Loss,
     StagewiseClassifier,
     StagewiseRegressor,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "KNeighborsRegressor",
     "LinearSVC",
     "LinearSVR",
+    "Loss",
     "ModelFileError",
     "NearestNeighbors",
     "NuSVC",

@@ -7,12 +7,14 @@ from hedgerow.boosting.gradient_boosting import (
     GradientBoostingRegressor,
 )
 from hedgerow.boosting.stagewise import StagewiseClassifier, StagewiseRegressor
+from hedgerow.boosting.written_loss import Loss
 
 __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "Loss",
     "RoundInfo",
     "StagewiseClassifier",
     "StagewiseRegressor",

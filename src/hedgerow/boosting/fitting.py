@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hedgerow.boosting.calibration import calibrate
 from hedgerow.boosting.callbacks import Callbacks
 from hedgerow.boosting.dart import DartRounds, Drops
-from hedgerow.boosting.losses import CustomLoss, Floats, Loss, NativeLoss
+from hedgerow.boosting.losses import Floats, Loss, NativeLoss
 from hedgerow.boosting.metrics import resolve_metrics
 from hedgerow.boosting.model import BoostedModel, prediction_of
 from hedgerow.boosting.multi_output import Classes, choose_loss, count_targets
@@ -26,6 +26,7 @@ from hedgerow.boosting.resuming import CheckpointFile, digest, read_start
 from hedgerow.boosting.rounds import BestRound, EvalSet, Watcher, boost
 from hedgerow.boosting.tasks import Task
 from hedgerow.boosting.training_data import Examples, hold_out, read_eval_sets
+from hedgerow.boosting.written_loss import LeafSearch, WrittenLoss
 from hedgerow.data.binning import Binner
 from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow.data.target import read_groups, read_weights
@@ -35,6 +36,7 @@ from hedgerow.progress import Progress, progress
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.grow_params import GrowParams
 from hedgerow.tree.grower import DivergenceError, ExactTrainer, Trainer
+from hedgerow.tree.leaf_quantiles import LeafRule
 from hedgerow.tree.row_draws import RowDraws
 from hedgerow.tree.structure import Ensemble, Tree
 
@@ -255,7 +257,7 @@ class Fitting:
         if self.start is not None:
             trainer.scores[...] = self._scores_so_far(self._matrix(train)).T
         grow_round: GrowRound = trainer.boost
-        if isinstance(self.loss, CustomLoss):
+        if not isinstance(self.loss, NativeLoss):
             grow_round = partial(_grow_with_gradients, trainer, self.loss, train)
         if self.estimator.boosting == "dart":
             self.dart = grow_round = self._dart(trainer, grow_round, train)
@@ -394,6 +396,13 @@ class Fitting:
             reg_lambda=estimator.reg_lambda,
         )
 
+    def leaf_rule(self) -> LeafRule | None:
+        """Return how leaves of a written loss are replaced after a tree has grown."""
+        if not isinstance(self.loss, WrittenLoss):
+            return None
+        estimator = self.estimator
+        return LeafSearch(self.loss, estimator.learning_rate, estimator.max_delta_step)
+
     def _trainer(self, train: Examples) -> Trainer | ExactTrainer:
         loss = self.loss if isinstance(self.loss, NativeLoss) else None
         target = train.target_by_output
@@ -405,6 +414,7 @@ class Fitting:
             "params": grow_params(self.estimator, loss, self.seed),
             "draws": self._draws(train),
             "colsample_bytree": self.estimator.colsample_bytree,
+            "leaves": self.leaf_rule(),
             "n_threads": self.n_threads,
         }
         if self.estimator.splitter == "exact":
@@ -445,7 +455,7 @@ def grow_params(estimator: Any, loss: NativeLoss | None, seed: int) -> GrowParam
 
 
 def _grow_with_gradients(
-    trainer: Trainer | ExactTrainer, loss: CustomLoss, train: Examples, round_index: int
+    trainer: Trainer | ExactTrainer, loss: Loss, train: Examples, round_index: int
 ) -> Sequence[Tree]:
     gradient, hessian = loss.gradients(train.target, trainer.scores, train.weights)
     return trainer.boost_with(round_index, gradient, hessian)

@@ -30,23 +30,26 @@ from hedgerow.boosting.losses import (
     with_weights,
 )
 from hedgerow.boosting.multi_output import Classes, labels_of
+from hedgerow.boosting.written_loss import WrittenLoss
 from hedgerow.exceptions import ParameterError
 
 Measure = Callable[[Any, Any, Any], float]
-# By name: whether higher is better, and the measure.
-Metrics = dict[str, tuple[bool, Measure]]
+# By name: whether higher is better, the measure, and whether it is of scores.
+Metrics = dict[str, tuple[bool, Measure] | tuple[bool, Measure, bool]]
 
 
 @dataclass(frozen=True)
 class Metric:
     """A named measure of (target, prediction, weights) and the direction that is better.
 
-    The target is the class number in classification.
+    The target is the class number in classification. If the measure is one `of_scores`, it sees raw
+    scores (n, K) in place of predictions.
     """
 
     name: str
     higher_is_better: bool
     measure: Measure
+    of_scores: bool = False
 
 
 class UserMetric:
@@ -55,6 +58,8 @@ class UserMetric:
     If it returns a number alone, higher is better when its name ends in ``_score``, as in
     scikit-learn, and lower otherwise. In classification y holds the classes as they were given.
     """
+
+    of_scores = False
 
     def __init__(self, function: Callable[..., Any], classes: Classes | None) -> None:
         self.function, _ = with_weights(function)
@@ -179,7 +184,7 @@ def resolve_metrics(wanted: Any, classes: Classes | None, loss: Loss) -> list[Me
     one = loss.of_one
     known = _regression_metrics(one) if classes is None else _classification_metrics(one)
     if loss.n_targets > 1:
-        known = {name: (higher, _mean_over(measure)) for name, (higher, measure) in known.items()}
+        known = {name: (of[0], _mean_over(of[1])) for name, of in known.items()}
     several = wanted if isinstance(wanted, (list, tuple)) else [wanted or loss.metric]
     return [_resolve(one, known, classes) for one in several]
 
@@ -196,6 +201,9 @@ def _mean_over(measure: Measure) -> Measure:
 
 def _regression_metrics(loss: Loss) -> Metrics:
     """Return the metrics that the loss's predictions allow."""
+    if isinstance(loss, WrittenLoss):
+        own: Metrics = {loss.metric: (False, loss.mean, True)}
+        return own if loss.n_outputs > 1 else REGRESSION | own
     if isinstance(loss, QuantileLoss):
         several: Metrics = {"pinball": (False, partial(_pinball, loss.at))}
         return several if loss.n_outputs > 1 else REGRESSION | several
@@ -209,6 +217,8 @@ def _regression_metrics(loss: Loss) -> Metrics:
 
 
 def _classification_metrics(loss: Loss) -> Metrics:
+    if isinstance(loss, WrittenLoss):
+        return CLASSIFICATION | {loss.metric: (False, loss.mean, True)}
     if loss.link == "margin":
         return {name: CLASSIFICATION[name] for name in CLASSIFICATION if name != "log_loss"}
     if isinstance(loss, FocalLoss):

@@ -72,8 +72,12 @@ def choose_loss(task: Task, estimator: Any, classes: Classes | None, n_targets: 
     one = task.choose_loss(estimator, None if classes is None else classes[0])
     if isinstance(one, NativeLoss):
         return SeveralTargets(one, n_targets)
-    assert isinstance(one, CustomLoss)
-    return one.of_targets(n_targets)
+    if isinstance(one, CustomLoss):
+        return one.of_targets(n_targets)
+    raise ParameterError(
+        f"loss={estimator.loss!r} is of one column of y, but y has {n_targets}. Write a function "
+        "that returns gradient and hessian, or fit a model for each column."
+    )
 
 
 def _require_one_number_a_column(estimator: Any) -> None:

@@ -53,7 +53,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "probabilities: y has a column for each class, and each row adds up to 1. A function gets "
         "y as class numbers 0 … K−1 and raw_scores of shape (n,) for two classes, (n, K) for more, "
         "and returns gradient and hessian of the same shape; its scores start at 0. Weights "
-        "multiply what it returns, unless it takes sample_weight itself.",
+        "multiply what it returns, unless it takes sample_weight itself. hedgerow.Loss makes such "
+        "a function of a formula for the loss, and starts its scores at their best constant.",
         Peers("objective", "objective", "loss_function", "loss"),
         only="classifier",
     ),
@@ -76,7 +77,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "means and predict e^score; 'log_loss' is for y between 0 and 1, and predicts the same. "
         "A function gets y and raw_scores of shape (n,) and returns gradient "
         "and hessian of the same shape; its scores start at 0. Weights multiply what it returns, "
-        "unless it takes sample_weight itself.",
+        "unless it takes sample_weight itself. hedgerow.Loss makes such a function of a formula "
+        "for the loss, and starts its scores at their best constant.",
         Peers("objective", "objective", "loss_function", "loss"),
         only="regressor",
     ),
@@ -367,11 +369,11 @@ PARAMETERS: tuple[Parameter, ...] = (
         "'average_precision', 'error', 'accuracy', 'balanced_accuracy', 'f1' of a classifier; "
         "'rmse', 'mse', 'mae', 'median_absolute_error', 'mape', 'r2' of a regressor; and of some "
         "losses their own: 'pinball', 'expectile', 'poisson_deviance', 'gamma_deviance', "
-        "'tweedie_deviance', 'focal', 'cross_entropy'. A function is called as (y, prediction[, "
-        "sample_weight]), where prediction is the probability of classes_[1], (n, K) "
-        "probabilities or the predicted number, and returns a number or (name, number, "
-        "higher_is_better); of a number alone, higher is better if the function's name ends in "
-        "'_score'. The first metric decides when to stop.",
+        "'tweedie_deviance', 'focal', 'cross_entropy', and the mean of a hedgerow.Loss under its "
+        "name. A function is called as (y, prediction[, sample_weight]), where prediction is the "
+        "probability of classes_[1], (n, K) probabilities or the predicted number, and returns a "
+        "number or (name, number, higher_is_better); of a number alone, higher is better if the "
+        "function's name ends in '_score'. The first metric decides when to stop.",
         Peers("eval_metric", "eval_metric", "eval_metric", "scoring"),
     ),
     SUBSAMPLE_FOR_BIN,

@@ -33,7 +33,7 @@ class Refitting:
         self.loss = self.fitting.loss
         native = self.loss if isinstance(self.loss, NativeLoss) else None
         self.params = grow_params(estimator, native, self.fitting.seed)
-        self.quantiles = leaf_rule(native, self.params)
+        self.leaf_rule = self.fitting.leaf_rule() or leaf_rule(native, self.params)
 
     def run(self) -> Attributes:
         """Return the attributes of the estimator with new leaves."""
@@ -64,16 +64,15 @@ class Refitting:
         for k in range(len(scores)):
             t = k % len(new)
             node, place = leaves[:, t], k % new[t].value.shape[1]
-            if self.quantiles is None:
-                self._take_best_steps(new[t], place, node, gradient[k], hessian[k])
-            else:
-                self._take_quantiles(new[t], k, node, scores[k], weights)
+            self._take_newton_steps(new[t], place, node, gradient[k], hessian[k])
+            if self.leaf_rule is not None:
+                self._take_best_steps(new[t], k, node, scores, weights)
             self._keep_part(old[t], new[t], place, node)
             steps[k] = new[t].value[node, place]
         scores += steps
         return new
 
-    def _take_best_steps(
+    def _take_newton_steps(
         self, tree: Tree, place: int, node: NDArray[np.int32], g: Floats, h: Floats
     ) -> None:
         G = np.bincount(node, g, minlength=tree.n_nodes).astype(np.float64)
@@ -81,7 +80,7 @@ class Refitting:
         weights = _native.leaf_weights(split_rules(self.params), G, H)
         tree.value[:, place] = self.estimator.learning_rate * weights
 
-    def _take_quantiles(
+    def _take_best_steps(
         self,
         tree: Tree,
         output: int,
@@ -89,12 +88,12 @@ class Refitting:
         scores: Floats,
         weights: Floats | None,
     ) -> None:
-        assert self.quantiles is not None
+        assert self.leaf_rule is not None
         number = np.cumsum(tree.feature < 0, dtype=np.uint16) - np.uint16(1)
         targets = np.atleast_2d(self.rows.target_by_output)
         target = targets[output % len(targets)]
-        rows = LeafRows(target, scores, weights, number[node], None)
-        self.quantiles.replace(tree, output, rows, self.fitting.n_threads)
+        rows = LeafRows(target, scores[output], scores, weights, number[node], None)
+        self.leaf_rule.replace(tree, output, rows, self.fitting.n_threads)
 
     def _keep_part(self, old: Tree, new: Tree, place: int, node: NDArray[np.int32]) -> None:
         """Mix old values in, and leave those of leaves that no row reaches."""

@@ -63,7 +63,10 @@ class EvalSet:
     def measure(self, metrics: Sequence[Metric | UserMetric], link: Link) -> dict[str, float]:
         """Return every metric's value."""
         prediction = prediction_of(self.scores, link, self.n_threads)
-        values = [m.measure(self.target, prediction, self.weights) for m in metrics]
+        values = [
+            m.measure(self.target, self.scores if m.of_scores else prediction, self.weights)
+            for m in metrics
+        ]
         measured: dict[str, float] = {}
         # Names last: a user's function may tell its name with its value.
         for metric, value in zip(metrics, values, strict=True):

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.boosting import written_loss
 from hedgerow.boosting.losses import (
     AbsoluteError,
     AbsolutePercentageError,
@@ -85,6 +86,8 @@ class Classification:
         """Return the loss for this number of classes, or the user's with the log loss's outputs."""
         n_classes, wanted = len(classes), estimator.loss
         log_loss = BinaryLogLoss() if n_classes == 2 else MultinomialLogLoss(n_classes)
+        if isinstance(wanted, written_loss.Loss):
+            return written_loss.written_for_classes(wanted, log_loss)
         if callable(wanted):
             return CustomLoss(wanted, log_loss.link, log_loss.n_outputs, log_loss.metric)
         if wanted == "log_loss":
@@ -142,6 +145,8 @@ class Regression:
     def choose_loss(self, estimator: Any, classes: Any) -> Loss:  # noqa: ARG002
         """Return the loss by its name, or the user's."""
         wanted = estimator.loss
+        if isinstance(wanted, written_loss.Loss):
+            return written_loss.written_for_numbers(wanted)
         if callable(wanted):
             return CustomLoss(wanted, "identity", 1, SquaredError.metric)
         choices: dict[str, Callable[[], Loss]] = {

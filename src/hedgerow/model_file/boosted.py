@@ -160,7 +160,8 @@ def _check_task(kind: type[Any], model: BoostedModel, classes: Classes | None) -
         links = links if wanted == 1 else ("softmax",)
     else:
         wanted = n_outputs
-        links = ("identity", "log", "sigmoid", *(("sorted",) if n_outputs > 1 else ()))
+        links = ("identity", "log", "sigmoid", "half_sigmoid")
+        links += ("sorted", "softmax") if n_outputs > 1 else ()
     require(n_outputs == wanted, "the number of outputs does not suit the classes")
     require(n_outputs >= 1, "there is no output")
     require(model.link in links, f"the link is {model.link!r}, but must be one of {links}")

@@ -17,7 +17,7 @@ from hedgerow import _native
 from hedgerow.data.binning import BinnedMatrix
 from hedgerow.tree.exact import ExactGrower
 from hedgerow.tree.grow_params import GrowParams
-from hedgerow.tree.leaf_quantiles import LeafQuantiles, LeafRows, TrainedLoss
+from hedgerow.tree.leaf_quantiles import LeafQuantiles, LeafRows, LeafRule, TrainedLoss
 from hedgerow.tree.row_draws import Bag, RowDraws
 from hedgerow.tree.structure import GROWN_FIELDS, Ensemble, Tree
 
@@ -69,6 +69,8 @@ class Trainer:
         Which rows a round has; all by default.
     colsample_bytree : float
         Part of the features that a tree may use.
+    leaves : LeafRule, optional
+        How leaves are replaced if gradients are given.
     n_threads : int
         Threads at most; the trees do not depend on it.
     """
@@ -86,12 +88,13 @@ class Trainer:
         vector: bool = False,
         draws: RowDraws | None = None,
         colsample_bytree: float = 1.0,
+        leaves: LeafRule | None = None,
         n_threads: int = 1,
     ) -> None:
         if binned.by_row is None:
             raise ValueError("histograms need the table by row")
         self._target, self._weights, self._loss = np.atleast_2d(target), weights, loss
-        self._leaves = leaf_rule(loss, params)
+        self._leaves = leaves or leaf_rule(loss, params)
         self._n_outputs, self._n_threads = n_outputs, n_threads
         self._n_trees = 1 if vector else n_outputs
         self._draws = draws or RowDraws(binned.n_rows)
@@ -181,7 +184,7 @@ class Trainer:
         target, scores = self._target[output % len(self._target)], self._scores[output]
         leaf = self._leaf_of_row[output % self._n_trees]
         weights = bag.weights(self._weights, len(scores))
-        rows = LeafRows(target, scores, weights, leaf, bag.rows)
+        rows = LeafRows(target, scores, self._scores, weights, leaf, bag.rows)
         values = self._leaves.replace(tree, output, rows, self._n_threads)
         self._leaf_value[output, : len(values)] = values
 
@@ -206,11 +209,12 @@ class ExactTrainer:
         params: GrowParams,
         draws: RowDraws | None = None,
         colsample_bytree: float = 1.0,
+        leaves: LeafRule | None = None,
         n_threads: int = 1,
     ) -> None:
         self._matrix, self._weights, self._loss = matrix, weights, loss
         self._target = np.atleast_2d(target)
-        self._leaves = leaf_rule(loss, params)
+        self._leaves = leaves or leaf_rule(loss, params)
         self._params, self._colsample, self._n_threads = params, colsample_bytree, n_threads
         n_rows = len(matrix)
         self._draws = draws or RowDraws(n_rows)
@@ -278,7 +282,7 @@ class ExactTrainer:
         leaf = number[np.maximum(leaf_of_row, 0)]
         target, scores = self._target[output % len(self._target)], self.scores[output]
         weights = bag.weights(self._weights, len(scores))
-        rows = LeafRows(target, scores, weights, leaf, bag.rows)
+        rows = LeafRows(target, scores, self.scores, weights, leaf, bag.rows)
         self._leaves.replace(tree, output, rows, self._n_threads)
 
     def _add(self, output: int, tree: Tree, leaf_of_row: NDArray[np.int32]) -> None:
@@ -299,7 +303,7 @@ def _divergence() -> Iterator[None]:
         raise DivergenceError(*error.args) from error
 
 
-def leaf_rule(loss: TrainedLoss | None, params: GrowParams) -> LeafQuantiles | None:
+def leaf_rule(loss: TrainedLoss | None, params: GrowParams) -> LeafRule | None:
     """Return how leaves are replaced after a tree has grown, if they are."""
     if loss is None or not loss.has_corners:
         return None

@@ -50,13 +50,32 @@ class TrainedLoss(Protocol):
 
 @dataclass(frozen=True)
 class LeafRows:
-    """The rows of a tree's leaves: their target and score, and which of them the tree grew on."""
+    """The rows of a tree's leaves: their target and score, and which of them the tree grew on.
+
+    `all_scores` are those of all outputs, (n_outputs, n_rows).
+    """
 
     target: Floats
     scores: Floats
+    all_scores: Floats
     weights: Floats | None
     leaf: NDArray[np.uint16]
     bag: NDArray[np.uint32] | None
+
+    def sums(self, values: Floats, n_leaves: int) -> Floats:
+        """Return the weighted sum of rows' values over each leaf."""
+        weighted = values if self.weights is None else self.weights * values
+        leaf = self.leaf
+        if self.bag is not None:
+            leaf, weighted = leaf[self.bag], weighted[self.bag]
+        return np.bincount(leaf, weighted, minlength=n_leaves).astype(np.float64, copy=False)
+
+
+class LeafRule(Protocol):
+    """How leaves are replaced after a tree has grown."""
+
+    def replace(self, tree: Tree, output: int, rows: LeafRows, n_threads: int) -> Floats:
+        """Write the values into the tree, and return those of its leaves in their order."""
 
 
 @dataclass(frozen=True)
@@ -69,20 +88,13 @@ class LeafQuantiles:
 
     def replace(self, tree: Tree, output: int, rows: LeafRows, n_threads: int) -> Floats:
         """Write the values into the tree, and return those of its leaves in their order."""
-        is_leaf = tree.feature < 0
-        n_leaves = int(np.count_nonzero(is_leaf))
+        n_leaves = int(np.count_nonzero(tree.feature < 0))
         corners = self.loss.corners(rows.target, rows.scores)
         levels = self._levels(output, rows, n_leaves)
         steps = _native.leaf_quantiles(
             corners, rows.weights, rows.leaf, rows.bag, levels, n_threads
         )
-        if self.max_delta_step > 0.0:
-            steps = np.clip(steps, -self.max_delta_step, self.max_delta_step)
-        values: Floats = self.learning_rate * steps
-        place = output % tree.value.shape[1]
-        tree.value[is_leaf, place] = values
-        average_inner(tree, place)
-        return values
+        return put_into_leaves(tree, output, steps, self.learning_rate, self.max_delta_step)
 
     def _levels(self, output: int, rows: LeafRows, n_leaves: int) -> Floats:
         target, weights, leaf = rows.target, rows.weights, rows.leaf
@@ -90,6 +102,19 @@ class LeafQuantiles:
             target, leaf = target[rows.bag], leaf[rows.bag]
             weights = None if weights is None else weights[rows.bag]
         return self.loss.levels(output, target, weights, leaf, n_leaves)
+
+
+def put_into_leaves(
+    tree: Tree, output: int, steps: Floats, learning_rate: float, max_delta_step: float
+) -> Floats:
+    """Write steps into a tree's leaves, capped and shrunk; return them as they were written."""
+    if max_delta_step > 0.0:
+        steps = np.clip(steps, -max_delta_step, max_delta_step)
+    values: Floats = learning_rate * steps
+    place = output % tree.value.shape[1]
+    tree.value[tree.feature < 0, place] = values
+    average_inner(tree, place)
+    return values
 
 
 def average_inner(tree: Tree, place: int = 0) -> None:

@@ -1,0 +1,204 @@
+"""Where the scores of a written loss start: the constants that minimise its sum over the rows.
+
+One constant is a root of the slope, found by Newton's method inside a bracket; so a loss may have
+corners, as absolute values have, and may fall for ever, as a log loss of one class does. Several
+constants are found by the method of Broyden, Fletcher, Goldfarb and Shanno, and one by one where
+corners end it early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf, isfinite
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+EPS = float(np.finfo(np.float64).eps)
+MOST_STEPS = 200
+# A slope that is so small beside that of the single rows is rounding.
+ROUNDING = 64.0 * EPS
+# A slope that is so small beside the first counts as level: some losses fall for ever.
+LEVEL = 1e-10
+# A slope that is so large beside that of the single rows is worth going down.
+STEEP = 1e-6
+# How narrow a bracket around a corner becomes, beside the constant.
+NARROW = 1e-12
+# Part of the fall that the slope promises, and of the slope, after which a step is good enough.
+ARMIJO, WOLFE = 1e-4, 0.9
+MOST_HALVINGS = 60
+
+
+class Total(NamedTuple):
+    """A loss at constant scores, summed over the rows; `size` is the sum of the sizes of slopes."""
+
+    value: float
+    slope: Floats
+    curvature: Floats
+    size: Floats
+
+    @property
+    def is_level(self) -> bool:
+        """Whether the slope is rounding."""
+        return bool((np.abs(self.slope) <= ROUNDING * self.size).all())
+
+
+Sum = Callable[[Floats], Total]
+
+
+def best_constant(total: Sum, candidates: Sequence[Floats]) -> Floats | None:
+    """Return the constants that minimise a sum, going down from the best candidate.
+
+    None if the sum is not finite at any candidate.
+    """
+    values = [total(candidate).value for candidate in candidates]
+    finite = [value if isfinite(value) else inf for value in values]
+    best = int(np.argmin(finite))
+    if finite[best] == inf:
+        return None
+    start = candidates[best]
+    if len(start) == 1:
+        return _one_constant(total, start)
+    return _one_by_one(total, _several_constants(total, start))
+
+
+class _Bracket:
+    """Where the slope is known to be negative, and where positive or beyond what is finite."""
+
+    def __init__(self) -> None:
+        self.low, self.high = -inf, inf
+
+    def narrow(self, at: float, slope: float) -> None:
+        if slope < 0.0:
+            self.low = at
+        else:
+            self.high = at
+
+    @property
+    def is_narrow(self) -> bool:
+        width = self.high - self.low
+        return width <= max(NARROW * min(abs(self.low), abs(self.high)), EPS * EPS)
+
+    def middle(self, at: float, stride: float) -> float:
+        """Return the middle or, while there is no end, a stride ahead."""
+        if isfinite(self.low) and isfinite(self.high):
+            return 0.5 * (self.low + self.high)
+        return at + stride if self.high == inf else at - stride
+
+
+def _one_constant(total: Sum, start: Floats) -> Floats:
+    at, here = float(start[0]), total(start)
+    first_slope, stride = abs(float(here.slope[0])), 1.0
+    bracket = _Bracket()
+    for _ in range(MOST_STEPS):
+        slope = float(here.slope[0])
+        if here.is_level or abs(slope) <= LEVEL * first_slope * (at != start[0]):
+            break
+        bracket.narrow(at, slope)
+        if bracket.is_narrow:
+            break
+        proposed = at - slope / max(abs(float(here.curvature[0])), EPS * EPS)
+        if abs(proposed - at) <= 4.0 * EPS * abs(at):
+            break
+        if not bracket.low < proposed < bracket.high or abs(proposed - at) > stride:
+            proposed = bracket.middle(at, stride)
+            stride *= 2.0
+        at, here = _within_reach(total, at, proposed, bracket)
+    return np.array([at])
+
+
+def _within_reach(total: Sum, at: float, proposed: float, bracket: _Bracket) -> tuple[float, Total]:
+    """Return the proposed constant, or one nearer by if the loss is not finite there."""
+    for _ in range(MOST_HALVINGS):
+        there = total(np.array([proposed]))
+        if isfinite(there.value) and np.isfinite(there.slope).all():
+            break
+        if proposed > at:
+            bracket.high = proposed
+        else:
+            bracket.low = proposed
+        proposed = 0.5 * (at + proposed)
+    return proposed, there
+
+
+def _several_constants(total: Sum, start: Floats) -> Floats:
+    at, here = start, total(start)
+    inverse = np.diag(1.0 / np.maximum(np.abs(here.curvature), EPS * (1.0 + here.size)))
+    for _ in range(MOST_STEPS):
+        if here.is_level:
+            break
+        direction = -_dot(inverse, here.slope)
+        found = _step(total, at, here, direction)
+        if found is None:
+            break
+        moved, there = found
+        inverse = _updated(inverse, moved - at, there.slope - here.slope)
+        unmoved = np.abs(moved - at) <= 4.0 * EPS * np.abs(moved)
+        at, here = moved, there
+        if unmoved.all():
+            break
+    return at
+
+
+def _one_by_one(total: Sum, at: Floats) -> Floats:
+    """Move each constant by itself, if there is still a way down."""
+    for output in range(len(at)):
+        here = total(at)
+        if abs(here.slope[output]) > STEEP * here.size[output]:
+            moved = _one_constant(_along(total, at, output), at[output : output + 1])
+            at = _replaced(at, output, moved)
+    return at
+
+
+def _along(total: Sum, at: Floats, output: int) -> Sum:
+    """Return the sum as a function of one of the constants."""
+
+    def alone(moved: Floats) -> Total:
+        value, *of_each = total(_replaced(at, output, moved))
+        return Total(value, *(array[output : output + 1] for array in of_each))
+
+    return alone
+
+
+def _replaced(at: Floats, output: int, moved: Floats) -> Floats:
+    at = at.copy()
+    at[output] = moved[0]
+    return at
+
+
+def _step(total: Sum, at: Floats, here: Total, direction: Floats) -> tuple[Floats, Total] | None:
+    """Return a point down a direction, by halving and doubling; None if there is none lower."""
+    promised = float((here.slope * direction).sum())
+    low, high, size = 0.0, inf, 1.0
+    best = None
+    for _ in range(MOST_HALVINGS):
+        moved = at + size * direction
+        there = total(moved)
+        if not there.value <= here.value + ARMIJO * size * promised:
+            high = size
+        else:
+            best = moved, there
+            if float((there.slope * direction).sum()) >= WOLFE * promised:
+                break
+            low = size
+        size = 2.0 * low if high == inf else 0.5 * (low + high)
+    return best
+
+
+def _updated(inverse: Floats, step: Floats, change: Floats) -> Floats:
+    """Return the inverse Hessian that explains how the slope changed along the last step."""
+    scale = float((step * change).sum())
+    if scale <= 0.0:
+        return inverse
+    turned = _dot(inverse, change)
+    spread = (1.0 + float((change * turned).sum()) / scale) / scale
+    both = step[:, None] * turned
+    return inverse + spread * step[:, None] * step - (both + both.T) / scale
+
+
+def _dot(matrix: Floats, vector: Floats) -> Floats:
+    # Not a product by the linear algebra library: its order of addition differs between machines.
+    return (matrix * vector).sum(axis=1)
