@@ -5,6 +5,7 @@ Examples::
     python -m benchmarks                                  # every generated case, some minutes
     python -m benchmarks --quick                          # seconds, to see that it works
     python -m benchmarks --cases big small --repeats 5
+    python -m benchmarks --cases categories               # a column of 100,000 strings
     python -m benchmarks --cases breiman                  # errors of forests on four problems
     python -m benchmarks --cases linear                   # linear machines beside scikit-learn's
     python -m benchmarks --cases svc                      # kernel machines beside their peers
@@ -24,6 +25,7 @@ from benchmarks.kernel_machines import KERNEL_CASES, KernelCase, run_kernel
 from benchmarks.libraries import LIBRARIES
 from benchmarks.linear_machines import MACHINE_CASES, MachineCase, run_machine
 from benchmarks.machine import machine_facts, versions
+from benchmarks.many_categories import CATEGORY_CASES, CategoryCase, run_categories
 from benchmarks.measure import run_case
 from benchmarks.real_data import REAL_SETS, RealSet, found_in, run_real
 from benchmarks.results import GREATER_IS_BETTER, Result, judge
@@ -37,17 +39,21 @@ GROUPS = {
     "svc": [case.name for case in KERNEL_CASES],
 }
 
-AnyCase = Case | Problem | MachineCase | KernelCase | RealSet
+AnyCase = Case | CategoryCase | Problem | MachineCase | KernelCase | RealSet
+GENERATED: list[AnyCase] = [
+    *CASES,
+    *CATEGORY_CASES,
+    *PROBLEMS,
+    *MACHINE_CASES,
+    *KERNEL_CASES,
+]
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Hedgerow side by side with its peers."
     )
-    names = [
-        *GROUPS,
-        *(case.name for case in (*CASES, *PROBLEMS, *MACHINE_CASES, *KERNEL_CASES, *REAL_SETS)),
-    ]
+    names = [*GROUPS, *(case.name for case in (*GENERATED, *REAL_SETS))]
     parser.add_argument(
         "--cases", nargs="+", choices=names, metavar="CASE", help=f"any of: {', '.join(names)}"
     )
@@ -81,7 +87,7 @@ def _positive(text: str) -> int:
 def chosen_cases(options: argparse.Namespace) -> list[AnyCase]:
     """The cases asked for, or all; real tables only where their folder is given."""
     real = found_in(options.data) if options.data else []
-    every: list[AnyCase] = [*CASES, *PROBLEMS, *MACHINE_CASES, *KERNEL_CASES, *real]
+    every: list[AnyCase] = [*GENERATED, *real]
     names = [case.name for case in every]
     wanted = {name for given in options.cases or names for name in GROUPS.get(given, [given])}
     missing = wanted - set(names)
@@ -93,7 +99,8 @@ def chosen_cases(options: argparse.Namespace) -> list[AnyCase]:
 def _adjusted(case: AnyCase, options: argparse.Namespace) -> AnyCase:
     if options.quick and not isinstance(case, RealSet):
         case = case.made_quick()
-    takes_repeats = options.repeats and isinstance(case, Case | MachineCase | KernelCase)
+    in_turns = isinstance(case, Case | CategoryCase | MachineCase | KernelCase)
+    takes_repeats = options.repeats and in_turns
     return replace(case, turns=options.repeats) if takes_repeats else case
 
 
@@ -128,6 +135,8 @@ def run(case: AnyCase, libraries: Sequence[str], data: Path | None) -> report.Ca
         results = run_problem(case, chosen, say)
     elif isinstance(case, MachineCase):
         results = run_machine(case, chosen, say)
+    elif isinstance(case, CategoryCase):
+        results = run_categories(case, chosen, say)
     elif isinstance(case, KernelCase):
         results = run_kernel(case, chosen, say)
     else:

@@ -10,6 +10,7 @@
 #include "bind/neighbors.hpp"
 #include "bind/predict.hpp"
 #include "bind/svm.hpp"
+#include "bind/target_statistics.hpp"
 #include "bind/threads.hpp"
 #include "bind/training.hpp"
 
@@ -23,6 +24,7 @@ HEDGEROW_NB_MODULE(HEDGEROW_MODULE, m) {
   m.attr("level") = HEDGEROW_STRING(HEDGEROW_MODULE);
   hedgerow::bind_threads::bind(m);
   hedgerow::bind_binning::bind(m);
+  hedgerow::bind_target_statistics::bind(m);
   hedgerow::bind_training::bind(m);
   hedgerow::bind_exact::bind(m);
   hedgerow::bind_forest::bind(m);

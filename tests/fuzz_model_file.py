@@ -46,6 +46,7 @@ from hedgerow import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from hedgerow.boosting.model import BoostedModel
 from hedgerow.data.table import as_matrix
 from hedgerow.forest.model import ForestModel
 from hedgerow.model_file import load
@@ -105,6 +106,8 @@ def make_models():
             numbers, pd.DataFrame({"u": three > 0, "v": np.where(three > 1, "yes", "no")})
         ),
         GradientBoostingRegressor(loss="poisson", **small).fit(numbers, numbers[:, :2] ** 2),
+        GradientBoostingClassifier(max_categories=2, **small).fit(frame, three),
+        GradientBoostingRegressor(max_categories=3, **small).fit(frame, numbers[:, 0]),
         RandomForestClassifier(n_estimators=5, max_samples=0.2, max_bins=16, oob_score=_first).fit(
             frame, three
         ),
@@ -369,7 +372,10 @@ def exercise(model, rng):
 def exercise_trees(model, rng):
     model.set_params(unknown_category="missing")
     X = probe(model._model.schema, rng)
-    matrix = as_matrix(model._read(X, model._model.schema), model._model.category_bins)
+    table = model._read(X, model._model.schema)
+    if isinstance(model._model, BoostedModel):
+        table = model._model.statistics.encode(table)
+    matrix = as_matrix(table, model._model.category_bins)
     if isinstance(model._model, ForestModel):
         exercise_forest(model, X, matrix)
     else:
@@ -383,7 +389,7 @@ def exercise_trees(model, rng):
         model.importances("cover")
     if hasattr(model, "export_text"):
         model.export_text()
-    model._model.binner.transform(model._read(X, model._model.schema))
+    model._model.binner.transform(table)
 
 
 def exercise_linear(model, rng):

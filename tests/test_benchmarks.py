@@ -38,6 +38,7 @@ from benchmarks.kernel_machines import KERNEL_CASES, run_kernel
 from benchmarks.libraries import LIBRARIES, adapter
 from benchmarks.linear_machines import MACHINE_CASES, run_machine
 from benchmarks.machine import ISA_LEVELS, isa_level
+from benchmarks.many_categories import CATEGORY_CASES, run_categories
 from benchmarks.measure import Entrant, alternating, available_cores, take_turns
 from benchmarks.memory import PROCESS, peak_extra_bytes
 from benchmarks.neighbors import NEIGHBOR_LIBRARIES
@@ -89,7 +90,9 @@ def timed(library, seconds):
 # The case table
 
 
-@pytest.mark.parametrize("case", [*CASES, *PROBLEMS, *REAL_SETS], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [*CASES, *CATEGORY_CASES, *PROBLEMS, *REAL_SETS], ids=lambda case: case.name
+)
 def test_a_bar_only_names_libraries_that_its_case_runs(case):
     for bar in case.bars:
         assert {bar.subject, *bar.peers} <= set(case.libraries) <= set(LIBRARIES)
@@ -696,3 +699,13 @@ def test_kernel_machines_are_timed_and_reach_the_dual_objective_of_scikit_learn(
     assert ours.fit.best > 0
     assert ours.predict.best > 0
     assert ours.score >= theirs.score * (1 - 1e-4)
+
+
+@pytest.mark.parametrize("case", CATEGORY_CASES, ids=lambda case: case.name)
+def test_very_many_categories_are_timed_and_scored(case):
+    pytest.importorskip("pandas")
+    (ours,) = run_categories(case.made_quick(), [HEDGEROW], print)
+    assert ours.error is None
+    assert ours.fit.best > 0
+    assert ours.predict.best > 0
+    assert 0.4 < ours.score < 0.6

@@ -94,6 +94,13 @@ def categorical():
     return write_estimator(classifier(early_stopping=True, max_bins=8).fit(FRAME, TWO))
 
 
+@pytest.fixture(scope="module")
+def encoded():
+    """Give the document and arrays of a model with statistics of two columns, one with gaps."""
+    frame = FRAME.assign(town=FRAME["town"].where(FRAME["flag"] == True, None))  # noqa: E712
+    return write_estimator(classifier(max_categories=2).fit(frame, THREE))
+
+
 def through_file(model, path):
     save(model, path)
     return load(path)
@@ -165,6 +172,18 @@ def test_names_categories_and_history_come_back(y, path):
 def test_a_model_of_the_exact_splitter_comes_back(path):
     model = classifier(splitter="exact").fit(FRAME, TWO)
     assert_same(through_file(model, path), model, FRAME)
+
+
+def test_a_model_with_target_statistics_comes_back(path):
+    model = classifier(max_categories=2, random_state=7).fit(FRAME, THREE)
+    loaded = through_file(model, path)
+    assert_same(loaded, model, FRAME.assign(town=["Rom", None, *FRAME["town"][2:]]))
+    theirs, ours = loaded._model.statistics, model._model.statistics
+    assert (theirs.seed, theirs.features, theirs.n_columns) == (7, ours.features, ours.n_columns)
+    np.testing.assert_array_equal(theirs.priors, ours.priors)
+    for their, our in zip(theirs.columns, ours.columns, strict=True):
+        np.testing.assert_array_equal(their.numbers, our.numbers)
+        np.testing.assert_array_equal(their.smoothing, our.smoothing)
 
 
 def test_a_history_that_is_not_finite_comes_back(path):
@@ -639,6 +658,47 @@ INNER = 0  # the root of the first tree
 def test_a_forged_array_is_refused(name, change, reason, categorical):
     with pytest.raises(ModelFileError, match=reason):
         read_estimator(*forged(categorical, [(name, change)]))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "reason"),
+    [
+        ("features", put(0, 5), "not in order"),
+        ("features", put(0, 0), "numeric features"),
+        ("features", put(0, -1), "numeric features"),
+        ("features", lambda a: a[:1], "numbers is not float64 of shape"),
+        ("features", lambda a: a.astype(np.int32), "features is not int64"),
+        ("features", lambda a: a.reshape(1, 2), "features is not int64"),
+        ("features", lambda a: a.reshape(-1)[0].reshape(()), "features is not int64"),
+        ("numbers", put((1, 2), np.nan), "category's number is not finite"),
+        ("numbers", put((1, 5), np.inf), "number of gaps is infinite"),
+        ("numbers", lambda a: a[:, 1:], "numbers is not float64 of shape"),
+        ("numbers", lambda a: a.ravel(), "numbers is not float64 of shape"),
+        ("priors", put(0, np.nan), "a prior is not finite"),
+        ("priors", lambda a: a[:0], "statistics of no target"),
+        ("priors", lambda a: a[1:], "numbers is not float64 of shape"),
+        ("priors", lambda a: a[0].reshape(()), "priors is not float64"),
+        ("smoothing", put((0, 0), 0.0), "smoothing is not above 0"),
+        ("smoothing", put((0, 0), np.nan), "smoothing is not above 0"),
+        ("smoothing", lambda a: a.T, "smoothing is not float64 of shape"),
+    ],
+)
+def test_forged_target_statistics_are_refused(name, change, reason, encoded):
+    with pytest.raises(ModelFileError, match=reason):
+        read_estimator(*forged(encoded, [(f"statistics.{name}", change)]))
+
+
+def test_statistics_of_another_number_of_targets_do_not_suit_the_bins(encoded):
+    changes = [(f"statistics.{name}", lambda a: a[:-1]) for name in ("numbers", "priors")]
+    changes.append(("statistics.smoothing", lambda a: a[:-1]))
+    with pytest.raises(ModelFileError, match="another number of features"):
+        read_estimator(*forged(encoded, changes))
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 1.0, None, "x", True])
+def test_a_forged_seed_is_refused(seed, encoded):
+    with pytest.raises(ModelFileError, match="seed"):
+        read_estimator(*forged(encoded, statistics_seed=seed))
 
 
 def test_a_truth_value_that_is_neither_true_nor_false_is_refused(small, path):

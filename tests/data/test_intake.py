@@ -111,13 +111,17 @@ SMALL = {
 
 
 def contents(table: Table, schema: TableSchema) -> list[list[object]]:
-    """Give every column back as plain values: floats, or categories, with None for a gap."""
+    """Give every column back as plain values: floats, or categories, with None for a gap.
+
+    A category that the schema does not know is an ellipsis.
+    """
     out = []
     for j in range(table.n_features):
         column = table.column(j)
         if isinstance(column, CategoricalColumn):
             assert column.codes.dtype == np.int32
-            out.append([None if c < 0 else schema.categories[j].values[c] for c in column.codes])
+            values = [*schema.categories[j].values, ...]
+            out.append([None if c < 0 else values[c] for c in column.codes])
         else:
             gaps = column.is_missing()
             out.append([None if g else float(v) for v, g in zip(column.values, gaps, strict=True)])
@@ -174,7 +178,11 @@ class TestEveryBackend:
     def test_a_category_fit_did_not_see_is_missing_or_an_error(self, build):
         schema, _ = learn_schema(build({"c": ("string", ["a", "b", None])}))
         new = build({"c": ("string", ["b", "z", None])})
-        assert contents(read_table(new, schema), schema) == [["b", None, None]]
+        table = read_table(new, schema)
+        assert contents(table, schema) == [["b", ..., None]]
+        np.testing.assert_array_equal(
+            as_matrix(table, {0: np.array([5, 3])}), [[3], [math.nan], [math.nan]]
+        )
         with pytest.raises(DataError, match=r"column .*'z' \(first in row 1\)"):
             read_table(new, schema, unknown_category="error")
 
@@ -574,7 +582,7 @@ class TestCategories:
             [np.float32(3), None, 4],
         ):
             table = read_table(pd.DataFrame({"a": column}), schema)
-            assert contents(table, schema) == [[3, None, None]]
+            assert contents(table, schema) == [[3, None, ...]]
 
     def test_fractions_may_be_categories(self):
         schema, table = learn_schema(np.array([[0.5], [-1.0], [1e300]]), categorical_features=[0])

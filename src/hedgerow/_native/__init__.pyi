@@ -27,6 +27,11 @@ def place_features(by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, 
     Three numbers a feature: its column in by_row, its first code, its bin of zeros or -1.
     """
 
+def sums_before(codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], amount: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, window: int, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], totals: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Fills sums, for each row of a circle, with those of its category in the window before it.
+    """
+
 class LeafRule:
     def __init__(self) -> None: ...
 

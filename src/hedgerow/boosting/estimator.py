@@ -14,6 +14,7 @@ from hedgerow.boosting.fitting import Fitting, Given
 from hedgerow.boosting.losses import Floats
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.boosting.tasks import Task
+from hedgerow.data.intake import as_matrix
 from hedgerow.estimator import TableEstimator, adopt
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Number, check_parameters
@@ -167,8 +168,14 @@ class GradientBoosting(TableEstimator):
         ensemble = model.ensemble
         inner = ensemble.feature >= 0
         summed = None if kind == "split" else getattr(ensemble, kind)[inner]
-        counted = np.bincount(ensemble.feature[inner], summed, minlength=self.n_features_in_)
+        columns = model.statistics.sources[ensemble.feature[inner]]
+        counted = np.bincount(columns, summed, minlength=self.n_features_in_)
         return counted.astype(np.float64)
+
+    def _matrix(self, X: Any) -> NDArray[Any]:
+        model: BoostedModel = self._fitted_model()
+        table = model.statistics.encode(self._read(X, model.schema))
+        return as_matrix(table, model.category_bins)
 
     def _scores(self, X: Any) -> Floats:
         """Return raw scores, shape (n_rows, n_outputs)."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hedgerow.boosting.calibration import calibrate
 from hedgerow.boosting.callbacks import Callbacks
 from hedgerow.boosting.dart import DartRounds, Drops
+from hedgerow.boosting.encoding import encode_again, learn_encoding
 from hedgerow.boosting.losses import Floats, Loss, NativeLoss
 from hedgerow.boosting.metrics import resolve_metrics
 from hedgerow.boosting.model import BoostedModel, prediction_of
@@ -30,6 +31,7 @@ from hedgerow.boosting.written_loss import LeafSearch, WrittenLoss
 from hedgerow.data.binning import Binner
 from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow.data.target import read_groups, read_weights
+from hedgerow.data.target_statistics import TargetStatistics
 from hedgerow.estimator import adopt, column_attributes, seed_of
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.progress import Progress, progress
@@ -69,6 +71,7 @@ class Fitting:
     classes: Classes | None
     schema: TableSchema
     loss: Loss
+    statistics: TargetStatistics
     binner: Binner
     base_score: Floats
 
@@ -85,10 +88,10 @@ class Fitting:
         self.n_threads = effective_n_jobs(estimator.n_jobs)
 
     def run(self, given: Given) -> Attributes:
-        """Read, bin, boost; return the attributes of the fitted estimator."""
+        """Read, encode, bin, boost; return the attributes of the fitted estimator."""
         told = Callbacks(given.callbacks)
         rounds = self.rounds_to_do(given)
-        train, watched = self.read(given)
+        train, watched = self.encode(*self.read(given))
         grow_round = self.prepare(train)
         told.before_fit(self.estimator)
         with progress(self.estimator.verbose, rounds.stop, rounds.start) as shown:
@@ -165,7 +168,7 @@ class Fitting:
         """Return the model with what rows that it was not trained on say of its predictions."""
         if self.loss.n_targets > 1:
             raise ParameterError("calibration needs a y of one column; fit a model for each.")
-        matrix = as_matrix(held.table, model.category_bins)
+        matrix = as_matrix(model.statistics.encode(held.table), model.category_bins)
         scores = model.ensemble.predict_raw(matrix, n_threads=self.n_threads)
         if self.classes is None:
             prediction = prediction_of(scores, model.link).reshape(len(scores), -1)
@@ -243,6 +246,29 @@ class Fitting:
 
     def _read_table(self, X: Any) -> Table:
         return self.estimator._read(X, self.schema)  # noqa: SLF001
+
+    def encode(
+        self, train: Examples, watched: dict[str, Examples]
+    ) -> tuple[Examples, dict[str, Examples]]:
+        """Let numbers stand for columns of many categories, as the training rows have them."""
+        if self.start is None:
+            many, classes = self._many_categories(), self.classes
+            options = {"seed": self.seed, "n_threads": self.n_threads}
+            self.statistics, table = learn_encoding(train, many, classes, **options)
+        else:
+            self.statistics = self.start.statistics
+            table = encode_again(self.statistics, train, self.classes, n_threads=self.n_threads)
+        encode = self.statistics.encode
+        return replace(train, table=table), {
+            name: replace(examples, table=encode(examples.table))
+            for name, examples in watched.items()
+        }
+
+    def _many_categories(self) -> dict[int, int]:
+        """Return the columns whose categories are too many for bins of their own, with numbers."""
+        most = min(self.estimator.max_categories, self.estimator.max_bins)
+        counts = {j: len(learned.values) for j, learned in self.schema.categories.items()}
+        return {j: count for j, count in counts.items() if count > most}
 
     def prepare(self, train: Examples) -> GrowRound:
         """Bin the table; return the function that grows a round."""
@@ -343,13 +369,15 @@ class Fitting:
 
     def _ensemble(self, trees: Sequence[Tree]) -> Ensemble:
         outputs = np.arange(len(trees), dtype=np.int32) % self.trees_per_round
-        return Ensemble.from_trees(trees, outputs, self.base_score, self.schema.n_features)
+        return Ensemble.from_trees(trees, outputs, self.base_score, self.statistics.n_columns)
 
     def _model(self, trees: Sequence[Tree]) -> BoostedModel:
         ensemble = self._ensemble(trees)
         if not (np.isfinite(ensemble.value).all() and np.isfinite(ensemble.gain).all()):
             raise self._diverged()
-        return BoostedModel(self.schema, self.binner, ensemble, self.loss.link, self.classes)
+        return BoostedModel(
+            self.schema, self.statistics, self.binner, ensemble, self.loss.link, self.classes
+        )
 
     def _diverged(self) -> ParameterError:
         return ParameterError(
@@ -374,7 +402,8 @@ class Fitting:
     def _fit_binner(self, train: Examples) -> Binner:
         max_bins, subsample = self.estimator.max_bins, self.estimator.subsample_for_bin
         binner = Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=self.seed)
-        counts = {j: len(learned.values) for j, learned in self.schema.categories.items()}
+        columns = self.statistics.encoded_schema(self.schema)
+        counts = {j: len(learned.values) for j, learned in columns.categories.items()}
         return binner.fit(train.table, train.weights, n_categories=counts, threads=self.n_threads)
 
     def _draws(self, train: Examples) -> RowDraws:

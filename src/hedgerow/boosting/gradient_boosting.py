@@ -104,6 +104,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         splitter: str = "hist",
         multi_strategy: str = "separate",
         categorical_features: Any = "auto",
+        max_categories: int = 255,
         unknown_category: str = "missing",
         class_weight: Mapping[Any, float] | str | None = None,
         scale_pos_weight: float = 1.0,
@@ -146,6 +147,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         self.splitter = splitter
         self.multi_strategy = multi_strategy
         self.categorical_features = categorical_features
+        self.max_categories = max_categories
         self.unknown_category = unknown_category
         self.class_weight = class_weight
         self.scale_pos_weight = scale_pos_weight
@@ -309,6 +311,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         splitter: str = "hist",
         multi_strategy: str = "separate",
         categorical_features: Any = "auto",
+        max_categories: int = 255,
         unknown_category: str = "missing",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -351,6 +354,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         self.splitter = splitter
         self.multi_strategy = multi_strategy
         self.categorical_features = categorical_features
+        self.max_categories = max_categories
         self.unknown_category = unknown_category
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction

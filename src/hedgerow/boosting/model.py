@@ -13,12 +13,13 @@ from hedgerow.boosting.calibration import Calibration
 from hedgerow.boosting.losses import Floats, Link
 from hedgerow.data.binning import Binner
 from hedgerow.data.intake import TableSchema
+from hedgerow.data.target_statistics import TargetStatistics
 from hedgerow.tree.structure import Ensemble
 
 
 @dataclass(frozen=True, eq=False)
 class BoostedModel:
-    """An ensemble, how a table is read for it (schema, bins) and what its scores mean (link).
+    """An ensemble, how a table is read for it (schema to bins) and what its scores mean (link).
 
     Classes are None in regression, and a list of arrays if y had several columns of labels. What
     was learned from rows held out for calibration: a classifier's way to probabilities, a
@@ -26,6 +27,7 @@ class BoostedModel:
     """
 
     schema: TableSchema
+    statistics: TargetStatistics
     binner: Binner
     ensemble: Ensemble
     link: Link

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -282,8 +283,26 @@ PARAMETERS: tuple[Parameter, ...] = (
         "rounds. Needs splitter='hist'.",
         Peers("multi_strategy", "", "", ""),
     ),
-    CATEGORICAL_FEATURES,
-    UNKNOWN_CATEGORY,
+    replace(
+        CATEGORICAL_FEATURES,
+        description="Columns whose values have no order. 'auto' takes the columns of strings or of "
+        "a categorical type.",
+    ),
+    Parameter(
+        "max_categories",
+        255,
+        Number(0, 255, integer=True),
+        "Categories of a column, at most, that splits part into any two sets. For those of a "
+        "column that has more of them, or more than max_bins, numbers stand: means of the target "
+        "in other rows of the same category.",
+        Peers("", "", "one_hot_max_size", ""),
+    ),
+    replace(
+        UNKNOWN_CATEGORY,
+        description="What becomes of a category that fit did not see. 'missing' takes it for a "
+        "missing value or, in a column of more than max_categories, for a category of no rows, "
+        "whose number is the mean target; 'error' raises.",
+    ),
     CLASS_WEIGHT,
     Parameter(
         "scale_pos_weight",

@@ -29,7 +29,8 @@ class Refitting:
         self.model: BoostedModel = estimator._fitted_model()  # noqa: SLF001
         self.estimator, self.keep = estimator, keep
         self.fitting = Fitting(estimator, estimator._task, self.model)  # noqa: SLF001
-        self.rows: Examples = self.fitting.read_training(given)
+        read = self.fitting.read_training(given)
+        self.rows: Examples = self.fitting.encode(read, {})[0]
         self.loss = self.fitting.loss
         native = self.loss if isinstance(self.loss, NativeLoss) else None
         self.params = grow_params(estimator, native, self.fitting.seed)

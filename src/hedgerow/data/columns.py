@@ -57,7 +57,7 @@ class NumericColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CategoricalColumn:
-    """Codes (int32) into the categories learned in `fit`; −1 is missing or unknown."""
+    """Codes (int32) into the n categories learned in `fit`; −1 is missing, n is unknown."""
 
     codes: NDArray[np.int32]
 
@@ -112,6 +112,8 @@ def labels_of_numbers(column: NumericColumn, where: str) -> LabelColumn:
 def labelled(codes: NDArray[Any], values: Iterable[Any], where: str) -> LabelColumn:
     """Make a column of codes into `values`, as another library encoded it; some may be missing."""
     values = list(values)
+    if set(map(type, values)) == {str}:  # there may be very many, and nothing is to be done
+        return LabelColumn(codes, values, "string")
     types = {type(v) for v in values if not is_missing(v)}
     kinds = {_kind_of_type(t) for t in types}
     if len(kinds) > 1 or not kinds <= {"string", "number"}:

@@ -172,7 +172,8 @@ def _as_chosen(
 
 def _match(found: LabelColumn, learned: Categories) -> NDArray[np.int32]:
     """Translate the codes of the labels found into codes of the categories learned."""
-    translation = [learned.code.get(label, -1) for label in found.labels]
+    unknown = len(learned.values)
+    translation = [learned.code.get(label, unknown) for label in found.labels]
     return np.array([*translation, -1], np.int32)[found.codes]
 
 
@@ -186,12 +187,12 @@ def _as_learned(
         raise DataError(f"{where} had {then} as its categories in fit, but has {now} now.")
     codes = _match(labels, learned)
     if unknown == "error":
-        _refuse_unknown(labels, codes, where)
+        _refuse_unknown(labels, codes == len(learned.values), where)
     return CategoricalColumn(codes)
 
 
-def _refuse_unknown(found: LabelColumn, codes: NDArray[np.int32], where: str) -> None:
-    rows = np.flatnonzero((codes < 0) & (found.codes >= 0))
+def _refuse_unknown(found: LabelColumn, unknown: NDArray[np.bool_], where: str) -> None:
+    rows = np.flatnonzero(unknown)
     if rows.size:
         raise DataError(
             f"{where} holds the category {found.labels[found.codes[rows[0]]]!r} (first in row "

@@ -92,6 +92,7 @@ def as_matrix(table: Table, category_bins: CategoryBins = ()) -> NDArray[Any]:
     for j, column in enumerate(columns):
         if isinstance(column, CategoricalColumn):
             bins = np.asarray(category_bins[j], dtype)
+            # Codes −1 (missing) and n (unknown) both find the last entry.
             matrix[:, j] = np.append(bins, np.nan)[column.codes]
         else:
             matrix[:, j] = column.values

@@ -24,6 +24,7 @@ from hedgerow.model_file.stored import (
     with_prefix,
     write_classes,
 )
+from hedgerow.model_file.target_statistics import read_statistics, statistics_arrays
 from hedgerow.model_file.trees import check_tests, ensemble_arrays, read_ensemble
 from hedgerow.model_file.values import decode, encode
 
@@ -37,6 +38,7 @@ def write(estimator: Any) -> tuple[Document, Arrays]:
     classes = fitted.get("classes_")
     document = {
         "schema": model.schema.to_dict(),
+        "statistics_seed": model.statistics.seed,
         "link": model.link,
         "classes": _write_classes(classes),
         "evals_result": encode(fitted["evals_result_"]),
@@ -51,7 +53,7 @@ def write(estimator: Any) -> tuple[Document, Arrays]:
     if model.residuals is not None:
         document["calibration"] = "conformal"
         arrays["calibration.residuals"] = model.residuals
-    return document, arrays
+    return document, arrays | statistics_arrays(model.statistics)
 
 
 def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
@@ -76,12 +78,14 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
 
 def _read_model(stored: Stored, classes: Classes | None) -> BoostedModel:
     schema, binner = stored.schema(), stored.binner()
-    check_columns(schema, binner)
-    ensemble = read_ensemble(stored, schema)
-    check_tests(schema, ensemble)
+    statistics = read_statistics(stored, schema)
+    columns = statistics.encoded_schema(schema)
+    check_columns(columns, binner)
+    ensemble = read_ensemble(stored, columns)
+    check_tests(columns, ensemble)
     link = stored.field("link")
     require(isinstance(link, str) and link in get_args(Link), f"the link is {link!r}")
-    return BoostedModel(schema, binner, ensemble, link, classes)
+    return BoostedModel(schema, statistics, binner, ensemble, link, classes)
 
 
 def _read_calibration(stored: Stored, model: BoostedModel) -> BoostedModel:

@@ -12,14 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.columns import CategoricalColumn, LabelColumn, NumericColumn
+from hedgerow.data.columns import CategoricalColumn
 from hedgerow.data.intake import Table, TableSchema
-from hedgerow.data.sources import open_table
 from hedgerow.exceptions import ParameterError
 from hedgerow.neighbors.metrics import Floats
-
-# A category that training did not have: unequal to all that it had, and no gap.
-_UNSEEN = -1.0
 
 
 @dataclass(frozen=True)
@@ -57,31 +53,15 @@ def _weights(given: Any, n_features: int) -> Floats:
     return weights
 
 
-def mixed_matrix(table: Table, X: Any, schema: TableSchema) -> Floats:
+def mixed_matrix(table: Table) -> Floats:
     """Return a table as float64, with codes for categories and NaN for gaps."""
     matrix = np.empty((table.n_rows, table.n_features))
     for j in range(table.n_features):
         column = table.column(j)
         if isinstance(column, CategoricalColumn):
-            codes = column.codes.astype(np.float64)
-            unknown = column.codes < 0
-            if unknown.any():
-                codes[unknown] = np.where(_gaps(X, j, schema)[unknown], np.nan, _UNSEEN)
-            matrix[:, j] = codes
+            matrix[:, j] = column.codes
+            matrix[column.codes < 0, j] = np.nan
         else:
             matrix[:, j] = column.values
             matrix[column.is_missing(), j] = np.nan
     return matrix
-
-
-def _gaps(X: Any, j: int, schema: TableSchema) -> Any:
-    """Mark the rows in which a column has no value, known or not."""
-    source = open_table(X)
-    place = j
-    if schema.feature_names is not None and source.names is not None:
-        place = source.names.index(schema.feature_names[j])
-    found = source.read(place)
-    if isinstance(found, LabelColumn):
-        return found.codes < 0
-    assert isinstance(found, NumericColumn)
-    return found.is_missing()

@@ -21,7 +21,7 @@ def learn_rows(
     schema, table = learn_schema(X, categorical_features)
     if not metric.is_of_numbers:
         _refuse_sparse(table, metric)
-        return schema, mixed_matrix(table, X, schema)
+        return schema, mixed_matrix(table)
     for j in schema.categories:
         raise DataError(
             f"{column_label(schema.feature_names, j)} holds strings or categories, which have no "
@@ -46,7 +46,7 @@ def read_rows(X: Any, schema: TableSchema, metric: Metric, estimator_name: str) 
     table = read_table(X, schema, estimator_name=estimator_name)
     if not metric.is_of_numbers:
         _refuse_sparse(table, metric)
-        return mixed_matrix(table, X, schema)
+        return mixed_matrix(table)
     return _numbers(table, metric, estimator_name)
 
 

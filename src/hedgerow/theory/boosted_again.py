@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.boosting.encoding import encode_again
 from hedgerow.boosting.losses import Floats, Loss
 from hedgerow.boosting.multi_output import choose_loss
 from hedgerow.boosting.training_data import Examples
@@ -31,8 +32,9 @@ def leaf_sums(
     ensemble = fitted.ensemble
     examples = _read_examples(model, X, y, sample_weight)
     _require_all_rows(ensemble, len(examples.target))
-    leaves = ensemble.apply(as_matrix(examples.table, fitted.category_bins))
     classes = getattr(model, "classes_", None)
+    table = encode_again(fitted.statistics, examples, classes, n_threads=1)
+    leaves = ensemble.apply(as_matrix(table, fitted.category_bins))
     loss = choose_loss(model._task, model, classes, model.n_outputs_)  # noqa: SLF001
     scores = np.empty((ensemble.n_outputs, len(leaves)))
     scores[...] = ensemble.base_score[:, None]
