@@ -675,7 +675,7 @@ def test_a_forged_array_is_refused(name, change, reason, categorical):
         ("numbers", lambda a: a[:, 1:], "numbers is not float64 of shape"),
         ("numbers", lambda a: a.ravel(), "numbers is not float64 of shape"),
         ("priors", put(0, np.nan), "a prior is not finite"),
-        ("priors", lambda a: a[:0], "statistics of no target"),
+        ("priors", lambda a: a[:0], "statistics of nothing"),
         ("priors", lambda a: a[1:], "numbers is not float64 of shape"),
         ("priors", lambda a: a[0].reshape(()), "priors is not float64"),
         ("smoothing", put((0, 0), 0.0), "smoothing is not above 0"),

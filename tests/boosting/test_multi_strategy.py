@@ -105,6 +105,53 @@ def test_a_users_loss_grows_vectors_too(classes):
     assert model.score(X, y) > 0.7
 
 
+@pytest.mark.parametrize(
+    "mode",
+    [
+        {"sampling": "gradient", "subsample": 0.5},
+        {"sampling": "minimal_variance", "subsample": 0.5},
+        {"sampling": "balanced"},
+        {"boosting": "dart", "drop_rate": 0.5, "skip_drop": 0.0},
+        {"calibration": "isotonic"},
+        {"grow_policy": "levelwise", "max_depth": 3, "max_leaves": None},
+    ],
+    ids=lambda mode: "-".join(map(str, mode.values())),
+)
+def test_vectors_grow_in_every_mode(classes, mode):
+    model = fitted(classes, **mode)
+    assert model._model.ensemble.value.shape[1] == 4
+    assert model.score(*classes) > 0.6
+
+
+def test_rounds_can_be_taken_out_and_leaves_refitted(classes):
+    X, y = classes
+    model = fitted(classes)
+    np.testing.assert_array_equal(
+        model[:5].predict_proba(X), list(model.staged_predict_proba(X))[4]
+    )
+    before = model.decision_function(X)
+    np.testing.assert_allclose(
+        model.refit(X[:600], y[:600]).decision_function(X), before, atol=1e-9
+    )
+    assert np.abs(model.refit(X[600:], y[600:]).decision_function(X) - before).max() > 0.1
+
+
+def test_a_broken_off_fit_goes_on_from_its_checkpoint(classes, tmp_path):
+    X, y = classes
+
+    def stop(info):
+        if info.round == 7:
+            raise KeyboardInterrupt
+
+    parts = {"checkpoint": tmp_path / "checkpoint", "checkpoint_every": 3}
+    model = hr.GradientBoostingClassifier(**VECTOR, subsample=0.7)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y, callbacks=[stop], **parts)
+    model.fit(X, y, **parts)
+    straight = hr.GradientBoostingClassifier(**VECTOR, subsample=0.7).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), straight.decision_function(X))
+
+
 def test_two_classes_have_one_output_and_so_the_same_trees(classes):
     X, y = classes
     two = [

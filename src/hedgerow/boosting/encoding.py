@@ -17,7 +17,7 @@ from hedgerow.boosting.multi_output import Classes
 from hedgerow.boosting.training_data import Examples
 from hedgerow.data.binning import Binner
 from hedgerow.data.table import Table
-from hedgerow.data.target_statistics import TargetStatistics, learn_statistics
+from hedgerow.data.target_statistics import TargetStatistics, learn_statistics, no_statistics
 from hedgerow.tree.grow_params import GrowParams
 from hedgerow.tree.grower import Trainer
 
@@ -32,14 +32,12 @@ def learn_encoding(
     examples: Examples,
     n_categories: Mapping[int, int],
     classes: Classes | None,
-    *,
     seed: int,
     n_threads: int,
 ) -> tuple[TargetStatistics, Table]:
     """Learn the numbers that stand for some columns' categories; return the encoded rows, too."""
     if not n_categories:
-        none = TargetStatistics(examples.table.n_features, seed, np.empty(0), ())
-        return none, examples.table
+        return no_statistics(examples.table.n_features), examples.table
     targets = _targets(examples, n_categories, classes, n_threads)
     table, weights = examples.table, examples.weights
     statistics = learn_statistics(table, n_categories, targets, weights, seed)
@@ -47,11 +45,7 @@ def learn_encoding(
 
 
 def encode_again(
-    statistics: TargetStatistics,
-    examples: Examples,
-    classes: Classes | None,
-    *,
-    n_threads: int,
+    statistics: TargetStatistics, examples: Examples, classes: Classes | None, n_threads: int
 ) -> Table:
     """Encode training rows by what an earlier fit learned; the same rows become the same table."""
     if not statistics.columns:

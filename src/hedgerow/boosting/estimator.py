@@ -14,7 +14,6 @@ from hedgerow.boosting.fitting import Fitting, Given
 from hedgerow.boosting.losses import Floats
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.boosting.tasks import Task
-from hedgerow.data.intake import as_matrix
 from hedgerow.estimator import TableEstimator, adopt
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Number, check_parameters
@@ -174,8 +173,7 @@ class GradientBoosting(TableEstimator):
 
     def _matrix(self, X: Any) -> NDArray[Any]:
         model: BoostedModel = self._fitted_model()
-        table = model.statistics.encode(self._read(X, model.schema))
-        return as_matrix(table, model.category_bins)
+        return model.matrix(self._read(X, model.schema))
 
     def _scores(self, X: Any) -> Floats:
         """Return raw scores, shape (n_rows, n_outputs)."""

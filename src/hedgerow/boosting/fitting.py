@@ -168,8 +168,7 @@ class Fitting:
         """Return the model with what rows that it was not trained on say of its predictions."""
         if self.loss.n_targets > 1:
             raise ParameterError("calibration needs a y of one column; fit a model for each.")
-        matrix = as_matrix(model.statistics.encode(held.table), model.category_bins)
-        scores = model.ensemble.predict_raw(matrix, n_threads=self.n_threads)
+        scores = model.ensemble.predict_raw(model.matrix(held.table), n_threads=self.n_threads)
         if self.classes is None:
             prediction = prediction_of(scores, model.link).reshape(len(scores), -1)
             return replace(model, residuals=held.target[:, np.newaxis] - prediction)
@@ -252,12 +251,13 @@ class Fitting:
     ) -> tuple[Examples, dict[str, Examples]]:
         """Let numbers stand for columns of many categories, as the training rows have them."""
         if self.start is None:
-            many, classes = self._many_categories(), self.classes
-            options = {"seed": self.seed, "n_threads": self.n_threads}
-            self.statistics, table = learn_encoding(train, many, classes, **options)
+            many = self._many_categories()
+            self.statistics, table = learn_encoding(
+                train, many, self.classes, self.seed, self.n_threads
+            )
         else:
             self.statistics = self.start.statistics
-            table = encode_again(self.statistics, train, self.classes, n_threads=self.n_threads)
+            table = encode_again(self.statistics, train, self.classes, self.n_threads)
         encode = self.statistics.encode
         return replace(train, table=table), {
             name: replace(examples, table=encode(examples.table))
@@ -265,7 +265,7 @@ class Fitting:
         }
 
     def _many_categories(self) -> dict[int, int]:
-        """Return the columns whose categories are too many for bins of their own, with numbers."""
+        """Return the columns of too many categories for sets of them, and how many these are."""
         most = min(self.estimator.max_categories, self.estimator.max_bins)
         counts = {j: len(learned.values) for j, learned in self.schema.categories.items()}
         return {j: count for j, count in counts.items() if count > most}

@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.boosting.calibration import Calibration
 from hedgerow.boosting.losses import Floats, Link
 from hedgerow.data.binning import Binner
-from hedgerow.data.intake import TableSchema
+from hedgerow.data.intake import Table, TableSchema, as_matrix
 from hedgerow.data.target_statistics import TargetStatistics
 from hedgerow.tree.structure import Ensemble
 
@@ -38,6 +39,10 @@ class BoostedModel:
     def first_rounds(self, n_rounds: int) -> BoostedModel:
         """Return the model as it was after some rounds."""
         return replace(self, ensemble=self.ensemble.first_rounds(n_rounds))
+
+    def matrix(self, table: Table) -> NDArray[Any]:
+        """Return rows to predict as trees see them."""
+        return as_matrix(self.statistics.encode(table), self.category_bins)
 
     @cached_property
     def category_bins(self) -> list[Any]:

@@ -144,6 +144,11 @@ class TargetStatistics:
         return Table(None, columns=columns)
 
 
+def no_statistics(n_features: int) -> TargetStatistics:
+    """Return statistics that leave tables of so many columns as they are."""
+    return TargetStatistics(n_features, 0, np.empty(0), ())
+
+
 def learn_statistics(
     table: Table,
     n_categories: Mapping[int, int],

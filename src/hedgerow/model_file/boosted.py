@@ -38,7 +38,6 @@ def write(estimator: Any) -> tuple[Document, Arrays]:
     classes = fitted.get("classes_")
     document = {
         "schema": model.schema.to_dict(),
-        "statistics_seed": model.statistics.seed,
         "link": model.link,
         "classes": _write_classes(classes),
         "evals_result": encode(fitted["evals_result_"]),
@@ -53,7 +52,10 @@ def write(estimator: Any) -> tuple[Document, Arrays]:
     if model.residuals is not None:
         document["calibration"] = "conformal"
         arrays["calibration.residuals"] = model.residuals
-    return document, arrays | statistics_arrays(model.statistics)
+    if model.statistics.columns:
+        document["statistics_seed"] = model.statistics.seed
+        arrays |= statistics_arrays(model.statistics)
+    return document, arrays
 
 
 def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
