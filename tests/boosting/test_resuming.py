@@ -150,14 +150,19 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
     model = GradientBoostingRegressor(n_estimators=3).fit(X, NUMBERS, checkpoint=path)
     before = path.read_bytes()
     for other, y, message in [
-        (GradientBoostingRegressor(learning_rate=0.2), NUMBERS, "with learning_rate=0.1, not 0.2"),
+        (
+            GradientBoostingRegressor(learning_rate=0.2, n_estimators=3),
+            NUMBERS,
+            "with learning_rate='auto', not 0.2",
+        ),
+        (GradientBoostingRegressor(), NUMBERS, "with n_estimators=3, not 'auto'"),
         (GradientBoostingClassifier(), THREE, "of a GradientBoostingRegressor"),
-        (GradientBoostingRegressor(), NUMBERS + 1.0, "of a fit to other rows"),
+        (GradientBoostingRegressor(n_estimators=3), NUMBERS + 1.0, "of a fit to other rows"),
     ]:
         with pytest.raises(ParameterError, match=message):
             other.fit(X, y, checkpoint=path)
     with pytest.raises(ParameterError, match="of a fit to other rows"):
-        GradientBoostingRegressor().fit(X[::-1], NUMBERS, checkpoint=path)
+        GradientBoostingRegressor(n_estimators=3).fit(X[::-1], NUMBERS, checkpoint=path)
     assert path.read_bytes() == before
     model.save(path)
     with pytest.raises(ModelFileError, match="a model, but no checkpoint"):

@@ -9,7 +9,7 @@ than those after it as the first ones are without dropping.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,12 +79,8 @@ class DartRounds:
         grown = self._grow_round(index)
         k, rate = len(dropped), self._learning_rate
         for t in np.flatnonzero(is_dropped):
-            self.trees[t] = _scaled(self.trees[t], k / (k + rate))
-        grown = [_scaled(tree, 1.0 / (k + rate)) for tree in grown]
+            self.trees[t] = self.trees[t].scaled(k / (k + rate))
+        grown = [tree.scaled(1.0 / (k + rate)) for tree in grown]
         self.trees += grown
         self._trainer.scores[...] = self._score(self.trees)
         return grown
-
-
-def _scaled(tree: Tree, factor: float) -> Tree:
-    return replace(tree, value=factor * tree.value)

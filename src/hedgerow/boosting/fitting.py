@@ -15,6 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.boosting.auto import (
+    Choice,
+    Members,
+    Search,
+    is_auto,
+    member_of,
+    member_seeds,
+    no_choice,
+    settled,
+)
 from hedgerow.boosting.calibration import calibrate
 from hedgerow.boosting.callbacks import Callbacks
 from hedgerow.boosting.dart import DartRounds, Drops
@@ -26,9 +36,9 @@ from hedgerow.boosting.multi_output import Classes, choose_loss, count_targets
 from hedgerow.boosting.resuming import CheckpointFile, digest, read_start
 from hedgerow.boosting.rounds import BestRound, EvalSet, Watcher, boost
 from hedgerow.boosting.tasks import Task
-from hedgerow.boosting.training_data import Examples, hold_out, read_eval_sets
+from hedgerow.boosting.training_data import Examples, hold_out, partings, read_eval_sets
 from hedgerow.boosting.written_loss import LeafSearch, WrittenLoss
-from hedgerow.data.binning import Binner
+from hedgerow.data.binning import BinnedMatrix, Binner
 from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow.data.target import read_groups, read_weights
 from hedgerow.data.target_statistics import TargetStatistics
@@ -44,6 +54,11 @@ from hedgerow.tree.structure import Ensemble, Tree
 
 Attributes = dict[str, Any]
 GrowRound = Callable[[int], Sequence[Tree]]
+
+# With n_estimators="auto", a fifth of the rows is held out; of few rows, each fifth in turn.
+AUTO_FOLDS, FEW_ROWS = 5, 3000
+# A quarter more rows than were tried on are worth so much more learning.
+MORE_ROWS = 1.1
 
 
 @dataclass(frozen=True)
@@ -65,7 +80,8 @@ class Given:
 class Fitting:
     """A fit under way; `start` is the model whose rounds it goes on from, if any.
 
-    A warm start counts those rounds among n_estimators, another model's come before them.
+    A warm start counts those rounds among n_estimators, another model's come before them. `asked`
+    is the user's estimator, and `estimator` has numbers where its parameters are "auto".
     """
 
     classes: Classes | None
@@ -73,16 +89,20 @@ class Fitting:
     loss: Loss
     statistics: TargetStatistics
     binner: Binner
+    binned: BinnedMatrix | None
     base_score: Floats
 
     def __init__(self, estimator: Any, task: Task, start: BoostedModel | None) -> None:
         _require_histograms(estimator)
-        self.estimator = estimator
+        self.asked = estimator
+        self.estimator = settled(estimator)
+        self.choice: Choice | None = None
         self.task = task
         self.start = start
         self.checkpoint: CheckpointFile | None = None
         self.resumed: Any = None
         self.dart: DartRounds | None = None
+        self.rounds_of_other = 0
         self.held_for_calibration: Examples | None = None
         self.seed = seed_of(estimator.random_state)
         self.n_threads = effective_n_jobs(estimator.n_jobs)
@@ -90,10 +110,15 @@ class Fitting:
     def run(self, given: Given) -> Attributes:
         """Read, encode, bin, boost; return the attributes of the fitted estimator."""
         told = Callbacks(given.callbacks)
-        rounds = self.rounds_to_do(given)
-        train, watched = self.encode(*self.read(given))
-        grow_round = self.prepare(train)
-        told.before_fit(self.estimator)
+        self.find_start(given)
+        train, watched = self.read(given)
+        if is_auto(self.asked.n_estimators):
+            self.adopt_choice(self.choose(train, watched))
+        rounds = self.rounds_to_do()
+        train, watched = self.encode(train, watched)
+        self.learn_bins(train)
+        grow_round = self.rounds_on(train)
+        told.before_fit(self.asked)
         with progress(self.estimator.verbose, rounds.stop, rounds.start) as shown:
             watcher = self.watcher(rounds, watched, told, shown)
             try:
@@ -107,13 +132,18 @@ class Fitting:
         told.after_fit(self.copy_with(attributes))
         return attributes
 
-    def rounds_to_do(self, given: Given) -> range:
-        """Return the rounds that are still to be grown, and find out what they go on from."""
-        last = self.estimator.n_estimators
+    def find_start(self, given: Given) -> None:
+        """Find out which rounds this fit goes on from, if any."""
+        last = self.asked.n_estimators
         if given.init_model is not None:
-            self.start = read_start(given.init_model, self.estimator)
-            last += self.rounds_done()
-        elif self.rounds_done() > last:
+            self.start = read_start(given.init_model, self.asked)
+            self.rounds_of_other = self.rounds_done()
+        if self.start is not None and is_auto(last):
+            raise ParameterError(
+                "n_estimators='auto' chooses all rounds of a model. To go on from one, by "
+                "init_model or warm_start, say with how many rounds: n_estimators=100."
+            )
+        if given.init_model is None and self.start is not None and self.rounds_done() > last:
             raise ParameterError(
                 f"n_estimators={last} is less than the {self.rounds_done()} rounds that "
                 "warm_start=True begins with."
@@ -121,14 +151,60 @@ class Fitting:
         if given.checkpoint is not None:
             self.checkpoint = CheckpointFile(given.checkpoint, given.checkpoint_every)
             self._resume(self.checkpoint)
+
+    def rounds_to_do(self) -> range:
+        """Return the rounds that are still to be grown."""
+        last = self.rounds_of_other + self.estimator.n_estimators
         return range(min(self.rounds_done(), last), last)
 
     def _resume(self, file: CheckpointFile) -> None:
-        found = file.found(self.estimator)
+        found = file.found(self.asked)
         if found is not None:
             self.resumed = found
             self.start, self.seed = found.model._model, found.seed  # noqa: SLF001
             file.data = found.data
+
+    def choose(self, train: Examples, watched: dict[str, Examples]) -> Choice:
+        """Choose what is "auto": by the last of eval_set if it is to stop, or by rows held out."""
+        if self.resumed is not None:
+            choice: Choice = self.resumed.model.auto_
+            return choice
+        if self.estimator.early_stopping and watched:
+            return Search(self, [(train, [*watched.values()][-1])], more_rows=1.0).run()
+        stratify, rows = self._may_stratify(), self.estimator.validation_rows
+        parts = partings(train, AUTO_FOLDS, self.seed, stratify, rows)
+        parts = [(part, held) for part, held in parts if not self.loss.objection(part.target)]
+        if not parts:
+            return no_choice(self.asked)
+        few = train.table.n_rows < FEW_ROWS
+        return Search(self, parts if few else parts[:1], more_rows=MORE_ROWS).run()
+
+    def adopt_choice(self, choice: Choice) -> None:
+        """Take what was chosen for what is "auto"."""
+        self.choice = choice
+        self.estimator = settled(self.asked, choice.parameters)
+
+    @property
+    def n_members(self) -> int:
+        """How many models are grown side by side."""
+        return 1 if self.choice is None else self.choice.n_members
+
+    @property
+    def is_native(self) -> bool:
+        """Whether no function of the user's is called in every round."""
+        return isinstance(self.loss, NativeLoss)
+
+    def on_part(self) -> Fitting:
+        """Return the fit of other rows with the same columns, classes and loss."""
+        other = copy.copy(self)
+        other.checkpoint = other.held_for_calibration = None
+        return other
+
+    def with_settings(self, estimator: Any, n_threads: int) -> Fitting:
+        """Return the same fit with other parameters."""
+        other = copy.copy(self)
+        other.estimator, other.n_threads = estimator, n_threads
+        return other
 
     def rounds_done(self) -> int:
         """Return how many rounds there were before."""
@@ -150,15 +226,17 @@ class Fitting:
         self._check_sampling(train)
         if self.estimator.calibration is not None:
             fraction, stratify = self.estimator.calibration_fraction, self._may_stratify()
+            rows = self.estimator.validation_rows
             train, self.held_for_calibration = hold_out(
-                train, fraction, self.seed, stratify, "calibration"
+                train, fraction, self.seed, stratify, rows, "calibration"
             )
         self.metrics = resolve_metrics(self.estimator.eval_metric, self.classes, self.loss)
         watched = read_eval_sets(given.eval_set, given.eval_names, self._read_more)
-        if not self.estimator.early_stopping or watched:
+        stops_by_itself = is_auto(self.asked.n_estimators)
+        if not self.estimator.early_stopping or watched or stops_by_itself:
             return train, watched
-        fraction = self.estimator.validation_fraction
-        train, held_out = hold_out(train, fraction, self.seed, self._may_stratify(), "validation")
+        fraction, rows = self.estimator.validation_fraction, self.estimator.validation_rows
+        train, held_out = hold_out(train, fraction, self.seed, self._may_stratify(), rows)
         return train, {"validation": held_out}
 
     def _may_stratify(self) -> bool:
@@ -270,8 +348,8 @@ class Fitting:
         counts = {j: len(learned.values) for j, learned in self.schema.categories.items()}
         return {j: count for j, count in counts.items() if count > most}
 
-    def prepare(self, train: Examples) -> GrowRound:
-        """Bin the table; return the function that grows a round."""
+    def learn_bins(self, train: Examples) -> None:
+        """Bin the table, and find the constant that scores start from."""
         if self.start is None:
             self.binner = self._fit_binner(train)
             self.base_score = self.loss.base_score(train.target_by_output, train.weights)
@@ -279,6 +357,27 @@ class Fitting:
             self.binner, self.base_score = self.start.binner, self.start.ensemble.base_score
         if self.checkpoint is not None:
             self.checkpoint.check_data(digest(train, self.binner))
+        self.binned = None
+        if self.estimator.splitter == "hist":
+            self.binned = self.binner.transform(train.table, threads=self.n_threads)
+
+    def rounds_on(self, train: Examples) -> GrowRound:
+        """Return the function that grows a round."""
+        if self.n_members == 1:
+            return self.rounds_of_one(train)
+        n_threads = max(1, self.n_threads // self.n_members)
+        members = []
+        for number, seed in enumerate(member_seeds(self.seed, self.n_members)):
+            member = self.with_settings(self.estimator, n_threads)
+            member.seed = seed
+            if self.start is not None:
+                alone = member_of(self.start.ensemble, number, self.n_members)
+                member.start = replace(self.start, ensemble=alone)
+            members.append(member.rounds_of_one(train))
+        return Members(members, self.n_threads)
+
+    def rounds_of_one(self, train: Examples) -> GrowRound:
+        """Return the function that grows a round of one model."""
         trainer = self._trainer(train)
         if self.start is not None:
             trainer.scores[...] = self._scores_so_far(self._matrix(train)).T
@@ -299,7 +398,7 @@ class Fitting:
             grow_round,
             drops,
             estimator.learning_rate,
-            lambda trees: self._ensemble(trees).predict_raw(matrix, n_threads=self.n_threads).T,
+            lambda trees: self.ensemble(trees).predict_raw(matrix, n_threads=self.n_threads).T,
             self._trees_before(),
         )
 
@@ -313,20 +412,25 @@ class Fitting:
         watcher = Watcher(
             n_rounds=rounds.stop,
             link=self.loss.link,
-            eval_sets=[self._eval_set(name, examples) for name, examples in watched.items()],
+            eval_sets=[self.eval_set(name, examples) for name, examples in watched.items()],
             metrics=self.metrics,
             best=BestRound(estimator.tol),
-            patience=estimator.n_iter_no_change if estimator.early_stopping and watched else None,
+            patience=self._patience() if watched else None,
             callbacks=told,
             progress=shown,
             build_model=lambda trees: self.copy_with(self.attributes(trees, None)),
             checkpoint=self._write_checkpoint if self.checkpoint else None,
             dart=self.dart,
-            ensemble_of=self._ensemble,
+            ensemble_of=self.ensemble,
         )
         if self.resumed is not None:
             watcher.recall(self.resumed.model, self.resumed.best)
         return watcher
+
+    def _patience(self) -> int | None:
+        """Return the rounds without a gain that end the fit, unless rounds have been chosen."""
+        stops = self.estimator.early_stopping and self.choice is None
+        return int(self.estimator.n_iter_no_change) if stops else None
 
     def _write_checkpoint(self, watcher: Watcher, trees: Sequence[Tree], is_last: bool) -> None:
         assert self.checkpoint is not None
@@ -352,13 +456,15 @@ class Fitting:
         }
         if self.classes is not None:
             fitted["classes_"] = self.classes
+        if self.choice is not None:
+            fitted["auto_"] = self.choice
         if watcher is not None and watcher.best.round:
             fitted |= {"best_iteration_": watcher.best.round, "best_score_": watcher.best.score}
         return fitted
 
     def copy_with(self, attributes: Attributes) -> Any:
         """Return a copy of the estimator, fitted."""
-        fitted = copy.copy(self.estimator)
+        fitted = copy.copy(self.asked)
         adopt(fitted, attributes)
         return fitted
 
@@ -367,12 +473,13 @@ class Fitting:
         before = None if self.start is None else self.start.ensemble
         return [] if before is None else [before.tree(t) for t in range(before.n_trees)]
 
-    def _ensemble(self, trees: Sequence[Tree]) -> Ensemble:
+    def ensemble(self, trees: Sequence[Tree]) -> Ensemble:
+        """Return trees, round after round, as a model."""
         outputs = np.arange(len(trees), dtype=np.int32) % self.trees_per_round
         return Ensemble.from_trees(trees, outputs, self.base_score, self.statistics.n_columns)
 
     def _model(self, trees: Sequence[Tree]) -> BoostedModel:
-        ensemble = self._ensemble(trees)
+        ensemble = self.ensemble(trees)
         if not (np.isfinite(ensemble.value).all() and np.isfinite(ensemble.gain).all()):
             raise self._diverged()
         return BoostedModel(
@@ -385,10 +492,14 @@ class Fitting:
             "bounds. Choose a smaller one, or a larger reg_lambda, or set max_delta_step."
         )
 
-    def _eval_set(self, name: str, examples: Examples) -> EvalSet:
+    def eval_set(self, name: str, examples: Examples) -> EvalSet:
+        """Return rows to measure on."""
         matrix = self._matrix(examples)
         scores = self._scores_so_far(matrix)
-        return EvalSet(name, matrix, examples.target, examples.weights, scores, self.n_threads)
+        return EvalSet(
+            *(name, matrix, examples.target, examples.weights, scores),
+            *(self.trees_per_round, self.n_threads),
+        )
 
     def _matrix(self, examples: Examples) -> NDArray[Any]:
         return as_matrix(examples.table, self.binner.category_bins)
@@ -449,8 +560,8 @@ class Fitting:
         if self.estimator.splitter == "exact":
             flags = self.binner.is_categorical
             return ExactTrainer(self._matrix(train), flags, target, weights, **options)
-        binned = self.binner.transform(train.table, threads=self.n_threads)
-        return Trainer(binned, target, weights, vector=self.grows_vectors, **options)
+        assert self.binned is not None
+        return Trainer(self.binned, target, weights, vector=self.grows_vectors, **options)
 
 
 def _require_histograms(estimator: Any) -> None:

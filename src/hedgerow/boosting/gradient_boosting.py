@@ -80,20 +80,21 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         *,
         loss: str | LossFunction = "log_loss",
         focal_gamma: float = 2.0,
-        learning_rate: float = 0.1,
-        n_estimators: int = 100,
-        max_leaves: int | None = 31,
+        learning_rate: float | str = "auto",
+        n_estimators: int | str = "auto",
+        budget: str | float = "balanced",
+        max_leaves: int | str | None = "auto",
         max_depth: int | None = None,
-        min_samples_leaf: int = 20,
+        min_samples_leaf: int | str = "auto",
         min_child_weight: float = 1e-3,
-        reg_lambda: float = 1.0,
+        reg_lambda: float | str = "auto",
         reg_alpha: float = 0.0,
         min_split_gain: float = 0.0,
         max_delta_step: float = 0.0,
         max_bins: int = 255,
-        subsample: float = 1.0,
+        subsample: float | str = "auto",
         sampling: str = "uniform",
-        colsample_bytree: float = 1.0,
+        colsample_bytree: float | str = "auto",
         colsample_bylevel: float = 1.0,
         colsample_bynode: float = 1.0,
         boosting: str = "gradient",
@@ -110,6 +111,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         scale_pos_weight: float = 1.0,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
+        validation_rows: str = "random",
         calibration: str | None = None,
         calibration_fraction: float = 0.2,
         n_iter_no_change: int = 10,
@@ -125,6 +127,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         self.focal_gamma = focal_gamma
         self.learning_rate = learning_rate
         self.n_estimators = n_estimators
+        self.budget = budget
         self.max_leaves = max_leaves
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -153,6 +156,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         self.scale_pos_weight = scale_pos_weight
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
+        self.validation_rows = validation_rows
         self.calibration = calibration
         self.calibration_fraction = calibration_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -273,7 +277,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     >>> from sklearn.datasets import load_diabetes
     >>> import hedgerow as hr
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> bool(hr.GradientBoostingRegressor().fit(X, y).score(X, y) > 0.8)
+    >>> bool(hr.GradientBoostingRegressor().fit(X, y).score(X, y) > 0.5)
     True
     """
 
@@ -287,20 +291,21 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         quantile: float | Sequence[float] = 0.5,
         delta: float | None = None,
         tweedie_power: float = 1.5,
-        learning_rate: float = 0.1,
-        n_estimators: int = 100,
-        max_leaves: int | None = 31,
+        learning_rate: float | str = "auto",
+        n_estimators: int | str = "auto",
+        budget: str | float = "balanced",
+        max_leaves: int | str | None = "auto",
         max_depth: int | None = None,
-        min_samples_leaf: int = 20,
+        min_samples_leaf: int | str = "auto",
         min_child_weight: float = 1e-3,
-        reg_lambda: float = 1.0,
+        reg_lambda: float | str = "auto",
         reg_alpha: float = 0.0,
         min_split_gain: float = 0.0,
         max_delta_step: float = 0.0,
         max_bins: int = 255,
-        subsample: float = 1.0,
+        subsample: float | str = "auto",
         sampling: str = "uniform",
-        colsample_bytree: float = 1.0,
+        colsample_bytree: float | str = "auto",
         colsample_bylevel: float = 1.0,
         colsample_bynode: float = 1.0,
         boosting: str = "gradient",
@@ -315,6 +320,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         unknown_category: str = "missing",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
+        validation_rows: str = "random",
         calibration: str | None = None,
         calibration_fraction: float = 0.2,
         n_iter_no_change: int = 10,
@@ -332,6 +338,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         self.tweedie_power = tweedie_power
         self.learning_rate = learning_rate
         self.n_estimators = n_estimators
+        self.budget = budget
         self.max_leaves = max_leaves
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -358,6 +365,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         self.unknown_category = unknown_category
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
+        self.validation_rows = validation_rows
         self.calibration = calibration
         self.calibration_fraction = calibration_fraction
         self.n_iter_no_change = n_iter_no_change

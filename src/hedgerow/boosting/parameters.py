@@ -42,6 +42,8 @@ LEVELS = Kind(
     ),
 )
 
+AUTO = Options(("auto",))
+
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "loss",
@@ -121,23 +123,36 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "learning_rate",
-        0.1,
-        Number(0, open_low=True),
-        "Shrinkage: every tree's leaf values are multiplied by it.",
+        "auto",
+        any_of(Number(0, open_low=True), AUTO),
+        "Shrinkage: every tree's leaf values are multiplied by it. 'auto' is chosen from the data "
+        "if n_estimators is 'auto', and 0.1 if not.",
         Peers("learning_rate", "learning_rate", "learning_rate", "learning_rate"),
     ),
     Parameter(
         "n_estimators",
-        100,
-        COUNT,
-        "Boosting rounds; with early stopping, at most so many.",
+        "auto",
+        any_of(COUNT, AUTO),
+        "Boosting rounds; with early stopping, at most so many. 'auto' chooses them, and every "
+        "other parameter that is 'auto', by early stopping on a fifth of the rows, and then fits "
+        "to all rows; auto_ tells what was chosen. Groups given to fit are held out whole. With "
+        "early_stopping and an eval_set, its last is what decides.",
         Peers("n_estimators", "n_estimators", "iterations", "max_iter"),
     ),
     Parameter(
+        "budget",
+        "balanced",
+        any_of(Options(("quick", "balanced", "thorough")), Number(0, open_low=True)),
+        "Of n_estimators='auto', how much work may be done: 'quick' is a quarter of 'balanced', "
+        "'thorough' four times as much, and a number so many times as much.",
+        Peers("", "", "", ""),
+    ),
+    Parameter(
         "max_leaves",
-        31,
-        any_of(Number(2, 65_535, integer=True), NOTHING),
-        "Leaves of a tree, at most. None sets no limit but 65,535.",
+        "auto",
+        any_of(Number(2, 65_535, integer=True), NOTHING, AUTO),
+        "Leaves of a tree, at most. None sets no limit but 65,535. 'auto' is chosen from the data "
+        "if n_estimators is 'auto', and 31 if not.",
         Peers("max_leaves", "num_leaves", "max_leaves", "max_leaf_nodes"),
     ),
     Parameter(
@@ -149,9 +164,10 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "min_samples_leaf",
-        20,
-        COUNT,
-        "Rows in a leaf, at least; counted exactly, whatever their weights.",
+        "auto",
+        any_of(COUNT, AUTO),
+        "Rows in a leaf, at least; counted exactly, whatever their weights. 'auto' is chosen from "
+        "the data if n_estimators is 'auto', and 20 if not.",
         Peers("", "min_child_samples", "min_data_in_leaf", "min_samples_leaf"),
     ),
     Parameter(
@@ -163,9 +179,10 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "reg_lambda",
-        1.0,
-        NOT_NEGATIVE,
-        "λ, the L2 penalty on leaf values.",
+        "auto",
+        any_of(NOT_NEGATIVE, AUTO),
+        "λ, the L2 penalty on leaf values. 'auto' is chosen from the data if n_estimators is "
+        "'auto', and 1 if not.",
         Peers("reg_lambda", "reg_lambda", "l2_leaf_reg", "l2_regularization"),
     ),
     Parameter(
@@ -192,9 +209,10 @@ PARAMETERS: tuple[Parameter, ...] = (
     MAX_BINS,
     Parameter(
         "subsample",
-        1.0,
-        FRACTION,
-        "Part of the rows that a round grows its trees on, drawn anew every round.",
+        "auto",
+        any_of(FRACTION, AUTO),
+        "Part of the rows that a round grows its trees on, drawn anew every round. 'auto' is "
+        "chosen from the data if n_estimators is 'auto', and 1 if not.",
         Peers("subsample", "subsample", "subsample", ""),
     ),
     Parameter(
@@ -210,9 +228,10 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "colsample_bytree",
-        1.0,
-        FRACTION,
-        "Part of the features that a tree may use.",
+        "auto",
+        any_of(FRACTION, AUTO),
+        "Part of the features that a tree may use. 'auto' is chosen from the data if n_estimators "
+        "is 'auto', and 1 if not.",
         Peers("colsample_bytree", "colsample_bytree", "", ""),
     ),
     Parameter(
@@ -333,6 +352,14 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Part of the rows held out for early stopping when there is no eval_set; of each class the "
         "same part.",
         Peers("", "", "", "validation_fraction"),
+    ),
+    Parameter(
+        "validation_rows",
+        "random",
+        Options(("random", "last")),
+        "Which rows are held out, for early stopping, n_estimators='auto' and calibration: 'last' "
+        "is for rows in the order of time, of which the future is to be predicted.",
+        Peers("", "", "", ""),
     ),
     Parameter(
         "calibration",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow.boosting.auto import Choice, as_fitted, member_of
 from hedgerow.boosting.fitting import Attributes, Fitting, Given, grow_params
 from hedgerow.boosting.losses import Floats, NativeLoss
 from hedgerow.boosting.model import BoostedModel
@@ -33,24 +35,36 @@ class Refitting:
         self.rows: Examples = self.fitting.encode(read, {})[0]
         self.loss = self.fitting.loss
         native = self.loss if isinstance(self.loss, NativeLoss) else None
-        self.params = grow_params(estimator, native, self.fitting.seed)
+        self.fitting.estimator = as_fitted(estimator)
+        self.params = grow_params(self.fitting.estimator, native, self.fitting.seed)
         self.leaf_rule = self.fitting.leaf_rule() or leaf_rule(native, self.params)
 
     def run(self) -> Attributes:
         """Return the attributes of the estimator with new leaves."""
-        ensemble = self.model.ensemble
+        before = self.model.ensemble
         matrix = as_matrix(self.rows.table, self.model.category_bins)
+        chosen: Choice | None = getattr(self.estimator, "auto_", None)
+        n_members = 1 if chosen is None else chosen.n_members
+        members = [
+            self._refit_rounds(member_of(before, number, n_members), matrix)
+            for number in range(n_members)
+        ]
+        in_turn = chain.from_iterable(zip_longest(*members, fillvalue=[]))
+        trees = [tree.scaled(1.0 / n_members) for round_ in in_turn for tree in round_]
+        after = Ensemble.from_trees(trees, before.tree_output, before.base_score, before.n_features)
+        kept = {name: value for name, value in vars(self.estimator).items() if name.endswith("_")}
+        return kept | {"_model": replace(self.model, ensemble=after)}
+
+    def _refit_rounds(self, ensemble: Ensemble, matrix: NDArray[Any]) -> list[list[Tree]]:
+        """Return the trees of each round with new values."""
         scores = np.empty((ensemble.n_outputs, len(matrix)))
         scores[...] = ensemble.base_score[:, np.newaxis]
-        trees: list[Tree] = []
+        rounds: list[list[Tree]] = []
         for round_ in range(ensemble.n_rounds):
             alone = ensemble.of_rounds(range(round_, round_ + 1))
             leaves = alone.apply(matrix, n_threads=self.fitting.n_threads)
-            trees += self._refit_round(alone, leaves, scores)
-        outputs = ensemble.tree_output
-        refitted = Ensemble.from_trees(trees, outputs, ensemble.base_score, ensemble.n_features)
-        kept = {name: value for name, value in vars(self.estimator).items() if name.endswith("_")}
-        return kept | {"_model": replace(self.model, ensemble=refitted)}
+            rounds.append(self._refit_round(alone, leaves, scores))
+        return rounds
 
     def _refit_round(
         self, alone: Ensemble, leaves: NDArray[np.int32], scores: Floats
@@ -79,7 +93,7 @@ class Refitting:
         G = np.bincount(node, g, minlength=tree.n_nodes).astype(np.float64)
         H = np.bincount(node, h, minlength=tree.n_nodes).astype(np.float64)
         weights = _native.leaf_weights(split_rules(self.params), G, H)
-        tree.value[:, place] = self.estimator.learning_rate * weights
+        tree.value[:, place] = self.params.learning_rate * weights
 
     def _take_best_steps(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.boosting.auto.settings import is_auto
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.boosting.training_data import Examples
 from hedgerow.data.binning import Binner
@@ -59,8 +60,9 @@ class CheckpointFile:
             raise self._refusal(f"of a {type(checkpoint.model).__name__}")
         now, then = estimator.get_params(deep=False), checkpoint.model.get_params(deep=False)
         for name, value in now.items():
+            may_differ = name in MAY_DIFFER and is_auto(value) == is_auto(then[name])
             # As a file would give it back: of a function the name, of an array a list.
-            if name not in MAY_DIFFER and decode(encode(value)) != then[name]:
+            if not may_differ and decode(encode(value)) != then[name]:
                 raise self._refusal(f"of a fit with {name}={then[name]!r}, not {value!r}")
         return checkpoint
 

@@ -48,12 +48,14 @@ class EvalSet:
     target: Floats
     weights: Floats | None
     scores: Floats
+    trees_per_round: int
     n_threads: int
 
     def add(self, trees: Sequence[Tree]) -> None:
-        """Add a round's trees to the scores."""
+        """Add the trees of one round or more to the scores."""
         start = np.zeros(self.scores.shape[1])
-        grown = Ensemble.from_trees(trees, range(len(trees)), start, self.matrix.shape[1])
+        outputs = [t % self.trees_per_round for t in range(len(trees))]
+        grown = Ensemble.from_trees(trees, outputs, start, self.matrix.shape[1])
         grown.add_trees(self.matrix, self.scores, 0, len(trees), n_threads=self.n_threads)
 
     def score_by(self, ensemble: Ensemble) -> None:

@@ -88,11 +88,22 @@ def _checked_names(names: Sequence[str] | None, n_sets: int) -> list[str]:
 
 
 def hold_out(
-    examples: Examples, fraction: float, seed: int, stratify: bool, purpose: str = "validation"
+    examples: Examples,
+    fraction: float,
+    seed: int,
+    stratify: bool,
+    rows: str = "random",
+    purpose: str = "validation",
 ) -> tuple[Examples, Examples]:
-    """Part the examples into those to train on and those for validation or calibration."""
+    """Part the examples into those to train on and those for validation or calibration.
+
+    `rows` are "random" ones, or the "last".
+    """
     seed = seed if purpose == "validation" else (seed + 1) % 2**32
-    if examples.groups is not None:
+    if rows == "last":
+        groups = examples.groups
+        held = _last(np.arange(len(examples.target)) if groups is None else groups, fraction)
+    elif examples.groups is not None:
         held = _draw_groups(examples.groups, fraction, seed)
     else:
         held = _draw(examples.target, fraction, seed, stratify)
@@ -112,6 +123,55 @@ def hold_out(
             "an eval_set, or another validation_fraction."
         )
     return parts
+
+
+def partings(
+    examples: Examples, n_folds: int, seed: int, stratify: bool, rows: str
+) -> list[tuple[Examples, Examples]]:
+    """Part the examples into those to train on and a fold of the rest, for each of some folds.
+
+    Of ``rows="last"`` there is one parting, of the last rows. A parting that leaves nothing to
+    train on or to judge by, or nothing that counts, is left out.
+    """
+    fold = _folds(examples, n_folds, seed, stratify, rows)
+    found = [
+        (examples.take(np.flatnonzero(fold != k)), examples.take(np.flatnonzero(fold == k)))
+        for k in range(n_folds)
+    ]
+    return [parts for parts in found if all(_counts(part) for part in parts)]
+
+
+def _counts(part: Examples) -> bool:
+    return len(part.target) > 0 and (part.weights is None or bool(part.weights.any()))
+
+
+def _folds(
+    examples: Examples, n_folds: int, seed: int, stratify: bool, rows: str
+) -> NDArray[np.intp]:
+    """Return the fold of each row, −1 if it is in none."""
+    unit = np.arange(len(examples.target)) if examples.groups is None else examples.groups
+    if rows == "last":
+        return _last(unit, 1.0 / n_folds).astype(np.intp) - 1
+    distinct, of_row = np.unique(unit, return_inverse=True)
+    order = np.random.RandomState(seed).permutation(len(distinct))
+    if stratify and examples.groups is None:
+        order = order[np.argsort(examples.target[order], kind="stable")]
+    fold = np.empty(len(distinct), np.intp)
+    fold[order] = np.arange(len(distinct)) % n_folds
+    if stratify and examples.groups is None:
+        # A class of one row is always trained on.
+        _, number, count = np.unique(examples.target, return_inverse=True, return_counts=True)
+        fold[count[number] == 1] = -1
+    return fold[of_row]
+
+
+def _last(unit: NDArray[Any], fraction: float) -> NDArray[np.bool_]:
+    """Mark the rows of the units that appear last, but not of all."""
+    _, first, of_row = np.unique(unit, return_index=True, return_inverse=True)
+    place = np.empty(len(first), np.intp)
+    place[np.argsort(first)] = np.arange(len(first))
+    wanted = min(int(fraction * len(first) + 0.5), len(first) - 1)
+    return place[of_row] >= len(first) - wanted
 
 
 def _draw(target: Floats, fraction: float, seed: int, stratify: bool) -> NDArray[np.bool_]:

@@ -12,6 +12,7 @@ from hedgerow.boosting.losses import Link
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.boosting.multi_output import Classes
 from hedgerow.estimator import column_attributes
+from hedgerow.model_file.choice import read_choice, write_choice
 from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.stored import (
     Stored,
@@ -44,6 +45,8 @@ def write(estimator: Any) -> tuple[Document, Arrays]:
         "best_iteration": encode(fitted.get("best_iteration_")),
         "best_score": encode(fitted.get("best_score_")),
     }
+    if "auto_" in fitted:
+        document["auto"] = write_choice(fitted["auto_"])
     arrays = ensemble_arrays(model.ensemble) | with_prefix("binner.", model.binner.to_dict())
     if model.calibration is not None:
         document["calibration"] = model.calibration.method
@@ -74,6 +77,8 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     }
     if classes is not None:
         attributes["classes_"] = classes
+    if stored.has("auto"):
+        attributes["auto_"] = read_choice(stored.field("auto"))
     best = decode(stored.field("best_iteration")), decode(stored.field("best_score"))
     return attributes | _read_best(*best)
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.boosting.auto import as_fitted
 from hedgerow.boosting.estimator import GradientBoosting
 from hedgerow.boosting.losses import NativeLoss
 from hedgerow.boosting.multi_output import choose_loss
@@ -75,8 +76,9 @@ def structure_score(
         raise ParameterError("structure_score needs both X and y, or neither.")
     _require_newton_steps(model)
     ensemble = model._fitted_model().ensemble  # noqa: SLF001
-    rules = _Rules(model.reg_lambda, model.reg_alpha, model.min_split_gain)
-    weight = ensemble.value[:, 0] / model.learning_rate
+    used = as_fitted(model)
+    rules = _Rules(used.reg_lambda, used.reg_alpha, used.min_split_gain)
+    weight = ensemble.value[:, 0] / used.learning_rate
     _require_free_weights(weight, model.max_delta_step)
     nodes = _read_nodes(ensemble, weight, rules)
     _require_gains(ensemble, nodes, rules)
@@ -222,6 +224,11 @@ class _Rules:
 
 
 def _require_newton_steps(model: Any) -> None:
+    if hasattr(model, "auto_") and model.auto_.n_members > 1:
+        raise ParameterError(
+            f"n_estimators='auto' took the mean of {model.auto_.n_members} models, of which no "
+            "tree is a step from the sum of those before. Fit with a number of rounds."
+        )
     if model._fitted_model().ensemble.value.shape[1] > 1:  # noqa: SLF001
         raise ParameterError(
             "multi_strategy='vector': nodes keep the mean of the outputs' H, from which their G "

@@ -7,7 +7,7 @@ beyond them is derived on first use and never stored.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -89,6 +89,10 @@ class Tree(_Nodes):
 
     def __repr__(self) -> str:
         return f"Tree({self.n_leaves} leaves, {self.n_nodes} nodes)"
+
+    def scaled(self, factor: float) -> Tree:
+        """Return the tree with its values multiplied."""
+        return replace(self, value=factor * self.value)
 
     def depth_below(self, node: int = 0) -> int:
         """Return how many splits lie between a node and the deepest leaf below it."""
@@ -254,6 +258,11 @@ class Ensemble(_Nodes):
         kept = [r * per_round + k for r in rounds for k in range(per_round)]
         trees = [self.tree(t) for t in kept]
         return Ensemble.from_trees(trees, self.tree_output[kept], self.base_score, self.n_features)
+
+    def scaled(self, factor: float) -> Ensemble:
+        """Return the ensemble with the values of all trees multiplied; the base score stays."""
+        trees = [self.tree(t).scaled(factor) for t in range(self.n_trees)]
+        return Ensemble.from_trees(trees, self.tree_output, self.base_score, self.n_features)
 
     def validate(self) -> None:
         """Raise ValueError with the reason if these arrays are not an ensemble.

@@ -1,0 +1,69 @@
+"""How much may be spent on trying and on the last fit, counted in rounds and never in seconds.
+
+Rounds make the same model on every machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+DIALS = {"quick": 0.25, "balanced": 1.0, "thorough": 4.0}
+
+FASTEST, SLOWEST = 0.1, 0.05  # learning rates
+PATIENCE = 50  # rounds without a gain before a kind of trees is given up, at the fastest rate
+LOOK = 5  # rounds between looks at the rows held out
+STEPS = 8e6
+MOST_SLOWNESS = 10.0
+USUAL_LEAVES, MANY_LEAVES = 31, 255
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the last fit may spend.
+
+    Attributes
+    ----------
+    n_rounds : int
+        Rounds of trees with 31 leaves.
+    n_steps : float
+        Rounds times rows: small tables have time for more models.
+    n_rows : int
+        Rows of the table.
+    """
+
+    n_rounds: int
+    n_steps: float
+    n_rows: int
+
+    @classmethod
+    def of(cls, n_rows: int, dial: str | float) -> Budget:
+        """Return what a budget means for a table of so many rows."""
+        factor = DIALS[dial] if isinstance(dial, str) else float(dial)
+        n_rounds = int(factor * min(max(n_rows / 40, 400), 1000))
+        return cls(max(2 * LOOK, n_rounds), factor * STEPS, n_rows)
+
+    def rounds_of(self, max_leaves: int | None) -> int:
+        """Return how many rounds of trees with so many leaves cost about as much."""
+        return max(1, int(self.n_rounds / _cost(max_leaves)))
+
+    def members(self, max_leaves: int | None, n_rounds: int) -> int:
+        """Return how many models of so many rounds can be had."""
+        by_rounds = self.rounds_of(max_leaves) / n_rounds
+        by_steps = self.n_steps / (n_rounds * self.n_rows * _cost(max_leaves))
+        return max(1, int(max(by_rounds, by_steps)))
+
+    def trial_rounds(self, max_leaves: int | None, rate: float) -> int:
+        """Return the rounds that a trial may have, a multiple of those between looks."""
+        rounds = max(self.n_rounds, self.rounds_of(max_leaves)) / 2 * slowness(rate)
+        return max(1, int(rounds) // LOOK) * LOOK
+
+
+def slowness(rate: float) -> float:
+    """Return how many rounds of a rate do what one of the fastest does."""
+    return min(max(FASTEST / rate, 1.0), MOST_SLOWNESS)
+
+
+def _cost(max_leaves: int | None) -> float:
+    """Return what a round costs beside one of trees with 31 leaves."""
+    return max(sqrt((max_leaves or MANY_LEAVES) / USUAL_LEAVES), 0.5)

@@ -1,0 +1,53 @@
+"""The mean of several boosted models that differ by their seed, grown side by side.
+
+A round of each model in turn: tree after tree they stand in one ensemble, their leaves divided by
+the number of models, so that the sum of the first rounds is the mean of what the models were then.
+That number is a power of 2: dividing by it rounds nothing, and a fit that was broken off finds the
+scores of each model again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from hedgerow.tree.structure import Ensemble, Tree
+
+GrowRound = Callable[[int], Sequence[Tree]]
+
+
+def member_seeds(seed: int, n_members: int) -> list[int]:
+    """Return a seed for each model; that of the first is the fit's own."""
+    others = np.random.RandomState(seed % 2**32).randint(2**31, size=n_members - 1)
+    return [seed, *map(int, others)]
+
+
+def member_of(ensemble: Ensemble, number: int, n_members: int) -> Ensemble:
+    """Return one of the models in an ensemble of them."""
+    return ensemble.of_rounds(range(number, ensemble.n_rounds, n_members)).scaled(n_members)
+
+
+class Members:
+    """Grows rounds of the models in turn; those of the same number at once, in threads."""
+
+    def __init__(self, members: Sequence[GrowRound], n_threads: int) -> None:
+        self._members = members
+        self._grown: dict[int, Sequence[Tree]] = {}
+        self._pool = ThreadPoolExecutor(min(n_threads, len(members)))
+
+    def __call__(self, index: int) -> Sequence[Tree]:
+        """Return the trees of a round; the rounds must be asked for in their order."""
+        if index not in self._grown:
+            self._grow_from(index)
+        return self._grown.pop(index)
+
+    def _grow_from(self, index: int) -> None:
+        """Grow this round, and the same round of the models that come after in turn."""
+        round_, first = divmod(index, len(self._members))
+        grown = self._pool.map(lambda member: member(round_), self._members[first:])
+        self._grown = {index + i: self._divided(trees) for i, trees in enumerate(grown)}
+
+    def _divided(self, trees: Sequence[Tree]) -> list[Tree]:
+        return [tree.scaled(1.0 / len(self._members)) for tree in trees]

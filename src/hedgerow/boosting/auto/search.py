@@ -1,0 +1,178 @@
+"""Trying a few kinds of trees on a part of the rows, and what follows from it for all of them.
+
+Every kind is boosted at one learning rate until rows that were held out stop to gain. The kind that
+does best on them is fitted again to all rows. What it had learned by its best round, rounds times
+rate, is then spread over as many rounds as the budget has: a smaller rate first, because slow
+learning is the surest gain, and then several models, whose mean varies less than each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Event, Lock
+from typing import Any
+
+import numpy as np
+
+from hedgerow.boosting.auto.budget import FASTEST, LOOK, PATIENCE, SLOWEST, Budget, slowness
+from hedgerow.boosting.auto.choice import Choice, Tried
+from hedgerow.boosting.auto.settings import PLAIN, is_auto, settled
+from hedgerow.boosting.auto.trial import GoesOn, Ground, Trial
+from hedgerow.boosting.rounds import BestRound
+from hedgerow.boosting.training_data import Examples
+from hedgerow.progress import Progress, progress
+
+Settings = Mapping[str, Any]
+
+
+def _kind(*numbers: float) -> Settings:
+    names = "max_leaves", "min_samples_leaf", "reg_lambda", "subsample", "colsample_bytree"
+    return dict(zip(names, numbers, strict=True))
+
+
+# Kinds of trees: small ones suit smooth and additive targets, large ones deep interactions.
+KINDS_OF_FEW_ROWS = (_kind(4, 5, 1.0, 0.6, 1.0), _kind(12, 5, 1.0, 0.6, 1.0))
+KINDS = (_kind(31, 5, 5.0, 1.0, 0.7), _kind(63, 20, 5.0, 1.0, 0.7))
+FEW_ROWS = 10_000  # up to here there is time for small trees, too
+FEW_COLUMNS = 5  # of fewer, every tree has all
+MOST_MEMBERS = 4
+DRAWS = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
+
+
+class Search:
+    """The kinds of trees to try for a fit, on one or more partings of its rows.
+
+    `parts` are rows to train on and rows to judge by. `more_rows` is how much more there is to
+    learn from all rows of the fit.
+    """
+
+    def __init__(
+        self, fitting: Any, parts: Sequence[tuple[Examples, Examples]], more_rows: float
+    ) -> None:
+        self._asked = fitting.asked
+        self._grounds = [Ground.of(fitting, *part) for part in parts]
+        self._more_rows = more_rows
+        self._metric = fitting.metrics[0]
+        # A user's function may not expect to be called from several threads.
+        self._n_threads = fitting.n_threads
+        self._n_workers = fitting.n_threads if fitting.is_native else 1
+        n_rows = parts[0][0].table.n_rows + parts[0][1].table.n_rows
+        self._budget = Budget.of(n_rows, self._asked.budget)
+        self._kinds = _kinds(self._asked, n_rows, self._grounds[0].train.table.n_features)
+
+    def run(self) -> Choice:
+        """Try every kind; return what the best of them asks for."""
+        found = self._try_all()
+        scores = np.array([best.score for best in found])
+        if np.isnan(scores).all():
+            return no_choice(self._asked)
+        which = int(np.nanargmax(scores if self._metric.higher_is_better else -scores))
+        tried = tuple(
+            Tried(kind, best.round, best.score)
+            for kind, best in zip(self._kinds, found, strict=True)
+        )
+        parameters, n_members = self._plan(self._kinds[which], found[which].round)
+        return Choice(parameters, n_members, self._metric.name, len(self._grounds), tried)
+
+    def _try_all(self) -> list[BestRound]:
+        rounds = [self._trial_rounds(kind) for kind in self._kinds]
+        n_workers = min(self._n_workers, len(self._kinds))
+        n_threads = max(1, self._n_threads // n_workers)
+        patience = int(PATIENCE * slowness(self._rate))
+        # Trials are told to end before the pool waits for them.
+        with (
+            ThreadPoolExecutor(n_workers) as pool,
+            _steps(self._asked.verbose, sum(rounds)) as goes_on,
+        ):
+
+            def try_one(kind: Settings, n_rounds: int) -> BestRound:
+                settings = {**kind, "learning_rate": self._rate}
+                return Trial(self._grounds, settings, n_threads).run(n_rounds, patience, goes_on)
+
+            run = map if n_workers == 1 else pool.map
+            return [*run(try_one, self._kinds, rounds)]
+
+    @property
+    def _rate(self) -> float:
+        """The learning rate of trials."""
+        given = self._asked.learning_rate
+        return FASTEST if is_auto(given) else float(given)
+
+    def _trial_rounds(self, kind: Settings) -> int:
+        return self._budget.trial_rounds(kind["max_leaves"], self._rate)
+
+    def _plan(self, kind: Settings, n_rounds: int) -> tuple[Settings, int]:
+        """Return the parameters of the last fit and its number of models."""
+        most = self._budget.rounds_of(kind["max_leaves"])
+        learned = self._rate * n_rounds * self._more_rows
+        if n_rounds >= self._trial_rounds(kind):  # and it might have gone on learning
+            rate, rounds = self._rate, max(most, n_rounds)
+        else:
+            rate = self._rate
+            if is_auto(self._asked.learning_rate):
+                rate = min(max(learned / most, SLOWEST), FASTEST)
+            rounds = max(1, round(learned / rate))
+        n_members = self._members(kind, self._budget.members(kind["max_leaves"], rounds))
+        chosen = {"n_estimators": n_members * rounds, "learning_rate": rate, **kind}
+        return _parameters(self._asked, chosen), n_members
+
+    def _members(self, kind: Settings, affordable: int) -> int:
+        """Return a power of 2; one model if there is no chance in which others could differ."""
+        asked = settled(self._asked, kind)
+        differ = any(getattr(asked, draw) < 1.0 for draw in DRAWS)
+        if not differ or asked.boosting == "dart" or affordable < 2:
+            return 1
+        return min(1 << (affordable.bit_length() - 1), MOST_MEMBERS)
+
+
+def no_choice(asked: Any) -> Choice:
+    """Return the plain parameters, where nothing could be tried."""
+    return Choice(_parameters(asked, PLAIN))
+
+
+def _kinds(asked: Any, n_rows: int, n_columns: int) -> list[Settings]:
+    """Return the different kinds of trees that the user's own parameters leave to try."""
+    kinds: list[Settings] = []
+    for kind in (*KINDS_OF_FEW_ROWS, *KINDS) if n_rows < FEW_ROWS else KINDS:
+        if n_columns < FEW_COLUMNS:
+            kind = {**kind, "colsample_bytree": 1.0}
+        own = {name: _asked_or(asked, name, value) for name, value in kind.items()}
+        if own not in kinds:
+            kinds.append(own)
+    return kinds
+
+
+def _asked_or(asked: Any, name: str, value: Any) -> Any:
+    given = getattr(asked, name)
+    return value if is_auto(given) else given
+
+
+def _parameters(asked: Any, chosen: Settings) -> Settings:
+    """Return the numbers that stand for "auto"."""
+    return {name: value for name, value in chosen.items() if is_auto(getattr(asked, name))}
+
+
+@contextmanager
+def _steps(verbose: int, total: int) -> Iterator[GoesOn]:
+    """Count the steps of all trials for the progress bar; end them if the main thread is ended."""
+    lock, is_over, done = Lock(), Event(), 0
+    with progress(verbose, total, unit="trial round", title="choosing") as shown:
+
+        def goes_on() -> bool:
+            nonlocal done
+            with lock:
+                done += LOOK
+                _show(shown, done)
+            return not is_over.is_set()
+
+        try:
+            yield goes_on
+        finally:
+            is_over.set()
+
+
+def _show(shown: Progress | None, done: int) -> None:
+    if shown is not None:
+        shown.show(done)

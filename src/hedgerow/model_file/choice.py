@@ -1,0 +1,63 @@
+"""What was chosen for parameters that are "auto" ↔ a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hedgerow.boosting.auto import MOST_MEMBERS, PLAIN, Choice, Tried
+from hedgerow.model_file.container import Document
+from hedgerow.model_file.stored import is_number, is_table, require
+from hedgerow.model_file.values import decode, encode
+
+_FIELDS = {"parameters", "n_members", "metric", "n_folds", "tried"}
+
+
+def write_choice(choice: Choice) -> Document:
+    """Give a choice as JSON types."""
+    return {
+        "parameters": dict(choice.parameters),
+        "n_members": choice.n_members,
+        "metric": choice.metric,
+        "n_folds": choice.n_folds,
+        "tried": [
+            [dict(tried.parameters), tried.n_rounds, encode(tried.score)] for tried in choice.tried
+        ],
+    }
+
+
+def read_choice(stored: Any) -> Choice:
+    """Read what `write_choice` gave."""
+    require(is_table(stored) and set(stored) == _FIELDS, "there is no choice of parameters")
+    members, metric, folds = stored["n_members"], stored["metric"], stored["n_folds"]
+    require(
+        type(members) is int and members in (1, 2, MOST_MEMBERS),
+        "the number of models is not a small power of 2",
+    )
+    require(isinstance(metric, str), "the metric has no name")
+    require(type(folds) is int and folds >= 0, "the number of folds is not one")
+    require(isinstance(stored["tried"], list), "what was tried is not a list")
+    parameters = _read_parameters(stored["parameters"])
+    require("n_estimators" in parameters, "no number of rounds was chosen")
+    return Choice(parameters, members, metric, folds, tuple(map(_read_tried, stored["tried"])))
+
+
+def _read_parameters(stored: Any) -> dict[str, Any]:
+    """Read the numbers in place of some parameters; a positive one could have been chosen."""
+    what = "the parameters that were chosen are not numbers"
+    require(is_table(stored) and set(stored) <= set(PLAIN), what)
+    for name, value in stored.items():
+        is_count = name in ("n_estimators", "max_leaves", "min_samples_leaf")
+        if name == "max_leaves" and value is None:
+            continue
+        require(type(value) is int if is_count else is_number(value), what)
+        require(0 <= value < 2**31, what)
+    return {name: stored[name] for name in PLAIN if name in stored}
+
+
+def _read_tried(stored: Any) -> Tried:
+    require(isinstance(stored, list) and len(stored) == 3, "what was tried is not a trial")
+    parameters, n_rounds, score = stored
+    score = decode(score)
+    require(type(n_rounds) is int and n_rounds >= 0, "a trial's best round is not a number")
+    require(is_number(score), "a trial's score is not a number")
+    return Tried(_read_parameters(parameters), n_rounds, score)

@@ -1,0 +1,434 @@
+"""n_estimators="auto": what is tried is what an explicit fit does, and so is what is chosen."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification, make_friedman1
+from sklearn.metrics import log_loss, root_mean_squared_error
+
+import hedgerow as hr
+from hedgerow import (
+    DataError,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    ParameterError,
+)
+from hedgerow.boosting.auto import member_seeds
+from hedgerow.boosting.auto.budget import Budget
+from hedgerow.boosting.training_data import Examples, partings
+from hedgerow.data.intake import learn_schema
+from hedgerow.model_file.choice import read_choice, write_choice
+
+QUICK = {"budget": 0.1, "random_state": 0}
+X, NUMBERS = make_friedman1(400, noise=1.0, random_state=0)
+LABELS = NUMBERS > 14.0
+# So many rows are parted once, and only two kinds of trees are tried.
+MANY_X, MANY = make_friedman1(10_400, n_features=5, noise=1.0, random_state=1)
+
+
+def examples(x, y, groups=None):
+    _, table = learn_schema(x, "auto")
+    groups = None if groups is None else np.asarray(groups, np.int32)
+    return Examples(table, np.asarray(y, float), None, groups)
+
+
+def same(a, b):
+    return a._model.ensemble == b._model.ensemble
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return GradientBoostingRegressor(**QUICK).fit(X, NUMBERS)
+
+
+def test_one_model_is_what_its_parameters_give():
+    fitted = GradientBoostingRegressor(**QUICK).fit(MANY_X, MANY)
+    assert fitted.auto_.n_members == 1
+    asked = GradientBoostingRegressor(random_state=0, **fitted.auto_.parameters)
+    assert same(asked.fit(MANY_X, MANY), fitted)
+
+
+def test_several_models_are_the_mean_of_what_their_seeds_give(fitted):
+    choice = fitted.auto_
+    assert choice.n_members == 4
+    rounds = choice.parameters["n_estimators"] // 4
+    members = [
+        GradientBoostingRegressor(
+            **{**choice.parameters, "n_estimators": rounds, "random_state": seed}
+        ).fit(X, NUMBERS)
+        for seed in member_seeds(0, 4)
+    ]
+    mean = np.mean([member.predict(X) for member in members], axis=0)
+    np.testing.assert_allclose(fitted.predict(X), mean, rtol=1e-12)
+    half = np.mean([member[: rounds // 2].predict(X) for member in members], axis=0)
+    np.testing.assert_allclose(fitted[: rounds // 2 * 4].predict(X), half, rtol=1e-12)
+    assert not np.allclose(members[0].predict(X), members[1].predict(X))
+
+
+def test_scores_are_those_of_explicit_fits_on_the_same_rows(fitted):
+    parts = partings(examples(X, np.arange(400)), 5, 0, False, "random")
+    assert fitted.auto_.n_folds == len(parts) == 5
+    for tried in fitted.auto_.tried:
+        errors = []
+        for train, held in parts:
+            inside, outside = (part.target.astype(int) for part in (train, held))
+            model = GradientBoostingRegressor(
+                n_estimators=tried.n_rounds, learning_rate=0.1, random_state=0, **tried.parameters
+            ).fit(X[inside], NUMBERS[inside])
+            errors.append(root_mean_squared_error(NUMBERS[outside], model.predict(X[outside])))
+        assert tried.score == pytest.approx(np.mean(errors), rel=1e-12)
+    best = min(fitted.auto_.tried, key=lambda tried: tried.score)
+    assert best.parameters.items() <= fitted.auto_.parameters.items()
+
+
+def test_a_classifier_is_judged_by_its_loss_and_learns_no_less_than_plain_parameters():
+    X, y = make_classification(1500, 12, n_informative=5, flip_y=0.1, random_state=0)
+    half = slice(None, 750), slice(750, None)
+    auto, plain = (
+        GradientBoostingClassifier(n_estimators=n).fit(X[half[0]], y[half[0]])
+        for n in ("auto", 100)
+    )
+    assert auto.auto_.metric == "log_loss"
+    losses = [log_loss(y[half[1]], model.predict_proba(X[half[1]])) for model in (auto, plain)]
+    assert losses[0] < losses[1]
+
+
+def test_noise_is_not_learned():
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(500, 5)), rng.normal(size=500)
+    auto, plain = (GradientBoostingRegressor(n_estimators=n).fit(X, y) for n in ("auto", 100))
+    assert np.std(auto.predict(X)) < 0.3 * np.std(plain.predict(X))
+
+
+def test_what_is_asked_for_stays():
+    own = {"max_leaves": 7, "subsample": 0.9}
+    choice = GradientBoostingRegressor(**QUICK, **own).fit(X, NUMBERS).auto_
+    assert not own.keys() & choice.parameters.keys()
+    assert all(own.items() <= tried.parameters.items() for tried in choice.tried)
+    assert len(choice.tried) == 3  # two of the four kinds differ only in what was asked for
+    slow = GradientBoostingRegressor(**QUICK, learning_rate=0.03).fit(X, NUMBERS)
+    assert "learning_rate" not in slow.auto_.parameters
+    asked = GradientBoostingRegressor(
+        random_state=0, learning_rate=0.03, **slow.auto_.parameters | {"n_estimators": 1}
+    )
+    assert same(asked.fit(X, NUMBERS), slow[:1]) or slow.auto_.n_members > 1
+
+
+def test_explicit_rounds_try_nothing():
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, NUMBERS)
+    assert not hasattr(model, "auto_")
+    spelled_out = GradientBoostingRegressor(
+        n_estimators=3,
+        learning_rate=0.1,
+        max_leaves=31,
+        min_samples_leaf=20,
+        reg_lambda=1.0,
+        subsample=1.0,
+        colsample_bytree=1.0,
+    )
+    assert same(model, spelled_out.fit(X, NUMBERS))
+
+
+@pytest.mark.parametrize("low", [1, 700, 3000])
+def test_a_larger_budget_is_more_rounds(low):
+    budgets = [Budget.of(low, dial) for dial in (0.01, "quick", 0.5, "balanced", "thorough", 9)]
+    for leaves in (2, 31, 255, None):
+        rounds = [budget.rounds_of(leaves) for budget in budgets]
+        assert rounds == sorted(rounds)
+        assert rounds[0] >= 1
+    assert Budget.of(low, "balanced") == Budget.of(low, 1.0)
+
+
+def test_thorough_is_more_work_than_quick():
+    quick, thorough = (
+        GradientBoostingRegressor(budget=budget, max_leaves=4).fit(X, NUMBERS)
+        for budget in ("quick", 0.5)
+    )
+    assert quick.n_iter_ < thorough.n_iter_
+
+
+@pytest.mark.parametrize("budget", [0, -1.0, "slow", np.nan, None, True])
+def test_a_budget_must_be_one(budget):
+    with pytest.raises(ParameterError, match=r"budget=.*'quick' or 'balanced' or 'thorough'"):
+        GradientBoostingRegressor(budget=budget).fit(X, NUMBERS)
+
+
+# Rows held out.
+
+
+def test_partings_cover_every_row_once():
+    numbers = np.arange(103.0)
+    parts = partings(examples(numbers[:, None], numbers), 5, 3, False, "random")
+    held = np.concatenate([part.target for _, part in parts])
+    assert sorted(held) == sorted(numbers)
+    for train, part in parts:
+        assert not set(train.target) & set(part.target)
+        assert len(train.target) + len(part.target) == 103
+
+
+def test_partings_hold_out_the_same_part_of_each_class_and_never_all_of_one():
+    labels = np.repeat([0.0, 1.0, 2.0, 3.0], [100, 10, 2, 1])
+    parts = partings(examples(np.zeros((113, 1)), labels), 5, 0, True, "random")
+    for train, part in parts:
+        assert set(train.target) == {0.0, 1.0, 2.0, 3.0}
+        assert np.count_nonzero(part.target == 0.0) == 20
+        assert np.count_nonzero(part.target == 1.0) == 2
+        assert 3.0 not in part.target
+
+
+def test_partings_hold_out_whole_groups():
+    groups = np.random.RandomState(0).randint(0, 12, 200)
+    parts = partings(examples(np.zeros((200, 1)), np.arange(200.0), groups), 5, 0, False, "random")
+    assert len(parts) == 5
+    for train, part in parts:
+        assert not set(train.groups) & set(part.groups)
+
+
+def test_the_last_rows_are_held_out():
+    numbers = np.arange(50.0)
+    ((train, held),) = partings(examples(numbers[:, None], numbers), 5, 0, False, "last")
+    assert held.target.tolist() == list(range(40, 50))
+    assert train.target.tolist() == list(range(40))
+    groups = np.repeat([7, 3, 9, 1, 5], 10)
+    ((_, held),) = partings(examples(numbers[:, None], numbers, groups), 5, 0, False, "last")
+    assert set(held.groups) == {5}
+
+
+def test_groups_and_time_decide_what_is_chosen():
+    """A target that is the same within a group looks easier to those who do not hold groups out."""
+    rng = np.random.RandomState(0)
+    groups = np.repeat(np.arange(30), 20)
+    X = np.column_stack([rng.normal(size=30)[groups], rng.normal(size=600)])
+    y = rng.normal(size=30)[groups] + 0.1 * rng.normal(size=600)
+    alone, together = (
+        GradientBoostingRegressor(**QUICK).fit(X, y, groups=of) for of in (None, groups)
+    )
+    assert min(t.score for t in alone.auto_.tried) < 0.3
+    assert min(t.score for t in together.auto_.tried) > 0.6
+    time = GradientBoostingRegressor(**QUICK, validation_rows="last").fit(X, y)
+    assert time.auto_.n_folds == 1
+
+
+def test_early_stopping_and_calibration_hold_out_the_last_rows():
+    y = np.where(np.arange(400) < 320, NUMBERS, 1000.0)
+    model = GradientBoostingRegressor(
+        n_estimators=5, early_stopping=True, validation_fraction=0.2, validation_rows="last"
+    )
+    assert model.fit(X, y).evals_result_["validation"]["rmse"][0] > 900.0
+    model.set_params(early_stopping=False, calibration="conformal", calibration_fraction=0.2)
+    assert (model.fit(X, y)._model.residuals > 900.0).all()
+
+
+def test_the_last_eval_set_is_the_judge_of_early_stopping():
+    model = GradientBoostingRegressor(**QUICK, early_stopping=True)
+    sets = [(X[:50], NUMBERS[:50]), (X[300:], NUMBERS[300:])]
+    model.fit(X[:300], NUMBERS[:300], eval_set=sets)
+    assert model.auto_.n_folds == 1
+    best = min(model.auto_.tried, key=lambda tried: tried.score)
+    again = GradientBoostingRegressor(
+        n_estimators=best.n_rounds, learning_rate=0.1, random_state=0, **best.parameters
+    ).fit(X[:300], NUMBERS[:300])
+    error = root_mean_squared_error(NUMBERS[300:], again.predict(X[300:]))
+    assert best.score == pytest.approx(error, rel=1e-12)
+    # All rounds that were chosen are kept: a round without a gain ends nothing.
+    assert model.n_iter_ == model.auto_.parameters["n_estimators"]
+
+
+# Small and odd tables.
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 7])
+def test_a_few_rows_are_enough(n_rows):
+    model = GradientBoostingRegressor(**QUICK).fit(X[:n_rows], NUMBERS[:n_rows])
+    assert np.isfinite(model.predict(X)).all()
+    assert (model.auto_.n_folds == 0) == (n_rows == 1)
+    assert "Choice(n_estimators=" in repr(model.auto_)
+
+
+def test_a_class_of_one_row():
+    y = np.repeat(["a", "b", "c"], [20, 20, 1])
+    model = GradientBoostingClassifier(**QUICK).fit(X[:41], y)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_groups_may_leave_a_class_to_the_rows_held_out():
+    y = np.repeat([0, 1], 30)
+    model = GradientBoostingClassifier(**QUICK).fit(X[:60], y, groups=np.repeat([0, 1, 2], 20))
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_weights_of_zero_take_partings_away():
+    weights = np.zeros(400)
+    weights[:3] = 1.0
+    model = GradientBoostingRegressor(**QUICK).fit(X, NUMBERS, sample_weight=weights)
+    assert 0 < model.auto_.n_folds <= 3
+    weights[1:] = 0.0
+    model.fit(X, NUMBERS, sample_weight=weights)
+    assert model.auto_.n_folds == 0
+    np.testing.assert_allclose(model.predict(X), NUMBERS[0])
+
+
+def test_counts_that_are_all_zero_in_a_part():
+    y = np.zeros(30)
+    y[4] = 3.0
+    model = GradientBoostingRegressor(**QUICK, loss="poisson").fit(X[:30], y)
+    assert np.isfinite(model.predict(X)).all()
+    with pytest.raises(DataError, match="y is 0 in every row"):
+        model.fit(X, np.zeros(400))
+
+
+def test_a_rate_beyond_all_bounds_is_told_as_ever():
+    with pytest.raises(ParameterError, match="lets the scores grow beyond all bounds"):
+        GradientBoostingRegressor(learning_rate=1e200, loss="poisson", reg_lambda=0.0, **QUICK).fit(
+            X, NUMBERS
+        )
+
+
+# Every mode.
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"splitter": "exact"},
+        {"boosting": "dart"},
+        {"loss": "absolute_error"},
+        {"loss": "quantile", "quantile": [0.1, 0.9]},
+        {"loss": "quantile", "quantile": [0.1, 0.9], "multi_strategy": "vector"},
+        {"loss": lambda y, f: (f - y, np.ones_like(f))},
+        {"loss": hr.Loss(lambda y, f: (y - f) ** 2)},
+        {"sampling": "gradient", "subsample": 0.5},
+        {"calibration": "conformal"},
+        {"eval_metric": "mae"},
+        {"max_leaves": None, "max_depth": 3},
+    ],
+    ids=lambda options: " ".join(options),
+)
+def test_every_mode(options):
+    model = GradientBoostingRegressor(**QUICK, **options).fit(X[:200], NUMBERS[:200])
+    assert len(model.auto_.tried) >= 1
+    assert all(np.isfinite(tried.score) for tried in model.auto_.tried)
+    assert model.n_iter_ == model.auto_.parameters["n_estimators"]
+
+
+def test_metrics_of_which_more_is_better():
+    model = GradientBoostingClassifier(**QUICK, eval_metric="auc").fit(X, LABELS)
+    best = max(model.auto_.tried, key=lambda tried: tried.score)
+    assert best.parameters.items() <= model.auto_.parameters.items()
+    assert model.auto_.metric == "auc"
+
+
+def test_columns_of_many_categories_are_encoded_without_the_rows_held_out():
+    """Categories of one row each say nothing: whoever encodes with the target believes in them."""
+    rng = np.random.RandomState(0)
+    y = rng.normal(size=600)
+    X = np.array([f"id {i}" for i in range(600)], dtype=object)[:, None]
+    model = GradientBoostingRegressor(**QUICK, max_categories=10).fit(X, y)
+    assert min(tried.score for tried in model.auto_.tried) > 0.97 * y.std()
+
+
+# Going on, files, threads.
+
+
+def test_the_same_model_for_any_number_of_threads(fitted):
+    for n_jobs in (1, 2, 3, 8):
+        other = GradientBoostingRegressor(**QUICK, n_jobs=n_jobs).fit(X, NUMBERS)
+        assert same(other, fitted)
+        assert other.auto_ == fitted.auto_
+
+
+class Stops:
+    """Ends a fit after some rounds, as a crash would."""
+
+    def __init__(self, after):
+        self.after = after
+
+    def after_round(self, info):
+        if info.round == self.after:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("after", [5, 22, 27])
+def test_a_fit_that_was_broken_off_ends_in_the_same_model(tmp_path, fitted, after):
+    path = tmp_path / "checkpoint"
+    model = GradientBoostingRegressor(**QUICK)
+    options = {"checkpoint": path, "checkpoint_every": 5}
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, NUMBERS, callbacks=[Stops(after)], **options)
+    assert not hasattr(model, "auto_")
+    model.fit(X, NUMBERS, **options)
+    assert same(model, fitted)
+    assert model.auto_ == fitted.auto_
+
+
+def test_a_file_holds_what_was_chosen(tmp_path, fitted):
+    fitted.save(tmp_path / "model")
+    loaded = hr.load(tmp_path / "model")
+    assert loaded.auto_ == fitted.auto_
+    assert repr(loaded.auto_) == repr(fitted.auto_)
+    assert same(loaded, fitted)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("n_members", 3),
+        ("n_members", True),
+        ("parameters", {"n_estimators": -1}),
+        ("parameters", {"n_estimators": 3.5}),
+        ("parameters", {"loss": 1}),
+        ("parameters", {"learning_rate": 0.1}),
+        ("parameters", {"n_estimators": 10, "learning_rate": "fast"}),
+        ("metric", None),
+        ("n_folds", -1),
+        ("tried", [[{}, 1]]),
+        ("tried", [[{}, -1, 0.5]]),
+        ("tried", [[{}, 1, "good"]]),
+        ("tried", {}),
+    ],
+)
+def test_a_file_that_holds_another_choice_is_refused(fitted, field, value):
+    document = write_choice(fitted.auto_)
+    assert read_choice(document) == fitted.auto_
+    with pytest.raises(hr.ModelFileError):
+        read_choice(document | {field: value})
+
+
+def test_refitting_to_the_same_rows_changes_nothing():
+    model = GradientBoostingRegressor(**QUICK, subsample=1.0, colsample_bytree=0.7)
+    model.fit(X, NUMBERS)
+    before = model.predict(X)
+    assert model.auto_.n_members > 1
+    np.testing.assert_allclose(model.refit(X, NUMBERS).predict(X), before, rtol=1e-4)
+
+
+def test_going_on_needs_a_number_of_rounds(fitted):
+    with pytest.raises(ParameterError, match="say with how many rounds: n_estimators=100"):
+        GradientBoostingRegressor().fit(X, NUMBERS, init_model=fitted)
+    warm = GradientBoostingRegressor(**QUICK, warm_start=True).fit(X, NUMBERS)
+    with pytest.raises(ParameterError, match="n_estimators='auto' chooses all rounds"):
+        warm.fit(X, NUMBERS)
+    warm.set_params(n_estimators=warm.n_iter_ + 5).fit(X, NUMBERS)
+    assert not hasattr(warm, "auto_")
+    more = GradientBoostingRegressor(n_estimators=5).fit(X, NUMBERS, init_model=fitted)
+    assert more.n_iter_ == fitted.n_iter_ + 5
+    np.testing.assert_allclose(more[: fitted.n_iter_].predict(X), fitted.predict(X))
+
+
+def test_theory_refuses_the_mean_of_models(fitted):
+    with pytest.raises(ParameterError, match="mean of 4 models"):
+        hr.theory.structure_score(fitted)
+
+
+def test_an_exception_of_the_user_s_function_ends_the_search():
+    def broken(y, scores):
+        raise ZeroDivisionError("on purpose")
+
+    with pytest.raises(ZeroDivisionError, match="on purpose"):
+        GradientBoostingRegressor(loss=broken).fit(X, NUMBERS)
+
+
+def test_progress_tells_trials_and_rounds(capsys):
+    GradientBoostingRegressor(**QUICK, verbose=10).fit(X, NUMBERS)
+    shown = capsys.readouterr().err
+    assert "trial round" in shown
+    assert "\nround " in shown
