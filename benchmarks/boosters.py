@@ -12,12 +12,13 @@ How the comparison is kept fair:
 """
 
 from abc import abstractmethod
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.cases import Settings
+from benchmarks.cases import QUANTILE, Settings
 from benchmarks.library import EstimatorLibrary, Library
 
 
@@ -28,7 +29,12 @@ class Hedgerow(EstimatorLibrary):
         import hedgerow
 
         s = self.settings
-        return hedgerow.GradientBoostingClassifier(
+        kind: Any = hedgerow.GradientBoostingClassifier
+        if self.numeric:
+            kind = partial(
+                hedgerow.GradientBoostingRegressor, loss=s.number_loss, quantile=QUANTILE
+            )
+        return kind(
             n_estimators=s.n_trees,
             learning_rate=s.learning_rate,
             max_leaves=s.max_leaves,
@@ -92,6 +98,8 @@ class LightGBM(Library):
         }
 
     def _objective(self) -> dict[str, Any]:
+        if self.numeric:
+            return {"objective": self.settings.number_loss, "alpha": QUANTILE}
         if self.binary:
             return {"objective": "binary"}
         return {"objective": "multiclass", "num_class": self.settings.n_classes}
@@ -144,6 +152,10 @@ class XGBoost(Library):
         } | self._growth()
 
     def _objective(self) -> dict[str, Any]:
+        if self.settings.number_loss == "poisson":
+            return {"objective": "count:poisson"}
+        if self.settings.number_loss == "quantile":
+            return {"objective": "reg:quantileerror", "quantile_alpha": QUANTILE}
         if self.binary:
             return {"objective": "binary:logistic"}
         return {"objective": "multi:softprob", "num_class": self.settings.n_classes}

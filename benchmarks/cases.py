@@ -17,6 +17,8 @@ INTEL = "scikit-learn-intelex"
 INTEL_BRUTE = "scikit-learn-intelex-brute"
 BINNED = "scikit-learn-binned"
 
+QUANTILE = 0.9  # that the case of quantiles asks for
+
 # Turns of a library that takes so long that more of them would tell little: one in each order.
 SLOW_TURNS = 2
 
@@ -27,6 +29,8 @@ class Settings:
 
     n_trees: int
     n_classes: int = 2
+    # What numbers are learned by; None where classes are learned.
+    number_loss: Literal["poisson", "quantile"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +195,34 @@ BOOSTING_CASES = (
             Bar("fit", "times", 0.6, ("lightgbm", "lightgbm-quantised", *XGBOOST)),
             Bar("fit", "times", 0.6, ("xgboost-vector",)),
             Bar("score", "within", 0.002, ("xgboost-vector",)),
+        ),
+    ),
+    Case(
+        name="poisson",
+        about="counts, Poisson deviance: 500,000 × 28, 100 trees of 31 leaves",
+        rows=500_000,
+        columns=28,
+        held_out=100_000,
+        metric="Poisson deviance",
+        settings=BoostingSettings(n_trees=100, max_leaves=31, number_loss="poisson"),
+        libraries=(HEDGEROW, "lightgbm", "lightgbm-quantised", *XGBOOST),
+        bars=(
+            Bar("fit", "times", 0.6, ("lightgbm", "lightgbm-quantised", *XGBOOST)),
+            Bar("score", "within", 0.002, ("lightgbm", *XGBOOST)),
+        ),
+    ),
+    Case(
+        name="quantile",
+        about="0.9-quantile of skewed numbers: 500,000 × 28, 100 trees of 31 leaves",
+        rows=500_000,
+        columns=28,
+        held_out=100_000,
+        metric="pinball loss",
+        settings=BoostingSettings(n_trees=100, max_leaves=31, number_loss="quantile"),
+        libraries=(HEDGEROW, "lightgbm", "lightgbm-quantised", *XGBOOST),
+        bars=(
+            Bar("fit", "times", 0.6, ("lightgbm", "lightgbm-quantised", *XGBOOST)),
+            Bar("score", "within", 0.002, ("lightgbm", *XGBOOST)),
         ),
     ),
     Case(

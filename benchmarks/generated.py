@@ -27,15 +27,17 @@ class Split(NamedTuple):
     """A training table and a held-out table from the same source."""
 
     X: Floats
-    y: Labels
+    y: Labels | Floats
     X_held_out: Floats
-    y_held_out: Labels
+    y_held_out: Labels | Floats
 
 
 def make(case: Case, seed: int = 0) -> Split:
     """The tables of a case."""
     rows = case.rows + case.held_out
-    if case.settings.n_classes == 2:
+    if case.settings.number_loss is not None:
+        X, y = number_table(rows, case.columns, case.settings.number_loss, seed)
+    elif case.settings.n_classes == 2:
         X, y = binary_table(rows, max(case.columns, SIGNAL_COLUMNS), seed)
         X = np.ascontiguousarray(X[:, : case.columns])
     else:
@@ -62,6 +64,18 @@ def binary_table(rows: int, columns: int, seed: int) -> tuple[Floats, Labels]:
     reshape_columns(X)
     probability = 1 / (1 + np.exp(-score))
     return X, (rng.random(rows, dtype=np.float32) < probability).astype(np.int32)
+
+
+def number_table(rows: int, columns: int, loss: str, seed: int) -> tuple[Floats, Floats]:
+    """Counts of a rate that varies, or numbers whose noise is skewed and varies with them."""
+    rng = np.random.default_rng(seed)
+    X = correlated_columns(rng, rows, columns)
+    score = binary_signal(rng, X) / 2
+    reshape_columns(X)
+    if loss == "poisson":
+        return X, rng.poisson(np.exp(score)).astype(np.float32)
+    noise = rng.standard_exponential(rows, dtype=np.float32)
+    return X, score + np.exp(score / 2) * noise
 
 
 def correlated_columns(rng: np.random.Generator, rows: int, columns: int) -> Floats:

@@ -13,9 +13,9 @@ from benchmarks.cases import Settings
 
 
 class Library(ABC):
-    """A model of one library with given settings; ``predict`` yields probabilities.
+    """A model of one library with given settings; ``predict`` yields probabilities or numbers.
 
-    For two classes that is the probability of class 1, else a column for each class.
+    For two classes that is the probability of class 1, for more a column for each class.
     """
 
     name: ClassVar[str]
@@ -37,7 +37,7 @@ class Library(ABC):
 
     @abstractmethod
     def predict(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Probabilities of rows."""
+        """Probabilities or numbers of rows."""
 
     @abstractmethod
     def estimator(self) -> Any:
@@ -47,6 +47,10 @@ class Library(ABC):
     def binary(self) -> bool:
         return self.settings.n_classes == 2
 
+    @property
+    def numeric(self) -> bool:
+        return self.settings.number_loss is not None
+
 
 class EstimatorLibrary(Library):
     """A library whose estimator is its fast path."""
@@ -55,5 +59,8 @@ class EstimatorLibrary(Library):
         self.model = self.estimator().fit(X, y)
 
     def predict(self, X: NDArray[Any]) -> NDArray[Any]:
+        if self.numeric:
+            numbers: NDArray[Any] = self.model.predict(X)
+            return numbers
         probabilities: NDArray[Any] = self.model.predict_proba(X)
         return probabilities[:, 1] if self.binary else probabilities

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from numpy.typing import NDArray
 
 from benchmarks import generated
-from benchmarks.cases import Case
+from benchmarks.cases import QUANTILE, Case
 from benchmarks.libraries import adapter
 from benchmarks.library import Library
 from benchmarks.memory import peak_extra_bytes
@@ -55,6 +55,8 @@ def score(metric: str, y: NDArray[Any], prediction: NDArray[Any]) -> float:
         "AUC": metrics.roc_auc_score,
         "log loss": metrics.log_loss,
         "RMSE": metrics.root_mean_squared_error,
+        "Poisson deviance": metrics.mean_poisson_deviance,
+        "pinball loss": partial(metrics.mean_pinball_loss, alpha=QUANTILE),
     }
     return float(functions[metric](y, prediction))
 

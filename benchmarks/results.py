@@ -19,6 +19,8 @@ GREATER_IS_BETTER = {
     "AUC": True,
     "log loss": False,
     "RMSE": False,
+    "Poisson deviance": False,
+    "pinball loss": False,
     "error": False,
     "objective": False,
     "dual objective": True,
