@@ -130,12 +130,12 @@ def test_explicit_rounds_try_nothing():
 
 @pytest.mark.parametrize("low", [1, 700, 3000])
 def test_a_larger_budget_is_more_rounds(low):
-    budgets = [Budget.of(low, dial) for dial in (0.01, "quick", 0.5, "balanced", "thorough", 9)]
+    budgets = [Budget.of(low, 1, dial) for dial in (0.01, "quick", 0.5, "balanced", "thorough", 9)]
     for leaves in (2, 31, 255, None):
         rounds = [budget.rounds_of(leaves) for budget in budgets]
         assert rounds == sorted(rounds)
         assert rounds[0] >= 1
-    assert Budget.of(low, "balanced") == Budget.of(low, 1.0)
+    assert Budget.of(low, 1, "balanced") == Budget.of(low, 1, 1.0)
 
 
 def test_thorough_is_more_work_than_quick():
@@ -146,7 +146,7 @@ def test_thorough_is_more_work_than_quick():
     assert quick.n_iter_ < thorough.n_iter_
 
 
-@pytest.mark.parametrize("budget", [0, -1.0, "slow", np.nan, None, True])
+@pytest.mark.parametrize("budget", [0, -1.0, "slow", np.nan, None, True, 1e4])
 def test_a_budget_must_be_one(budget):
     with pytest.raises(ParameterError, match=r"budget=.*'quick' or 'balanced' or 'thorough'"):
         GradientBoostingRegressor(budget=budget).fit(X, NUMBERS)

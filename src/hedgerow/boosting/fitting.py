@@ -55,7 +55,8 @@ from hedgerow.tree.structure import Ensemble, Tree
 Attributes = dict[str, Any]
 GrowRound = Callable[[int], Sequence[Tree]]
 
-# With n_estimators="auto", a fifth of the rows is held out; of few rows, each fifth in turn.
+# With n_estimators="auto", a fifth of the rows is held out; of few rows, times the outputs,
+# each fifth in turn.
 AUTO_FOLDS, FEW_ROWS = 5, 3000
 # A quarter more rows than were tried on are worth so much more learning.
 MORE_ROWS = 1.1
@@ -176,7 +177,7 @@ class Fitting:
         parts = [(part, held) for part, held in parts if not self.loss.objection(part.target)]
         if not parts:
             return no_choice(self.asked)
-        few = train.table.n_rows < FEW_ROWS
+        few = train.table.n_rows * self.loss.n_outputs < FEW_ROWS
         return Search(self, parts if few else parts[:1], more_rows=MORE_ROWS).run()
 
     def adopt_choice(self, choice: Choice) -> None:

@@ -142,7 +142,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "budget",
         "balanced",
-        any_of(Options(("quick", "balanced", "thorough")), Number(0, open_low=True)),
+        any_of(Options(("quick", "balanced", "thorough")), Number(0, 1000, open_low=True)),
         "Of n_estimators='auto', how much work may be done: 'quick' is a quarter of 'balanced', "
         "'thorough' four times as much, and a number so many times as much.",
         Peers("", "", "", ""),

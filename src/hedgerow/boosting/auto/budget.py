@@ -29,7 +29,7 @@ class Budget:
     n_steps : float
         Rounds times rows: small tables have time for more models.
     n_rows : int
-        Rows of the table.
+        Rows of the table, times the outputs.
     """
 
     n_rounds: int
@@ -37,11 +37,11 @@ class Budget:
     n_rows: int
 
     @classmethod
-    def of(cls, n_rows: int, dial: str | float) -> Budget:
+    def of(cls, n_rows: int, n_outputs: int, dial: str | float) -> Budget:
         """Return what a budget means for a table of so many rows."""
         factor = DIALS[dial] if isinstance(dial, str) else float(dial)
         n_rounds = int(factor * min(max(n_rows / 40, 400), 1000))
-        return cls(max(2 * LOOK, n_rounds), factor * STEPS, n_rows)
+        return cls(max(2 * LOOK, n_rounds), factor * STEPS, n_rows * n_outputs)
 
     def rounds_of(self, max_leaves: int | None) -> int:
         """Return how many rounds of trees with so many leaves cost about as much."""

@@ -59,7 +59,7 @@ class Search:
         self._n_threads = fitting.n_threads
         self._n_workers = fitting.n_threads if fitting.is_native else 1
         n_rows = parts[0][0].table.n_rows + parts[0][1].table.n_rows
-        self._budget = Budget.of(n_rows, self._asked.budget)
+        self._budget = Budget.of(n_rows, fitting.loss.n_outputs, self._asked.budget)
         self._kinds = _kinds(self._asked, n_rows, self._grounds[0].train.table.n_features)
 
     def run(self) -> Choice:
