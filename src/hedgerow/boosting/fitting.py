@@ -247,6 +247,11 @@ class Fitting:
         """Return the model with what rows that it was not trained on say of its predictions."""
         if self.loss.n_targets > 1:
             raise ParameterError("calibration needs a y of one column; fit a model for each.")
+        if isinstance(self.loss, WrittenLoss) and not self.loss.predicts_targets:
+            raise ParameterError(
+                f"loss={self.estimator.loss!r} cannot be calibrated: its {self.loss.n_outputs} "
+                "scores are not predictions of y."
+            )
         scores = model.ensemble.predict_raw(model.matrix(held.table), n_threads=self.n_threads)
         if self.classes is None:
             prediction = prediction_of(scores, model.link).reshape(len(scores), -1)
@@ -537,13 +542,6 @@ class Fitting:
             reg_lambda=estimator.reg_lambda,
         )
 
-    def leaf_rule(self) -> LeafRule | None:
-        """Return how leaves of a written loss are replaced after a tree has grown."""
-        if not isinstance(self.loss, WrittenLoss):
-            return None
-        estimator = self.estimator
-        return LeafSearch(self.loss, estimator.learning_rate, estimator.max_delta_step)
-
     def _trainer(self, train: Examples) -> Trainer | ExactTrainer:
         loss = self.loss if isinstance(self.loss, NativeLoss) else None
         target = train.target_by_output
@@ -555,7 +553,7 @@ class Fitting:
             "params": grow_params(self.estimator, loss, self.seed),
             "draws": self._draws(train),
             "colsample_bytree": self.estimator.colsample_bytree,
-            "leaves": self.leaf_rule(),
+            "leaves": self.leaf_rule(train),
             "n_threads": self.n_threads,
         }
         if self.estimator.splitter == "exact":
@@ -563,6 +561,13 @@ class Fitting:
             return ExactTrainer(self._matrix(train), flags, target, weights, **options)
         assert self.binned is not None
         return Trainer(self.binned, target, weights, vector=self.grows_vectors, **options)
+
+    def leaf_rule(self, rows: Examples) -> LeafRule | None:
+        """Return how leaves of a written loss are replaced after a tree has grown."""
+        if not isinstance(self.loss, WrittenLoss):
+            return None
+        rate, most = self.estimator.learning_rate, self.estimator.max_delta_step
+        return LeafSearch(self.loss, rows.target_by_output, rate, most)
 
 
 def _require_histograms(estimator: Any) -> None:
@@ -598,5 +603,5 @@ def grow_params(estimator: Any, loss: NativeLoss | None, seed: int) -> GrowParam
 def _grow_with_gradients(
     trainer: Trainer | ExactTrainer, loss: Loss, train: Examples, round_index: int
 ) -> Sequence[Tree]:
-    gradient, hessian = loss.gradients(train.target, trainer.scores, train.weights)
+    gradient, hessian = loss.gradients(train.target.T, trainer.scores, train.weights)
     return trainer.boost_with(round_index, gradient, hessian)

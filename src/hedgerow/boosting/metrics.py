@@ -34,8 +34,8 @@ from hedgerow.boosting.written_loss import WrittenLoss
 from hedgerow.exceptions import ParameterError
 
 Measure = Callable[[Any, Any, Any], float]
-# By name: whether higher is better, the measure, and whether it is of scores.
-Metrics = dict[str, tuple[bool, Measure] | tuple[bool, Measure, bool]]
+# By name: whether higher is better, and the measure.
+Metrics = dict[str, tuple[bool, Measure]]
 
 
 @dataclass(frozen=True)
@@ -182,11 +182,19 @@ REGRESSION: Metrics = {
 def resolve_metrics(wanted: Any, classes: Classes | None, loss: Loss) -> list[Metric | UserMetric]:
     """Turn `eval_metric` into metrics, None into the loss's own; classes are None in regression."""
     one = loss.of_one
+    known: dict[str, Any]
     known = _regression_metrics(one) if classes is None else _classification_metrics(one)
     if loss.n_targets > 1:
-        known = {name: (of[0], _mean_over(of[1])) for name, of in known.items()}
+        known = {name: (higher, _mean_over(measure)) for name, (higher, measure) in known.items()}
+    if isinstance(loss, WrittenLoss):
+        known = _with_own(loss, known if loss.predicts_targets else {})
     several = wanted if isinstance(wanted, (list, tuple)) else [wanted or loss.metric]
     return [_resolve(one, known, classes) for one in several]
+
+
+def _with_own(loss: WrittenLoss, others: Metrics) -> dict[str, Any]:
+    """Add the mean of a written loss, which sees raw scores, to other metrics."""
+    return others | {loss.metric: (False, loss.mean, True)}
 
 
 def _mean_over(measure: Measure) -> Measure:
@@ -201,9 +209,6 @@ def _mean_over(measure: Measure) -> Measure:
 
 def _regression_metrics(loss: Loss) -> Metrics:
     """Return the metrics that the loss's predictions allow."""
-    if isinstance(loss, WrittenLoss):
-        own: Metrics = {loss.metric: (False, loss.mean, True)}
-        return own if loss.n_outputs > 1 else REGRESSION | own
     if isinstance(loss, QuantileLoss):
         several: Metrics = {"pinball": (False, partial(_pinball, loss.at))}
         return several if loss.n_outputs > 1 else REGRESSION | several
@@ -217,8 +222,6 @@ def _regression_metrics(loss: Loss) -> Metrics:
 
 
 def _classification_metrics(loss: Loss) -> Metrics:
-    if isinstance(loss, WrittenLoss):
-        return CLASSIFICATION | {loss.metric: (False, loss.mean, True)}
     if loss.link == "margin":
         return {name: CLASSIFICATION[name] for name in CLASSIFICATION if name != "log_loss"}
     if isinstance(loss, FocalLoss):
@@ -265,7 +268,7 @@ def _cross_entropy(target: Floats, prediction: Floats, weights: Any) -> float:
     return float(np.average((target * surprise).sum(axis=1), weights=weights))
 
 
-def _resolve(wanted: Any, known: Metrics, classes: Classes | None) -> Metric | UserMetric:
+def _resolve(wanted: Any, known: dict[str, Any], classes: Classes | None) -> Metric | UserMetric:
     if hasattr(wanted, "_score_func"):
         raise ParameterError(
             f"eval_metric={wanted!r} is a scorer, which needs an estimator; give the function "

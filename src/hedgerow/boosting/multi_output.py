@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hedgerow.boosting.losses import CustomLoss, Floats, Loss, NativeLoss, SeveralTargets
 from hedgerow.boosting.tasks import Classification, Regression, Task, as_levels
 from hedgerow.boosting.training_data import Examples
+from hedgerow.boosting.written_loss import WrittenLoss
 from hedgerow.data.target import has_columns, read_known_labels, read_labels, read_number_columns
 from hedgerow.exceptions import ParameterError
 
@@ -72,12 +73,8 @@ def choose_loss(task: Task, estimator: Any, classes: Classes | None, n_targets: 
     one = task.choose_loss(estimator, None if classes is None else classes[0])
     if isinstance(one, NativeLoss):
         return SeveralTargets(one, n_targets)
-    if isinstance(one, CustomLoss):
-        return one.of_targets(n_targets)
-    raise ParameterError(
-        f"loss={estimator.loss!r} is of one column of y, but y has {n_targets}. Write a function "
-        "that returns gradient and hessian, or fit a model for each column."
-    )
+    assert isinstance(one, CustomLoss | WrittenLoss)
+    return one.of_targets(n_targets)
 
 
 def _require_one_number_a_column(estimator: Any) -> None:

@@ -37,7 +37,7 @@ class Refitting:
         native = self.loss if isinstance(self.loss, NativeLoss) else None
         self.fitting.estimator = as_fitted(estimator)
         self.params = grow_params(self.fitting.estimator, native, self.fitting.seed)
-        self.leaf_rule = self.fitting.leaf_rule() or leaf_rule(native, self.params)
+        self.leaf_rule = self.fitting.leaf_rule(self.rows) or leaf_rule(native, self.params)
 
     def run(self) -> Attributes:
         """Return the attributes of the estimator with new leaves."""

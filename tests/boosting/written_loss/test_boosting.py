@@ -259,6 +259,59 @@ def test_softmax_of_a_regressor_s_scores():
     np.testing.assert_allclose(predicted.sum(axis=1), 1.0)
 
 
+TWO = np.column_stack([NUMBERS, -10.0 * X[:, 3] + NUMBERS])
+
+
+def absolute_of_both(y, f):
+    return np.abs(y - f).sum(axis=1)
+
+
+@pytest.mark.parametrize("strategy", ["separate", "vector"])
+def test_several_columns_of_y_are_seen_at_once(strategy):
+    options = {"multi_strategy": strategy, **FEW}
+    loss = hr.Loss(lambda y, f: 0.5 * ((y - f) ** 2).sum(axis=1))
+    own = hr.GradientBoostingRegressor(loss=loss, **options).fit(X, TWO)
+    other = hr.GradientBoostingRegressor(**options).fit(X, TWO)
+    np.testing.assert_allclose(own.predict(X), other.predict(X), rtol=1e-8)
+    straight = hr.GradientBoostingRegressor(loss=hr.Loss(absolute_of_both), **options)
+    quantiles = hr.GradientBoostingRegressor(loss="absolute_error", **options)
+    found, expected = (
+        absolute_of_both(TWO, model.fit(X, TWO).predict(X)).mean()
+        for model in (straight, quantiles)
+    )
+    assert found == pytest.approx(expected, rel=0.05)
+
+
+def test_columns_of_y_may_share_a_score():
+    def middle(y, f):
+        return ((y - f[:, None]) ** 2).sum(axis=1)
+
+    loss = hr.Loss(middle, n_outputs=1)
+    model = hr.GradientBoostingRegressor(loss=loss, **FEW).fit(X, TWO, eval_set=[(X, TWO)])
+    start = ((TWO - TWO.mean()) ** 2).sum(axis=1).mean()
+    assert model.predict(X).shape == (N,)
+    assert model.evals_result_["eval_0"]["middle"][-1] < start
+
+
+def test_several_columns_of_labels():
+    labels = (TWO > 2.0).astype(int)
+    loss = hr.Loss(lambda y, f: (np.logaddexp(0.0, f) - y * f).sum(axis=1), name="both")
+    own = hr.GradientBoostingClassifier(loss=loss, **FEW).fit(X, labels, eval_set=[(X, labels)])
+    other = hr.GradientBoostingClassifier(**FEW).fit(X, labels)
+    for of_own, of_other in zip(own.predict_proba(X), other.predict_proba(X), strict=True):
+        np.testing.assert_allclose(of_own, of_other, rtol=1e-8)
+    assert "both" in own.evals_result_["eval_0"]
+    loss = hr.Loss(absolute_of_both, n_outputs=3)
+    with pytest.raises(ParameterError, match=r"n_outputs must be 1\. Leave it out"):
+        hr.GradientBoostingClassifier(loss=loss, **FEW).fit(X, labels)
+
+
+def test_scores_that_are_not_of_the_target_cannot_be_calibrated():
+    loss = hr.Loss(gaussian, n_outputs=2)
+    with pytest.raises(ParameterError, match="its 2 scores are not predictions of y"):
+        hr.GradientBoostingRegressor(loss=loss, calibration="conformal").fit(X, NUMBERS)
+
+
 def test_losses_that_are_not_convex_are_minimised():
     def cauchy(y, f):
         return np.log1p((y - f) ** 2)

@@ -59,7 +59,7 @@ def rows(scores=None, weights=None, bag=None):
 
 
 def searched(loss, of=None, **options):
-    search = LeafSearch(loss, **{"learning_rate": 1.0, "max_delta_step": 0.0, **options})
+    search = LeafSearch(loss, Y, **{"learning_rate": 1.0, "max_delta_step": 0.0, **options})
     return search.replace(star(), 0, rows() if of is None else of, 1)
 
 
@@ -100,7 +100,7 @@ def test_steps_are_from_the_scores():
 
 def test_values_are_written_into_the_tree_shrunk_and_capped():
     tree = star()
-    search = LeafSearch(pinball(0.9), learning_rate=0.5, max_delta_step=2.0)
+    search = LeafSearch(pinball(0.9), Y, learning_rate=0.5, max_delta_step=2.0)
     values = search.replace(tree, 0, rows(), 1)
     np.testing.assert_array_equal(tree.value[tree.feature < 0, 0], values)
     np.testing.assert_array_equal(values, 1.0)
@@ -132,7 +132,7 @@ def test_a_loss_that_falls_for_ever_gives_finite_steps():
 
 def test_the_scale_of_the_target_does_not_matter():
     small, large = (
-        LeafSearch(pinball(0.5), 1.0, 0.0).replace(
+        LeafSearch(pinball(0.5), s * Y, 1.0, 0.0).replace(
             star(), 0, LeafRows(s * Y, np.zeros(N), np.zeros((1, N)), None, LEAF, None), 1
         )
         for s in (2.0**-40, 2.0**40)

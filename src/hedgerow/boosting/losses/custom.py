@@ -46,7 +46,7 @@ class CustomLoss(Loss):
     ) -> tuple[Floats, Floats]:
         """Call the function on scores (K, n); its checked gradient and hessian, both (K, n)."""
         raw_scores = scores[0].copy() if self.n_outputs == 1 else scores.T.copy()
-        returned = self.function(read_only(target), raw_scores, read_only(weights))
+        returned = self.function(read_only(target.T), raw_scores, read_only(weights))
         gradient, hessian = _checked_pair(returned, raw_scores.shape)
         if weights is not None and not self.takes_weights:
             gradient, hessian = gradient * weights, hessian * weights

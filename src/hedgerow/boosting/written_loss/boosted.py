@@ -34,6 +34,23 @@ class WrittenLoss(BoostedLoss):
         self._of_classes = of_classes
         self._is_checked = False
 
+    def of_targets(self, n_targets: int) -> WrittenLoss:
+        """Return the same loss for several columns of y, which the function gets all at once."""
+        n_outputs = self.loss.n_outputs or n_targets
+        if self._of_classes and n_outputs != n_targets:
+            raise ParameterError(
+                f"loss={self.loss!r}: with {n_targets} columns of labels, n_outputs must be so "
+                "many. Leave it out."
+            )
+        several = WrittenLoss(self.loss, self.link, n_outputs, of_classes=self._of_classes)
+        several.n_targets = n_targets
+        return several
+
+    @property
+    def predicts_targets(self) -> bool:
+        """Whether predictions are of the target, and can be measured as such."""
+        return self._of_classes or self.n_outputs == self.n_targets
+
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the constants that minimise the loss."""
         return self.loss.base_score(self._read(target), weights, n_outputs=self.n_outputs)
@@ -57,13 +74,13 @@ class WrittenLoss(BoostedLoss):
         return self.loss.slopes(self._read(target), self._by_row(scores), output)
 
     def mean(self, target: Floats, scores: Floats, weights: Floats | None) -> float:
-        """Return the mean loss at scores (n, K): what is measured unless something else is."""
+        """Return the mean loss of targets and scores (n, K): what is measured by default."""
         f = scores[:, 0] if self.n_outputs == 1 else scores
-        return self.loss.mean(self._read(target), f, weights)
+        return self.loss.mean(self._read(target.T), f, weights)
 
     def _read(self, target: Floats) -> NDArray[Any]:
-        """Return the target as the function gets it: of classes, numbers to index with."""
-        return target.astype(np.intp) if self._of_classes else target
+        """Return targets by output as the function gets them: by row, classes as integers."""
+        return target.T.astype(np.intp) if self._of_classes else target.T
 
     def _by_row(self, scores: Floats) -> Floats:
         return scores[0] if self.n_outputs == 1 else scores.T

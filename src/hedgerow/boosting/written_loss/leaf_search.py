@@ -44,6 +44,7 @@ class LeafSearch:
     """How leaves are replaced: by the best steps of their rows, shrunk, and capped if steps are."""
 
     loss: SlopedLoss
+    target: Floats
     learning_rate: float
     max_delta_step: float
 
@@ -61,7 +62,7 @@ class LeafSearch:
 
         def slope_at(steps: Floats) -> Floats:
             np.add(rows.scores, steps[rows.leaf], out=scores[output])
-            slopes = self.loss.slopes(rows.target, scores, output)
+            slopes = self.loss.slopes(self.target, scores, output)
             total, size = (rows.sums(of, n_leaves) for of in (slopes, np.abs(slopes)))
             return total / np.where(size == 0.0, 1.0, size)
 
