@@ -30,6 +30,7 @@ from hedgerow.neighbors import (
 )
 from hedgerow.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from hedgerow.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hedgerow.validation import cross_validate
 
 __version__ = "0.1.0"
 
@@ -65,6 +66,7 @@ __all__ = [
     "RandomForestRegressor",
     "StagewiseClassifier",
     "StagewiseRegressor",
+    "cross_validate",
     "isa_level",
     "load",
     "plot",

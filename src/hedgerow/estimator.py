@@ -51,6 +51,10 @@ class Estimator(BaseEstimator):
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first."
             ) from None
 
+    def _bins_tables(self) -> bool:
+        """Tell whether fits bin their tables, so that several can share a `BinnedTable` as X."""
+        return False
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
 

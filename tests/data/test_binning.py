@@ -39,6 +39,8 @@ class Codes:
 class StandIn:
     """The attributes of a `Table` that binning reads."""
 
+    known_bins = None
+
     def __init__(self, dense=None, sparse_csc=None, columns=(), names=None):
         self.names, self.dense, self.sparse_csc, self.columns = names, dense, sparse_csc, columns
         whole = dense if dense is not None else sparse_csc

@@ -175,6 +175,9 @@ class GradientBoosting(TableEstimator):
         model: BoostedModel = self._fitted_model()
         return model.matrix(self._read(X, model.schema))
 
+    def _bins_tables(self) -> bool:
+        return True
+
     def _scores(self, X: Any) -> Floats:
         """Return raw scores, shape (n_rows, n_outputs)."""
         matrix = self._matrix(X)

@@ -181,20 +181,22 @@ REGRESSION: Metrics = {
 
 def resolve_metrics(wanted: Any, classes: Classes | None, loss: Loss) -> list[Metric | UserMetric]:
     """Turn `eval_metric` into metrics, None into the loss's own; classes are None in regression."""
+    known = known_metrics(classes, loss)
+    several = wanted if isinstance(wanted, (list, tuple)) else [wanted or loss.metric]
+    return [_resolve(one, known, classes) for one in several]
+
+
+def known_metrics(classes: Classes | None, loss: Loss) -> dict[str, Any]:
+    """Return the metrics there are for predictions of a loss: all of `Metric` but the name."""
     one = loss.of_one
     known: dict[str, Any]
     known = _regression_metrics(one) if classes is None else _classification_metrics(one)
     if loss.n_targets > 1:
         known = {name: (higher, _mean_over(measure)) for name, (higher, measure) in known.items()}
     if isinstance(loss, WrittenLoss):
-        known = _with_own(loss, known if loss.predicts_targets else {})
-    several = wanted if isinstance(wanted, (list, tuple)) else [wanted or loss.metric]
-    return [_resolve(one, known, classes) for one in several]
-
-
-def _with_own(loss: WrittenLoss, others: Metrics) -> dict[str, Any]:
-    """Add the mean of a written loss, which sees raw scores, to other metrics."""
-    return others | {loss.metric: (False, loss.mean, True)}
+        of_scores = {loss.metric: (False, loss.mean, True)}
+        return known | of_scores if loss.predicts_targets else dict(of_scores)
+    return known
 
 
 def _mean_over(measure: Measure) -> Measure:

@@ -33,8 +33,23 @@ class BinnableTable(Protocol):
     dense: NDArray[Any] | None
     sparse_csc: Any
 
+    @property
+    def known_bins(self) -> KnownBins | None:
+        """Bins that other rows of the same table have, too, if it is binned already."""
+
     def column(self, j: int) -> Any:
         """Give column j, with `.values` and `.missing`, or with `.codes`."""
+
+
+class KnownBins(Protocol):
+    """Bins that were learned once for several fits."""
+
+    @property
+    def binner(self) -> Binner:
+        """What has learned them."""
+
+    def binned(self, *, columns_only: bool, threads: int) -> BinnedMatrix:
+        """Give the rows of the table in bins."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +86,17 @@ class BinnedMatrix:
             tuple(getattr(matrix, field.name) for field in fields(matrix)),
             columns_only,
         )
+
+    def take(self, rows: NDArray[np.intp], *, columns_only: bool = False) -> BinnedMatrix:
+        """Give some of the rows."""
+        by_column = self.by_column.take(rows, axis=1)
+        by_row = None
+        if self.by_row is not None and not columns_only:
+            n_blocks, _, stride = self.by_row.shape
+            by_row = _empty_by_row(len(rows), n_blocks * self.width, self.width, stride)
+            # Indices that are known to be right need no copy of the result.
+            self.by_row.take(rows, axis=1, out=by_row, mode="clip")
+        return replace(self, by_column=by_column, by_row=by_row)
 
     def with_places(self, places: NDArray[np.int32], *, threads: int = 1) -> BinnedMatrix:
         """Lay `by_row` out anew, with every feature in the place given."""
@@ -169,8 +195,12 @@ class Binner:
         """Learn the bins.
 
         `n_categories` says of a categorical feature how many categories there are, where that may
-        be more than its codes show. With `categories_only` numbers are left in one bin.
+        be more than its codes show. With `categories_only` numbers are left in one bin. Of a table
+        whose bins are known, these are taken over.
         """
+        if table.known_bins is not None and not categories_only:
+            vars(self).update(table.known_bins.binner.to_dict())
+            return self
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, np.float64)
         columns = _columns(table)
         if categories_only:
@@ -228,6 +258,9 @@ class Binner:
         self, table: BinnableTable, *, columns_only: bool = False, threads: int = 1
     ) -> BinnedMatrix:
         """Map a table to bins; `columns_only` leaves `by_row` out, as validation needs no more."""
+        known = table.known_bins
+        if known is not None and known.binner.threshold_values is self.threshold_values:
+            return known.binned(columns_only=columns_only, threads=threads)
         width, stride = block_shape(table.n_features)
         by_column = np.empty((table.n_features, table.n_rows), np.uint8)
         by_row = None

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.data.binned_table import BinnedTable
 from hedgerow.data.columns import (
     CategoricalColumn,
     LabelColumn,
@@ -55,6 +56,8 @@ def learn_schema(X: Any, categorical_features: Any = "auto") -> tuple[TableSchem
         A list takes exactly the columns it names; numbers among them become categories by value.
         None takes none. A column of strings that is not taken is an error.
     """
+    if isinstance(X, BinnedTable):
+        return X.schema, X
     source = open_table(X)
     chosen = chosen_columns(categorical_features, source.names, source.n_features)
     if _is_matrix(source) and (chosen is None or not chosen.any()):
@@ -85,6 +88,8 @@ def read_table(
 
     A category that `fit` did not see is missing, or an error if `unknown_category` says so.
     """
+    if isinstance(X, BinnedTable) and X.schema is schema:
+        return X
     if is_plain(X, schema):
         refuse_infinite(X, lambda j: column_label(None, j))
         return Table(None, dense=X)

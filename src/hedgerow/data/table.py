@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.data.binning import KnownBins
 from hedgerow.data.columns import CategoricalColumn, NumericColumn, Rows, dense_column
 
 CategoryBins = Mapping[int, NDArray[Any]] | Sequence[NDArray[Any] | None]
@@ -52,6 +53,11 @@ class Table:
             first = columns[0]
             codes_or_values = first.codes if isinstance(first, CategoricalColumn) else first.values
             self.n_rows, self.n_features = len(codes_or_values), len(columns)
+
+    @property
+    def known_bins(self) -> KnownBins | None:
+        """Bins that were learned before this table is fitted to: none."""
+        return None
 
     def column(self, j: int) -> NumericColumn | CategoricalColumn:
         """Give column j: a view where the table has one, zeros filled in if it is sparse."""

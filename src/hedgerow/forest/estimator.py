@@ -57,6 +57,9 @@ class Forest(TableEstimator):
         adopt(self, fitting.run(self._outputs, X, y, sample_weight))
         return self
 
+    def _bins_tables(self) -> bool:
+        return True
+
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the leaf of every row in every tree, as node numbers, shape (n_rows, n_trees)."""
         return self._fitted_model().forest.nodes_of(self._leaves(X))

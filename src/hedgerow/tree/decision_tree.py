@@ -54,6 +54,9 @@ class DecisionTree(TableEstimator):
             model = grown.pruned(prune(model.tree, grown.falls, self.ccp_alpha))
         return self._become(model)
 
+    def _bins_tables(self) -> bool:
+        return bool(self.splitter == "hist")
+
     def _become(self, model: TreeModel) -> Self:
         """Make the estimator one that a fit has given this model."""
         attributes = column_attributes(model.schema) | model.outputs.attributes()

@@ -43,6 +43,9 @@ class AdaBoost(TableEstimator):
         """The mean of the members' importances, by their weights."""
         return self._fitted_model().feature_importances()
 
+    def _bins_tables(self) -> bool:
+        return self.estimator is None
+
     def _rows(self, X: Any) -> tuple[Any, int]:
         """Read a table as the members take it; also return the threads for it."""
         if isinstance(self._fitted_model(), TreeCommittee):

@@ -1,0 +1,231 @@
+"""What models of folds are judged by: the library's metrics, functions, scikit-learn's scorers.
+
+A metric is a measure of the target and the prediction, and keeps its sign: of "rmse" less is
+better. A scorer of scikit-learn's is asked with the model and the rows, and more is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import Parameter, signature
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
+from sklearn.metrics import get_scorer, get_scorer_names
+
+from hedgerow.boosting.estimator import GradientBoosting
+from hedgerow.boosting.metrics import (
+    CLASSIFICATION,
+    REGRESSION,
+    Metric,
+    UserMetric,
+    known_metrics,
+)
+from hedgerow.boosting.model import prediction_of
+from hedgerow.boosting.multi_output import choose_loss, count_targets
+from hedgerow.exceptions import ParameterError
+
+
+@dataclass(frozen=True)
+class Target:
+    """The target of all rows as metrics see it, and which metrics there are for it.
+
+    `classes` are those of a classifier's y, a list if it has several columns of labels, else None;
+    `values` are then class numbers. They are None if metrics could not see the target.
+    """
+
+    values: NDArray[Any] | None
+    classes: Any
+    metrics: Mapping[str, Any]
+    default: Any
+
+
+def read_target(model: Any, y: Any, n_rows: int) -> Target:
+    """Read the target of all folds."""
+    if isinstance(model, GradientBoosting):
+        return _read_boosted(model, y, n_rows)
+    values = None if y is None else np.asarray(y)
+    if values is None:
+        return Target(None, None, {}, score)
+    if values.ndim > 1:
+        default = "r2" if is_regressor(model) else accuracy
+        return Target(values, None, {"r2": REGRESSION["r2"]}, default)
+    if not is_classifier(model):
+        return Target(values, None, REGRESSION, "rmse" if is_regressor(model) else score)
+    classes, numbers = np.unique(values, return_inverse=True)
+    numbers = numbers.astype(np.float64)
+    if hasattr(model, "predict_proba"):
+        return Target(numbers, classes, CLASSIFICATION, "log_loss")
+    return Target(numbers, classes, {}, score)
+
+
+def _read_boosted(model: GradientBoosting, y: Any, n_rows: int) -> Target:
+    task: Any = model._task  # noqa: SLF001  the judge is a friend
+    classes, values = task.learn_target(y, n_rows, model.loss)
+    loss = choose_loss(task, model, classes, count_targets(classes, values))
+    own = model.eval_metric
+    return Target(
+        values, classes, known_metrics(classes, loss), loss.metric if own is None else own
+    )
+
+
+def score(model: Any, X: Any, y: Any) -> Any:
+    """Ask the model itself."""
+    return model.score(X) if y is None else model.score(X, y)
+
+
+def accuracy(model: Any, X: Any, y: Any) -> float:
+    """Return the part of all classes, of several in a row, that are predicted."""
+    return float(np.mean(np.asarray(model.predict(X)) == np.asarray(y)))
+
+
+@dataclass
+class HeldOut:
+    """A fitted model and the rows that it has not seen: as they came, and as it reads them."""
+
+    model: Any
+    X: Callable[[], Any]
+    table: Any
+    y: Any
+    weights: NDArray[Any] | None
+    target: Any
+    classes: Any
+    predicted: Callable[[str], NDArray[Any]]
+
+    @cached_property
+    def prediction(self) -> NDArray[Any]:
+        """What metrics see: numbers, P(class 1), or the probabilities of more classes."""
+        if self.classes is None:
+            return self.predicted("predict")
+        if hasattr(self.model, "predict_proba"):
+            p = self.predicted("predict_proba")
+            return p[:, 1] if not isinstance(self.classes, list) and p.shape[1] == 2 else p
+        if isinstance(self.model, GradientBoosting):
+            return prediction_of(self.scores, self.model._fitted_model().link)  # noqa: SLF001
+        raise ParameterError(
+            f"scoring: {type(self.model).__name__} has no predict_proba, which this metric needs. "
+            "scikit-learn's scorers may need less, such as 'accuracy' or 'roc_auc'."
+        )
+
+    @cached_property
+    def scores(self) -> NDArray[Any]:
+        """Raw scores of gradient boosting, (n, K)."""
+        return self.model._scores(self.table)  # noqa: SLF001
+
+    @property
+    def own_target(self) -> NDArray[Any]:
+        """The target as the model itself numbers its classes."""
+        classes = self.model._fitted_model().classes  # noqa: SLF001
+        n_rows, loss = len(self.target), self.model.loss
+        return self.model._task.read_target(self.y, n_rows, classes, loss)  # noqa: SLF001
+
+
+class Score(Protocol):
+    """A name, and a number for rows that were held out."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in results."""
+
+    def of(self, held_out: HeldOut) -> float:
+        """Return how well the model does."""
+
+
+@dataclass
+class OfPredictions:
+    """A metric of target and prediction."""
+
+    metric: Metric | UserMetric
+
+    @property
+    def name(self) -> str:
+        """The metric's name, which a user's function may tell when it is called."""
+        return self.metric.name
+
+    def of(self, held_out: HeldOut) -> float:
+        """Measure."""
+        if self.metric.of_scores:
+            seen = held_out.own_target, held_out.scores
+        else:
+            seen = held_out.target, held_out.prediction
+        return self.metric.measure(*seen, held_out.weights)
+
+
+@dataclass
+class OfModels:
+    """A scorer of the model and the rows."""
+
+    name: str
+    scorer: Callable[..., Any]
+
+    def of(self, held_out: HeldOut) -> float:
+        """Ask the scorer, which gets the weights if it is one of scikit-learn's own."""
+        options = {}
+        if held_out.weights is not None and hasattr(self.scorer, "_score_func"):
+            options["sample_weight"] = held_out.weights
+        returned = self.scorer(held_out.model, held_out.X(), held_out.y, **options)
+        try:
+            return float(returned)
+        except (TypeError, ValueError):
+            raise ParameterError(
+                f"scoring: {self.name} returned {type(returned).__name__}, not a number."
+            ) from None
+
+
+@dataclass
+class Renamed:
+    """A score under another name."""
+
+    name: str
+    score: Score
+
+    def of(self, held_out: HeldOut) -> float:
+        """Ask the score."""
+        return self.score.of(held_out)
+
+
+def resolve_scores(scoring: Any, target: Target) -> list[Score]:
+    """Turn `scoring` into scores, None into the model's default."""
+    if isinstance(scoring, Mapping):
+        return [Renamed(str(name), _resolve(one, target)) for name, one in scoring.items()]
+    scoring = target.default if scoring is None else scoring
+    several = scoring if isinstance(scoring, list | tuple) else [scoring]
+    return [_resolve(one, target) for one in several]
+
+
+def _resolve(one: Any, target: Target) -> Score:
+    if isinstance(one, str) and one in target.metrics:
+        return OfPredictions(Metric(one, *target.metrics[one]))
+    if isinstance(one, str) and one in get_scorer_names():
+        return OfModels(one, get_scorer(one))
+    if not callable(one):
+        raise ParameterError(
+            f"scoring={one!r} is not allowed; it must be a function, a scorer, one of "
+            f"{', '.join(target.metrics)}, or one of scikit-learn's: "
+            f"{', '.join(get_scorer_names())}."
+        )
+    if _is_scorer(one):
+        return OfModels(_name_of(one), one)
+    return OfPredictions(UserMetric(one, target.classes))
+
+
+def _is_scorer(function: Callable[..., Any]) -> bool:
+    """Tell a scorer, of (model, X, y), from a metric, of (y, prediction[, sample_weight])."""
+    if hasattr(function, "_score_func"):
+        return True
+    required = [
+        parameter
+        for parameter in signature(function).parameters.values()
+        if parameter.default is Parameter.empty
+        and parameter.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    return len(required) >= 3 and required[2].name != "sample_weight"
+
+
+def _name_of(scorer: Any) -> str:
+    function = getattr(scorer, "_score_func", scorer)
+    return str(getattr(function, "__name__", type(function).__name__))

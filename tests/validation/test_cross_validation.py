@@ -1,0 +1,431 @@
+"""`cross_validate`: against scikit-learn's, with shared bins and without."""
+
+# ruff: noqa: ARG005
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse
+from sklearn import model_selection as sk
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import log_loss, make_scorer, mean_pinball_loss, root_mean_squared_error
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import hedgerow as hr
+from hedgerow import DataError, ParameterError
+
+RNG = np.random.RandomState(0)
+N = 240
+# Few values, all of them in every fold: so bins are the same, whichever rows they are learned from.
+X = np.column_stack([RNG.permutation(np.tile(np.arange(6.0), N // 6)) for _ in range(4)])
+Y = X[:, 0] + np.sin(X[:, 1]) + 0.3 * RNG.normal(size=N)
+LABELS = np.where(Y > 3.0, "yes", "no")
+CLASSES = np.digitize(Y, [2.0, 4.0])
+WEIGHTS = RNG.uniform(0.1, 2.0, N)
+GROUPS = np.arange(N) // 12
+FEW = {"n_estimators": 8, "random_state": 0}
+SMALL = {"n_estimators": 8, "min_samples_leaf": 5, "random_state": 0}
+
+BINNING = {
+    "boosted numbers": (hr.GradientBoostingRegressor(**SMALL), Y),
+    "boosted classes": (hr.GradientBoostingClassifier(**SMALL), CLASSES),
+    "exact boosting": (hr.GradientBoostingRegressor(splitter="exact", **SMALL), Y),
+    "forest": (hr.RandomForestRegressor(**FEW), Y),
+    "forest of classes": (hr.RandomForestClassifier(**FEW), LABELS),
+    "extra trees": (hr.ExtraTreesClassifier(**FEW), CLASSES),
+    "tree": (hr.DecisionTreeRegressor(splitter="hist", min_samples_leaf=5), Y),
+    "adaboost": (hr.AdaBoostClassifier(n_estimators=5), LABELS),
+}
+OTHERS = {
+    "exact tree": (hr.DecisionTreeClassifier(), LABELS),
+    "bagging": (hr.BaggingRegressor(n_estimators=4), Y),
+    "boosted stumps": (hr.AdaBoostRegressor(hr.DecisionTreeRegressor(), n_estimators=3), Y),
+    "stagewise": (hr.StagewiseRegressor(n_estimators=3), Y),
+    "neighbours": (hr.KNeighborsClassifier(), CLASSES),
+    "machine": (hr.SVC(), LABELS),
+    "linear machine": (hr.LinearSVR(), Y),
+    "ridge": (Ridge(), Y),
+    "logistic": (LogisticRegression(), LABELS),
+    "pipeline": (make_pipeline(StandardScaler(), hr.GradientBoostingClassifier(**SMALL)), LABELS),
+}
+
+
+@pytest.mark.parametrize("name", BINNING | OTHERS)
+@pytest.mark.parametrize("share_bins", [True, False])
+def test_predictions_and_scores_are_scikit_learn_s(name, share_bins):
+    model, y = (BINNING | OTHERS)[name]
+    scoring = ["accuracy"] if y.dtype.kind in "Ui" else ["neg_mean_squared_error", "r2"]
+    found = hr.cross_validate(model, X, y, cv=3, scoring=scoring, share_bins=share_bins)
+    theirs = sk.cross_validate(model, X, y, cv=3, scoring=scoring)
+    for metric in scoring:
+        np.testing.assert_allclose(found.scores[metric], theirs[f"test_{metric}"], rtol=1e-12)
+    expected = sk.cross_val_predict(model, X, y, cv=3, method=found.method)
+    np.testing.assert_allclose(found.oof_prediction, expected, rtol=1e-12)
+    assert len(found.models) == 3
+    assert not hasattr(model, "n_features_in_")
+
+
+@pytest.mark.parametrize("name", BINNING)
+def test_models_of_folds_are_kept(name):
+    model, y = BINNING[name]
+    found = hr.cross_validate(model, X, y, cv=4)
+    for fitted, fold in zip(found.models, found.folds, strict=True):
+        said = getattr(fitted, found.method)(X[fold.held_out])
+        np.testing.assert_array_equal(said, found.oof_prediction[fold.held_out])
+        assert len(fold.train) + len(fold.held_out) == N
+
+
+def frames():
+    categories = np.array(["a", "b", "c", "d", "e", "f"])[X[:, 2].astype(int)]
+    columns = {"number": X[:, 0], "other": X[:, 1], "category": categories}
+    return {
+        "pandas": pd.DataFrame(columns),
+        "polars": pl.DataFrame(columns),
+        "arrow": pa.table(columns),
+        "sparse": scipy.sparse.csr_array(np.where(X > 3.0, X, 0.0)),
+        "list": X.tolist(),
+    }
+
+
+@pytest.mark.parametrize("kind", frames())
+def test_tables_of_every_kind(kind):
+    table = frames()[kind]
+    y = {"pandas": pd.Series, "polars": pl.Series}.get(kind, list)(Y)
+    shared, alone = (
+        hr.cross_validate(hr.GradientBoostingRegressor(**SMALL), table, y, share_bins=share)
+        for share in (True, False)
+    )
+    np.testing.assert_array_equal(shared.oof_prediction, alone.oof_prediction)
+    np.testing.assert_array_equal(shared.scores["rmse"], alone.scores["rmse"])
+
+
+def test_bins_are_learned_from_all_rows_unless_that_is_not_wanted():
+    numbers = RNG.normal(size=(N, 2))
+    model = hr.GradientBoostingRegressor(max_bins=8, **SMALL)
+    shared = hr.cross_validate(model, numbers, Y)
+    alone = hr.cross_validate(model, numbers, Y, share_bins=False)
+    thresholds = [m._model.binner.threshold_values for m in shared.models]
+    assert all(np.array_equal(values, thresholds[0]) for values in thresholds)
+    own = [m._model.binner.threshold_values for m in alone.models]
+    assert not any(np.array_equal(values, thresholds[0]) for values in own)
+
+
+SPLITTERS = {
+    "an int": 4,
+    "shuffled": sk.KFold(3, shuffle=True, random_state=0),
+    "groups": sk.GroupKFold(3),
+    "predefined": sk.PredefinedSplit(np.arange(N) % 3),
+    "pairs": [(np.arange(N // 2), np.arange(N // 2, N)), (np.arange(N // 2, N), np.arange(N // 2))],
+    "masks": [(GROUPS < 10, GROUPS >= 10), (GROUPS >= 10, GROUPS < 10)],
+}
+
+
+@pytest.mark.parametrize("name", SPLITTERS)
+def test_folds_are_those_of_scikit_learn(name):
+    cv = SPLITTERS[name]
+    groups = GROUPS if name == "groups" else None
+    found = hr.cross_validate(Ridge(), X, Y, cv=cv, groups=groups)
+    expected = sk.check_cv(cv).split(X, Y, groups)
+    for fold, (train, held_out) in zip(found.folds, expected, strict=True):
+        np.testing.assert_array_equal(fold.train, np.arange(N)[train])
+        np.testing.assert_array_equal(fold.held_out, np.arange(N)[held_out])
+
+
+def test_classes_have_the_same_part_in_every_fold():
+    ordered = np.sort(CLASSES)
+    found = hr.cross_validate(hr.DecisionTreeClassifier(), X, ordered, cv=3)
+    for fold in found.folds:
+        assert set(ordered[fold.held_out]) == {0, 1, 2}
+
+
+def test_rows_that_are_never_held_out_have_no_prediction():
+    found = hr.cross_validate(Ridge(), X, Y, cv=sk.TimeSeriesSplit(3))
+    first = found.folds[0].held_out[0]
+    assert np.isnan(found.oof_prediction[:first]).all()
+    assert np.isfinite(found.oof_prediction[first:]).all()
+    labels = hr.cross_validate(
+        hr.DecisionTreeClassifier(), X, LABELS, cv=sk.TimeSeriesSplit(3), method="predict"
+    ).oof_prediction
+    assert all(label is None for label in labels[:first])
+    assert set(labels[first:]) == {"yes", "no"}
+
+
+def test_rows_that_are_held_out_often_have_the_mean():
+    cv = sk.RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
+    found = hr.cross_validate(hr.DecisionTreeRegressor(), X, Y, cv=cv)
+    total = np.zeros(N)
+    for model, fold in zip(found.models, found.folds, strict=True):
+        total[fold.held_out] += model.predict(X[fold.held_out])
+    np.testing.assert_allclose(found.oof_prediction, total / 2, rtol=1e-14)
+    with pytest.raises(ParameterError, match="more than once, and classes have no mean"):
+        hr.cross_validate(hr.DecisionTreeClassifier(), X, LABELS, cv=cv, method="predict")
+
+
+def test_weights_count_in_fits_and_in_metrics():
+    model = hr.GradientBoostingRegressor(**SMALL)
+    found = hr.cross_validate(
+        model, X, Y, sample_weight=WEIGHTS, scoring=["rmse", "neg_root_mean_squared_error"]
+    )
+    for i, fold in enumerate(found.folds):
+        own = hr.GradientBoostingRegressor(**SMALL).fit(
+            X[fold.train], Y[fold.train], WEIGHTS[fold.train]
+        )
+        rows = fold.held_out
+        expected = root_mean_squared_error(
+            Y[rows], own.predict(X[rows]), sample_weight=WEIGHTS[rows]
+        )
+        assert found.scores["rmse"][i] == pytest.approx(expected, rel=1e-12)
+        assert found.scores["neg_root_mean_squared_error"][i] == pytest.approx(-expected, rel=1e-12)
+
+
+def test_further_arguments_of_fit_are_cut_to_the_rows():
+    pipeline = make_pipeline(StandardScaler(), Ridge())
+    found = hr.cross_validate(pipeline, X, Y, params={"ridge__sample_weight": WEIGHTS})
+    fold = found.folds[0]
+    own = make_pipeline(StandardScaler(), Ridge()).fit(
+        X[fold.train], Y[fold.train], ridge__sample_weight=WEIGHTS[fold.train]
+    )
+    np.testing.assert_allclose(
+        found.oof_prediction[fold.held_out], own.predict(X[fold.held_out]), rtol=1e-12
+    )
+    seen = []
+    hr.cross_validate(
+        hr.GradientBoostingRegressor(**SMALL), X, Y, params={"callbacks": [seen.append]}, cv=2
+    )
+    assert len(seen) == 16
+
+
+def test_groups_reach_fits_that_take_them():
+    model = hr.GradientBoostingRegressor(subsample=0.5, sampling="group", **SMALL)
+    found = hr.cross_validate(model, X, Y, cv=sk.GroupKFold(3), groups=GROUPS)
+    assert np.isfinite(found.scores["rmse"]).all()
+
+
+def test_folds_stop_by_the_rows_they_hold_out():
+    model = hr.GradientBoostingRegressor(n_estimators=300, learning_rate=0.5, min_samples_leaf=2)
+    found = hr.cross_validate(model, X, Y, early_stopping=True, sample_weight=WEIGHTS)
+    for i, (fitted, fold) in enumerate(zip(found.models, found.folds, strict=True)):
+        assert fitted.best_iteration_ == fitted.n_iter_ < 300
+        assert fitted.best_score_ == pytest.approx(found.scores["rmse"][i], rel=1e-12)
+        assert len(fold.train) == 192
+    assert found.to_dict()["best_iteration"].tolist() == [m.best_iteration_ for m in found.models]
+    assert model.early_stopping is False
+
+
+def test_the_classes_of_a_fold_may_be_fewer():
+    y = np.where(np.arange(N) < 20, 2, CLASSES % 2)
+    cv = [(np.arange(20, N), np.arange(20)), (np.arange(0, N, 2), np.arange(1, N, 2))]
+    found = hr.cross_validate(hr.GradientBoostingClassifier(**SMALL), X, y, cv=cv)
+    assert found.oof_prediction.shape == (N, 3)
+    np.testing.assert_array_equal(found.oof_prediction[:20:2, 2], 0.0)
+    assert found.scores["log_loss"][0] > 30.0
+    with pytest.raises(DataError, match="decision_function of a fold has no column for 2"):
+        hr.cross_validate(
+            hr.GradientBoostingClassifier(**SMALL), X, y, cv=cv, method="decision_function"
+        )
+
+
+DEFAULTS = {
+    "numbers": (hr.GradientBoostingRegressor(**SMALL), Y, "rmse"),
+    "a metric of its own": (hr.GradientBoostingRegressor(eval_metric="mae", **SMALL), Y, "mae"),
+    "several": (hr.GradientBoostingRegressor(eval_metric=["mae", "r2"], **SMALL), Y, "mae r2"),
+    "classes": (hr.GradientBoostingClassifier(**SMALL), LABELS, "log_loss"),
+    "a margin": (hr.GradientBoostingClassifier(loss="hinge", **SMALL), LABELS, "error"),
+    "counts": (
+        hr.GradientBoostingRegressor(loss="poisson", **SMALL),
+        np.round(np.abs(Y)),
+        "poisson_deviance",
+    ),
+    "quantiles": (
+        hr.GradientBoostingRegressor(loss="quantile", quantile=[0.1, 0.9], **SMALL),
+        Y,
+        "pinball",
+    ),
+    "several columns": (hr.GradientBoostingRegressor(**SMALL), np.column_stack([Y, -Y]), "rmse"),
+    "labels": (
+        hr.GradientBoostingClassifier(**SMALL),
+        np.column_stack([Y > 3.0, X[:, 2] > 2.0]).astype(int),
+        "log_loss",
+    ),
+    "probabilities": (
+        hr.GradientBoostingClassifier(loss="cross_entropy", **SMALL),
+        np.column_stack([X[:, 0] / 6.0, 1.0 - X[:, 0] / 6.0]),
+        "cross_entropy",
+    ),
+    "a written loss": (
+        hr.GradientBoostingRegressor(loss=hr.Loss(lambda y, f: np.abs(y - f)), **SMALL),
+        Y,
+        "loss",
+    ),
+    "a written loss of classes": (
+        hr.GradientBoostingClassifier(
+            loss=hr.Loss(
+                lambda y, f: np.logaddexp.reduce(f, axis=1) - f[np.arange(len(y)), y], name="own"
+            ),
+            **SMALL,
+        ),
+        CLASSES,
+        "own",
+    ),
+    "a forest": (hr.RandomForestRegressor(**FEW), Y, "rmse"),
+    "a forest of classes": (hr.RandomForestClassifier(**FEW), LABELS, "log_loss"),
+    "a forest of columns": (hr.RandomForestRegressor(**FEW), np.column_stack([Y, -Y]), "r2"),
+    "a forest of labels": (
+        hr.RandomForestClassifier(**FEW),
+        np.column_stack([CLASSES, CLASSES % 2]),
+        "accuracy",
+    ),
+    "a machine": (hr.SVC(), LABELS, "score"),
+}
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_models_are_judged_by_what_suits_them(name):
+    model, y, expected = DEFAULTS[name]
+    found = hr.cross_validate(model, X, y, cv=2)
+    assert list(found.scores) == expected.split()
+    assert all(np.isfinite(values).all() for values in found.scores.values())
+
+
+def test_the_metric_of_a_fold_is_that_of_an_evaluation_set():
+    for name in (
+        "numbers",
+        "classes",
+        "a margin",
+        "counts",
+        "quantiles",
+        "labels",
+        "probabilities",
+        "several columns",
+        "a written loss",
+        "a written loss of classes",
+    ):
+        model, y, metric = DEFAULTS[name]
+        found = hr.cross_validate(model, X, y, cv=2, share_bins=False)
+        fold = found.folds[0]
+        own = type(model)(**model.get_params()).fit(
+            X[fold.train], y[fold.train], eval_set=[(X[fold.held_out], y[fold.held_out])]
+        )
+        expected = own.evals_result_["eval_0"][metric][-1]
+        assert found.scores[metric][0] == pytest.approx(expected, rel=1e-12), name
+
+
+def test_scoring_may_be_functions_scorers_or_a_dict():
+    def pinball(y, prediction):
+        return mean_pinball_loss(y, prediction, alpha=0.9)
+
+    def told(y, prediction, sample_weight):
+        assert sample_weight is None
+        return "bias", float(np.mean(prediction - y)), False
+
+    def scorer(model, X, y):
+        return float(np.mean(model.predict(X) > y))
+
+    model = hr.GradientBoostingRegressor(**SMALL)
+    scoring = [pinball, told, scorer, make_scorer(root_mean_squared_error)]
+    found = hr.cross_validate(model, X, Y, scoring=scoring)
+    assert list(found.scores) == ["pinball", "bias", "scorer", "root_mean_squared_error"]
+    rows, said = found.folds[1].held_out, found.oof_prediction
+    assert found.scores["pinball"][1] == pytest.approx(pinball(Y[rows], said[rows]))
+    assert found.scores["bias"][1] == pytest.approx(np.mean(said[rows] - Y[rows]))
+    assert found.scores["scorer"][1] == pytest.approx(np.mean(said[rows] > Y[rows]))
+    named = hr.cross_validate(
+        model, X, Y, scoring={"a": "rmse", "b": pinball, "c": "neg_max_error"}
+    )
+    assert list(named.scores) == ["a", "b", "c"]
+
+
+def test_classes_of_functions_are_as_they_were_given():
+    def surprise(y, prediction):
+        assert set(y) <= {"yes", "no"}
+        return log_loss(y == "yes", prediction)
+
+    model = hr.GradientBoostingClassifier(**SMALL)
+    found = hr.cross_validate(model, X, LABELS, scoring=[surprise, "log_loss"])
+    np.testing.assert_allclose(found.scores["surprise"], found.scores["log_loss"], rtol=1e-9)
+
+
+def test_a_model_without_a_target():
+    found = hr.cross_validate(hr.OneClassSVM(), X, scoring=lambda model, X, y: len(X))
+    assert found.method == "decision_function"
+    assert found.scores["<lambda>"].tolist() == [48.0] * 5
+
+
+def test_the_same_call_gives_the_same_result():
+    model = hr.GradientBoostingRegressor(subsample=0.5, **SMALL)
+    one, two = (hr.cross_validate(model.set_params(n_jobs=n), X, Y) for n in (1, 2))
+    np.testing.assert_array_equal(one.oof_prediction, two.oof_prediction)
+
+
+def test_progress_is_shown_fold_by_fold(capsys):
+    hr.cross_validate(Ridge(), X, Y, cv=3, verbose=1)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert lines[2].startswith("fold 3/3  held out rmse ")
+    hr.cross_validate(Ridge(), X, Y, cv=3)
+    assert capsys.readouterr().err == ""
+
+
+def test_models_are_silent_while_folds_are_shown(capsys):
+    model = hr.GradientBoostingRegressor(verbose=1, **SMALL)
+    found = hr.cross_validate(model, X, Y, cv=2, verbose=1)
+    assert len(capsys.readouterr().err.splitlines()) == 2
+    assert [fitted.verbose for fitted in found.models] == [1, 1]
+    hr.cross_validate(model, X, Y, cv=2)
+    assert len(capsys.readouterr().err.splitlines()) == 16
+
+
+BAD = {
+    "a class": ({"model": Ridge}, "is no estimator: it must be an instance"),
+    "no model": ({"model": 3}, "model=3 is no estimator"),
+    "fewer targets": ({"y": Y[:-1]}, "X has 240 rows, but y has 239"),
+    "fewer groups": ({"groups": GROUPS[:5]}, "X has 240 rows, but groups has 5"),
+    "fewer weights": ({"sample_weight": WEIGHTS[:5]}, "sample_weight"),
+    "a fold": ({"cv": 1}, "cv: .*n_splits=1"),
+    "too many folds": ({"cv": 500}, "cv: .*n_splits=500"),
+    "no folds": ({"cv": []}, r"cv=\[\] has no folds"),
+    "an empty fold": ({"cv": [(np.arange(N), np.arange(0))]}, "fold 1 has no rows to fit to"),
+    "rows that are not there": ({"cv": [([0, 1], [N])]}, "cv: index 240 is out of bounds"),
+    "no groups": ({"cv": sk.GroupKFold(3)}, "cv: The 'groups' parameter should not be None"),
+    "a metric": ({"scoring": "rsme"}, "scoring='rsme' is not allowed.*rmse.*neg_mean"),
+    "a metric of classes": ({"scoring": "auc"}, "scoring='auc' is not allowed"),
+    "a number": ({"scoring": [3]}, "scoring=3 is not allowed"),
+    "a method": ({"method": "transform"}, "method='transform' is not allowed"),
+    "a flag": ({"share_bins": 1}, "share_bins=1 is not allowed"),
+    "verbose": ({"verbose": -1}, "verbose=-1 is not allowed"),
+    "stopping": ({"early_stopping": True}, "fit of Ridge takes no eval_set"),
+    "weights of a pipeline": (
+        {"model": make_pipeline(Ridge()), "sample_weight": WEIGHTS},
+        "fit of Pipeline takes none.*step__sample_weight",
+    ),
+    "a parameter": (
+        {"model": hr.GradientBoostingRegressor(learning_rate=-1)},
+        "learning_rate=-1 is not allowed",
+    ),
+    "no such method": ({"method": "predict_proba"}, "Ridge has no such method"),
+    "a score of two": (
+        {"scoring": lambda model, X, y: [1, 2]},
+        "returned list, not a number",
+    ),
+    "no probabilities": (
+        {"model": hr.SVC(), "y": LABELS, "scoring": lambda y, p: 0.0},
+        "SVC has no predict_proba, which this metric needs",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_cannot_be_done_is_refused(name):
+    given, message = BAD[name]
+    with pytest.raises((ParameterError, DataError), match=message):
+        hr.cross_validate(**{"model": Ridge(), "X": X, "y": Y, **given})
+
+
+def test_errors_of_models_are_passed_through():
+    y = Y.copy()
+    y[-1] = np.nan
+    with pytest.raises(DataError, match="NaN"):
+        hr.cross_validate(hr.GradientBoostingRegressor(), X, y)
