@@ -1,6 +1,6 @@
 """`cross_validate`: against scikit-learn's, with shared bins and without."""
 
-# ruff: noqa: ARG005
+# ruff: noqa: ARG002, ARG005
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 from sklearn import model_selection as sk
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics import log_loss, make_scorer, mean_pinball_loss, root_mean_squared_error
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -113,6 +114,79 @@ def test_bins_are_learned_from_all_rows_unless_that_is_not_wanted():
     assert not any(np.array_equal(values, thresholds[0]) for values in own)
 
 
+@pytest.mark.parametrize("kind", [hr.GradientBoostingRegressor, hr.RandomForestRegressor])
+def test_models_of_folds_are_fits_to_bins_of_all_rows(kind):
+    numbers = np.random.RandomState(1).normal(size=(N, 3))
+    model = kind(max_bins=8, n_estimators=8, random_state=0)
+    found = hr.cross_validate(model, numbers, Y, cv=3)
+    thresholds = found.models[0]._model.binner.thresholds
+    columns = zip(thresholds, numbers.T, strict=True)
+    bins = np.column_stack([np.searchsorted(*column) for column in columns]).astype(float)
+    for fold, fitted in zip(found.folds, found.models, strict=True):
+        train = fold.train  # in other rows, a cut between bins that a node lacks may differ
+        own = clone(model).fit(bins[train], Y[train])
+        np.testing.assert_array_equal(fitted.predict(numbers[train]), own.predict(bins[train]))
+
+
+LEAKS = {
+    "target statistics": {"max_categories": 2},
+    "calibration": {"calibration": "isotonic"},
+    "early stopping": {"early_stopping": True},
+}
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_a_fold_s_model_knows_nothing_of_the_targets_held_out(name):
+    model = hr.GradientBoostingClassifier(**LEAKS[name], **SMALL)
+    table = frames()["pandas"]
+    one = hr.cross_validate(model, table, CLASSES, cv=sk.KFold(3))
+    rows = one.folds[0].held_out
+    changed = CLASSES.copy()
+    changed[rows] = 2 - changed[rows]
+    two = hr.cross_validate(model, table, changed, cv=sk.KFold(3))
+    np.testing.assert_array_equal(one.oof_prediction[rows], two.oof_prediction[rows])
+    others = one.folds[1].held_out
+    assert (one.oof_prediction[others] != two.oof_prediction[others]).any()
+    own = clone(model).fit(table.iloc[one.folds[0].train], CLASSES[one.folds[0].train])
+    np.testing.assert_array_equal(one.oof_prediction[rows], own.predict_proba(table.iloc[rows]))
+
+
+def with_a_rare_category():
+    table = frames()["pandas"]
+    table.loc[table.index < 3, "category"] = "rare"
+    return table
+
+
+def test_a_category_that_only_held_out_rows_have_is_not_known():
+    table = with_a_rare_category()
+    model = hr.GradientBoostingRegressor(**SMALL)
+    found = hr.cross_validate(model, table, Y, cv=sk.KFold(4))
+    alone = hr.cross_validate(model, table, Y, cv=sk.KFold(4), share_bins=False)
+    np.testing.assert_array_equal(found.oof_prediction, alone.oof_prediction)
+    values = [fitted._model.schema.categories[2].values for fitted in found.models]
+    assert ["rare" in known for known in values] == [False, True, True, True]
+    for share in (True, False):
+        with pytest.raises(DataError, match=r"'rare' .*which fit did not see") as caught:
+            hr.cross_validate(
+                model.set_params(unknown_category="error"),
+                table,
+                Y,
+                cv=sk.KFold(4),
+                share_bins=share,
+            )
+        assert caught.value.__notes__ == ["This was fold 1 of 4."]
+
+
+def test_columns_of_many_categories_are_encoded_in_every_fold():
+    model = hr.GradientBoostingRegressor(max_categories=3, **SMALL)
+    shared, alone = (
+        hr.cross_validate(model, frames()["pandas"], Y, share_bins=share) for share in (True, False)
+    )
+    np.testing.assert_array_equal(shared.oof_prediction, alone.oof_prediction)
+    numbers = [m._model.statistics.columns[0].numbers for m in shared.models]
+    assert not np.array_equal(numbers[0], numbers[1])
+
+
 SPLITTERS = {
     "an int": 4,
     "shuffled": sk.KFold(3, shuffle=True, random_state=0),
@@ -132,6 +206,35 @@ def test_folds_are_those_of_scikit_learn(name):
     for fold, (train, held_out) in zip(found.folds, expected, strict=True):
         np.testing.assert_array_equal(fold.train, np.arange(N)[train])
         np.testing.assert_array_equal(fold.held_out, np.arange(N)[held_out])
+
+
+class ByFirstColumn:
+    """A splitter that looks at the table, as those of time do."""
+
+    def split(self, X, y=None, groups=None):
+        for value in range(3):
+            yield np.flatnonzero(X[:, 0] != value), np.flatnonzero(X[:, 0] == value)
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        return 3
+
+
+def test_splitters_see_the_table():
+    found = hr.cross_validate(Ridge(), X, Y, cv=ByFirstColumn())
+    assert [set(X[fold.held_out, 0]) for fold in found.folds] == [{0.0}, {1.0}, {2.0}]
+
+
+@pytest.mark.parametrize("y", [Y, LABELS], ids=["numbers", "classes"])
+def test_a_number_of_folds_keeps_groups_together(y):
+    model = hr.DecisionTreeClassifier() if y is LABELS else hr.DecisionTreeRegressor()
+    found = hr.cross_validate(model, X, y, cv=3, groups=GROUPS)
+    for fold in found.folds:
+        assert not set(GROUPS[fold.train]) & set(GROUPS[fold.held_out])
+    kind = sk.StratifiedGroupKFold if y is LABELS else sk.GroupKFold
+    expected = [held_out for _, held_out in kind(3).split(X, y, GROUPS)]
+    np.testing.assert_array_equal(
+        np.concatenate([fold.held_out for fold in found.folds]), np.concatenate(expected)
+    )
 
 
 def test_classes_have_the_same_part_in_every_fold():
@@ -179,6 +282,40 @@ def test_weights_count_in_fits_and_in_metrics():
         )
         assert found.scores["rmse"][i] == pytest.approx(expected, rel=1e-12)
         assert found.scores["neg_root_mean_squared_error"][i] == pytest.approx(-expected, rel=1e-12)
+
+
+def test_weights_count_where_a_model_scores_itself():
+    found = hr.cross_validate(RidgeClassifier(), X, LABELS, cv=3, sample_weight=WEIGHTS)
+    fold = found.folds[0]
+    own = RidgeClassifier().fit(X[fold.train], LABELS[fold.train], WEIGHTS[fold.train])
+    expected = own.score(X[fold.held_out], LABELS[fold.held_out], WEIGHTS[fold.held_out])
+    assert found.scores["score"][0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_scorers_that_take_no_weights_get_none():
+    model = hr.GradientBoostingRegressor(**SMALL)
+    found = hr.cross_validate(model, X, Y, sample_weight=WEIGHTS, scoring="neg_max_error")
+    rows = found.folds[0].held_out
+    assert found.scores["neg_max_error"][0] == -np.abs(Y - found.oof_prediction)[rows].max()
+
+
+def test_folds_may_go_on_from_a_model():
+    start = hr.GradientBoostingRegressor(**SMALL).fit(X[::2], Y[::2])
+    model = hr.GradientBoostingRegressor(**SMALL)
+    found = hr.cross_validate(model, X, Y, cv=3, params={"init_model": start})
+    for fold, fitted in zip(found.folds, found.models, strict=True):
+        own = clone(model).fit(X[fold.train], Y[fold.train], init_model=start)
+        rows = fold.held_out
+        np.testing.assert_array_equal(found.oof_prediction[rows], own.predict(X[rows]))
+        assert fitted.n_iter_ == 16
+
+
+def test_an_evaluation_set_is_the_same_for_all_folds():
+    model = hr.GradientBoostingRegressor(**SMALL)
+    found = hr.cross_validate(model, X, Y, params={"eval_set": [(X[:50], Y[:50])]})
+    for fitted in found.models:
+        said = root_mean_squared_error(Y[:50], fitted.predict(X[:50]))
+        assert fitted.evals_result_["eval_0"]["rmse"][-1] == pytest.approx(said, rel=1e-12)
 
 
 def test_further_arguments_of_fit_are_cut_to_the_rows():
@@ -354,10 +491,19 @@ def test_a_model_without_a_target():
     assert found.scores["<lambda>"].tolist() == [48.0] * 5
 
 
-def test_the_same_call_gives_the_same_result():
-    model = hr.GradientBoostingRegressor(subsample=0.5, **SMALL)
-    one, two = (hr.cross_validate(model.set_params(n_jobs=n), X, Y) for n in (1, 2))
+@pytest.mark.parametrize("kind", [hr.GradientBoostingRegressor, hr.RandomForestRegressor])
+def test_threads_change_nothing(kind):
+    model, table = kind(**FEW), frames()["pandas"]
+    one, two = (hr.cross_validate(model.set_params(n_jobs=n), table, Y) for n in (1, 2))
     np.testing.assert_array_equal(one.oof_prediction, two.oof_prediction)
+    np.testing.assert_array_equal(one.scores["rmse"], two.scores["rmse"])
+
+
+def test_the_model_s_random_stream_is_not_drawn_from():
+    model = hr.GradientBoostingRegressor(n_estimators=3, random_state=np.random.RandomState(7))
+    one, two = (hr.cross_validate(model, X, Y) for _ in range(2))
+    np.testing.assert_array_equal(one.oof_prediction, two.oof_prediction)
+    assert model.random_state.randint(2**31) == np.random.RandomState(7).randint(2**31)
 
 
 def test_progress_is_shown_fold_by_fold(capsys):
@@ -396,7 +542,7 @@ BAD = {
     "a method": ({"method": "transform"}, "method='transform' is not allowed"),
     "a flag": ({"share_bins": 1}, "share_bins=1 is not allowed"),
     "verbose": ({"verbose": -1}, "verbose=-1 is not allowed"),
-    "stopping": ({"early_stopping": True}, "fit of Ridge takes no eval_set"),
+    "stopping": ({"early_stopping": True}, "Ridge cannot stop by the rows held out"),
     "weights of a pipeline": (
         {"model": make_pipeline(Ridge()), "sample_weight": WEIGHTS},
         "fit of Pipeline takes none.*step__sample_weight",
@@ -404,6 +550,42 @@ BAD = {
     "a parameter": (
         {"model": hr.GradientBoostingRegressor(learning_rate=-1)},
         "learning_rate=-1 is not allowed",
+    ),
+    "no table": ({"X": None}, "X has no rows"),
+    "no argument of fit": ({"params": {"epochs": 3}}, "fit of Ridge takes no 'epochs'"),
+    "weights twice": (
+        {"sample_weight": WEIGHTS, "params": {"sample_weight": WEIGHTS}},
+        "sample_weight is given twice",
+    ),
+    "weights of no row held out": (
+        {"sample_weight": np.arange(N) >= 48},
+        "zero in every row that fold 1",
+    ),
+    "a checkpoint": (
+        {"model": hr.GradientBoostingRegressor(), "params": {"checkpoint": "a.ckpt"}},
+        "overwrite each other's checkpoint",
+    ),
+    "two evaluation sets": (
+        {
+            "model": hr.GradientBoostingRegressor(),
+            "early_stopping": True,
+            "params": {"eval_set": [(X, Y)]},
+        },
+        "params must have no eval_set",
+    ),
+    "no metric": ({"scoring": []}, r"scoring=\[\] names no metric"),
+    "a metric twice": ({"scoring": ["rmse", "rmse"]}, "several metrics called 'rmse'"),
+    "a name that is told twice": (
+        {"scoring": [lambda y, p: ("rmse", 0.0, True), "rmse"]},
+        "several metrics called 'rmse'",
+    ),
+    "a list of arrays": (
+        {
+            "model": hr.RandomForestClassifier(**FEW),
+            "y": np.column_stack([CLASSES, CLASSES % 2]),
+            "method": "predict_proba",
+        },
+        "an array for each column of y; set method='predict'",
     ),
     "no such method": ({"method": "predict_proba"}, "Ridge has no such method"),
     "a score of two": (
@@ -429,3 +611,30 @@ def test_errors_of_models_are_passed_through():
     y[-1] = np.nan
     with pytest.raises(DataError, match="NaN"):
         hr.cross_validate(hr.GradientBoostingRegressor(), X, y)
+
+
+def test_an_error_tells_its_fold():
+    def fail(y, prediction):
+        if 200 in y:
+            raise RuntimeError("why not")
+        return 0.0
+
+    y = np.arange(N)
+    with pytest.raises(RuntimeError, match="why not") as caught:
+        hr.cross_validate(Ridge(), X, y, scoring=fail)
+    assert caught.value.__notes__ == ["This was fold 5 of 5."]
+
+
+def test_a_run_can_be_interrupted():
+    rounds = []
+
+    def interrupt(info):
+        rounds.append(info)
+        if len(rounds) == 12:
+            raise KeyboardInterrupt
+
+    model = hr.GradientBoostingRegressor(**SMALL)
+    with pytest.raises(KeyboardInterrupt):
+        hr.cross_validate(model, X, Y, params={"callbacks": [interrupt]}, verbose=1)
+    assert len(rounds) == 12
+    assert not hasattr(model, "n_iter_")

@@ -1,12 +1,15 @@
 """A table that is read and binned once, so that several fits to some of its rows share the work.
 
-`share_bins` learns the bins of a table. What comes of it is given to `fit` and `predict` in place
-of X, whole or in part: `learn_schema` and `read_table` let it pass, and a `Binner` takes over the
-bins that are there. The numbers themselves are only copied if something asks for them.
+`share_bins` makes one of a table. It is given to `fit` and `predict` in place of X, whole or in
+part: `learn_schema` and `read_table` let it pass, and a `Binner` takes over its bins. These are
+learned from all rows when the first fit asks for them. The numbers themselves are only copied if
+something asks for them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,12 +24,17 @@ Indices = NDArray[np.intp]
 
 
 class SharedBins:
-    """The bins of a whole table; it is mapped to them when the first rows are asked for."""
+    """The bins of a whole table, which are learned, and mapped to, when they are asked for."""
 
-    def __init__(self, binner: Binner, table: Table) -> None:
-        self.binner = binner
+    def __init__(self, table: Table, fitted: Callable[[], Binner]) -> None:
         self._table = table
+        self._fitted = fitted
         self._binned: BinnedMatrix | None = None
+
+    @cached_property
+    def binner(self) -> Binner:
+        """What has learned them."""
+        return self._fitted()
 
     def of(self, rows: Indices, *, columns_only: bool, threads: int) -> BinnedMatrix:
         """Return some rows in bins."""
@@ -44,17 +52,15 @@ class BinnedTable(Table):
     ----------
     schema : TableSchema
         Columns and categories of the whole table.
-    binner : Binner
-        Its bins.
     rows : int array
         Which of its rows these are.
     """
 
-    __slots__ = ("_bins", "_numbers", "_whole", "binner", "rows", "schema")
+    __slots__ = ("_bins", "_numbers", "_whole", "rows", "schema")
 
     def __init__(self, whole: Table, schema: TableSchema, bins: SharedBins, rows: Indices) -> None:
         self.names, self.n_rows, self.n_features = whole.names, len(rows), whole.n_features
-        self.schema, self.binner, self.rows = schema, bins.binner, rows
+        self.schema, self.rows = schema, rows
         self._whole, self._bins = whole, bins
         self._numbers: Table | None = None
 
@@ -62,6 +68,11 @@ class BinnedTable(Table):
     def known_bins(self) -> BinnedTable:
         """The table itself knows its bins."""
         return self
+
+    @property
+    def binner(self) -> Binner:
+        """What has learned the bins of the whole table."""
+        return self._bins.binner
 
     @property
     def dense(self) -> NDArray[Any] | None:  # type: ignore[override]
@@ -85,17 +96,32 @@ class BinnedTable(Table):
         """Give the rows in bins."""
         return self._bins.of(self.rows, columns_only=columns_only, threads=threads)
 
+    def has_every_category(self) -> bool:
+        """Tell whether these rows hold every category of the whole table."""
+        return all(
+            _has_all(self._whole.column(j), self.rows, len(learned.values))
+            for j, learned in self.schema.categories.items()
+        )
+
     def _taken(self) -> Table:
         if self._numbers is None:
             self._numbers = self._whole.take(self.rows)
         return self._numbers
 
 
+def _has_all(column: NumericColumn | CategoricalColumn, rows: Indices, n_categories: int) -> bool:
+    assert isinstance(column, CategoricalColumn)
+    counts = np.bincount(column.codes[rows] + 1, minlength=n_categories + 1)  # missing is -1
+    return bool(counts[1:].all())
+
+
 def share_bins(
     schema: TableSchema, table: Table, binner: Binner, weights: Any, threads: int
 ) -> BinnedTable:
-    """Learn the bins of a table with a binner that is not fitted yet."""
-    counts = {j: len(learned.values) for j, learned in schema.categories.items()}
-    binner.fit(table, weights, n_categories=counts, threads=threads)
-    bins = SharedBins(binner, table)
-    return BinnedTable(table, schema, bins, np.arange(table.n_rows))
+    """Make a table whose fits share the bins that a binner, not fitted yet, learns from it."""
+
+    def fitted() -> Binner:
+        counts = {j: len(learned.values) for j, learned in schema.categories.items()}
+        return binner.fit(table, weights, n_categories=counts, threads=threads)
+
+    return BinnedTable(table, schema, SharedBins(table, fitted), np.arange(table.n_rows))

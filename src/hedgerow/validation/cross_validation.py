@@ -1,28 +1,37 @@
 """Cross-validation: fit a model to all rows but some, judge it by those, and so on in turn.
 
 Models that bin their tables share that work: the table is read and its bins are learned once, from
-all rows, and the folds take their rows of it.
+all rows, and the folds take their rows of it. All that looks at a target (statistics of categories,
+calibration, early stopping) is done anew in every fold, with its own rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache, partial
 from inspect import signature
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
-from hedgerow.estimator import Estimator
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import FLAG, VERBOSE, Options, Parameter
 from hedgerow.progress import progress
+from hedgerow.validation.folds import Indices, require_weights, split_rows
 from hedgerow.validation.predictions import OutOfFold, chosen_method, predict
 from hedgerow.validation.result import CrossValidation, Fold
-from hedgerow.validation.rows import Indices, Rows
-from hedgerow.validation.scoring import HeldOut, Score, Target, read_target, resolve_scores
+from hedgerow.validation.rows import Rows
+from hedgerow.validation.scoring import (
+    HeldOut,
+    Score,
+    Target,
+    read_target,
+    require_names,
+    resolve_scores,
+)
 
 _OPTIONS = (
     Parameter(
@@ -64,9 +73,10 @@ def cross_validate(
         model is a classifier, in the order of the rows. A splitter may shuffle, or respect groups
         or time.
     groups : array of shape (n_rows,), optional
-        What splitters of groups keep together. Models whose ``fit`` takes groups get theirs.
+        Rows of a group stay together, unless a splitter does otherwise. Models whose ``fit`` takes
+        groups get theirs.
     sample_weight : array of shape (n_rows,), optional
-        Weights of the rows, in the fits and in the metrics.
+        Weights of the rows, in the fits and in the metrics that take any.
     scoring : str, callable, list or dict of those, optional
         What is measured on the rows held out. The metrics of gradient boosting by name
         ('log_loss', 'auc', 'rmse', 'mae' …: of these, less is better where less is better);
@@ -82,10 +92,12 @@ def cross_validate(
         when to stop.
     share_bins : bool
         Read the table and learn its bins once, from all rows, for models that bin their tables.
-        No target is looked at for that, but where bins end, and which categories there are, is then
-        known from all rows: False keeps even this from the models, and takes longer.
+        No target is looked at for that, but where bins end is then known from all rows. False keeps
+        even this from the models, and takes longer. Categories that only held-out rows have are
+        never known: such a fold shares nothing.
     params : dict, optional
-        Further arguments of ``fit``; of arrays with an entry for each row, a fold gets its own.
+        Further arguments of ``fit``; of arrays with an entry for each row, a fold gets its own. A
+        ``checkpoint`` is refused, for folds would overwrite it.
     verbose : int
         As in the models: 0 is silent, else there is a bar or a line for every so many folds.
 
@@ -93,6 +105,11 @@ def cross_validate(
     -------
     CrossValidation
         Scores, out-of-fold predictions, and the models.
+
+    Notes
+    -----
+    One fold is fitted after the other, each with the model's ``n_jobs``. If a fold fails, its error
+    is raised, with a note of which it was.
 
     Examples
     --------
@@ -103,33 +120,53 @@ def cross_validate(
     >>> result.scores["rmse"].shape, result.oof_prediction.shape
     ((5,), (442,))
     """
-    _check_options(model, (method, early_stopping, share_bins, verbose))
+    _check_options(model, (method, early_stopping, share_bins, verbose), params or {})
     rows = Rows(model, X, y, groups, sample_weight, params or {})
-    splits = rows.split(cv)
+    splits = split_rows(cv, X, y, groups, n_rows=rows.n_rows, stratify=is_classifier(model))
+    require_weights(splits, rows.weights)
     target = read_target(model, y, rows.n_rows)
     scores = resolve_scores(scoring, target)
-    if share_bins and isinstance(model, Estimator) and model._bins_tables():  # noqa: SLF001
-        rows.bin_once()
+    if share_bins:
+        rows.share_bins()
     with progress(verbose, len(splits), unit="fold", title="cross-validation") as shown:
         run = _Run(rows, target, scores, method, early_stopping, is_shown=shown is not None)
-        for number, (train, held_out) in enumerate(splits, 1):
-            values = run.fold(train, held_out)
+        for number, split in enumerate(splits, 1):
+            with _noted(f"This was fold {number} of {len(splits)}."):
+                values = run.fold(*split)
             if shown is not None:
                 shown.show(number, {"held out": values})
     return run.result()
 
 
-def _check_options(model: Any, values: tuple[Any, ...]) -> None:
+def _check_options(model: Any, values: tuple[Any, ...], params: Mapping[str, Any]) -> None:
     """Refuse what no fold could do; models check their own parameters when they are fitted."""
     if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "get_params")):
         raise ParameterError(f"model={model!r} is no estimator: it must be an instance of one.")
     for option, value in zip(_OPTIONS, values, strict=True):
         option.check(value)
     early_stopping = values[1]
-    if early_stopping and "eval_set" not in signature(model.fit).parameters:
+    if not early_stopping:
+        return
+    can_stop = "early_stopping" in model.get_params(deep=False)
+    if not can_stop or "eval_set" not in signature(model.fit).parameters:
         raise ParameterError(
-            f"early_stopping=True: fit of {type(model).__name__} takes no eval_set to stop by."
+            f"early_stopping=True: {type(model).__name__} cannot stop by the rows held out, for "
+            "fit takes no eval_set, or there is no parameter early_stopping."
         )
+    if "eval_set" in params:
+        raise ParameterError(
+            "early_stopping=True stops by the rows held out; params must have no eval_set."
+        )
+
+
+@contextmanager
+def _noted(note: str) -> Iterator[None]:
+    """Add a note to what is raised."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(note)
+        raise
 
 
 class _Run:
@@ -149,48 +186,52 @@ class _Run:
         self.method, self.early_stopping, self.is_shown = method, early_stopping, is_shown
         self.models: list[Any] = []
         self.folds: list[Fold] = []
-        self.values: list[dict[str, float]] = []
+        self.values: list[list[float]] = []
         self.out_of_fold = OutOfFold(rows.n_rows)
 
     def fold(self, train: Indices, held_out: Indices) -> dict[str, float]:
         """Fit a model to some rows and judge it by others; return its scores."""
         started = perf_counter()
-        model = self._fitted(train, held_out)
+        table, table_held_out = self.rows.tables(train, held_out)
+        model = self._fitted(train, table, held_out, table_held_out)
         fitted = perf_counter()
-        judged = self._judged(model, held_out)
+        judged = self._held_out(model, held_out, table_held_out)
         self.method = chosen_method(self.method, model, self.rows)
         self.out_of_fold.add(held_out, judged.predicted(self.method))
-        # Names last: a user's function may tell its name with its value.
-        numbers = [score.of(judged) for score in self.scores]
-        values = {score.name: number for score, number in zip(self.scores, numbers, strict=True)}
+        self.values.append([score.of(judged) for score in self.scores])
         self.models.append(model)
-        self.values.append(values)
         self.folds.append(Fold(train, held_out, fitted - started, perf_counter() - fitted))
-        return values
+        return dict(zip(self.names, self.values[-1], strict=True))
 
-    def _fitted(self, train: Indices, held_out: Indices) -> Any:
+    @property
+    def names(self) -> list[str]:
+        """What the scores are called; a user's function may tell that with its value."""
+        require_names(self.scores)
+        return [score.name for score in self.scores]
+
+    def _fitted(self, train: Indices, table: Any, held_out: Indices, table_held_out: Any) -> Any:
         rows, model = self.rows, clone(self.rows.model)
         options = rows.options_of(train)
         if self.early_stopping:
             model.set_params(early_stopping=True)
-            judges = rows.table(held_out), rows.y_of(held_out), rows.weights_of(held_out)
+            judges = table_held_out, rows.y_of(held_out), rows.weights_of(held_out)
             options["eval_set"] = [judges if rows.weights is not None else judges[:2]]
-        verbose = model.get_params().get("verbose")
-        if self.is_shown and verbose:  # there is room for one bar
+        verbose = model.get_params(deep=False).get("verbose")
+        is_silenced = self.is_shown and verbose  # there is room for one bar
+        if is_silenced:
             model.set_params(verbose=0)
-        given = (rows.table(train),) if rows.y is None else (rows.table(train), rows.y_of(train))
-        model.fit(*given, **options)
-        return model.set_params(verbose=verbose) if self.is_shown and verbose else model
+        model.fit(*((table,) if rows.y is None else (table, rows.y_of(train))), **options)
+        return model.set_params(verbose=verbose) if is_silenced else model
 
-    def _judged(self, model: Any, held_out: Indices) -> HeldOut:
+    def _held_out(self, model: Any, held_out: Indices, table: Any) -> HeldOut:
         rows, classes, values = self.rows, self.target.classes, self.target.values
-        table = rows.table(held_out)
         return HeldOut(
             model=model,
             X=partial(rows.raw_table, held_out),
             table=table,
             y=rows.y_of(held_out),
             weights=rows.weights_of(held_out),
+            options=rows.options_of(held_out),
             target=None if values is None else values[held_out],
             classes=classes,
             predicted=cache(lambda method: predict(model, table, method, classes)),
@@ -198,10 +239,10 @@ class _Run:
 
     def result(self) -> CrossValidation:
         """Put the folds together."""
-        names = list(self.values[0])
+        columns = np.array(self.values).T
         return CrossValidation(
             models=self.models,
-            scores={name: np.array([of[name] for of in self.values]) for name in names},
+            scores=dict(zip(self.names, columns, strict=True)),
             oof_prediction=self.out_of_fold.result(),
             folds=self.folds,
             method=self.method,

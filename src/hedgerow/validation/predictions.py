@@ -10,7 +10,8 @@ from sklearn.base import is_classifier, is_outlier_detector
 
 from hedgerow.boosting.estimator import GradientBoosting
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.validation.rows import Indices, Rows
+from hedgerow.validation.folds import Indices
+from hedgerow.validation.rows import Rows
 
 
 def chosen_method(method: str, model: Any, rows: Rows) -> str:
@@ -31,6 +32,11 @@ def chosen_method(method: str, model: Any, rows: Rows) -> str:
 def predict(model: Any, X: Any, method: str, classes: Any) -> NDArray[Any]:
     """Return a fold's predictions, with a column for each class of all folds."""
     prediction = getattr(model, method)(X)
+    if isinstance(prediction, list):
+        raise ParameterError(
+            f"method={method!r} of {type(model).__name__} gives an array for each column of y; "
+            "set method='predict'."
+        )
     is_complete = not isinstance(classes, np.ndarray) or len(model.classes_) == len(classes)
     if method == "predict" or is_complete:
         return np.asarray(prediction)
@@ -58,10 +64,10 @@ class OutOfFold:
 
     def add(self, rows: Indices, prediction: NDArray[Any]) -> None:
         """Add what a fold's model says of the rows that it has not seen."""
-        are_numbers = prediction.dtype.kind == "f"
         if self.total is None:
-            shape = (self.n_rows, *prediction.shape[1:])
-            self.total = np.zeros(shape) if are_numbers else np.full(shape, None, object)
+            shape, is_number = (self.n_rows, *prediction.shape[1:]), prediction.dtype.kind == "f"
+            self.total = np.zeros(shape) if is_number else np.full(shape, None, object)
+        are_numbers = self.total.dtype != object
         if not are_numbers and self.times[rows].any():
             raise ParameterError(
                 "cv holds some rows out more than once, and classes have no mean. Set "

@@ -1,16 +1,15 @@
-"""The rows of a cross-validation: checked, parted into folds, and handed out fold by fold."""
+"""The rows of a cross-validation: checked once, and handed out fold by fold."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
-from sklearn.model_selection import check_cv
+from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -18,12 +17,11 @@ from hedgerow.data.binned_table import BinnedTable, share_bins
 from hedgerow.data.binning import Binner
 from hedgerow.data.intake import learn_schema
 from hedgerow.data.target import read_weights
-from hedgerow.estimator import seed_of
+from hedgerow.estimator import Estimator, seed_of
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.params import check_parameters
 from hedgerow.threads import effective_n_jobs
-
-Indices = NDArray[np.intp]
+from hedgerow.validation.folds import Indices
 
 
 class Rows:
@@ -39,50 +37,52 @@ class Rows:
         params: Mapping[str, Any],
     ) -> None:
         self.model, self.X, self.y, self.groups, self.params = model, X, y, groups, params
-        self.n_rows = _num_samples(X)
+        self.n_rows = _count("X", X)
         for name, given in (("y", y), ("groups", groups)):
-            if given is not None and _num_samples(given) != self.n_rows:
-                raise DataError(f"X has {self.n_rows} rows, but {name} has {_num_samples(given)}.")
+            if given is not None and _count(name, given) != self.n_rows:
+                raise DataError(f"X has {self.n_rows} rows, but {name} has {_count(name, given)}.")
         self.weights = read_weights(sample_weight, self.n_rows)
         if self.weights is not None and not self._fit_takes("sample_weight"):
             raise ParameterError(
                 f"sample_weight: fit of {type(model).__name__} takes none. Of a pipeline, give "
                 "that of a step as params={'step__sample_weight': …}."
             )
-        self._table: BinnedTable | None = None
+        self._check_params()
+        self._shared: BinnedTable | None = None
 
     def _fit_takes(self, name: str) -> bool:
         return name in signature(self.model.fit).parameters
+
+    def _check_params(self) -> None:
+        """Refuse what `fit` would not take, or what folds would take from each other."""
+        parameters = signature(self.model.fit).parameters.values()
+        takes_any = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
+        for name in self.params:
+            if not (takes_any or self._fit_takes(name)):
+                raise ParameterError(
+                    f"params: fit of {type(self.model).__name__} takes no {name!r}."
+                )
+        for name, given in (("sample_weight", self.weights), ("groups", self.groups)):
+            if given is not None and name in self.params:
+                raise ParameterError(f"{name} is given twice: as it is and in params.")
+        if self.params.get("checkpoint") is not None:
+            raise ParameterError(
+                "params: folds would overwrite each other's checkpoint. Fit them one by one, or "
+                "without."
+            )
 
     @property
     def has_several_targets(self) -> bool:
         """Whether y has columns."""
         return self.y is not None and np.ndim(self.y) > 1
 
-    def split(self, cv: Any) -> list[tuple[Indices, Indices]]:
-        """Return the rows of each fold: to fit to, and to hold out."""
-        target = None if self.y is None else np.asarray(self.y)
-        groups = None if self.groups is None else np.asarray(self.groups)
-        everything = np.arange(self.n_rows)
-        try:
-            splitter = check_cv(cv, target, classifier=is_classifier(self.model))
-            splits = [
-                (everything[train], everything[held_out])
-                for train, held_out in splitter.split(everything, target, groups)
-            ]
-        except (ValueError, IndexError) as error:
-            raise ParameterError(f"cv: {error}") from error
-        if not splits:
-            raise ParameterError(f"cv={cv!r} has no folds.")
-        for number, split in enumerate(splits, 1):
-            if not all(map(len, split)):
-                raise ParameterError(f"cv: fold {number} has no rows to fit to, or holds none out.")
-        return splits
-
-    def bin_once(self) -> None:
-        """Read the table and learn its bins, for all folds."""
-        model = self.model
-        check_parameters(model)
+    def share_bins(self) -> None:
+        """Read the table and learn its bins once for all folds, if the model can use that."""
+        is_ours = isinstance(self.model, Estimator) and self.model._bins_tables()  # noqa: SLF001
+        if not is_ours or self.params.get("init_model") is not None:  # which has bins of its own
+            return
+        check_parameters(self.model)
+        model = clone(self.model)  # whose random stream may be drawn from
         schema, table = learn_schema(self.X, model.categorical_features)
         binner = Binner(
             max_bins=model.max_bins,
@@ -90,11 +90,18 @@ class Rows:
             seed=seed_of(model.random_state),
         )
         threads = effective_n_jobs(model.n_jobs)
-        self._table = share_bins(schema, table, binner, self.weights, threads)
+        self._shared = share_bins(schema, table, binner, self.weights, threads)
 
-    def table(self, rows: Indices) -> Any:
-        """Return some rows of the table, in bins if these are shared."""
-        return self.raw_table(rows) if self._table is None else self._table.take(rows)
+    def tables(self, train: Indices, held_out: Indices) -> tuple[Any, Any]:
+        """Return the table to fit to and that to hold out, in shared bins if there are any.
+
+        A fold that lacks a category shares nothing: its model must not know of it.
+        """
+        if self._shared is not None:
+            shared = self._shared.take(train)
+            if shared.has_every_category():
+                return shared, self._shared.take(held_out)
+        return self.raw_table(train), self.raw_table(held_out)
 
     def raw_table(self, rows: Indices) -> Any:
         """Return some rows of the table as it came."""
@@ -121,9 +128,19 @@ class Rows:
         return options
 
     def _is_by_row(self, value: Any) -> bool:
-        if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__len__"):
+        if isinstance(value, str | bytes | Mapping):
             return False
-        return bool(_num_samples(value) == self.n_rows)
+        try:
+            return bool(_num_samples(value) == self.n_rows)
+        except TypeError:  # a number, a model, …
+            return False
+
+
+def _count(name: str, given: Any) -> int:
+    try:
+        return int(_num_samples(given))
+    except TypeError as error:
+        raise DataError(f"{name} has no rows: {error}") from error
 
 
 def _taken(array: Any, rows: Indices) -> Any:

@@ -46,21 +46,20 @@ class Target:
 
 def read_target(model: Any, y: Any, n_rows: int) -> Target:
     """Read the target of all folds."""
-    if isinstance(model, GradientBoosting):
+    if isinstance(model, GradientBoosting) and (is_classifier(model) or is_regressor(model)):
         return _read_boosted(model, y, n_rows)
     values = None if y is None else np.asarray(y)
-    if values is None:
-        return Target(None, None, {}, score)
+    if values is None or not (is_classifier(model) or is_regressor(model)):
+        return Target(values, None, {}, OWN_SCORE)
     if values.ndim > 1:
-        default = "r2" if is_regressor(model) else accuracy
-        return Target(values, None, {"r2": REGRESSION["r2"]}, default)
-    if not is_classifier(model):
-        return Target(values, None, REGRESSION, "rmse" if is_regressor(model) else score)
+        return _several_columns(model, values)
+    if is_regressor(model):
+        return Target(values, None, REGRESSION, "rmse")
     classes, numbers = np.unique(values, return_inverse=True)
     numbers = numbers.astype(np.float64)
     if hasattr(model, "predict_proba"):
         return Target(numbers, classes, CLASSIFICATION, "log_loss")
-    return Target(numbers, classes, {}, score)
+    return Target(numbers, classes, {}, OWN_SCORE)
 
 
 def _read_boosted(model: GradientBoosting, y: Any, n_rows: int) -> Target:
@@ -73,25 +72,30 @@ def _read_boosted(model: GradientBoosting, y: Any, n_rows: int) -> Target:
     )
 
 
-def score(model: Any, X: Any, y: Any) -> Any:
-    """Ask the model itself."""
-    return model.score(X) if y is None else model.score(X, y)
+def _several_columns(model: Any, values: NDArray[Any]) -> Target:
+    if is_regressor(model):
+        return Target(values, None, {"r2": REGRESSION["r2"]}, "r2")
+    return Target(values, None, {"accuracy": (True, _accuracy_of_columns)}, "accuracy")
 
 
-def accuracy(model: Any, X: Any, y: Any) -> float:
-    """Return the part of all classes, of several in a row, that are predicted."""
-    return float(np.mean(np.asarray(model.predict(X)) == np.asarray(y)))
+def _accuracy_of_columns(labels: Any, predicted: Any, weights: Any) -> float:
+    """Return the part of the labels of all columns that are right."""
+    return float(np.average((labels == predicted).mean(axis=1), weights=weights))
 
 
 @dataclass
 class HeldOut:
-    """A fitted model and the rows that it has not seen: as they came, and as it reads them."""
+    """A fitted model and the rows that it has not seen: as they came, and as it reads them.
+
+    `options` are what `fit` would get for them, beside X and y.
+    """
 
     model: Any
     X: Callable[[], Any]
     table: Any
     y: Any
     weights: NDArray[Any] | None
+    options: Mapping[str, Any]
     target: Any
     classes: Any
     predicted: Callable[[str], NDArray[Any]]
@@ -163,9 +167,10 @@ class OfModels:
     scorer: Callable[..., Any]
 
     def of(self, held_out: HeldOut) -> float:
-        """Ask the scorer, which gets the weights if it is one of scikit-learn's own."""
+        """Ask the scorer, which gets the weights if it is of a function that takes them."""
+        function = getattr(self.scorer, "_score_func", None)
         options = {}
-        if held_out.weights is not None and hasattr(self.scorer, "_score_func"):
+        if held_out.weights is not None and "sample_weight" in _parameters(function):
             options["sample_weight"] = held_out.weights
         returned = self.scorer(held_out.model, held_out.X(), held_out.y, **options)
         try:
@@ -174,6 +179,24 @@ class OfModels:
             raise ParameterError(
                 f"scoring: {self.name} returned {type(returned).__name__}, not a number."
             ) from None
+
+
+@dataclass
+class OwnScore:
+    """What the model's `score` says."""
+
+    name: str = "score"
+
+    def of(self, held_out: HeldOut) -> float:
+        """Ask the model, with weights and the like if it takes them."""
+        ask = held_out.model.score
+        taken = signature(ask).parameters
+        options = {name: given for name, given in held_out.options.items() if name in taken}
+        rows = (held_out.X(),) if held_out.y is None else (held_out.X(), held_out.y)
+        return float(ask(*rows, **options))
+
+
+OWN_SCORE = OwnScore()
 
 
 @dataclass
@@ -190,14 +213,32 @@ class Renamed:
 
 def resolve_scores(scoring: Any, target: Target) -> list[Score]:
     """Turn `scoring` into scores, None into the model's default."""
+    scores: list[Score]
     if isinstance(scoring, Mapping):
-        return [Renamed(str(name), _resolve(one, target)) for name, one in scoring.items()]
-    scoring = target.default if scoring is None else scoring
-    several = scoring if isinstance(scoring, list | tuple) else [scoring]
-    return [_resolve(one, target) for one in several]
+        scores = [Renamed(str(name), _resolve(one, target)) for name, one in scoring.items()]
+    else:
+        scoring = target.default if scoring is None else scoring
+        several = scoring if isinstance(scoring, list | tuple) else [scoring]
+        scores = [_resolve(one, target) for one in several]
+    if not scores:
+        raise ParameterError(f"scoring={scoring!r} names no metric.")
+    require_names(scores)
+    return scores
+
+
+def require_names(scores: list[Score]) -> None:
+    """Refuse scores that cannot be told apart."""
+    names = [score.name for score in scores]
+    for name in names:
+        if names.count(name) > 1:
+            raise ParameterError(
+                f"scoring has several metrics called {name!r}. Give a dict from names to metrics."
+            )
 
 
 def _resolve(one: Any, target: Target) -> Score:
+    if isinstance(one, OwnScore):
+        return one
     if isinstance(one, str) and one in target.metrics:
         return OfPredictions(Metric(one, *target.metrics[one]))
     if isinstance(one, str) and one in get_scorer_names():
@@ -218,12 +259,20 @@ def _is_scorer(function: Callable[..., Any]) -> bool:
     if hasattr(function, "_score_func"):
         return True
     required = [
-        parameter
-        for parameter in signature(function).parameters.values()
+        name
+        for name, parameter in _parameters(function).items()
         if parameter.default is Parameter.empty
         and parameter.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     ]
-    return len(required) >= 3 and required[2].name != "sample_weight"
+    return len(required) >= 3 and required[2] != "sample_weight"
+
+
+def _parameters(function: Any) -> Mapping[str, Parameter]:
+    """Return what a function takes; of nothing, and of some built-in ones, nothing is known."""
+    try:
+        return signature(function).parameters
+    except (TypeError, ValueError):
+        return {}
 
 
 def _name_of(scorer: Any) -> str:

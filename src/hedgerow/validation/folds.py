@@ -1,0 +1,56 @@
+"""Which rows each fold fits to and which it holds out, as a splitter of scikit-learn's says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+
+from hedgerow.exceptions import DataError, ParameterError
+
+Indices = NDArray[np.intp]
+Split = tuple[Indices, Indices]
+
+
+def split_rows(cv: Any, X: Any, y: Any, groups: Any, *, n_rows: int, stratify: bool) -> list[Split]:
+    """Return the rows of each fold: to fit to, and to hold out."""
+    target = None if y is None else np.asarray(y)
+    groups = None if groups is None else np.asarray(groups)
+    everything = np.arange(n_rows)
+    try:
+        splitter = _splitter(cv, target, stratify, keep_groups=groups is not None)
+        splits = [
+            (everything[train], everything[held_out])
+            for train, held_out in splitter.split(X, target, groups)
+        ]
+    except (ValueError, IndexError) as error:
+        raise ParameterError(f"cv: {error}") from error
+    if not splits:
+        raise ParameterError(f"cv={cv!r} has no folds.")
+    for number, split in enumerate(splits, 1):
+        if not all(map(len, split)):
+            raise ParameterError(f"cv: fold {number} has no rows to fit to, or holds none out.")
+    return splits
+
+
+def _splitter(cv: Any, target: Any, stratify: bool, *, keep_groups: bool) -> Any:
+    """Return what scikit-learn takes `cv` for, but for a number let groups stay together."""
+    splitter = check_cv(cv, target, classifier=stratify)
+    is_number = cv is None or isinstance(cv, int | np.integer)
+    if not (keep_groups and is_number):
+        return splitter
+    kind = StratifiedGroupKFold if isinstance(splitter, StratifiedKFold) else GroupKFold
+    return kind(splitter.get_n_splits())
+
+
+def require_weights(splits: list[Split], weights: NDArray[np.float64] | None) -> None:
+    """Refuse weights of which a fold has only zeros."""
+    if weights is None:
+        return
+    for number, (train, held_out) in enumerate(splits, 1):
+        if not (weights[train].any() and weights[held_out].any()):
+            raise DataError(
+                f"sample_weight is zero in every row that fold {number} fits to, or holds out."
+            )
