@@ -114,10 +114,19 @@ def test_bins_are_learned_from_all_rows_unless_that_is_not_wanted():
     assert not any(np.array_equal(values, thresholds[0]) for values in own)
 
 
-@pytest.mark.parametrize("kind", [hr.GradientBoostingRegressor, hr.RandomForestRegressor])
-def test_models_of_folds_are_fits_to_bins_of_all_rows(kind):
+FEW_BINS = {"max_bins": 8, **FEW}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        hr.GradientBoostingRegressor(**FEW_BINS),
+        hr.RandomForestRegressor(bootstrap=False, max_features=1, **FEW_BINS),
+    ],
+    ids=["boosting", "forest"],
+)
+def test_models_of_folds_are_fits_to_bins_of_all_rows(model):
     numbers = np.random.RandomState(1).normal(size=(N, 3))
-    model = kind(max_bins=8, n_estimators=8, random_state=0)
     found = hr.cross_validate(model, numbers, Y, cv=3)
     thresholds = found.models[0]._model.binner.thresholds
     columns = zip(thresholds, numbers.T, strict=True)
