@@ -531,6 +531,10 @@ def test_models_are_silent_while_folds_are_shown(capsys):
     assert [fitted.verbose for fitted in found.models] == [1, 1]
     hr.cross_validate(model, X, Y, cv=2)
     assert len(capsys.readouterr().err.splitlines()) == 16
+    flagged = make_pipeline(Ridge(), verbose=True)
+    found = hr.cross_validate(flagged, X, Y, cv=2, verbose=1)
+    assert found.models[0].verbose is True
+    assert capsys.readouterr().out == ""
 
 
 BAD = {
@@ -595,6 +599,15 @@ BAD = {
             "method": "predict_proba",
         },
         "an array for each column of y; set method='predict'",
+    ),
+    "a loss": (
+        {"model": hr.GradientBoostingRegressor(loss="sqare"), "share_bins": False},
+        "loss='sqare' is not allowed",
+    ),
+    "no target": ({"model": hr.GradientBoostingRegressor(), "y": None}, "requires y"),
+    "a metric of two": (
+        {"scoring": lambda y, p: [1, 2]},
+        "scoring: <lambda> returned list, not a number",
     ),
     "no such method": ({"method": "predict_proba"}, "Ridge has no such method"),
     "a score of two": (

@@ -61,9 +61,12 @@ class UserMetric:
 
     of_scores = False
 
-    def __init__(self, function: Callable[..., Any], classes: Classes | None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], classes: Classes | None, argument: str = "eval_metric"
+    ) -> None:
         self.function, _ = with_weights(function)
         self.classes = classes
+        self.argument = argument  # that it was given as
         self.name = getattr(function, "__name__", type(function).__name__)
         self.higher_is_better = self.name.endswith("_score")
 
@@ -78,7 +81,7 @@ class UserMetric:
     def _checked_triple(self, returned: tuple[Any, ...]) -> tuple[str, Any, bool]:
         if len(returned) != 3 or not isinstance(returned[0], str):
             raise ParameterError(
-                f"eval_metric: {self.name} returned {returned!r}, "
+                f"{self.argument}: {self.name} returned {returned!r}, "
                 "not a number or (name, number, higher_is_better)."
             )
         return returned[0], returned[1], bool(returned[2])
@@ -88,7 +91,7 @@ class UserMetric:
             return float(returned)
         except (TypeError, ValueError, OverflowError):
             raise ParameterError(
-                f"eval_metric: {self.name} returned {type(returned).__name__}, not a number."
+                f"{self.argument}: {self.name} returned {type(returned).__name__}, not a number."
             ) from None
 
 

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from hedgerow.estimator import Estimator
 from hedgerow.exceptions import ParameterError
-from hedgerow.params import FLAG, VERBOSE, Options, Parameter
+from hedgerow.params import FLAG, VERBOSE, Options, Parameter, check_parameters
 from hedgerow.progress import progress
 from hedgerow.validation.folds import Indices, require_weights, split_rows
 from hedgerow.validation.predictions import OutOfFold, chosen_method, predict
@@ -139,9 +140,11 @@ def cross_validate(
 
 
 def _check_options(model: Any, values: tuple[Any, ...], params: Mapping[str, Any]) -> None:
-    """Refuse what no fold could do; models check their own parameters when they are fitted."""
+    """Refuse what no fold could do."""
     if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "get_params")):
         raise ParameterError(f"model={model!r} is no estimator: it must be an instance of one.")
+    if isinstance(model, Estimator):
+        check_parameters(model)
     for option, value in zip(_OPTIONS, values, strict=True):
         option.check(value)
     early_stopping = values[1]
@@ -219,7 +222,7 @@ class _Run:
         verbose = model.get_params(deep=False).get("verbose")
         is_silenced = self.is_shown and verbose  # there is room for one bar
         if is_silenced:
-            model.set_params(verbose=0)
+            model.set_params(verbose=type(verbose)(0))  # False, if it is a flag
         model.fit(*((table,) if rows.y is None else (table, rows.y_of(train))), **options)
         return model.set_params(verbose=verbose) if is_silenced else model
 

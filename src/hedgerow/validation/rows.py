@@ -19,7 +19,6 @@ from hedgerow.data.intake import learn_schema
 from hedgerow.data.target import read_weights
 from hedgerow.estimator import Estimator, seed_of
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.params import check_parameters
 from hedgerow.threads import effective_n_jobs
 from hedgerow.validation.folds import Indices
 
@@ -81,7 +80,6 @@ class Rows:
         is_ours = isinstance(self.model, Estimator) and self.model._bins_tables()  # noqa: SLF001
         if not is_ours or self.params.get("init_model") is not None:  # which has bins of its own
             return
-        check_parameters(self.model)
         model = clone(self.model)  # whose random stream may be drawn from
         schema, table = learn_schema(self.X, model.categorical_features)
         binner = Binner(

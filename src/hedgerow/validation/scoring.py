@@ -251,7 +251,7 @@ def _resolve(one: Any, target: Target) -> Score:
         )
     if _is_scorer(one):
         return OfModels(_name_of(one), one)
-    return OfPredictions(UserMetric(one, target.classes))
+    return OfPredictions(UserMetric(one, target.classes, "scoring"))
 
 
 def _is_scorer(function: Callable[..., Any]) -> bool:
