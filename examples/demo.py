@@ -1,7 +1,8 @@
-"""A first tour: boosting with early stopping, a forest, a tree to read, and two theorems.
+"""A first tour: boosting, with early stopping or nothing set, a forest, a tree, and two theorems.
 
 Run it with `make demo`. It uses a generated table of customers (words, numbers and gaps, as they
-come out of a database) and the handwritten digits that scikit-learn ships; results go to ``out/``.
+come out of a database) and the digits, patients and tumours that scikit-learn ships; results go to
+``out/``.
 """
 
 import sys
@@ -12,11 +13,11 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold, cross_val_score, train_test_split
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -147,8 +148,24 @@ def tour_of_digits():
         print(f"{name:15} accuracy {accuracy:.4f}   {time.perf_counter() - start:5.2f} s")
 
 
+def tour_of_patients():
+    heading("3. Diabetes in 442 patients: nothing set, five folds, and intervals that cover")
+    X, y = load_diabetes(return_X_y=True)
+    folds = KFold(5, shuffle=True, random_state=0)
+    for n_estimators in ("auto", 100):
+        model = hr.GradientBoostingRegressor(n_estimators=n_estimators)
+        rmse = hr.cross_validate(model, X, y, cv=folds).scores["rmse"]
+        print(f"n_estimators={n_estimators!r:6}   RMSE {rmse.mean():.2f} ± {rmse.std():.2f}")
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    model = hr.GradientBoostingRegressor(calibration="conformal").fit(X_train, y_train)
+    print(model.auto_)
+    low, high = model.predict_interval(X_test, coverage=0.8).T
+    covered = np.mean((low <= y_test) & (y_test <= high))
+    print(f"intervals for 80 % of all patients hold {covered:.0%} of {len(y_test)} new ones")
+
+
 def tour_of_the_family():
-    heading("3. The family on breast cancer: a forest, a tree to read, two theorems")
+    heading("4. The family on breast cancer: a forest, a tree to read, two theorems")
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     forest = hr.RandomForestClassifier(n_estimators=300, oob_score=True, random_state=0).fit(X, y)
     print(f"random forest, out-of-bag accuracy {forest.oob_score_:.4f}; what it needs most:")
@@ -170,6 +187,7 @@ def main():
     print(f"Hedgerow {hr.__version__}, kernels for instruction-set level {hr.isa_level}")
     tour_of_customers()
     tour_of_digits()
+    tour_of_patients()
     tour_of_the_family()
     heading("Where things are, and what to try next")
     print(f"  {OUT / 'customers.hedgerow'}   the model; hr.load(path) brings it back")
@@ -178,7 +196,7 @@ def main():
     print("  On your own table:")
     print("    import hedgerow as hr, pandas as pd")
     print("    table = pd.read_csv('yours.csv'); y = table.pop('target')")
-    print("    model = hr.GradientBoostingClassifier(early_stopping=True, verbose=1).fit(table, y)")
+    print("    model = hr.GradientBoostingClassifier(verbose=1).fit(table, y)  # nothing to tune")
     print("  make test runs the tests, make bench compares with the libraries you use today.")
 
 

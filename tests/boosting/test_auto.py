@@ -241,7 +241,7 @@ def test_a_few_rows_are_enough(n_rows):
     model = GradientBoostingRegressor(**QUICK).fit(X[:n_rows], NUMBERS[:n_rows])
     assert np.isfinite(model.predict(X)).all()
     assert (model.auto_.n_folds == 0) == (n_rows == 1)
-    assert "Choice(n_estimators=" in repr(model.auto_)
+    assert repr(model.auto_).startswith("Choice: n_estimators=")
 
 
 def test_a_class_of_one_row():
@@ -380,10 +380,17 @@ def test_a_file_holds_what_was_chosen(tmp_path, fitted):
         ("parameters", {"n_estimators": 10, "learning_rate": "fast"}),
         ("metric", None),
         ("n_folds", -1),
-        ("tried", [[{}, 1]]),
-        ("tried", [[{}, -1, 0.5]]),
-        ("tried", [[{}, 1, "good"]]),
+        ("tried", [[{"max_leaves": 3}, 1]]),
+        ("tried", [[{}, 1, 0.5, [0.5]]]),
+        ("tried", [[{"max_leaves": 3}, -1, 0.5, [0.5]]]),
+        ("tried", [[{"max_leaves": 3}, 1, "good", [0.5]]]),
+        ("tried", [[{"max_leaves": 3}, 1, 0.5, ["good"]]]),
+        ("tried", [[{"max_leaves": 3}, 1, 0.5, 0.5]]),
         ("tried", {}),
+        ("tried", []),
+        ("best", 17),
+        ("best", -1),
+        ("best", True),
     ],
 )
 def test_a_file_that_holds_another_choice_is_refused(fitted, field, value):
@@ -412,6 +419,22 @@ def test_going_on_needs_a_number_of_rounds(fitted):
     more = GradientBoostingRegressor(n_estimators=5).fit(X, NUMBERS, init_model=fitted)
     assert more.n_iter_ == fitted.n_iter_ + 5
     np.testing.assert_allclose(more[: fitted.n_iter_].predict(X), fitted.predict(X))
+
+
+def test_what_was_tried_can_be_read_and_drawn(fitted):
+    choice = fitted.auto_
+    title, header, *lines = repr(choice).splitlines()
+    assert "the mean of 4 models" in title
+    assert header.split()[0] == "max_leaves"
+    assert header.split()[-2:] == ["rounds", "rmse"]
+    assert len(lines) == len(choice.tried) == len(choice.to_frame())
+    for tried in choice.tried:
+        assert min(tried.curve) == tried.score == tried.curve[tried.n_rounds // 5 - 1]
+    ax = choice.plot()
+    assert len(ax.get_legend().get_texts()) == 4
+    assert [t.get_text() for t in ax.get_legend().get_texts() if "chosen" in t.get_text()] == [
+        f"{choice.parameters['max_leaves']} leaves, chosen"
+    ]
 
 
 def test_theory_refuses_the_mean_of_models(fitted):

@@ -9,7 +9,7 @@ from hedgerow.model_file.container import Document
 from hedgerow.model_file.stored import is_number, is_table, require
 from hedgerow.model_file.values import decode, encode
 
-_FIELDS = {"parameters", "n_members", "metric", "n_folds", "tried"}
+_FIELDS = {"parameters", "n_members", "metric", "n_folds", "tried", "best"}
 
 
 def write_choice(choice: Choice) -> Document:
@@ -19,8 +19,10 @@ def write_choice(choice: Choice) -> Document:
         "n_members": choice.n_members,
         "metric": choice.metric,
         "n_folds": choice.n_folds,
+        "best": choice.best,
         "tried": [
-            [dict(tried.parameters), tried.n_rounds, encode(tried.score)] for tried in choice.tried
+            [dict(tried.parameters), tried.n_rounds, encode(tried.score), encode([*tried.curve])]
+            for tried in choice.tried
         ],
     }
 
@@ -38,7 +40,10 @@ def read_choice(stored: Any) -> Choice:
     require(isinstance(stored["tried"], list), "what was tried is not a list")
     parameters = _read_parameters(stored["parameters"])
     require("n_estimators" in parameters, "no number of rounds was chosen")
-    return Choice(parameters, members, metric, folds, tuple(map(_read_tried, stored["tried"])))
+    tried, best = tuple(map(_read_tried, stored["tried"])), stored["best"]
+    require(type(best) is int and 0 <= best <= max(len(tried) - 1, 0), "the best was not tried")
+    require(len({frozenset(each.parameters) for each in tried}) <= 1, "trials differ in kind")
+    return Choice(parameters, members, metric, folds, tried, best)
 
 
 def _read_parameters(stored: Any) -> dict[str, Any]:
@@ -55,9 +60,14 @@ def _read_parameters(stored: Any) -> dict[str, Any]:
 
 
 def _read_tried(stored: Any) -> Tried:
-    require(isinstance(stored, list) and len(stored) == 3, "what was tried is not a trial")
-    parameters, n_rounds, score = stored
-    score = decode(score)
+    require(isinstance(stored, list) and len(stored) == 4, "what was tried is not a trial")
+    parameters, n_rounds, score, curve = stored
+    score, curve = decode(score), decode(curve)
+    is_curve = isinstance(curve, list) and all(map(is_number, curve))
+    require(is_curve, "a trial's curve is not numbers")
+    require(
+        is_table(parameters) and "max_leaves" in parameters, "a trial is of no known kind of trees"
+    )
     require(type(n_rounds) is int and n_rounds >= 0, "a trial's best round is not a number")
     require(is_number(score), "a trial's score is not a number")
-    return Tried(_read_parameters(parameters), n_rounds, score)
+    return Tried(_read_parameters(parameters), n_rounds, score, tuple(curve))

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hedgerow.result import texts
+from hedgerow.boosting.auto.budget import LOOK
+from hedgerow.result import BROWN, GREEN, GREY, Columns, Result
 
 
 @dataclass(frozen=True)
 class Tried:
-    """One kind of trees: its parameters, the best round, and the metric on held-out rows then."""
+    """One kind of trees.
+
+    Attributes
+    ----------
+    parameters : dict
+        What the kind is.
+    n_rounds : int
+        Its best round.
+    score : float
+        The metric on the rows held out, in that round.
+    curve : tuple of float
+        The metric after every fifth round.
+    """
 
     parameters: Mapping[str, Any]
     n_rounds: int
     score: float
+    curve: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True)
-class Choice:
+@dataclass(frozen=True, repr=False)
+class Choice(Result):
     """What ``n_estimators="auto"`` chose.
 
     Attributes
@@ -34,29 +48,47 @@ class Choice:
         What was measured on the rows held out.
     n_folds : int
         How often a part of the rows was held out. 0: there were too few rows to try anything.
-    tried : list of Tried
-        All that was tried, in order; the chosen one has the best score.
+    tried : tuple of Tried
+        All that was tried, in order.
+    best : int
+        Which of them has the best score.
     """
 
     parameters: Mapping[str, Any]
     n_members: int = 1
     metric: str = ""
     n_folds: int = 0
-    tried: tuple[Tried, ...] = field(default=())
+    tried: tuple[Tried, ...] = ()
+    best: int = 0
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         chosen = ", ".join(f"{name}={_short(value)}" for name, value in self.parameters.items())
-        lines = [f"Choice({chosen})"]
-        if self.n_members > 1:
-            rounds = self.parameters["n_estimators"] // self.n_members
-            lines.append(f"  the mean of {self.n_members} models of {rounds} rounds")
-        scores = texts(np.array([tried.score for tried in self.tried]))
-        for tried, score in zip(self.tried, scores, strict=True):
-            what = ", ".join(f"{name}={_short(value)}" for name, value in tried.parameters.items())
-            lines.append(f"  tried {what}: {self.metric} {score} after {tried.n_rounds} rounds")
         if not self.tried:
-            lines.append("  nothing was tried: there are too few rows to hold any out")
-        return "\n".join(lines)
+            return f"Choice: {chosen}; there were too few rows to try anything"
+        if self.n_members == 1:
+            return f"Choice: {chosen}"
+        rounds = self.parameters["n_estimators"] // self.n_members
+        return f"Choice: {chosen}; the mean of {self.n_members} models of {rounds} rounds"
+
+    def _columns(self) -> Columns:
+        if not self.tried:
+            return {}
+        kinds = [tried.parameters for tried in self.tried]
+        columns = {name: np.array([kind[name] for kind in kinds]) for name in kinds[0]}
+        columns["rounds"] = np.array([tried.n_rounds for tried in self.tried])
+        return columns | {self.metric: np.array([tried.score for tried in self.tried])}
+
+    def _draw(self, ax: Any) -> None:
+        for number, tried in enumerate(self.tried):
+            is_best = number == self.best
+            color = GREEN if is_best else GREY
+            rounds = LOOK * np.arange(1, len(tried.curve) + 1)
+            label = f"{tried.parameters['max_leaves']} leaves{', chosen' if is_best else ''}"
+            ax.plot(rounds, tried.curve, color=color, label=label, zorder=2 + is_best)
+            ax.plot(tried.n_rounds, tried.score, "o", color=BROWN if is_best else color, zorder=4)
+        ax.set(xlabel="round", ylabel=f"held-out {self.metric}", title="What was tried")
+        if self.tried:
+            ax.legend(frameon=False)
 
 
 def _short(value: Any) -> str:

@@ -20,7 +20,6 @@ from hedgerow.boosting.auto.budget import FASTEST, LOOK, PATIENCE, SLOWEST, Budg
 from hedgerow.boosting.auto.choice import Choice, Tried
 from hedgerow.boosting.auto.settings import PLAIN, is_auto, settled
 from hedgerow.boosting.auto.trial import GoesOn, Ground, Trial
-from hedgerow.boosting.rounds import BestRound
 from hedgerow.boosting.training_data import Examples
 from hedgerow.progress import Progress, progress
 
@@ -64,19 +63,16 @@ class Search:
 
     def run(self) -> Choice:
         """Try every kind; return what the best of them asks for."""
-        found = self._try_all()
-        scores = np.array([best.score for best in found])
+        tried = self._try_all()
+        scores = np.array([each.score for each in tried])
         if np.isnan(scores).all():
             return no_choice(self._asked)
-        which = int(np.nanargmax(scores if self._metric.higher_is_better else -scores))
-        tried = tuple(
-            Tried(kind, best.round, best.score)
-            for kind, best in zip(self._kinds, found, strict=True)
-        )
-        parameters, n_members = self._plan(self._kinds[which], found[which].round)
-        return Choice(parameters, n_members, self._metric.name, len(self._grounds), tried)
+        best = int(np.nanargmax(scores if self._metric.higher_is_better else -scores))
+        parameters, n_members = self._plan(tried[best].parameters, tried[best].n_rounds)
+        metric, n_folds = self._metric.name, len(self._grounds)
+        return Choice(parameters, n_members, metric, n_folds, tried, best)
 
-    def _try_all(self) -> list[BestRound]:
+    def _try_all(self) -> tuple[Tried, ...]:
         rounds = [self._trial_rounds(kind) for kind in self._kinds]
         n_workers = min(self._n_workers, len(self._kinds))
         n_threads = max(1, self._n_threads // n_workers)
@@ -87,12 +83,13 @@ class Search:
             _steps(self._asked.verbose, sum(rounds)) as goes_on,
         ):
 
-            def try_one(kind: Settings, n_rounds: int) -> BestRound:
-                settings = {**kind, "learning_rate": self._rate}
-                return Trial(self._grounds, settings, n_threads).run(n_rounds, patience, goes_on)
+            def try_one(kind: Settings, n_rounds: int) -> Tried:
+                trial = Trial(self._grounds, {**kind, "learning_rate": self._rate}, n_threads)
+                best, curve = trial.run(n_rounds, patience, goes_on)
+                return Tried(kind, best.round, best.score, curve)
 
             run = map if n_workers == 1 else pool.map
-            return [*run(try_one, self._kinds, rounds)]
+            return tuple(run(try_one, self._kinds, rounds))
 
     @property
     def _rate(self) -> float:

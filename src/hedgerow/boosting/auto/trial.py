@@ -73,21 +73,25 @@ class Trial:
         self._boostings = [ground.boosting(parameters, n_threads) for ground in grounds]
         self._metric = grounds[0].fitting.metrics[0]
 
-    def run(self, n_rounds: int, patience: int, goes_on: GoesOn) -> BestRound:
+    def run(
+        self, n_rounds: int, patience: int, goes_on: GoesOn
+    ) -> tuple[BestRound, tuple[float, ...]]:
         """Boost until the rows held out have not gained for a while; return the best round.
 
-        Its score is NaN if there was none, because the scores grew beyond all bounds.
+        Its score is NaN if there was none, because the scores grew beyond all bounds. Second comes
+        the metric at each look.
         """
-        best = BestRound(tol=0.0)
+        best, curve = BestRound(tol=0.0), []
         for done in range(LOOK, n_rounds + 1, LOOK):
             try:
                 score = self._after(range(done - LOOK, done))
             except DivergenceError:
                 break
+            curve.append(score)
             best.update(done, score, self._metric.higher_is_better)
             if done - best.round >= patience or not goes_on():
                 break
-        return best
+        return best, tuple(curve)
 
     def _after(self, rounds: range) -> float:
         for boosting in self._boostings:
