@@ -11,6 +11,8 @@ import numpy as np
 from hedgerow.boosting.auto.budget import LOOK
 from hedgerow.result import BROWN, GREEN, GREY, Columns, Result
 
+LINES = ("--", "-.", ":", (0, (6, 3)))  # of what was not chosen
+
 
 @dataclass(frozen=True)
 class Tried:
@@ -84,7 +86,8 @@ class Choice(Result):
             color = GREEN if is_best else GREY
             rounds = LOOK * np.arange(1, len(tried.curve) + 1)
             label = f"{tried.parameters['max_leaves']} leaves{', chosen' if is_best else ''}"
-            ax.plot(rounds, tried.curve, color=color, label=label, zorder=2 + is_best)
+            line = "-" if is_best else LINES[number % len(LINES)]
+            ax.plot(rounds, tried.curve, linestyle=line, color=color, label=label)
             ax.plot(tried.n_rounds, tried.score, "o", color=BROWN if is_best else color, zorder=4)
         ax.set(xlabel="round", ylabel=f"held-out {self.metric}", title="What was tried")
         if self.tried:
