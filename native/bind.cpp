@@ -9,6 +9,8 @@
 #include "bind/linear_svm.hpp"
 #include "bind/neighbors.hpp"
 #include "bind/predict.hpp"
+#include "bind/ranking.hpp"
+#include "bind/survival.hpp"
 #include "bind/svm.hpp"
 #include "bind/target_statistics.hpp"
 #include "bind/threads.hpp"
@@ -26,6 +28,8 @@ HEDGEROW_NB_MODULE(HEDGEROW_MODULE, m) {
   hedgerow::bind_binning::bind(m);
   hedgerow::bind_target_statistics::bind(m);
   hedgerow::bind_training::bind(m);
+  hedgerow::bind_ranking::bind(m);
+  hedgerow::bind_survival::bind(m);
   hedgerow::bind_exact::bind(m);
   hedgerow::bind_forest::bind(m);
   hedgerow::bind_predict::bind(m);

@@ -32,7 +32,9 @@ from hedgerow import (
     DecisionTreeClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
+    GradientBoostingRanker,
     GradientBoostingRegressor,
+    GradientBoostingSurvival,
     KNeighborsClassifier,
     KNeighborsRegressor,
     LinearSVC,
@@ -108,6 +110,9 @@ def make_models():
         GradientBoostingRegressor(loss="poisson", **small).fit(numbers, numbers[:, :2] ** 2),
         GradientBoostingClassifier(max_categories=2, **small).fit(frame, three),
         GradientBoostingRegressor(max_categories=3, **small).fit(frame, numbers[:, 0]),
+        GradientBoostingRanker(**small, gain=[0, 1, 5], qid_column="level").fit(frame, three),
+        GradientBoostingSurvival(**small).fit(frame, numbers[:, 0]),
+        GradientBoostingSurvival(**small, loss="aft").fit(numbers, np.abs(numbers[:, 0])),
         RandomForestClassifier(n_estimators=5, max_samples=0.2, max_bins=16, oob_score=_first).fit(
             frame, three
         ),
@@ -385,6 +390,9 @@ def exercise_trees(model, rng):
         model.predict_proba(X)
     if hasattr(model, "staged_predict"):
         list(model.staged_predict(X))
+    if hasattr(model, "predict_quantile"):
+        model.predict_survival_function(X, [0.0, 1.0, 1e300, np.inf])
+        model.predict_quantile(X)
     if hasattr(model, "importances"):
         model.importances("cover")
     if hasattr(model, "export_text"):

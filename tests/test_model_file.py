@@ -27,7 +27,9 @@ from hedgerow import (
     SVR,
     BaggingClassifier,
     GradientBoostingClassifier,
+    GradientBoostingRanker,
     GradientBoostingRegressor,
+    GradientBoostingSurvival,
     KNeighborsClassifier,
     KNeighborsRegressor,
     LinearSVC,
@@ -974,6 +976,40 @@ def test_a_forged_kernel_is_refused(changed, reason):
     document, arrays = write_estimator(SVR(kernel="poly").fit(FILLED, NUMBERS))
     with pytest.raises(ModelFileError, match=reason):
         read_estimator(*forged((document, arrays), kernel=document["kernel"] | changed))
+
+
+@pytest.mark.parametrize(
+    ("loss", "changes", "fields", "reason"),
+    [
+        ("cox", [("curve.times", lambda a: a[::-1].copy())], {}, "times do not increase"),
+        ("cox", [("curve.times", lambda a: a[:-1].copy())], {}, "curve.hazard is not float64"),
+        ("cox", [("curve.hazard", lambda a: -a)], {}, "curve.hazard is not finite"),
+        ("cox", [("curve.hazard", put(-1, np.inf))], {}, "curve.hazard is not finite"),
+        ("cox", [("curve.hazard", put(1, 0.0))], {}, "hazard decreases"),
+        ("cox", [("curve.hazard", lambda a: a.astype(np.float32))], {}, "is not float64"),
+        ("cox", [], {"curve": {"distribution": "normal", "scale": 1.0}}, "does not suit"),
+        ("cox", [], {"link": "log"}, "the link does not suit"),
+        ("cox", [], {"link": "sigmoid"}, "the link is"),
+        ("cox", [], {"curve": None}, "arrays that belong to no model"),
+        ("aft", [], {"curve": "hazard"}, "are missing"),
+        ("aft", [], {"curve": 3}, "not a distribution"),
+        ("aft", [], {"curve": {"distribution": "normal"}}, "not a distribution"),
+        ("aft", [], {"curve": {"distribution": "cauchy", "scale": 1.0}}, "'cauchy'"),
+        ("aft", [], {"curve": {"distribution": "normal", "scale": 0.0}}, "the scale is"),
+        ("aft", [], {"curve": {"distribution": "normal", "scale": "1"}}, "the scale is"),
+    ],
+)
+def test_a_forged_survival_model_is_refused(loss, changes, fields, reason):
+    model = GradientBoostingSurvival(loss=loss, n_estimators=2).fit(X, np.exp(NUMBERS))
+    with pytest.raises(ModelFileError, match=reason):
+        read_estimator(*forged(write_estimator(model), changes, **fields))
+
+
+def test_a_forged_ranker_is_refused():
+    model = GradientBoostingRanker(n_estimators=2).fit(X, THREE, group=[100, 100])
+    for fields, reason in (({"link": "log"}, "the link is"), ({"classes": {}}, "no classes")):
+        with pytest.raises(ModelFileError, match=reason):
+            read_estimator(*forged(write_estimator(model), **fields))
 
 
 @pytest.mark.parametrize(

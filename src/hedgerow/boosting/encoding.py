@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from hedgerow.boosting.losses import Floats, SquaredError
-from hedgerow.boosting.multi_output import Classes
+from hedgerow.boosting.classes import Classes
+from hedgerow.boosting.losses import Floats, Loss, SquaredError
 from hedgerow.boosting.training_data import Examples
 from hedgerow.data.binning import Binner
 from hedgerow.data.table import Table
@@ -31,6 +31,7 @@ _ROUNDS, _GROWTH = 5, GrowParams(learning_rate=0.5, min_samples_leaf=20)
 def learn_encoding(
     examples: Examples,
     n_categories: Mapping[int, int],
+    loss: Loss,
     classes: Classes | None,
     seed: int,
     n_threads: int,
@@ -38,27 +39,35 @@ def learn_encoding(
     """Learn the numbers that stand for some columns' categories; return the encoded rows, too."""
     if not n_categories:
         return no_statistics(examples.table.n_features), examples.table
-    targets = _targets(examples, n_categories, classes, n_threads)
+    targets = _targets(examples, n_categories, loss, classes, n_threads)
     table, weights = examples.table, examples.weights
     statistics = learn_statistics(table, n_categories, targets, weights, seed)
     return statistics, statistics.encode_training(table, targets, weights)
 
 
 def encode_again(
-    statistics: TargetStatistics, examples: Examples, classes: Classes | None, n_threads: int
+    statistics: TargetStatistics,
+    examples: Examples,
+    loss: Loss,
+    classes: Classes | None,
+    n_threads: int,
 ) -> Table:
     """Encode training rows by what an earlier fit learned; the same rows become the same table."""
     if not statistics.columns:
         return examples.table
-    targets = _targets(examples, statistics.features, classes, n_threads)
+    targets = _targets(examples, statistics.features, loss, classes, n_threads)
     return statistics.encode_training(examples.table, targets, examples.weights)
 
 
 def _targets(
-    examples: Examples, encoded: Collection[int], classes: Classes | None, n_threads: int
+    examples: Examples,
+    encoded: Collection[int],
+    loss: Loss,
+    classes: Classes | None,
+    n_threads: int,
 ) -> list[Floats]:
     """Return what to take means of."""
-    targets = _lines(examples, classes)
+    targets = _lines(loss.outcome(examples.target), classes)
     others = [j for j in range(examples.table.n_features) if j not in encoded]
     if not others:
         return targets
@@ -67,9 +76,9 @@ def _targets(
     return [*targets, *left_over]
 
 
-def _lines(examples: Examples, classes: Classes | None) -> list[Floats]:
+def _lines(target: Floats, classes: Classes | None) -> list[Floats]:
     """Return the numbers of the target; of classes, how much of each, or of halves, a row is."""
-    numbers = np.atleast_2d(examples.target_by_output)
+    numbers = np.atleast_2d(np.ascontiguousarray(target.T))
     if classes is None or isinstance(classes, list):
         return list(numbers[:_MOST_LINES])
     if len(classes) == 2:

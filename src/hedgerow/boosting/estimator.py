@@ -1,4 +1,4 @@
-"""What the two estimators share: fitting, raw scores, importances."""
+"""What the estimators share: fitting, raw scores, importances."""
 
 from __future__ import annotations
 
@@ -78,14 +78,16 @@ class GradientBoosting(TableEstimator):
         -------
         self
         """
-        check_parameters(self)
-        start = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
-        fitting = Fitting(self, self._task, start)
         given = Given(
             *(X, y, sample_weight, groups, eval_set, eval_names, callbacks),
             *(init_model, checkpoint, checkpoint_every),
         )
-        adopt(self, fitting.run(given))
+        return self._fit(given)
+
+    def _fit(self, given: Given) -> Self:
+        check_parameters(self)
+        start = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
+        adopt(self, Fitting(self, self._task, start).run(given))
         return self
 
     def refit(self, X: Any, y: Any, sample_weight: Any = None, *, keep: float = 0.0) -> Self:
@@ -193,7 +195,10 @@ def _of_rounds(estimator: Any, chosen: range) -> dict[str, Any]:
     """Return the attributes of a model with some rounds, and the history if it is theirs."""
     model: BoostedModel = estimator._fitted_model()  # noqa: SLF001
     fitted = {name: value for name, value in vars(estimator).items() if name.endswith("_")}
-    fitted |= {"_model": replace(model, ensemble=model.ensemble.of_rounds(chosen))}
+    # What scores mean for times depends on all rounds.
+    curve = model.curve if len(chosen) == model.ensemble.n_rounds else None
+    sliced = replace(model, ensemble=model.ensemble.of_rounds(chosen), curve=curve)
+    fitted |= {"_model": sliced}
     fitted["n_iter_"] = len(chosen)
     is_known = chosen == range(len(chosen)) and all(
         len(values) >= estimator.n_iter_

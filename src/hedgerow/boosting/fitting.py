@@ -27,14 +27,22 @@ from hedgerow.boosting.auto import (
 )
 from hedgerow.boosting.calibration import calibrate
 from hedgerow.boosting.callbacks import Callbacks
+from hedgerow.boosting.classes import Classes
 from hedgerow.boosting.dart import DartRounds, Drops
 from hedgerow.boosting.encoding import encode_again, learn_encoding
-from hedgerow.boosting.losses import Floats, Loss, NativeLoss
-from hedgerow.boosting.metrics import resolve_metrics
+from hedgerow.boosting.losses import (
+    CustomLoss,
+    Differentiate,
+    Floats,
+    Loss,
+    NativeLoss,
+    SurvivalLoss,
+)
 from hedgerow.boosting.model import BoostedModel, prediction_of
-from hedgerow.boosting.multi_output import Classes, choose_loss, count_targets
+from hedgerow.boosting.multi_output import choose_loss
 from hedgerow.boosting.resuming import CheckpointFile, digest, read_start
 from hedgerow.boosting.rounds import BestRound, EvalSet, Watcher, boost
+from hedgerow.boosting.survival_curves import SurvivalCurve
 from hedgerow.boosting.tasks import Task
 from hedgerow.boosting.training_data import Examples, hold_out, partings, read_eval_sets
 from hedgerow.boosting.written_loss import LeafSearch, WrittenLoss
@@ -92,6 +100,7 @@ class Fitting:
     binner: Binner
     binned: BinnedMatrix | None
     base_score: Floats
+    train: Examples
 
     def __init__(self, estimator: Any, task: Task, start: BoostedModel | None) -> None:
         _require_histograms(estimator)
@@ -193,7 +202,7 @@ class Fitting:
     @property
     def is_native(self) -> bool:
         """Whether no function of the user's is called in every round."""
-        return isinstance(self.loss, NativeLoss)
+        return not isinstance(self.loss, CustomLoss | WrittenLoss)
 
     def on_part(self) -> Fitting:
         """Return the fit of other rows with the same columns, classes and loss."""
@@ -231,7 +240,7 @@ class Fitting:
             train, self.held_for_calibration = hold_out(
                 train, fraction, self.seed, stratify, rows, "calibration"
             )
-        self.metrics = resolve_metrics(self.estimator.eval_metric, self.classes, self.loss)
+        self.metrics = self.task.choose_metrics(self.estimator, self.classes, self.loss)
         watched = read_eval_sets(given.eval_set, given.eval_names, self._read_more)
         stops_by_itself = is_auto(self.asked.n_estimators)
         if not self.estimator.early_stopping or watched or stops_by_itself:
@@ -276,9 +285,8 @@ class Fitting:
             table = self._read_table(given.X)
             loss = self.estimator.loss
             target = self.task.read_target(given.y, table.n_rows, self.classes, loss)
-        self.loss = choose_loss(
-            self.task, self.estimator, self.classes, count_targets(self.classes, target)
-        )
+        n_targets = self.task.count_targets(self.classes, target)
+        self.loss = choose_loss(self.task, self.estimator, self.classes, n_targets)
         self._require_the_same_trees()
         examples = self._examples(table, target, given.sample_weight)
         if given.groups is not None:
@@ -316,7 +324,7 @@ class Fitting:
     def _read_more(self, X: Any, y: Any, sample_weight: Any) -> Examples:
         table = self._read_table(X)
         target = self.task.read_target(y, table.n_rows, self.classes, self.estimator.loss)
-        n_targets = count_targets(self.classes, target)
+        n_targets = self.task.count_targets(self.classes, target)
         if n_targets != self.loss.n_targets:
             raise DataError(f"y has {n_targets} columns, but that of fit {self.loss.n_targets}.")
         return self._examples(table, target, sample_weight)
@@ -334,14 +342,15 @@ class Fitting:
         self, train: Examples, watched: dict[str, Examples]
     ) -> tuple[Examples, dict[str, Examples]]:
         """Let numbers stand for columns of many categories, as the training rows have them."""
+        of_target = self.loss, self.classes
         if self.start is None:
             many = self._many_categories()
             self.statistics, table = learn_encoding(
-                train, many, self.classes, self.seed, self.n_threads
+                train, many, *of_target, self.seed, self.n_threads
             )
         else:
             self.statistics = self.start.statistics
-            table = encode_again(self.statistics, train, self.classes, self.n_threads)
+            table = encode_again(self.statistics, train, *of_target, self.n_threads)
         encode = self.statistics.encode
         return replace(train, table=table), {
             name: replace(examples, table=encode(examples.table))
@@ -356,6 +365,7 @@ class Fitting:
 
     def learn_bins(self, train: Examples) -> None:
         """Bin the table, and find the constant that scores start from."""
+        self.train = train
         if self.start is None:
             self.binner = self._fit_binner(train)
             self.base_score = self.loss.base_score(train.target_by_output, train.weights)
@@ -389,7 +399,9 @@ class Fitting:
             trainer.scores[...] = self._scores_so_far(self._matrix(train)).T
         grow_round: GrowRound = trainer.boost
         if not isinstance(self.loss, NativeLoss):
-            grow_round = partial(_grow_with_gradients, trainer, self.loss, train)
+            rows = train.target_by_output, train.weights
+            differentiate = self.loss.differentiator(*rows, self.n_threads)
+            grow_round = partial(_grow_with_gradients, trainer, differentiate)
         if self.estimator.boosting == "dart":
             self.dart = grow_round = self._dart(trainer, grow_round, train)
         return grow_round
@@ -489,8 +501,21 @@ class Fitting:
         if not (np.isfinite(ensemble.value).all() and np.isfinite(ensemble.gain).all()):
             raise self._diverged()
         return BoostedModel(
-            self.schema, self.statistics, self.binner, ensemble, self.loss.link, self.classes
+            self.schema,
+            self.statistics,
+            self.binner,
+            ensemble,
+            self.loss.link,
+            self.classes,
+            curve=self.curve(ensemble, self.train),
         )
+
+    def curve(self, ensemble: Ensemble, rows: Examples) -> SurvivalCurve | None:
+        """Return what the scores of a survival model mean, learned from rows."""
+        if not isinstance(self.loss, SurvivalLoss):
+            return None
+        scores = ensemble.predict_raw(self._matrix(rows), n_threads=self.n_threads)
+        return self.loss.curve(rows.target_by_output, scores[:, 0], rows.weights)
 
     def _diverged(self) -> ParameterError:
         return ParameterError(
@@ -601,7 +626,6 @@ def grow_params(estimator: Any, loss: NativeLoss | None, seed: int) -> GrowParam
 
 
 def _grow_with_gradients(
-    trainer: Trainer | ExactTrainer, loss: Loss, train: Examples, round_index: int
+    trainer: Trainer | ExactTrainer, differentiate: Differentiate, round_index: int
 ) -> Sequence[Tree]:
-    gradient, hessian = loss.gradients(train.target.T, trainer.scores, train.weights)
-    return trainer.boost_with(round_index, gradient, hessian)
+    return trainer.boost_with(round_index, *differentiate(trainer.scores))

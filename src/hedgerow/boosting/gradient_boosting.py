@@ -12,10 +12,11 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from hedgerow.boosting.calibration import interval
+from hedgerow.boosting.classes import labels_of
 from hedgerow.boosting.estimator import GradientBoosting
 from hedgerow.boosting.losses import Floats
 from hedgerow.boosting.model import class_probabilities, prediction_of
-from hedgerow.boosting.multi_output import LabelClassification, NumberRegression, labels_of
+from hedgerow.boosting.multi_output import LabelClassification, NumberRegression
 from hedgerow.boosting.parameters import PARAMETERS
 from hedgerow.boosting.tasks import Task, as_levels
 from hedgerow.exceptions import ParameterError

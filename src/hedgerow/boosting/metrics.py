@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import metrics as sk
 
+from hedgerow.boosting.classes import Classes, labels_of
 from hedgerow.boosting.losses import (
     BernoulliLogLoss,
     ExpectileLoss,
@@ -29,7 +30,6 @@ from hedgerow.boosting.losses import (
     read_only,
     with_weights,
 )
-from hedgerow.boosting.multi_output import Classes, labels_of
 from hedgerow.boosting.written_loss import WrittenLoss
 from hedgerow.exceptions import ParameterError
 

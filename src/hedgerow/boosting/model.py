@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.boosting.calibration import Calibration
 from hedgerow.boosting.losses import Floats, Link
+from hedgerow.boosting.survival_curves import SurvivalCurve
 from hedgerow.data.binning import Binner
 from hedgerow.data.intake import Table, TableSchema, as_matrix
 from hedgerow.data.target_statistics import TargetStatistics
@@ -24,7 +25,7 @@ class BoostedModel:
 
     Classes are None in regression, and a list of arrays if y had several columns of labels. What
     was learned from rows held out for calibration: a classifier's way to probabilities, a
-    regressor's residuals (m, K).
+    regressor's residuals (m, K). A survival model has a curve that leads from scores to times.
     """
 
     schema: TableSchema
@@ -35,6 +36,7 @@ class BoostedModel:
     classes: Any = None
     calibration: Calibration | None = None
     residuals: Floats | None = None
+    curve: SurvivalCurve | None = None
 
     def first_rounds(self, n_rounds: int) -> BoostedModel:
         """Return the model as it was after some rounds."""

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hedgerow.boosting.classes import Classes
 from hedgerow.boosting.losses import CustomLoss, Floats, Loss, NativeLoss, SeveralTargets
 from hedgerow.boosting.tasks import Classification, Regression, Task, as_levels
 from hedgerow.boosting.training_data import Examples
 from hedgerow.boosting.written_loss import WrittenLoss
 from hedgerow.data.target import has_columns, read_known_labels, read_labels, read_number_columns
 from hedgerow.exceptions import ParameterError
-
-# The classes of y; of several columns of labels, a list of the classes of each.
-Classes = NDArray[Any] | list[NDArray[Any]]
 
 
 class LabelClassification(Classification):
@@ -32,6 +27,10 @@ class LabelClassification(Classification):
         if isinstance(classes, list):
             return read_known_labels(y, classes, n_rows)
         return super().read_target(y, n_rows, classes, loss)
+
+    def count_targets(self, classes: Classes | None, target: Floats) -> int:  # noqa: ARG002
+        """Return the number of labels; probabilities of classes have no scores of their own."""
+        return len(classes) if isinstance(classes, list) else 1
 
     def weigh(self, examples: Examples, estimator: Any, classes: Any) -> Examples:
         """Apply class_weight and scale_pos_weight."""
@@ -57,12 +56,9 @@ class NumberRegression(Regression):
             return read_number_columns(y, n_rows)
         return super().read_target(y, n_rows, classes, loss)
 
-
-def count_targets(classes: Classes | None, target: Floats) -> int:
-    """Return how many columns of y have scores of their own; probabilities of classes have not."""
-    if isinstance(classes, list):
-        return len(classes)
-    return target.shape[1] if classes is None and target.ndim == 2 else 1
+    def count_targets(self, classes: Classes | None, target: Floats) -> int:  # noqa: ARG002
+        """Return the number of columns."""
+        return target.shape[1] if target.ndim == 2 else 1
 
 
 def choose_loss(task: Task, estimator: Any, classes: Classes | None, n_targets: int) -> Loss:
@@ -88,9 +84,3 @@ def _require_one_number_a_column(estimator: Any) -> None:
             f"quantile={estimator.quantile!r} asks for several quantiles, but y has several "
             "columns. Give one quantile, or one column."
         )
-
-
-def labels_of(classes: list[NDArray[Any]], has_label: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return the classes of each column, (n_rows, n_columns)."""
-    columns = zip(classes, has_label.T.astype(np.intp), strict=True)
-    return np.column_stack([of_column[index] for of_column, index in columns])

@@ -33,7 +33,13 @@ class Refitting:
         self.fitting = Fitting(estimator, estimator._task, self.model)  # noqa: SLF001
         read = self.fitting.read_training(given)
         self.rows: Examples = self.fitting.encode(read, {})[0]
+        self.fitting.binner = self.model.binner
         self.loss = self.fitting.loss
+        self.target = self.rows.target_by_output
+        self.weights = self.loss.row_weights(self.target, self.rows.weights)
+        self.differentiate = self.loss.differentiator(
+            self.target, self.weights, self.fitting.n_threads
+        )
         native = self.loss if isinstance(self.loss, NativeLoss) else None
         self.fitting.estimator = as_fitted(estimator)
         self.params = grow_params(self.fitting.estimator, native, self.fitting.seed)
@@ -53,7 +59,8 @@ class Refitting:
         trees = [tree.scaled(1.0 / n_members) for round_ in in_turn for tree in round_]
         after = Ensemble.from_trees(trees, before.tree_output, before.base_score, before.n_features)
         kept = {name: value for name, value in vars(self.estimator).items() if name.endswith("_")}
-        return kept | {"_model": replace(self.model, ensemble=after)}
+        curve = self.fitting.curve(after, self.rows)
+        return kept | {"_model": replace(self.model, ensemble=after, curve=curve)}
 
     def _refit_rounds(self, ensemble: Ensemble, matrix: NDArray[Any]) -> list[list[Tree]]:
         """Return the trees of each round with new values."""
@@ -70,9 +77,7 @@ class Refitting:
         self, alone: Ensemble, leaves: NDArray[np.int32], scores: Floats
     ) -> list[Tree]:
         """Return the trees of a round with new values, and add them to the scores (K, n)."""
-        target = self.rows.target_by_output
-        weights = self.loss.row_weights(target, self.rows.weights)
-        gradient, hessian = self.loss.gradients(target, scores, weights)
+        gradient, hessian = self.differentiate(scores)
         old = [alone.tree(t) for t in range(alone.n_trees)]
         new = [replace(tree, value=tree.value.copy()) for tree in old]
         steps = np.empty_like(scores)
@@ -81,7 +86,7 @@ class Refitting:
             node, place = leaves[:, t], k % new[t].value.shape[1]
             self._take_newton_steps(new[t], place, node, gradient[k], hessian[k])
             if self.leaf_rule is not None:
-                self._take_best_steps(new[t], k, node, scores, weights)
+                self._take_best_steps(new[t], k, node, scores)
             self._keep_part(old[t], new[t], place, node)
             steps[k] = new[t].value[node, place]
         scores += steps
@@ -96,18 +101,13 @@ class Refitting:
         tree.value[:, place] = self.params.learning_rate * weights
 
     def _take_best_steps(
-        self,
-        tree: Tree,
-        output: int,
-        node: NDArray[np.int32],
-        scores: Floats,
-        weights: Floats | None,
+        self, tree: Tree, output: int, node: NDArray[np.int32], scores: Floats
     ) -> None:
         assert self.leaf_rule is not None
         number = np.cumsum(tree.feature < 0, dtype=np.uint16) - np.uint16(1)
-        targets = np.atleast_2d(self.rows.target_by_output)
+        targets = np.atleast_2d(self.target)
         target = targets[output % len(targets)]
-        rows = LeafRows(target, scores[output], scores, weights, number[node], None)
+        rows = LeafRows(target, scores[output], scores, self.weights, number[node], None)
         self.leaf_rule.replace(tree, output, rows, self.fitting.n_threads)
 
     def _keep_part(self, old: Tree, new: Tree, place: int, node: NDArray[np.int32]) -> None:

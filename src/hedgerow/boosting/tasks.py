@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boosting import written_loss
+from hedgerow.boosting.classes import Classes
 from hedgerow.boosting.losses import (
     AbsoluteError,
     AbsolutePercentageError,
@@ -30,6 +31,7 @@ from hedgerow.boosting.losses import (
     SquaredError,
     TweedieLoss,
 )
+from hedgerow.boosting.metrics import Metric, UserMetric, resolve_metrics
 from hedgerow.boosting.training_data import Examples
 from hedgerow.data.class_weight import class_weight_vector
 from hedgerow.data.target import (
@@ -41,15 +43,15 @@ from hedgerow.data.target import (
 )
 from hedgerow.exceptions import ParameterError
 
-Classes = NDArray[Any]
+Labels = NDArray[Any]
 
 
 class Task(Protocol):
-    """What differs between the two estimators while they are fitted."""
+    """What differs between the estimators while they are fitted."""
 
     name: ClassVar[str]
 
-    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[Classes | None, Floats]:
+    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[Labels | None, Floats]:
         """Read y of the training rows: the classes, if there are any, and the target."""
 
     def read_target(self, y: Any, n_rows: int, classes: Any, loss: Any = None) -> Floats:
@@ -58,16 +60,25 @@ class Task(Protocol):
     def choose_loss(self, estimator: Any, classes: Any) -> Loss:
         """Return the loss that the parameters mean."""
 
-    def weigh(self, examples: Examples, estimator: Any, classes: Any) -> Examples:
+    def count_targets(self, classes: Classes | None, target: Floats) -> int:  # noqa: ARG002
+        """Return how many columns of y have scores of their own."""
+        return 1
+
+    def choose_metrics(self, estimator: Any, classes: Any, loss: Loss) -> list[Metric | UserMetric]:
+        """Return what `eval_metric` means."""
+        return resolve_metrics(estimator.eval_metric, classes, loss)
+
+    def weigh(self, examples: Examples, estimator: Any, classes: Any) -> Examples:  # noqa: ARG002
         """Apply the weights that a parameter asks for."""
+        return examples
 
 
-class Classification:
+class Classification(Task):
     """The target is a class, as its place among the sorted classes."""
 
     name: ClassVar[str] = "classifier"
 
-    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[Classes | None, Floats]:
+    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[Labels | None, Floats]:
         """Find the classes in y; of probabilities they are the columns."""
         if loss == "cross_entropy":
             classes, probabilities = read_probabilities(y, n_rows)
@@ -129,12 +140,12 @@ class Classification:
         return weighted
 
 
-class Regression:
+class Regression(Task):
     """The target is a number."""
 
     name: ClassVar[str] = "regressor"
 
-    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[Classes | None, Floats]:  # noqa: ARG002
+    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[Labels | None, Floats]:  # noqa: ARG002
         """Read the numbers; there are no classes."""
         return None, read_regression_target(y, n_rows)
 
@@ -164,10 +175,6 @@ class Regression:
             "log_loss": BernoulliLogLoss,
         }
         return choices[wanted]()
-
-    def weigh(self, examples: Examples, estimator: Any, classes: Any) -> Examples:  # noqa: ARG002
-        """Leave the weights alone."""
-        return examples
 
 
 def as_levels(quantile: Any) -> tuple[float, ...]:

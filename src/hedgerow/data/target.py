@@ -227,6 +227,27 @@ def read_groups(groups: Any, n_rows: int) -> NDArray[np.int32]:
     return np.unique(values, return_inverse=True)[1].astype(np.int32)
 
 
+def read_column(values: Any, name: str) -> NumericColumn | LabelColumn:
+    """Read numbers or labels without gaps or infinities."""
+    column, _ = _read_column(values, name)
+    length = len(column.codes if isinstance(column, LabelColumn) else column.values)
+    _require_length(length, None, name)
+    _require_finite(column, name)
+    return column
+
+
+def read_numbers_with_gaps(values: Any, name: str) -> NDArray[np.float64]:
+    """Read numbers, which may be infinite, as float64; NaN where there is none."""
+    column, _ = _read_column(values, name)
+    if isinstance(column, LabelColumn):
+        raise DataError(f"{name} holds strings or categories (such as {column.labels[0]!r}).")
+    _require_length(len(column.values), None, name)
+    numbers_ = np.array(column.values, np.float64)
+    if column.missing is not None:
+        numbers_[column.missing] = np.nan
+    return numbers_
+
+
 def _read_vector(
     y: Any, n_rows: int | None, estimator_name: str
 ) -> tuple[NumericColumn | LabelColumn, bool]:

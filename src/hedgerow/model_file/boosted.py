@@ -8,9 +8,9 @@ from typing import Any, get_args
 import numpy as np
 
 from hedgerow.boosting.calibration import Calibration, Method
+from hedgerow.boosting.classes import Classes
 from hedgerow.boosting.losses import Link
 from hedgerow.boosting.model import BoostedModel
-from hedgerow.boosting.multi_output import Classes
 from hedgerow.estimator import column_attributes
 from hedgerow.model_file.choice import read_choice, write_choice
 from hedgerow.model_file.container import Arrays, Document
@@ -29,6 +29,7 @@ from hedgerow.model_file.target_statistics import read_statistics, statistics_ar
 from hedgerow.model_file.trees import check_tests, ensemble_arrays, read_ensemble
 from hedgerow.model_file.values import decode, encode
 
+_ONE_SCORE = {"ranker": ("identity",), "survival": ("identity", "log")}
 _CALIBRATION = ("slope", "offset", "x", "y", "start")
 
 
@@ -157,8 +158,8 @@ def _read_classes(stored: Any) -> Classes | None:
 
 def _check_task(kind: type[Any], model: BoostedModel, classes: Classes | None) -> None:
     """Check that link, outputs and classes are those of the estimator."""
-    is_classifier = kind._task.name == "classifier"  # noqa: SLF001
-    require((classes is None) != is_classifier, f"classes do not suit a {kind.__name__}")
+    task = kind._task.name  # noqa: SLF001
+    require((classes is None) != (task == "classifier"), f"classes do not suit a {kind.__name__}")
     n_outputs = model.ensemble.n_outputs
     links: tuple[str, ...] = ("sigmoid", "half_sigmoid", "margin")
     if isinstance(classes, list):
@@ -169,6 +170,8 @@ def _check_task(kind: type[Any], model: BoostedModel, classes: Classes | None) -
         require(len(classes) >= 2, "there are fewer than two classes")
         wanted = 1 if len(classes) == 2 else len(classes)
         links = links if wanted == 1 else ("softmax",)
+    elif task in _ONE_SCORE:
+        wanted, links = 1, _ONE_SCORE[task]
     else:
         wanted = n_outputs
         links = ("identity", "log", "sigmoid", "half_sigmoid")

@@ -17,7 +17,9 @@ from hedgerow.boosting import (
     AdaBoostClassifier,
     AdaBoostRegressor,
     GradientBoostingClassifier,
+    GradientBoostingRanker,
     GradientBoostingRegressor,
+    GradientBoostingSurvival,
     StagewiseClassifier,
     StagewiseRegressor,
 )
@@ -40,6 +42,7 @@ from hedgerow.model_file import (
     linear,
     neighbors,
     stagewise,
+    survival,
     trees,
 )
 from hedgerow.model_file.container import Arrays, Document
@@ -71,6 +74,8 @@ _KINDS: dict[str, Kind] = {
     for kind in (
         Kind(GradientBoostingClassifier, boosted.write, boosted.read),
         Kind(GradientBoostingRegressor, boosted.write, boosted.read),
+        Kind(GradientBoostingRanker, boosted.write, boosted.read),
+        Kind(GradientBoostingSurvival, survival.write, survival.read),
         Kind(AdaBoostClassifier, adaboost.write, adaboost.read),
         Kind(AdaBoostRegressor, adaboost.write, adaboost.read),
         Kind(StagewiseClassifier, stagewise.write, stagewise.read),

@@ -33,9 +33,9 @@ def leaf_sums(
     examples = _read_examples(model, X, y, sample_weight)
     _require_all_rows(ensemble, len(examples.target))
     classes = getattr(model, "classes_", None)
-    table = encode_again(fitted.statistics, examples, classes, 1)
-    leaves = ensemble.apply(as_matrix(table, fitted.category_bins))
     loss = choose_loss(model._task, model, classes, model.n_outputs_)  # noqa: SLF001
+    table = encode_again(fitted.statistics, examples, loss, classes, 1)
+    leaves = ensemble.apply(as_matrix(table, fitted.category_bins))
     scores = np.empty((ensemble.n_outputs, len(leaves)))
     scores[...] = ensemble.base_score[:, None]
     for first in range(0, ensemble.n_trees, ensemble.n_outputs):

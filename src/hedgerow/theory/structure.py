@@ -14,7 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boosting.auto import as_fitted
-from hedgerow.boosting.estimator import GradientBoosting
+from hedgerow.boosting.gradient_boosting import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
 from hedgerow.boosting.losses import NativeLoss
 from hedgerow.boosting.multi_output import choose_loss
 from hedgerow.exceptions import ParameterError
@@ -70,7 +73,7 @@ def structure_score(
         on with others.
     """
     require_fitted(model, ACCEPTED)
-    if not isinstance(model, GradientBoosting):
+    if not isinstance(model, GradientBoostingClassifier | GradientBoostingRegressor):
         raise ParameterError(f"model: {type(model).__name__} is not allowed; give {ACCEPTED}.")
     if (X is None) != (y is None):
         raise ParameterError("structure_score needs both X and y, or neither.")

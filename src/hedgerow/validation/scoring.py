@@ -26,7 +26,7 @@ from hedgerow.boosting.metrics import (
     known_metrics,
 )
 from hedgerow.boosting.model import prediction_of
-from hedgerow.boosting.multi_output import choose_loss, count_targets
+from hedgerow.boosting.multi_output import choose_loss
 from hedgerow.exceptions import ParameterError
 
 
@@ -65,7 +65,7 @@ def read_target(model: Any, y: Any, n_rows: int) -> Target:
 def _read_boosted(model: GradientBoosting, y: Any, n_rows: int) -> Target:
     task: Any = model._task  # noqa: SLF001  the judge is a friend
     classes, values = task.learn_target(y, n_rows, model.loss)
-    loss = choose_loss(task, model, classes, count_targets(classes, values))
+    loss = choose_loss(task, model, classes, task.count_targets(classes, values))
     own = model.eval_metric
     return Target(
         values, classes, known_metrics(classes, loss), loss.metric if own is None else own

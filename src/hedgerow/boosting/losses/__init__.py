@@ -1,11 +1,11 @@
 """What boosting minimises: where scores start, what a score means, what a leaf is worth.
 
 `base` says what a loss is, `regression` and `classification` hold the built-in ones, whose
-gradients are native, `several` is one of them for each column of y, and `custom` is the door for a
-user's own function.
+gradients are native, `several` is one of them for each column of y, `ranking` and `survival` hold
+those that compare rows or take censored times, and `custom` is the door for a user's own function.
 """
 
-from hedgerow.boosting.losses.base import Floats, Link, Loss, NativeLoss
+from hedgerow.boosting.losses.base import Differentiate, Floats, Link, Loss, NativeLoss
 from hedgerow.boosting.losses.classification import (
     BinaryLogLoss,
     CrossEntropy,
@@ -16,6 +16,7 @@ from hedgerow.boosting.losses.classification import (
     SoftBinaryLogLoss,
 )
 from hedgerow.boosting.losses.custom import CustomLoss, read_only, with_weights
+from hedgerow.boosting.losses.ranking import Queries, RankingLoss
 from hedgerow.boosting.losses.regression import (
     AbsoluteError,
     AbsolutePercentageError,
@@ -27,16 +28,20 @@ from hedgerow.boosting.losses.regression import (
     TweedieLoss,
 )
 from hedgerow.boosting.losses.several import SeveralTargets
+from hedgerow.boosting.losses.survival import CoxLoss, FailureTimeLoss, SurvivalLoss
 
 __all__ = [
     "AbsoluteError",
     "AbsolutePercentageError",
     "BernoulliLogLoss",
     "BinaryLogLoss",
+    "CoxLoss",
     "CrossEntropy",
     "CustomLoss",
+    "Differentiate",
     "ExpectileLoss",
     "ExponentialLoss",
+    "FailureTimeLoss",
     "Floats",
     "FocalLoss",
     "HingeLoss",
@@ -45,10 +50,13 @@ __all__ = [
     "MultinomialLogLoss",
     "NativeLoss",
     "QuantileLoss",
+    "Queries",
+    "RankingLoss",
     "RobustLoss",
     "SeveralTargets",
     "SoftBinaryLogLoss",
     "SquaredError",
+    "SurvivalLoss",
     "TweedieLoss",
     "read_only",
     "with_weights",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 from typing import Literal
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from hedgerow import _native
 
 Floats = NDArray[np.float64]
+# Scores (K, n) → gradient and hessian, both (K, n).
+Differentiate = Callable[[Floats], tuple[Floats, Floats]]
 # What leads from raw scores to a prediction. "margin" is that of scores which tell classes apart at
 # 0 and mean no probability, "sorted" that of several quantiles, which are put in order.
 Link = Literal["identity", "log", "sigmoid", "half_sigmoid", "margin", "softmax", "sorted"]
@@ -58,6 +60,19 @@ class Loss:
     ) -> tuple[Floats, Floats]:
         """Return gradient and hessian at scores (K, n), both (K, n), weights multiplied in."""
         raise NotImplementedError
+
+    def differentiator(
+        self,
+        target: Floats,
+        weights: Floats | None,
+        n_threads: int = 1,  # noqa: ARG002
+    ) -> Differentiate:
+        """Return what takes the gradients at scores, all that rounds share being done here."""
+        return lambda scores: self.gradients(target, scores, weights)
+
+    def outcome(self, target: Floats) -> Floats:
+        """Return what rows have come to, for means over the rows of a category."""
+        return target
 
     def objection(self, target: Floats) -> str | None:  # noqa: ARG002
         """Say why the loss is not defined for this target, if it is not."""

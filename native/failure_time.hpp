@@ -1,0 +1,35 @@
+// Accelerated failure time: log T = s + σZ, of a T that is known exactly or to lie in an interval.
+// Likelihoods and their derivatives stay finite in the tails, where densities and probabilities
+// underflow: everything is a ratio of the two, or a logarithm.
+#pragma once
+#include <cstddef>
+
+namespace hedgerow {
+
+enum class TimeDistribution {
+  normal,
+  logistic,
+  extreme,  // P(Z > z) = e^−e^z: T is Weibull
+};
+
+// Logarithms of the times between which each row's T lies: equal if it is known, infinite where
+// there is no bound.
+struct LogTimes {
+  const double *lower, *upper;
+  std::size_t n;
+};
+
+// Writes the gradient of −log likelihood by the scores, and a hessian: the curvature, but never so
+// small that a row's own step would carry it across the middle of the distribution.
+void failure_gradients(TimeDistribution distribution, double scale, const LogTimes& times,
+                       const double* score, const double* weight, double* g, double* h,
+                       int threads);
+
+// Writes −log likelihood, of σZ = log T − s for what is known exactly, and its derivative by log σ.
+void failure_losses(TimeDistribution distribution, double scale, const LogTimes& times,
+                    const double* score, double* loss, double* drift, int threads);
+
+// log P(Z > z).
+double log_survival(TimeDistribution distribution, double z);
+
+}  // namespace hedgerow

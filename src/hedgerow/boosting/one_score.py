@@ -1,0 +1,37 @@
+"""What a ranker and a survival model share: one score a row, which is no probability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+from hedgerow.boosting.estimator import GradientBoosting
+from hedgerow.boosting.parameters import PARAMETERS
+from hedgerow.params import Options, Parameter, parameters_for
+
+
+class OneScore(GradientBoosting):
+    """Gradient boosting without what is for several outputs or for held-out rows to say."""
+
+    multi_strategy: ClassVar[str] = "separate"
+    calibration: ClassVar[None] = None
+
+
+_NOT_OURS = ("multi_strategy", "calibration", "calibration_fraction")
+
+
+def one_score_parameters(
+    own: Iterable[Parameter], reworded: Mapping[str, str]
+) -> tuple[Parameter, ...]:
+    """Return an estimator's own parameters and those of all boosting, some in other words."""
+    shared = [
+        replace(parameter, description=reworded.get(parameter.name, parameter.description))
+        for parameter in parameters_for("one score", PARAMETERS)
+        if parameter.name not in _NOT_OURS
+    ]
+    without_classes = Options(("uniform", "group", "gradient", "minimal_variance"))
+    return (
+        *own,
+        *(replace(p, allowed=without_classes) if p.name == "sampling" else p for p in shared),
+    )

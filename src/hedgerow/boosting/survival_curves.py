@@ -1,0 +1,85 @@
+"""What scores say about survival: cumulative hazards and quantiles of the time.
+
+The probability to survive t is e^−H(t), with H the cumulative hazard.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from hedgerow import _native
+
+Floats = NDArray[np.float64]
+TimeDistribution = Literal["normal", "logistic", "extreme"]
+
+
+class SurvivalCurve(Protocol):
+    """How the time depends on the score of a row."""
+
+    def cumulative_hazard(self, scores: Floats, times: Floats) -> Floats:
+        """Return the cumulative hazard of each row at each time, (n_rows, n_times)."""
+
+    def quantile(self, scores: Floats, part: float) -> Floats:
+        """Return the time until which this part of rows like each one ends."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProportionalHazards:
+    """H(t) = H₀(t) e^s, with steps of H₀ at the times at which events were seen.
+
+    Attributes
+    ----------
+    times, hazard : arrays of shape (n_events,)
+        The times, increasing, and H₀ from each of them on.
+    """
+
+    times: Floats
+    hazard: Floats
+
+    def cumulative_hazard(self, scores: Floats, times: Floats) -> Floats:
+        """Return H₀(t) e^s."""
+        steps = np.append(0.0, self.hazard)
+        at = steps[np.searchsorted(self.times, times, side="right")]
+        with np.errstate(over="ignore", invalid="ignore"):
+            hazards = np.exp(scores)[:, np.newaxis] * at
+        return np.where(at == 0.0, 0.0, hazards)
+
+    def quantile(self, scores: Floats, part: float) -> Floats:
+        """Return the first time at which the probability is reached; infinity if there is none."""
+        with np.errstate(over="ignore"):
+            needed = -np.log1p(-part) * np.exp(-scores)
+        times = np.append(self.times, np.inf)
+        return times[np.searchsorted(self.hazard, needed, side="left")]
+
+
+@dataclass(frozen=True)
+class AcceleratedTimes:
+    """log T = s + σZ."""
+
+    distribution: TimeDistribution
+    scale: float
+
+    def cumulative_hazard(self, scores: Floats, times: Floats) -> Floats:
+        """Return −log P(Z > (log t − s) / σ)."""
+        with np.errstate(divide="ignore"):
+            z = (np.log(times) - scores[:, np.newaxis]) / self.scale
+        _native.log_survival_inplace(self.distribution, z.reshape(-1))
+        return np.negative(z, out=z)
+
+    def quantile(self, scores: Floats, part: float) -> Floats:
+        """Return e^(s + σz), with z the quantile of Z."""
+        with np.errstate(over="ignore"):
+            times: Floats = np.exp(scores + self.scale * self._standard_quantile(part))
+        return times
+
+    def _standard_quantile(self, part: float) -> float:
+        if self.distribution == "normal":
+            return float(ndtri(part))
+        if self.distribution == "logistic":
+            return float(np.log(part) - np.log1p(-part))
+        return float(np.log(-np.log1p(-part)))
