@@ -9,6 +9,7 @@ Examples::
     python -m benchmarks --cases breiman                  # errors of forests on four problems
     python -m benchmarks --cases linear                   # linear machines beside scikit-learn's
     python -m benchmarks --cases svc                      # kernel machines beside their peers
+    python -m benchmarks --cases ranking                  # rankers beside their peers
     python -m benchmarks --cases adult --data FOLDER      # a real table from a folder
 """
 
@@ -27,6 +28,13 @@ from benchmarks.linear_machines import MACHINE_CASES, MachineCase, run_machine
 from benchmarks.machine import machine_facts, versions
 from benchmarks.many_categories import CATEGORY_CASES, CategoryCase, run_categories
 from benchmarks.measure import run_case
+from benchmarks.ranking import (
+    RANKING_CASES,
+    REAL_RANKINGS,
+    RankingCase,
+    found_rankings,
+    run_ranking,
+)
 from benchmarks.real_data import REAL_SETS, RealSet, found_in, run_real
 from benchmarks.results import GREATER_IS_BETTER, Result, judge
 
@@ -39,13 +47,14 @@ GROUPS = {
     "svc": [case.name for case in KERNEL_CASES],
 }
 
-AnyCase = Case | CategoryCase | Problem | MachineCase | KernelCase | RealSet
+AnyCase = Case | CategoryCase | Problem | MachineCase | KernelCase | RankingCase | RealSet
 GENERATED: list[AnyCase] = [
     *CASES,
     *CATEGORY_CASES,
     *PROBLEMS,
     *MACHINE_CASES,
     *KERNEL_CASES,
+    *RANKING_CASES,
 ]
 
 
@@ -53,7 +62,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Hedgerow side by side with its peers."
     )
-    names = [*GROUPS, *(case.name for case in (*GENERATED, *REAL_SETS))]
+    names = [*GROUPS, *(case.name for case in (*GENERATED, *REAL_RANKINGS, *REAL_SETS))]
     parser.add_argument(
         "--cases", nargs="+", choices=names, metavar="CASE", help=f"any of: {', '.join(names)}"
     )
@@ -86,7 +95,8 @@ def _positive(text: str) -> int:
 
 def chosen_cases(options: argparse.Namespace) -> list[AnyCase]:
     """The cases asked for, or all; real tables only where their folder is given."""
-    real = found_in(options.data) if options.data else []
+    folder = options.data
+    real = [*found_rankings(folder), *found_in(folder)] if folder else []
     every: list[AnyCase] = [*GENERATED, *real]
     names = [case.name for case in every]
     wanted = {name for given in options.cases or names for name in GROUPS.get(given, [given])}
@@ -99,7 +109,7 @@ def chosen_cases(options: argparse.Namespace) -> list[AnyCase]:
 def _adjusted(case: AnyCase, options: argparse.Namespace) -> AnyCase:
     if options.quick and not isinstance(case, RealSet):
         case = case.made_quick()
-    in_turns = isinstance(case, Case | CategoryCase | MachineCase | KernelCase)
+    in_turns = isinstance(case, Case | CategoryCase | MachineCase | KernelCase | RankingCase)
     takes_repeats = options.repeats and in_turns
     return replace(case, turns=options.repeats) if takes_repeats else case
 
@@ -131,6 +141,8 @@ def run(case: AnyCase, libraries: Sequence[str], data: Path | None) -> report.Ca
     if isinstance(case, RealSet):
         assert data is not None
         results = run_real(case, data, chosen, say)
+    elif isinstance(case, RankingCase):
+        results = run_ranking(case, data, chosen, say)
     elif isinstance(case, Problem):
         results = run_problem(case, chosen, say)
     elif isinstance(case, MachineCase):

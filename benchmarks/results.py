@@ -24,6 +24,8 @@ GREATER_IS_BETTER = {
     "error": False,
     "objective": False,
     "dual objective": True,
+    "NDCG@5": True,
+    "NDCG@10": True,
 }
 
 
