@@ -6,6 +6,7 @@
 #include "bind/deep_forest.hpp"
 #include "bind/exact.hpp"
 #include "bind/forest.hpp"
+#include "bind/linear_leaves.hpp"
 #include "bind/linear_svm.hpp"
 #include "bind/neighbors.hpp"
 #include "bind/predict.hpp"
@@ -33,6 +34,7 @@ HEDGEROW_NB_MODULE(HEDGEROW_MODULE, m) {
   hedgerow::bind_exact::bind(m);
   hedgerow::bind_forest::bind(m);
   hedgerow::bind_predict::bind(m);
+  hedgerow::bind_linear_leaves::bind(m);
   hedgerow::bind_deep_forest::bind(m);
   hedgerow::bind_neighbors::bind(m);
   hedgerow::bind_linear::bind(m);

@@ -37,6 +37,7 @@ class GradientStore {
   // The quantised gradient and hessian of a row, as numbers.
   std::pair<double, double> to_float(int k, std::size_t row) const;
   std::size_t n_rows() const { return n_; }
+  bool is_vector() const { return vector_; }
   int n_outputs() const { return static_cast<int>(outputs_.size()); }
 
  private:

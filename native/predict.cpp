@@ -12,6 +12,7 @@
 
 #include "codes.hpp"
 #include "flat_tree.hpp"
+#include "linear_leaves.hpp"
 #include "threads.hpp"
 
 namespace hedgerow {
@@ -65,6 +66,18 @@ struct TreeForms {
   FlatTree flat;
 };
 
+// The slopes of all leaves; none has any if there is no start.
+struct Slopes {
+  std::vector<std::int64_t> start;
+  std::vector<std::int32_t> feature;
+  std::vector<double> coefficient, centre, low, high;
+
+  LinearTerms terms(std::size_t n_values) const {
+    return {start.data(), feature.data(), coefficient.data(), centre.data(), low.data(),
+            high.data(),  n_values};
+  }
+};
+
 }  // namespace
 
 struct Forest {
@@ -74,6 +87,7 @@ struct Forest {
   std::vector<double> leaf_value;  // n_values a leaf
   std::size_t n_values = 1;
   std::vector<std::int32_t> leaf_node;
+  Slopes slopes;
   std::vector<StepNode> steps;
   std::vector<std::uint32_t> step_leaf;  // the number among its tree's leaves, of a leaf
   FlatTrees flat;
@@ -212,6 +226,25 @@ std::size_t add_tree(const TreeArrays& tree, std::int32_t output, Forest& forest
   return forest.leaf_node.size() - leaf_begin;
 }
 
+// Copies the slopes of an ensemble, whose nodes they belong to: leaves follow one another in the
+// same order, and no other node has any.
+void add_slopes(const EnsembleArrays& ensemble, Forest& forest) {
+  if (!ensemble.linear) return;
+  const LinearTerms& terms = *ensemble.linear;
+  const std::size_t n_nodes = ensemble.nodes.n_nodes, width = terms.n_values;
+  Slopes& slopes = forest.slopes;
+  for (std::size_t node = 0; node < n_nodes; ++node) {
+    if (ensemble.nodes.is_leaf(node)) slopes.start.push_back(terms.start[node]);
+  }
+  slopes.start.push_back(terms.start[n_nodes]);
+  const auto n_terms = static_cast<std::size_t>(terms.start[n_nodes]);
+  slopes.feature.assign(terms.feature, terms.feature + n_terms);
+  slopes.coefficient.assign(terms.coefficient, terms.coefficient + n_terms * width);
+  slopes.centre.assign(terms.centre, terms.centre + n_terms * width);
+  slopes.low.assign(terms.low, terms.low + n_terms);
+  slopes.high.assign(terms.high, terms.high + n_terms);
+}
+
 std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
   auto forest = std::make_unique<Forest>();
   forest->base_score.assign(ensemble.base_score.begin(), ensemble.base_score.end());
@@ -235,6 +268,7 @@ std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
     if (fits) forest->max_leaves = std::max(forest->max_leaves, n_leaves);
   }
   plan.finish(ensemble, begin, ensemble.n_trees(), *forest);
+  add_slopes(ensemble, *forest);
   const std::uint32_t* bits = ensemble.nodes.category_bits;
   forest->category_bits.assign(bits, bits + 8 * n_sets);
   return forest;
@@ -411,10 +445,14 @@ class ScoreSink {
         for (std::size_t i = 0; i < n_rows_; ++i)
           scores[k * block_rows + i] += value[leaf[i] * width + k];
     }
+    end_tree();
+  }
+
+ protected:
+  void end_tree() {
     if (--pending_ == 0) write();
   }
 
- private:
   void write() {
     for (std::size_t k = 0; k < forest_.base_score.size(); ++k)
       for (std::size_t i = 0; i < n_rows_; ++i)
@@ -428,6 +466,32 @@ class ScoreSink {
   std::vector<double> scores_;  // of the block, output by output
   std::size_t first_row_ = 0, n_rows_ = 0, pending_ = 0;
   Strided<double> stage_{};
+};
+
+// The same of trees whose leaves have slopes, which look at the rows again.
+template <class T>
+class LinearSink : public ScoreSink {
+ public:
+  LinearSink(const Forest& forest, const Stages& stages, Strided<const T> rows)
+      : ScoreSink(forest, stages), terms_(forest.slopes.terms(forest.n_values)), rows_(rows) {}
+
+  template <class Leaf>
+  void add(std::size_t t, const Leaf* leaf) {
+    const TreeForms& tree = forest_.trees[t];
+    const std::size_t width = forest_.n_values, output = static_cast<std::size_t>(tree.output);
+    for (std::size_t i = 0; i < n_rows_; ++i) {
+      const std::size_t of_row = tree.leaf_begin + leaf[i];
+      for (std::size_t k = 0; k < width; ++k) {
+        scores_[(output + k) * block_rows + i] +=
+            terms_.add_to(forest_.leaf_value[of_row * width + k], of_row, k, rows_, first_row_ + i);
+      }
+    }
+    end_tree();
+  }
+
+ private:
+  LinearTerms terms_;
+  Strided<const T> rows_;
 };
 
 class LeafSink {
@@ -464,7 +528,10 @@ std::size_t Predictor::n_outputs() const { return forest_->base_score.size(); }
 template <class T>
 void Predictor::predict(Strided<const T> rows, std::size_t n_rows, const Stages& stages,
                         int threads) const {
-  visit(*forest_, rows, n_rows, threads, ScoreSink(*forest_, stages));
+  if (forest_->slopes.start.empty())
+    visit(*forest_, rows, n_rows, threads, ScoreSink(*forest_, stages));
+  else
+    visit(*forest_, rows, n_rows, threads, LinearSink<T>(*forest_, stages, rows));
 }
 
 template <class T>

@@ -33,11 +33,14 @@ struct TreeArrays {
   }
 };
 
+struct LinearTerms;
+
 struct EnsembleArrays {
   TreeArrays nodes;  // of all trees, one after another
   std::span<const std::int64_t> tree_offset;
   std::span<const std::int32_t> tree_output;
   std::span<const double> base_score;
+  const LinearTerms* linear = nullptr;  // the slopes of the nodes, if leaves have any
 
   // A node has one value, which the tree adds to its output, or one for each output.
   std::size_t n_trees() const { return tree_output.size(); }

@@ -108,6 +108,10 @@ def make_models():
             numbers, pd.DataFrame({"u": three > 0, "v": np.where(three > 1, "yes", "no")})
         ),
         GradientBoostingRegressor(loss="poisson", **small).fit(numbers, numbers[:, :2] ** 2),
+        GradientBoostingRegressor(linear_leaves=True, **small).fit(frame, numbers[:, 0]),
+        GradientBoostingClassifier(linear_leaves=True, multi_strategy="vector", **small).fit(
+            frame, three
+        ),
         GradientBoostingClassifier(max_categories=2, **small).fit(frame, three),
         GradientBoostingRegressor(max_categories=3, **small).fit(frame, numbers[:, 0]),
         GradientBoostingRanker(**small, gain=[0, 1, 5], qid_column="level").fit(frame, three),

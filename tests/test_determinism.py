@@ -43,11 +43,16 @@ with tempfile.TemporaryDirectory() as folder:
             categorical_features=[3], multi_strategy="vector", **shared)
         columns = hr.GradientBoostingRegressor(multi_strategy="vector", reg_alpha=0.5, **shared)
         exact = hr.GradientBoostingRegressor(splitter="exact", max_depth=4, **shared)
+        linear = hr.GradientBoostingClassifier(
+            categorical_features=[3], linear_leaves=True, max_leaves=63, **shared)
+        lines = hr.GradientBoostingRegressor(
+            linear_leaves=True, multi_strategy="vector", loss="poisson", **shared)
         for model, y, rows in (
             (binary, noisy > 0, n), (classes, np.digitize(noisy, [-2, 0, 2]), 6_000),
             (heavy, np.exp(3 * noisy), n), (exact, noisy, 5_000),
             (vector, np.digitize(noisy, [-2, -1, 0, 1, 2]), n),
             (columns, np.column_stack([noisy + k * score for k in range(10)]), 3_000),
+            (linear, noisy > 0, n), (lines, np.exp(np.column_stack([noisy, score]) / 4), n),
             *FAMILY(n_jobs, noisy),
         ):
             model.fit(X[:rows], y[:rows], sample_weight=weights[:rows])
@@ -109,7 +114,7 @@ def OF_NUMBERS(n_jobs, X, noisy):
         yield model, X, times
 """
 # Two yields are in loops, of four and of three.
-KINDS = 6 + FAMILY.count("yield") + OF_NUMBERS.count("yield") + 3 + 2
+KINDS = 8 + FAMILY.count("yield") + OF_NUMBERS.count("yield") + 3 + 2
 
 
 def digests(level: str, n_jobs: str) -> list[str]:

@@ -25,6 +25,7 @@ import fuzz_model_file as fuzzer
 from hedgerow import (
     SVC,
     SVR,
+    AdaBoostRegressor,
     BaggingClassifier,
     GradientBoostingClassifier,
     GradientBoostingRanker,
@@ -101,6 +102,13 @@ def encoded():
     """Give the document and arrays of a model with statistics of two columns, one with gaps."""
     frame = FRAME.assign(town=FRAME["town"].where(FRAME["flag"] == True, None))  # noqa: E712
     return write_estimator(classifier(max_categories=2).fit(frame, THREE))
+
+
+@pytest.fixture(scope="module")
+def sloped():
+    """Give the document and arrays of a model with linear leaves, beside which there are towns."""
+    parameters = {"linear_leaves": True, "min_samples_leaf": 10, "max_leaves": 4}
+    return write_estimator(regressor(**parameters).fit(FRAME, NUMBERS))
 
 
 def through_file(model, path):
@@ -695,6 +703,40 @@ def test_statistics_of_another_number_of_targets_do_not_suit_the_bins(encoded):
     changes.append(("statistics.smoothing", lambda a: a[:-1]))
     with pytest.raises(ModelFileError, match="another number of features"):
         read_estimator(*forged(encoded, changes))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "reason"),
+    [
+        ("feature", put(0, 4), "slope along a categorical feature"),
+        ("feature", put(0, 7), "feature of a slope is out of range"),
+        ("start", lambda a: np.maximum(a, np.arange(len(a)) > 0), "no leaf has slopes"),
+        ("start", put(-1, 0), "from the first term to the last"),
+        ("coefficient", put((0, 0), np.inf), "non-finite"),
+        ("coefficient", put((0, 0), 1.7e308), "more than a number can hold"),
+        ("low", put(0, 1e9), "range has no number"),
+        ("centre", lambda a: a[:, 0].copy(), "shape"),
+    ],
+)
+def test_forged_slopes_are_refused(name, change, reason, sloped):
+    with pytest.raises(ModelFileError, match=reason):
+        read_estimator(*forged(sloped, [(f"ensemble.slopes.{name}", change)]))
+
+
+def test_slopes_come_whole_or_not_at_all(sloped):
+    document, arrays = sloped
+    less = {name: array for name, array in arrays.items() if name != "ensemble.slopes.low"}
+    with pytest.raises(ModelFileError, match=r"low of ensemble\.slopes are missing"):
+        read_estimator(*unpack(pack(document, less)))
+    none = {name: array for name, array in arrays.items() if "slopes" not in name}
+    assert read_estimator(*unpack(pack(document, none)))._model.ensemble.slopes is None
+
+
+def test_models_that_have_no_slopes_may_not_bring_any(sloped):
+    document, arrays = write_estimator(AdaBoostRegressor(n_estimators=2).fit(X, NUMBERS))
+    slopes = {name: array for name, array in sloped[1].items() if "slopes" in name}
+    with pytest.raises(ModelFileError, match="belong to no model"):
+        read_estimator(*unpack(pack(document, arrays | slopes)))
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32, 1.0, None, "x", True])

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "../linear_leaves.hpp"
 #include "../math.hpp"
 #include "../predict.hpp"
 #include "../probability.hpp"
@@ -38,6 +39,19 @@ hedgerow::TreeArrays tree_arrays(const Vector<std::int32_t>& feature,
           right.data(),         missing_left.data(), category_set.data(), value.data(),
           category_bits.data(), value.shape(1)};
 }
+
+// The slopes of leaves, or of nodes, and the arrays behind them.
+struct BoundTerms {
+  Vector<std::int64_t> start;
+  Vector<std::int32_t> feature;
+  Matrix<double> coefficient, centre;
+  Vector<double> low, high;
+
+  hedgerow::LinearTerms view() const {
+    return {start.data(), feature.data(), coefficient.data(),  centre.data(),
+            low.data(),   high.data(),    coefficient.shape(1)};
+  }
+};
 
 // A predictor, and what is needed to check the arrays it is given.
 struct BoundPredictor {
@@ -109,6 +123,12 @@ void bind_elementwise(nb::module_& m, const char* name) {
 }
 
 inline void bind(nb::module_& m) {
+  nb::class_<BoundTerms>(m, "LinearTerms", "Slopes of leaves, or of nodes.")
+      .def(nb::init<Vector<std::int64_t>, Vector<std::int32_t>, Matrix<double>, Matrix<double>,
+                    Vector<double>, Vector<double>>(),
+           nb::arg("start").noconvert(), nb::arg("feature").noconvert(),
+           nb::arg("coefficient").noconvert(), nb::arg("centre").noconvert(),
+           nb::arg("low").noconvert(), nb::arg("high").noconvert());
   nb::class_<BoundPredictor> predictor(m, "Predictor", "An ensemble made ready for prediction.");
   predictor.def(
       "__init__",
@@ -116,20 +136,25 @@ inline void bind(nb::module_& m) {
          Vector<std::int32_t> left, Vector<std::int32_t> right, Vector<bool> missing_left,
          Vector<std::int32_t> category_set, Matrix<double> value,
          Matrix<std::uint32_t> category_bits, Vector<std::int64_t> tree_offset,
-         Vector<std::int32_t> tree_output, Vector<double> base_score, std::size_t n_features) {
+         Vector<std::int32_t> tree_output, Vector<double> base_score, std::size_t n_features,
+         std::optional<BoundTerms> slopes) {
+        const std::optional<hedgerow::LinearTerms> linear =
+            slopes ? std::optional(slopes->view()) : std::nullopt;
         const hedgerow::EnsembleArrays ensemble{
             tree_arrays(feature, threshold, left, right, missing_left, category_set, value,
                         category_bits),
             {tree_offset.data(), tree_offset.shape(0)},
             {tree_output.data(), tree_output.shape(0)},
-            {base_score.data(), base_score.shape(0)}};
+            {base_score.data(), base_score.shape(0)},
+            linear ? &*linear : nullptr};
         new (self) BoundPredictor{hedgerow::Predictor(ensemble), n_features};
       },
       nb::arg("feature").noconvert(), nb::arg("threshold").noconvert(), nb::arg("left").noconvert(),
       nb::arg("right").noconvert(), nb::arg("missing_left").noconvert(),
       nb::arg("category_set").noconvert(), nb::arg("value").noconvert(),
       nb::arg("category_bits").noconvert(), nb::arg("tree_offset").noconvert(),
-      nb::arg("tree_output").noconvert(), nb::arg("base_score").noconvert(), nb::arg("n_features"));
+      nb::arg("tree_output").noconvert(), nb::arg("base_score").noconvert(), nb::arg("n_features"),
+      nb::arg("slopes").none() = nb::none());
   bind_predictor_methods<float>(predictor);
   bind_predictor_methods<double>(predictor);
 

@@ -37,6 +37,8 @@ HELD_OUT_BY_ROW = dict.fromkeys(
         GradientBoostingClassifier(n_estimators=100),
         GradientBoostingRegressor(n_estimators=100),
         GradientBoostingClassifier(n_estimators=100, multi_strategy="vector"),
+        GradientBoostingClassifier(n_estimators=100, linear_leaves=True),
+        GradientBoostingRegressor(n_estimators=100, linear_leaves=True),
     ],
     expected_failed_checks=lambda e: HELD_OUT_BY_ROW if e.n_estimators == "auto" else {},
 )

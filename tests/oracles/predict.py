@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from oracles.linear_leaves import added
+
 
 def is_left(ensemble, node, x):
     """Whether value ``x`` goes left at a node (counted over all trees)."""
@@ -40,13 +42,13 @@ def apply(ensemble, X):
 def predict_raw(ensemble, X):
     """Scores, of shape (n_rows, n_outputs)."""
     scores = np.tile(ensemble.base_score, (len(X), 1))
+    n_values = ensemble.value.shape[1]
     for i, leaves in enumerate(apply(ensemble, X)):
-        for tree, node in enumerate(leaves):
-            value = ensemble.value[ensemble.tree_offset[tree] + node]
-            if len(value) > 1:
-                scores[i] += value
-            else:
-                scores[i, ensemble.tree_output[tree]] += value[0]
+        for tree, leaf_ in enumerate(leaves):
+            node = ensemble.tree_offset[tree] + leaf_
+            for k in range(n_values):
+                output = k if n_values > 1 else ensemble.tree_output[tree]
+                scores[i, output] += added(ensemble, node, X[i], k)
     return scores
 
 

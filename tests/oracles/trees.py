@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hedgerow.tree.linear_leaves import LinearLeaves
 from hedgerow.tree.structure import Ensemble, Tree
 
 
@@ -49,6 +50,22 @@ def random_tree(
         count=rng.integers(1, 100, size=n_nodes),
         category_bits=rng.integers(2**32, size=(len(categorical), 8), dtype=np.uint32),
         split_bin=split_bin,
+    )
+
+
+def random_slopes(rng, tree, n_numeric):
+    """Up to three slopes for every leaf, some for none."""
+    size = np.where(tree.feature < 0, rng.integers(0, 4, tree.n_nodes), 0)
+    n_terms = int(size.sum())
+    ends = np.sort(rng.normal(size=(2, n_terms)), axis=0)
+    shape = (n_terms, tree.value.shape[1])
+    return LinearLeaves(
+        start=np.concatenate([[0], np.cumsum(size)]).astype(np.int64),
+        feature=rng.integers(n_numeric, size=n_terms).astype(np.int32),
+        coefficient=rng.normal(size=shape),
+        centre=rng.normal(size=shape),
+        low=ends[0],
+        high=ends[1],
     )
 
 

@@ -57,6 +57,7 @@ from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.grow_params import GrowParams
 from hedgerow.tree.grower import DivergenceError, ExactTrainer, Trainer
 from hedgerow.tree.leaf_quantiles import LeafRule
+from hedgerow.tree.leaf_slopes import LeafSlopes
 from hedgerow.tree.row_draws import RowDraws
 from hedgerow.tree.structure import Ensemble, Tree
 
@@ -287,6 +288,7 @@ class Fitting:
             target = self.task.read_target(given.y, table.n_rows, self.classes, loss)
         n_targets = self.task.count_targets(self.classes, target)
         self.loss = choose_loss(self.task, self.estimator, self.classes, n_targets)
+        _require_slopes(self.estimator, self.loss)
         self._require_the_same_trees()
         examples = self._examples(table, target, given.sample_weight)
         if given.groups is not None:
@@ -372,7 +374,8 @@ class Fitting:
         else:
             self.binner, self.base_score = self.start.binner, self.start.ensemble.base_score
         if self.checkpoint is not None:
-            self.checkpoint.check_data(digest(train, self.binner))
+            numbers = self._matrix(train) if self.estimator.linear_leaves else None
+            self.checkpoint.check_data(digest(train, self.binner, numbers))
         self.binned = None
         if self.estimator.splitter == "hist":
             self.binned = self.binner.transform(train.table, threads=self.n_threads)
@@ -397,6 +400,7 @@ class Fitting:
         trainer = self._trainer(train)
         if self.start is not None:
             trainer.scores[...] = self._scores_so_far(self._matrix(train)).T
+        self._require_hessians(train, trainer.scores)
         grow_round: GrowRound = trainer.boost
         if not isinstance(self.loss, NativeLoss):
             rows = train.target_by_output, train.weights
@@ -405,6 +409,14 @@ class Fitting:
         if self.estimator.boosting == "dart":
             self.dart = grow_round = self._dart(trainer, grow_round, train)
         return grow_round
+
+    def _require_hessians(self, train: Examples, scores: Floats) -> None:
+        """Refuse linear leaves of a written loss that has no hessian to fit slopes by."""
+        if not (self.estimator.linear_leaves and isinstance(self.loss, WrittenLoss)):
+            return
+        self.loss.gradients(train.target.T, scores, train.weights)
+        if self.loss.is_straight.any():
+            raise _no_slopes(self.estimator)
 
     def _dart(
         self, trainer: Trainer | ExactTrainer, grow_round: GrowRound, train: Examples
@@ -567,6 +579,15 @@ class Fitting:
             reg_lambda=estimator.reg_lambda,
         )
 
+    def slopes(self, matrix: NDArray[Any]) -> LeafSlopes | None:
+        """Return how leaves get slopes, if they do, from rows as the predictor sees them."""
+        estimator = self.estimator
+        if not estimator.linear_leaves:
+            return None
+        loss = self.loss if isinstance(self.loss, NativeLoss) else None
+        params = grow_params(estimator, loss, self.seed)
+        return LeafSlopes(matrix, params, estimator.linear_lambda)
+
     def _trainer(self, train: Examples) -> Trainer | ExactTrainer:
         loss = self.loss if isinstance(self.loss, NativeLoss) else None
         target = train.target_by_output
@@ -579,6 +600,7 @@ class Fitting:
             "draws": self._draws(train),
             "colsample_bytree": self.estimator.colsample_bytree,
             "leaves": self.leaf_rule(train),
+            "slopes": self.slopes(self._matrix(train)) if self.estimator.linear_leaves else None,
             "n_threads": self.n_threads,
         }
         if self.estimator.splitter == "exact":
@@ -601,6 +623,20 @@ def _require_histograms(estimator: Any) -> None:
             "multi_strategy='vector' needs splitter='hist': exact splits are found for one output "
             "at a time."
         )
+
+
+def _require_slopes(estimator: Any, loss: Loss) -> None:
+    """Refuse linear leaves where leaves are replaced by quantiles."""
+    if estimator.linear_leaves and isinstance(loss, NativeLoss) and loss.has_corners:
+        raise _no_slopes(estimator)
+
+
+def _no_slopes(estimator: Any) -> ParameterError:
+    return ParameterError(
+        f"linear_leaves=True is not allowed with loss={estimator.loss!r}: the loss is straight but "
+        "for corners, so that leaves take the values which are best for their rows, and no hessian "
+        "tells how steep they should be."
+    )
 
 
 def grow_params(estimator: Any, loss: NativeLoss | None, seed: int) -> GrowParams:

@@ -103,6 +103,8 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         skip_drop: float = 0.5,
         max_drop: int = 50,
         grow_policy: str = "leafwise",
+        linear_leaves: bool = False,
+        linear_lambda: float = 1.0,
         splitter: str = "hist",
         multi_strategy: str = "separate",
         categorical_features: Any = "auto",
@@ -148,6 +150,8 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         self.skip_drop = skip_drop
         self.max_drop = max_drop
         self.grow_policy = grow_policy
+        self.linear_leaves = linear_leaves
+        self.linear_lambda = linear_lambda
         self.splitter = splitter
         self.multi_strategy = multi_strategy
         self.categorical_features = categorical_features
@@ -314,6 +318,8 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         skip_drop: float = 0.5,
         max_drop: int = 50,
         grow_policy: str = "leafwise",
+        linear_leaves: bool = False,
+        linear_lambda: float = 1.0,
         splitter: str = "hist",
         multi_strategy: str = "separate",
         categorical_features: Any = "auto",
@@ -359,6 +365,8 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         self.skip_drop = skip_drop
         self.max_drop = max_drop
         self.grow_policy = grow_policy
+        self.linear_leaves = linear_leaves
+        self.linear_lambda = linear_lambda
         self.splitter = splitter
         self.multi_strategy = multi_strategy
         self.categorical_features = categorical_features

@@ -285,6 +285,24 @@ PARAMETERS: tuple[Parameter, ...] = (
         Peers("grow_policy", "", "grow_policy", ""),
     ),
     Parameter(
+        "linear_leaves",
+        False,
+        FLAG,
+        "Whether leaves are linear in the numeric features on their path, each beside its value. "
+        "A number beyond the range of the leaf's training rows, and a tenth of it, counts as the "
+        "end of that; a missing one adds nothing. Not for losses that are straight but for "
+        "corners: 'absolute_error', 'mape', 'quantile' and 'hinge'.",
+        Peers("", "linear_tree", "", ""),
+    ),
+    Parameter(
+        "linear_lambda",
+        1.0,
+        NOT_NEGATIVE,
+        "Of linear_leaves, the L2 penalty on slopes: on what a leaf's value changes by over a "
+        "standard deviation of the feature in that leaf.",
+        Peers("", "linear_lambda", "", ""),
+    ),
+    Parameter(
         "splitter",
         "hist",
         Options(("hist", "exact")),

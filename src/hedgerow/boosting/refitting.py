@@ -16,8 +16,9 @@ from hedgerow.boosting.losses import Floats, NativeLoss
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.boosting.training_data import Examples
 from hedgerow.data.intake import as_matrix
-from hedgerow.tree.grower import leaf_rule, split_rules
+from hedgerow.tree.grower import leaf_numbers, leaf_rule, split_rules
 from hedgerow.tree.leaf_quantiles import LeafRows, average_inner
+from hedgerow.tree.linear_leaves import mixed_slopes
 from hedgerow.tree.structure import Ensemble, Tree
 
 
@@ -49,6 +50,7 @@ class Refitting:
         """Return the attributes of the estimator with new leaves."""
         before = self.model.ensemble
         matrix = as_matrix(self.rows.table, self.model.category_bins)
+        self.slopes = self.fitting.slopes(matrix)
         chosen: Choice | None = getattr(self.estimator, "auto_", None)
         n_members = 1 if chosen is None else chosen.n_members
         members = [
@@ -70,26 +72,29 @@ class Refitting:
         for round_ in range(ensemble.n_rounds):
             alone = ensemble.of_rounds(range(round_, round_ + 1))
             leaves = alone.apply(matrix, n_threads=self.fitting.n_threads)
-            rounds.append(self._refit_round(alone, leaves, scores))
+            new = self._refit_round(alone, leaves, scores)
+            again = Ensemble.from_trees(new, alone.tree_output, alone.base_score, alone.n_features)
+            again.add_trees(matrix, scores.T, 0, len(new), n_threads=self.fitting.n_threads)
+            rounds.append(new)
         return rounds
 
     def _refit_round(
         self, alone: Ensemble, leaves: NDArray[np.int32], scores: Floats
     ) -> list[Tree]:
-        """Return the trees of a round with new values, and add them to the scores (K, n)."""
+        """Return the trees of a round with the values that rows with these scores (K, n) need."""
         gradient, hessian = self.differentiate(scores)
         old = [alone.tree(t) for t in range(alone.n_trees)]
         new = [replace(tree, value=tree.value.copy()) for tree in old]
-        steps = np.empty_like(scores)
         for k in range(len(scores)):
             t = k % len(new)
             node, place = leaves[:, t], k % new[t].value.shape[1]
             self._take_newton_steps(new[t], place, node, gradient[k], hessian[k])
             if self.leaf_rule is not None:
                 self._take_best_steps(new[t], k, node, scores)
-            self._keep_part(old[t], new[t], place, node)
-            steps[k] = new[t].value[node, place]
-        scores += steps
+        for t, tree in enumerate(new):
+            outputs = range(t, len(scores), len(new))
+            sloped = self._with_slopes(tree, outputs, leaves[:, t], gradient, hessian)
+            new[t] = self._keep_part(old[t], sloped, leaves[:, t])
         return new
 
     def _take_newton_steps(
@@ -104,17 +109,36 @@ class Refitting:
         self, tree: Tree, output: int, node: NDArray[np.int32], scores: Floats
     ) -> None:
         assert self.leaf_rule is not None
-        number = np.cumsum(tree.feature < 0, dtype=np.uint16) - np.uint16(1)
         targets = np.atleast_2d(self.target)
         target = targets[output % len(targets)]
-        rows = LeafRows(target, scores[output], scores, self.weights, number[node], None)
+        leaf = leaf_numbers(tree, node)
+        rows = LeafRows(target, scores[output], scores, self.weights, leaf, None)
         self.leaf_rule.replace(tree, output, rows, self.fitting.n_threads)
 
-    def _keep_part(self, old: Tree, new: Tree, place: int, node: NDArray[np.int32]) -> None:
-        """Mix old values in, and leave those of leaves that no row reaches."""
+    def _with_slopes(
+        self,
+        tree: Tree,
+        outputs: range,
+        node: NDArray[np.int32],
+        gradient: Floats,
+        hessian: Floats,
+    ) -> Tree:
+        if self.slopes is None:
+            return replace(tree, slopes=None)
+        counted = replace(tree, count=np.bincount(node, minlength=tree.n_nodes).astype(np.int64))
+        gradients = [(gradient[k], hessian[k]) for k in outputs]
+        leaf = leaf_numbers(tree, node)
+        sloped = self.slopes.fit(counted, gradients, leaf, None, self.fitting.n_threads)
+        return replace(tree, slopes=sloped.slopes)
+
+    def _keep_part(self, old: Tree, new: Tree, node: NDArray[np.int32]) -> Tree:
+        """Mix old leaves in, and leave those alone that no row reaches."""
         is_leaf = old.feature < 0
         is_reached = np.bincount(node, minlength=old.n_nodes) > 0
-        before, after = old.value[:, place], new.value[:, place]
-        mixed = (1.0 - self.keep) * after + self.keep * before
-        after[is_leaf] = np.where(is_reached, mixed, before)[is_leaf]
-        average_inner(new, place)
+        kept = np.where(is_reached, self.keep, 1.0)
+        mixed = (1.0 - kept[:, np.newaxis]) * new.value + kept[:, np.newaxis] * old.value
+        slopes, offset = mixed_slopes(old.slopes, new.slopes, kept)
+        new.value[is_leaf] = (mixed + offset)[is_leaf]
+        for place in range(new.value.shape[1]):
+            average_inner(new, place)
+        return replace(new, slopes=slopes)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.boosting.auto.settings import is_auto
 from hedgerow.boosting.model import BoostedModel
@@ -85,11 +86,14 @@ class CheckpointFile:
         )
 
 
-def digest(train: Examples, binner: Binner) -> str:
-    """Return a digest of the training rows: bins, targets, weights and groups."""
+def digest(train: Examples, binner: Binner, numbers: NDArray[Any] | None = None) -> str:
+    """Return a digest of the training rows: bins, targets, weights and groups.
+
+    `numbers` are the rows themselves, where trees depend on more than their bins.
+    """
     hashed = hashlib.sha256()
     binned = binner.transform(train.table)
-    for array in (binned.by_column, train.target, train.weights, train.groups):
+    for array in (binned.by_column, train.target, train.weights, train.groups, numbers):
         if array is not None:
             hashed.update(repr((array.dtype.str, array.shape)).encode())
             hashed.update(np.ascontiguousarray(array).data)

@@ -89,7 +89,7 @@ def _read_model(stored: Stored, classes: Classes | None) -> BoostedModel:
     statistics = read_statistics(stored, schema)
     columns = statistics.encoded_schema(schema)
     check_columns(columns, binner)
-    ensemble = read_ensemble(stored, columns)
+    ensemble = read_ensemble(stored, columns, may_slope=True)
     check_tests(columns, ensemble)
     link = stored.field("link")
     require(isinstance(link, str) and link in get_args(Link), f"the link is {link!r}")

@@ -67,6 +67,10 @@ class Stored:
         require(not missing, f"the arrays {', '.join(missing)} of {prefix[:-1]} are missing")
         return {name: self._arrays.pop(prefix + name) for name in names}
 
+    def has_arrays(self, prefix: str) -> bool:
+        """Tell whether there are arrays whose names begin so."""
+        return any(name.startswith(prefix) for name in self._arrays)
+
     def part(self, name: str) -> Stored:
         """Take a part: a field that is a table, and the arrays whose names begin with its name."""
         prefix = f"{name}."

@@ -13,20 +13,29 @@ from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.outputs import read_outputs, write_outputs
 from hedgerow.model_file.stored import Stored, check_columns, require, with_prefix
 from hedgerow.tree.fitting import TreeModel
+from hedgerow.tree.linear_leaves import SLOPE_ARRAYS, LinearLeaves
 from hedgerow.tree.structure import Ensemble
 
-_ENSEMBLE_ARRAYS = sorted(f.name for f in fields(Ensemble) if f.init and f.name != "n_features")
+_NO_ARRAY = ("n_features", "slopes")
+_ENSEMBLE_ARRAYS = sorted(f.name for f in fields(Ensemble) if f.init and f.name not in _NO_ARRAY)
 
 
 def ensemble_arrays(ensemble: Ensemble) -> Arrays:
     """Give the arrays of an ensemble."""
-    return with_prefix("ensemble.", {name: getattr(ensemble, name) for name in _ENSEMBLE_ARRAYS})
+    arrays = {name: getattr(ensemble, name) for name in _ENSEMBLE_ARRAYS}
+    if ensemble.slopes is not None:
+        slopes = {name: getattr(ensemble.slopes, name) for name in SLOPE_ARRAYS}
+        arrays |= with_prefix("slopes.", slopes)
+    return with_prefix("ensemble.", arrays)
 
 
-def read_ensemble(stored: Stored, schema: TableSchema) -> Ensemble:
-    """Read an ensemble whose arrays can be trusted."""
+def read_ensemble(stored: Stored, schema: TableSchema, *, may_slope: bool = False) -> Ensemble:
+    """Read an ensemble whose arrays can be trusted; `may_slope` if its leaves may be linear."""
     arrays = stored.arrays("ensemble.", _ENSEMBLE_ARRAYS)
-    ensemble = Ensemble(**arrays, n_features=schema.n_features)
+    slopes = None
+    if may_slope and stored.has_arrays("ensemble.slopes."):
+        slopes = LinearLeaves(**stored.arrays("ensemble.slopes.", SLOPE_ARRAYS))
+    ensemble = Ensemble(**arrays, slopes=slopes, n_features=schema.n_features)
     ensemble.validate()
     return ensemble
 
@@ -40,6 +49,9 @@ def check_tests(schema: TableSchema, ensemble: Ensemble) -> None:
         ),
         "a node tests a category of a numeric feature, or a number of a categorical one",
     )
+    if ensemble.slopes is not None:
+        has_slope = schema.is_categorical[ensemble.slopes.feature]
+        require(not has_slope.any(), "a leaf has a slope along a categorical feature")
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:

@@ -237,6 +237,11 @@ def _require_newton_steps(model: Any) -> None:
             "multi_strategy='vector': nodes keep the mean of the outputs' H, from which their G "
             "cannot be told. Fit with multi_strategy='separate'."
         )
+    if model._fitted_model().ensemble.slopes is not None:  # noqa: SLF001
+        raise ParameterError(
+            "linear_leaves: a structure is scored by what its leaves gain as constants, and these "
+            "have slopes. Fit with linear_leaves=False."
+        )
     classes = getattr(model, "classes_", None)
     loss = choose_loss(model._task, model, classes, model.n_outputs_)  # noqa: SLF001
     if isinstance(loss, NativeLoss) and (loss.has_corners or any(loss.leaf_rates)):

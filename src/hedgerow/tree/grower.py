@@ -18,6 +18,7 @@ from hedgerow.data.binning import BinnedMatrix
 from hedgerow.tree.exact import ExactGrower
 from hedgerow.tree.grow_params import GrowParams
 from hedgerow.tree.leaf_quantiles import LeafQuantiles, LeafRows, LeafRule, TrainedLoss
+from hedgerow.tree.leaf_slopes import LeafSlopes
 from hedgerow.tree.row_draws import Bag, RowDraws
 from hedgerow.tree.structure import GROWN_FIELDS, Ensemble, Tree
 
@@ -71,6 +72,8 @@ class Trainer:
         Part of the features that a tree may use.
     leaves : LeafRule, optional
         How leaves are replaced if gradients are given.
+    slopes : LeafSlopes, optional
+        How leaves get slopes, if they do.
     n_threads : int
         Threads at most; the trees do not depend on it.
     """
@@ -89,12 +92,13 @@ class Trainer:
         draws: RowDraws | None = None,
         colsample_bytree: float = 1.0,
         leaves: LeafRule | None = None,
+        slopes: LeafSlopes | None = None,
         n_threads: int = 1,
     ) -> None:
         if binned.by_row is None:
             raise ValueError("histograms need the table by row")
         self._target, self._weights, self._loss = np.atleast_2d(target), weights, loss
-        self._leaves = leaves or leaf_rule(loss, params)
+        self._leaves, self._slopes = leaves or leaf_rule(loss, params), slopes
         self._n_outputs, self._n_threads = n_outputs, n_threads
         self._n_trees = 1 if vector else n_outputs
         self._draws = draws or RowDraws(binned.n_rows)
@@ -175,9 +179,20 @@ class Trainer:
             if self._leaves is not None:
                 for served in range(output, self._n_outputs, self._n_trees):
                     self._replace_leaves(tree, served, bag)
-            trees.append(tree)
-        self._pending = True
+            trees.append(tree if self._slopes is None else self._with_slopes(tree, output, bag))
+        self._pending = self._slopes is None
         return trees
+
+    def _with_slopes(self, tree: Tree, output: int, bag: Bag) -> Tree:
+        """Give the tree's leaves slopes, and add it to the scores; all gradients are taken."""
+        assert self._slopes is not None
+        outputs = range(output, self._n_outputs, self._n_trees)
+        leaf = self._leaf_of_row[output]
+        gradients = [(self._gradients, k) for k in outputs]
+        tree = self._slopes.fit(tree, gradients, leaf, bag.rows, self._n_threads)
+        for place, served in enumerate(outputs):
+            self._slopes.add(tree, place, leaf, self._scores[served], self._n_threads)
+        return tree
 
     def _replace_leaves(self, tree: Tree, output: int, bag: Bag) -> None:
         assert self._leaves is not None
@@ -210,11 +225,12 @@ class ExactTrainer:
         draws: RowDraws | None = None,
         colsample_bytree: float = 1.0,
         leaves: LeafRule | None = None,
+        slopes: LeafSlopes | None = None,
         n_threads: int = 1,
     ) -> None:
         self._matrix, self._weights, self._loss = matrix, weights, loss
         self._target = np.atleast_2d(target)
-        self._leaves = leaves or leaf_rule(loss, params)
+        self._leaves, self._slopes = leaves or leaf_rule(loss, params), slopes
         self._params, self._colsample, self._n_threads = params, colsample_bytree, n_threads
         n_rows = len(matrix)
         self._draws = draws or RowDraws(n_rows)
@@ -236,7 +252,7 @@ class ExactTrainer:
         trees = []
         for output, (g, h) in enumerate(zip(gradient, hessian, strict=True)):
             tree_id = round_index * len(gradient) + output
-            arrays = self._grower.grow(
+            arrays: dict[str, Any] = self._grower.grow(
                 g,
                 h,
                 self._params,
@@ -249,6 +265,9 @@ class ExactTrainer:
             trees.append(Tree(**arrays))
             if self._leaves is not None:
                 self._replace_leaves(trees[-1], output, leaf_of_row, bag)
+            if self._slopes is not None:
+                leaf = leaf_numbers(trees[-1], leaf_of_row)
+                trees[-1] = self._slopes.fit(trees[-1], [(g, h)], leaf, bag.rows, self._n_threads)
             self._add(output, trees[-1], leaf_of_row)
         return trees
 
@@ -278,8 +297,7 @@ class ExactTrainer:
         self, tree: Tree, output: int, leaf_of_row: NDArray[np.int32], bag: Bag
     ) -> None:
         assert self._leaves is not None
-        number = np.cumsum(tree.feature < 0, dtype=np.uint16) - np.uint16(1)
-        leaf = number[np.maximum(leaf_of_row, 0)]
+        leaf = leaf_numbers(tree, leaf_of_row)
         target, scores = self._target[output % len(self._target)], self.scores[output]
         weights = bag.weights(self._weights, len(scores))
         rows = LeafRows(target, scores, self.scores, weights, leaf, bag.rows)
@@ -287,7 +305,7 @@ class ExactTrainer:
 
     def _add(self, output: int, tree: Tree, leaf_of_row: NDArray[np.int32]) -> None:
         values = tree.value[leaf_of_row, 0]
-        outside = np.flatnonzero(leaf_of_row < 0)
+        outside = np.flatnonzero((leaf_of_row < 0) | (tree.slopes is not None))
         if len(outside):
             alone = Ensemble.from_trees([tree], [0], np.zeros(1), self._matrix.shape[1])
             values[outside] = alone.predict_raw(self._matrix[outside])[:, 0]
@@ -301,6 +319,12 @@ def _divergence() -> Iterator[None]:
         yield
     except OverflowError as error:
         raise DivergenceError(*error.args) from error
+
+
+def leaf_numbers(tree: Tree, leaf_of_row: NDArray[np.int32]) -> NDArray[np.uint16]:
+    """Return rows' leaves counted in the order of nodes; of rows that are in none, any number."""
+    number = np.cumsum(tree.feature < 0, dtype=np.uint16) - np.uint16(1)
+    return number[np.maximum(leaf_of_row, 0)]
 
 
 def leaf_rule(loss: TrainedLoss | None, params: GrowParams) -> LeafRule | None:

@@ -15,6 +15,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow.tree.linear_leaves import LinearLeaves, joined_slopes
 
 Rows = NDArray[np.float32] | NDArray[np.float64]
 
@@ -59,6 +60,7 @@ class _Nodes:
     cover: NDArray[np.float64]
     count: NDArray[np.int64]
     category_bits: NDArray[np.uint32]
+    slopes: LinearLeaves | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -91,8 +93,9 @@ class Tree(_Nodes):
         return f"Tree({self.n_leaves} leaves, {self.n_nodes} nodes)"
 
     def scaled(self, factor: float) -> Tree:
-        """Return the tree with its values multiplied."""
-        return replace(self, value=factor * self.value)
+        """Return the tree with its values, and slopes, multiplied."""
+        slopes = None if self.slopes is None else self.slopes.scaled(factor)
+        return replace(self, value=factor * self.value, slopes=slopes)
 
     def depth_below(self, node: int = 0) -> int:
         """Return how many splits lie between a node and the deepest leaf below it."""
@@ -142,6 +145,8 @@ class Tree(_Nodes):
         """
         if self.split_bin is None:
             raise ValueError("a tree taken from a model no longer knows its bins")
+        if self.slopes is not None:
+            raise ValueError("bins do not tell what leaves with slopes add")
         _native.add_tree_binned(
             self.feature,
             self.split_bin,
@@ -190,6 +195,7 @@ class Ensemble(_Nodes):
             **arrays,
             category_set=np.concatenate([np.empty(0), *sets]).astype(np.int32),
             category_bits=_joined(trees, "category_bits"),
+            slopes=joined_slopes([t.slopes for t in trees], [t.n_nodes for t in trees]),
             tree_offset=_offsets([tree.n_nodes for tree in trees]),
             tree_output=np.asarray(tree_output, dtype=np.int32).reshape(len(trees)),
             base_score=np.asarray(base_score, dtype=np.float64).reshape(-1),
@@ -232,7 +238,8 @@ class Ensemble(_Nodes):
         arrays = {name: getattr(self, name)[begin:end] for name in _NODE_DTYPES}
         used, place = np.unique(np.append(arrays["category_set"], -1), return_inverse=True)
         arrays["category_set"] = place[:-1].astype(np.int32) - np.int32(1)
-        return Tree(**arrays, category_bits=self.category_bits[used[1:]])
+        slopes = None if self.slopes is None else self.slopes.of_nodes(begin, end)
+        return Tree(**arrays, category_bits=self.category_bits[used[1:]], slopes=slopes)
 
     def first_trees(self, n_trees: int) -> Ensemble:
         """Return the ensemble of the first trees alone, sharing memory with this one."""
@@ -242,6 +249,7 @@ class Ensemble(_Nodes):
         return Ensemble(
             **arrays,
             category_bits=self.category_bits[:n_sets],
+            slopes=None if self.slopes is None else self.slopes.of_nodes(0, n_nodes),
             tree_offset=self.tree_offset[: n_trees + 1],
             tree_output=self.tree_output[:n_trees],
             base_score=self.base_score,
@@ -273,11 +281,13 @@ class Ensemble(_Nodes):
         _check_trees(self)
         _check_nodes(self)
         _check_links(self)
+        if self.slopes is not None:
+            self.slopes.check(_require, self.feature < 0, self.value, self.n_features)
 
     def predict_raw(
         self, X: Rows, *, n_trees: int | None = None, n_threads: int = 1
     ) -> NDArray[np.float64]:
-        """Scores of rows: the base score plus the leaf values of the trees, in tree order.
+        """Scores of rows: the base score plus what the trees' leaves add, in tree order.
 
         Parameters
         ----------
@@ -340,6 +350,7 @@ class Ensemble(_Nodes):
             self.tree_output,
             self.base_score,
             self.n_features,
+            None if self.slopes is None else self.slopes.native(),
         )
         object.__setattr__(self, "_predictor", predictor)
         return predictor

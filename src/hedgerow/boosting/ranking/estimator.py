@@ -113,6 +113,8 @@ class GradientBoostingRanker(OneScore):
         skip_drop: float = 0.5,
         max_drop: int = 50,
         grow_policy: str = "leafwise",
+        linear_leaves: bool = False,
+        linear_lambda: float = 1.0,
         splitter: str = "hist",
         categorical_features: Any = "auto",
         max_categories: int = 255,
@@ -157,6 +159,8 @@ class GradientBoostingRanker(OneScore):
         self.skip_drop = skip_drop
         self.max_drop = max_drop
         self.grow_policy = grow_policy
+        self.linear_leaves = linear_leaves
+        self.linear_lambda = linear_lambda
         self.splitter = splitter
         self.categorical_features = categorical_features
         self.max_categories = max_categories

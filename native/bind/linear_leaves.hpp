@@ -1,0 +1,121 @@
+// Bindings of linear leaves: fitting slopes, and adding trees that have them to scores.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "../linear_leaves.hpp"
+#include "predict.hpp"
+#include "training.hpp"
+
+namespace hedgerow::bind_linear_leaves {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using bind_predict::BoundTerms;
+using bind_predict::Matrix;
+using bind_predict::strided;
+using bind_predict::StridedMatrix;
+using bind_predict::Vector;
+using bind_training::to_numpy;
+
+using Bag = std::optional<Vector<std::uint32_t>>;
+
+// A tree as fit_slopes looks at it, and the arrays behind it.
+struct BoundTree {
+  Vector<std::int32_t> feature, left, right, category_set;
+  Vector<std::int64_t> count;
+  Matrix<double> value;
+
+  TreeNodes nodes(std::size_t place) const {
+    return {{feature.data(), feature.size()},
+            left.data(),
+            right.data(),
+            category_set.data(),
+            count.data(),
+            value.data() + place,
+            value.shape(1)};
+  }
+};
+
+TreeRows tree_rows(const Vector<std::uint16_t>& leaf, const Bag& bag) {
+  TreeRows rows{{leaf.data(), leaf.size()}, {}};
+  if (bag) rows.bag = {bag->data(), bag->size()};
+  return rows;
+}
+
+nb::tuple to_arrays(const FittedTerms& terms) {
+  const std::size_t n = terms.feature.size();
+  return nb::make_tuple(to_numpy<std::int64_t>(terms.start), to_numpy<std::int32_t>(terms.feature),
+                        to_numpy<double>(terms.coefficient, {n, 1}),
+                        to_numpy<double>(terms.centre, {n, 1}), to_numpy<double>(terms.low),
+                        to_numpy<double>(terms.high));
+}
+
+template <class T>
+void bind_tables_of(nb::module_& m) {
+  using Table = StridedMatrix<const T>;
+  m.def(
+      "fit_slopes",
+      [](const BoundTree& tree, std::size_t place, Vector<std::uint16_t> leaf, const Bag& bag,
+         Table table, const GradientStore& gradients, int output, const SlopeRules& rules,
+         int threads) {
+        FittedTerms terms;
+        {
+          nb::gil_scoped_release release;
+          terms = fit_slopes<T>(tree.nodes(place), tree_rows(leaf, bag), strided(table), gradients,
+                                output, rules, threads);
+        }
+        return to_arrays(terms);
+      },
+      "tree"_a, "place"_a, "leaf"_a.noconvert(), "bag"_a.noconvert().none(), "table"_a.noconvert(),
+      "gradients"_a, "output"_a, "rules"_a, "threads"_a,
+      "Slopes of a tree's leaves: start by node, feature, coefficient, centre, low and high.");
+  m.def(
+      "fit_slopes",
+      [](const BoundTree& tree, std::size_t place, Vector<std::uint16_t> leaf, const Bag& bag,
+         Table table, Vector<double> g, Vector<double> h, const SlopeRules& rules, int threads) {
+        FittedTerms terms;
+        {
+          nb::gil_scoped_release release;
+          terms = fit_slopes<T>(tree.nodes(place), tree_rows(leaf, bag), strided(table), g.data(),
+                                h.data(), rules, threads);
+        }
+        return to_arrays(terms);
+      },
+      "tree"_a, "place"_a, "leaf"_a.noconvert(), "bag"_a.noconvert().none(), "table"_a.noconvert(),
+      "gradient"_a, "hessian"_a, "rules"_a, "threads"_a,
+      "The same of gradients that are given.");
+  m.def(
+      "add_linear_leaves",
+      [](const BoundTerms& terms, Vector<std::uint16_t> leaf, Vector<double> value,
+         std::size_t place, Table table,
+         nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> scores, int threads) {
+        nb::gil_scoped_release release;
+        add_linear_leaves<T>(terms.view(), {leaf.data(), leaf.size()}, value.data(), place,
+                             strided(table), scores.data(), threads);
+      },
+      "terms"_a, "leaf"_a.noconvert(), "value"_a.noconvert(), "place"_a, "table"_a.noconvert(),
+      "scores"_a.noconvert(), "threads"_a,
+      "Adds to the score of each row its leaf's value and slopes; terms are by leaf.");
+}
+
+inline void bind(nb::module_& m) {
+  nb::class_<BoundTree>(m, "TreeNodes")
+      .def(nb::init<Vector<std::int32_t>, Vector<std::int32_t>, Vector<std::int32_t>,
+                    Vector<std::int32_t>, Vector<std::int64_t>, Matrix<double>>(),
+           "feature"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
+           "category_set"_a.noconvert(), "count"_a.noconvert(), "value"_a.noconvert());
+  nb::class_<SlopeRules>(m, "SlopeRules")
+      .def(nb::init<>())
+      .def_rw("linear_lambda", &SlopeRules::linear_lambda)
+      .def_rw("learning_rate", &SlopeRules::learning_rate)
+      .def_rw("max_delta_step", &SlopeRules::max_delta_step)
+      .def_rw("leaf", &SlopeRules::leaf);
+  bind_tables_of<float>(m);
+  bind_tables_of<double>(m);
+}
+
+}  // namespace hedgerow::bind_linear_leaves
