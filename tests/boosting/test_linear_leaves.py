@@ -398,3 +398,34 @@ def test_folds_that_share_bins_have_slopes():
     assert all(model._model.ensemble.slopes is not None for model in validated.models)
     errors = [root_mean_squared_error(Y, result.oof_prediction) for result in (validated, constant)]
     assert errors[0] < errors[1]
+
+
+# Rankings and survival times
+
+
+def test_rankings_gain_by_slopes(tmp_path):
+    qid = np.repeat(np.arange(N // 10), 10)
+    relevance = np.digitize(Y, [-1.0, 1.0, 3.0])
+    models = [hr.GradientBoostingRanker(**SMALL | {"linear_leaves": on}) for on in (True, False)]
+    ndcg = [
+        model.fit(X[TRAIN], relevance[TRAIN], qid=qid[TRAIN]).score(
+            X[TEST], relevance[TEST], qid=qid[TEST]
+        )
+        for model in models
+    ]
+    assert ndcg[0] > ndcg[1]
+    models[0].save(tmp_path / "model")
+    np.testing.assert_array_equal(hr.load(tmp_path / "model").predict(X), models[0].predict(X))
+
+
+@pytest.mark.parametrize("loss", ["cox", "aft"])
+def test_survival_times_gain_by_slopes(loss):
+    times = np.exp(0.5 * Y)
+    options = SMALL | {"loss": loss}
+    models = [
+        hr.GradientBoostingSurvival(**options | {"linear_leaves": on}) for on in (True, False)
+    ]
+    concordance = [m.fit(X[TRAIN], times[TRAIN]).score(X[TEST], times[TEST]) for m in models]
+    assert concordance[0] > concordance[1]
+    survival = models[0].predict_survival_function(X[TEST], [0.5, 1.0, 2.0])
+    assert (np.diff(survival, axis=1) <= 0.0).all()
