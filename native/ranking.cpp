@@ -19,7 +19,11 @@ constexpr std::size_t kLanes = 8;
 // The loss of a pair is curved along s_i − s_j. Twice that, for each of both, is the least
 // curvature without a mixed term that is nowhere less, so that steps of whole leaves do not go too
 // far.
-constexpr double kCurvature = 2.0;
+constexpr double kPairCurvature = 2.0;
+// Pairs that a metric weighs have no loss to stay above, and steps may be longer: between the bound
+// and 1, the curvature of a row that moves alone. Of 1, 1.25, 1.5 and 2, this one had the highest
+// NDCG on tables of 200, 400 and 2,000 queries together.
+constexpr double kWeighedCurvature = 1.5;
 // Differences of scores that are small beside it make no difference to a normalised pair.
 constexpr double kNearScores = 0.01;
 
@@ -133,6 +137,7 @@ void Query::compare(std::size_t i, double scale, bool damps) {
   const double sigma = rule.sigma, rank = static_cast<double>(i), near = damps ? kNearScores : 1.0;
   const double score_i = ranked.score[i], gain_i = ranked.gain[i], before = ranked.before[i];
   const double damping = damps ? 1.0 : 0.0;
+  const double curvature = sigma * (by_gain ? kWeighedCurvature : kPairCurvature);
   const double *s = ranked.score.data(), *gain = ranked.gain.data();
   const double *after = ranked.after.data(), *ranks = ranked.rank.data();
   double *g_of = ranked.g.data(), *h_of = ranked.h.data(), *size = ranked.size.data();
@@ -149,7 +154,7 @@ void Query::compare(std::size_t i, double scale, bool damps) {
     const double wrong = sigmoid(-sigma * sign * apart);
     const double force = sigma * weight * wrong;
     pull[j] = sign * force;
-    curve[j] = kCurvature * sigma * force * (1.0 - wrong);
+    curve[j] = curvature * force * (1.0 - wrong);
     size[j] += force;
     g_of[j] += pull[j];
     h_of[j] += curve[j];
