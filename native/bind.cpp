@@ -3,11 +3,13 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/binning.hpp"
+#include "bind/constraints.hpp"
 #include "bind/deep_forest.hpp"
 #include "bind/exact.hpp"
 #include "bind/forest.hpp"
 #include "bind/linear_leaves.hpp"
 #include "bind/linear_svm.hpp"
+#include "bind/monotone.hpp"
 #include "bind/neighbors.hpp"
 #include "bind/predict.hpp"
 #include "bind/ranking.hpp"
@@ -28,10 +30,12 @@ HEDGEROW_NB_MODULE(HEDGEROW_MODULE, m) {
   hedgerow::bind_threads::bind(m);
   hedgerow::bind_binning::bind(m);
   hedgerow::bind_target_statistics::bind(m);
+  hedgerow::bind_constraints::bind(m);
   hedgerow::bind_training::bind(m);
   hedgerow::bind_ranking::bind(m);
   hedgerow::bind_survival::bind(m);
   hedgerow::bind_exact::bind(m);
+  hedgerow::bind_monotone::bind(m);
   hedgerow::bind_forest::bind(m);
   hedgerow::bind_predict::bind(m);
   hedgerow::bind_linear_leaves::bind(m);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -40,10 +41,13 @@ struct Node {
   DoubleDouble G, H;
   bool has_units = false;  // no, if sums of its gradients are more than a float64 holds
   Units units;
+  Limits limits;       // of its weight, when its best split was looked for
+  double value = 0.0;  // its weight
   Candidate best;
-  double gain = 0.0;                            // of the best candidate, as the scan sees it
-  std::int64_t lower_row = -1, upper_row = -1;  // rows of the table whose values the cut is between
-  int left = -1;                                // child; the right one follows it
+  double gain = 0.0;       // of the best candidate, as the scan sees it
+  double threshold = 0.0;  // of a numeric split
+  int parent = -1;
+  int left = -1;  // child; the right one follows it
 
   std::size_t size() const { return end - begin; }
 };
@@ -72,19 +76,32 @@ double leaf_weight(const Params& params, const Node& node) {
   return cap > 0.0 ? std::clamp(w, -cap, cap) : w;
 }
 
+// −2 × the objective at a weight that need not be the best.
+DoubleDouble score_at(const DoubleDouble& G, const DoubleDouble& d, double alpha,
+                      const DoubleDouble& w) {
+  const DoubleDouble size = w.high < 0.0 ? -w : w;
+  return -(w * (G * 2.0 + d * w) + size * (2.0 * alpha));
+}
+
 // The gain of a split from compensated sums, in the node's units so that nothing overflows.
 double written_gain(const Params& params, const Node& node, const Node& left, const Node& right) {
   const Units& units = node.units;
-  const auto accurate = [&](const Node& n, double extra_lambda) {
+  const auto accurate = [&](const Node& n, double extra_lambda, const Limits& limits) {
     const DoubleDouble G(n.G.high * units.g_scale, n.G.low * units.g_scale);
     const DoubleDouble H(n.H.high * units.h_scale, n.H.low * units.h_scale);
     const double lambda = units.lambda + extra_lambda;
     const DoubleDouble w = weight(G, H, lambda, units.alpha, units.cap);
-    return -w * (soft_threshold(G, units.alpha) * 2.0 + (H + lambda) * w);
+    const double real = w.high / units.weight_scale();
+    if (limits.low <= real && real <= limits.high) {
+      return -w * (soft_threshold(G, units.alpha) * 2.0 + (H + lambda) * w);
+    }
+    const DoubleDouble limited(limits.clamp(real) * units.weight_scale());
+    return score_at(G, H + lambda, units.alpha, limited);
   };
   const double extra = node.best.extra_lambda > 0.0 ? units.cat_l2 : 0.0;
-  const DoubleDouble difference =
-      accurate(left, extra) + accurate(right, extra) - accurate(node, 0.0);
+  const DoubleDouble difference = accurate(left, extra, node.best.limits.left) +
+                                  accurate(right, extra, node.best.limits.right) -
+                                  accurate(node, 0.0, node.limits);
   const double scale = units.h_scale / units.g_scale / units.g_scale;
   const DoubleDouble gain(0.5 * scale * difference.high, 0.5 * scale * difference.low);
   return static_cast<double>(gain - params.min_split_gain);
@@ -98,7 +115,7 @@ double scale_for(double sum) {
   return std::ldexp(1.0, 61 - std::max(exponent, -400));
 }
 
-// The `fraction` of `from` (at least one) with the smallest hashes.
+// The `fraction` of `from` (at least one) with the smallest hashes, in increasing order as `from`.
 std::vector<std::int32_t> draw(std::vector<std::int32_t> from, double fraction, std::uint64_t seed,
                                Purpose purpose, std::uint64_t index) {
   const auto wanted = static_cast<std::size_t>(fraction * static_cast<double>(from.size()) + 0.5);
@@ -110,6 +127,7 @@ std::vector<std::int32_t> draw(std::vector<std::int32_t> from, double fraction, 
     return key(a) != key(b) ? key(a) < key(b) : a < b;
   });
   from.resize(std::max<std::size_t>(wanted, 1));
+  std::sort(from.begin(), from.end());
   return from;
 }
 
@@ -205,20 +223,30 @@ class Growth {
         params_(params),
         features_(features.begin(), features.end()),
         threads_(threads),
-        least_(static_cast<std::size_t>(std::max<std::int64_t>(1, params.min_samples_leaf))) {}
+        least_(static_cast<std::size_t>(std::max<std::int64_t>(1, params.min_samples_leaf))) {
+    std::erase_if(features_, [&](int f) { return params.constraints.weight(f) == 0.0; });
+  }
 
   void start(const double* g, const double* h, std::span<const std::uint32_t> bag);
   // Splits a leaf, or a level; false when there is nothing left to split.
   bool step();
-  GrownTree finish() const;
+  GrownTree finish();
 
  private:
   void measure(Node& node);
   void set_units(Node& node, double size_g, double size_h);
+  void set_floor(Units& units, double size) const;
   bool may_split(const Node& node) const;
+  bool is_monotone() const { return params_.constraints.are_monotone(); }
+  void limit_children(int parent, std::vector<int>& leaves);
+  void limit_score(int leaf);
+  void choose_values();
   bool full() const { return params_.max_leaves > 0 && n_leaves_ >= params_.max_leaves; }
   std::vector<int> next_batch();
   List list_of(int node, int feature) const;
+  Values values_of(int feature) const {
+    return {work_.table.columns[static_cast<std::size_t>(feature)], work_.row_of.data()};
+  }
   void settle_cut(int parent);
   std::size_t number_rows(int parent);
   void divide_rows(int parent);
@@ -226,7 +254,13 @@ class Growth {
   void bring_up_to_date(const std::vector<int>& parents, int feature);
   void scan(const std::vector<int>& parents, const std::vector<int>& leaves);
   Candidate best_candidate(int leaf, int feature) const;
+  std::vector<int> features_above(int node) const;
   std::vector<std::uint8_t> allowed_features(int node) const;
+  double gain_of(const Node& leaf, const Candidate& candidate) const;
+  double merit(const Node& leaf, const Candidate& candidate) const;
+  double merit(const Node& leaf) const {
+    return params_.constraints.weight(leaf.best.feature) * leaf.gain;
+  }
   void open(int node);
   bool opens_later(int a, int b) const;
   void append(GrownTree& tree, const Node& node) const;
@@ -238,7 +272,8 @@ class Growth {
   std::size_t least_;
   bool bagged_ = false;
   std::vector<Node> nodes_;
-  std::vector<int> open_;  // leaves worth splitting: a heap if leafwise, else in order
+  std::vector<int> open_;    // leaves worth splitting: a heap if leafwise, else in order
+  MonotoneLeaves monotone_;  // the leaves, if their values must be
   std::int64_t n_leaves_ = 1;
 };
 
@@ -256,6 +291,11 @@ void Growth::start(const double* g, const double* h, std::span<const std::uint32
   }
   measure(root);
   nodes_.push_back(root);
+  if (is_monotone()) {
+    const double cap = params_.max_delta_step;
+    monotone_.plant(params_.constraints.directions, cap > 0.0 ? Limits{-cap, cap} : Limits{},
+                    root.value);
+  }
   if (may_split(root)) scan({}, {0});
 }
 
@@ -272,6 +312,7 @@ void Growth::measure(Node& node) {
   }
   node.G = G.total();
   node.H = H.total();
+  node.value = leaf_weight(params_, node);
   set_units(node, size_g, size_h);
 }
 
@@ -297,8 +338,13 @@ void Growth::set_units(Node& node, double size_g, double size_h) {
   }
   units.node_score =
       score(units, static_cast<double>(units.total.g), static_cast<double>(units.total.h), 0.0);
+  set_floor(units, units.node_score);
+}
+
+// What candidates must exceed: the score of the node, a sum of numbers of this size, and γ.
+void Growth::set_floor(Units& units, double size) const {
   const double gamma = params_.min_split_gain * (units.g_scale * units.g_scale / units.h_scale);
-  units.floor = units.node_score * (1.0 + kRelativeNoise) + 2.0 * gamma;
+  units.floor = units.node_score + size * kRelativeNoise + 2.0 * gamma;
 }
 
 bool Growth::may_split(const Node& node) const {
@@ -320,18 +366,26 @@ bool Growth::step() {
                [&](std::size_t i) { divide_rows(parents[i]); });
   std::vector<int> leaves;
   for (const int parent : parents) {
-    for (const int child : {nodes_[parent].left, nodes_[parent].left + 1}) {
-      if (!full() && may_split(nodes_[child])) leaves.push_back(child);
-    }
+    leaves.insert(leaves.end(), {nodes_[parent].left, nodes_[parent].left + 1});
+    if (is_monotone()) limit_children(parent, leaves);
   }
+  std::erase_if(leaves, [&](int leaf) { return full() || !may_split(nodes_[leaf]); });
   scan(parents, leaves);
   check_interrupt();
   return true;
 }
 
-// Leafwise the leaf that gains most, levelwise all that a level has, as far as max_leaves allows.
+// Leafwise the leaf that gains most, levelwise all that a level has, as far as max_leaves allows;
+// but one at a time if splits change the limits of other leaves.
 std::vector<int> Growth::next_batch() {
   if (full() || open_.empty()) return {};
+  if (is_monotone()) {
+    const auto next = std::max_element(open_.begin(), open_.end(),
+                                       [this](int a, int b) { return opens_later(a, b); });
+    const int leaf = *next;
+    open_.erase(next);
+    return {leaf};
+  }
   if (params_.leafwise) {
     std::pop_heap(open_.begin(), open_.end(), [this](int a, int b) { return opens_later(a, b); });
     const int best = open_.back();
@@ -347,13 +401,17 @@ std::vector<int> Growth::next_batch() {
 }
 
 bool Growth::opens_later(int a, int b) const {
-  const double gain_a = nodes_[a].gain, gain_b = nodes_[b].gain;
-  return gain_a < gain_b || (gain_a == gain_b && a > b);
+  if (!params_.leafwise) {
+    const std::int64_t depth_a = nodes_[a].depth, depth_b = nodes_[b].depth;
+    return depth_a != depth_b ? depth_a > depth_b : a > b;
+  }
+  const double merit_a = merit(nodes_[a]), merit_b = merit(nodes_[b]);
+  return merit_a < merit_b || (merit_a == merit_b && a > b);
 }
 
 void Growth::open(int node) {
   open_.push_back(node);
-  if (!params_.leafwise) return;
+  if (!params_.leafwise || is_monotone()) return;
   std::push_heap(open_.begin(), open_.end(), [this](int a, int b) { return opens_later(a, b); });
 }
 
@@ -383,16 +441,16 @@ std::size_t Growth::number_rows(int parent) {
   return n_left;
 }
 
-// What a numeric cut needs to be written down: the rows of the table on either side of it, and
-// where missing values go that the node has not seen, which is to the larger child.
+// What a numeric cut needs to be written down: the threshold, and where missing values go that the
+// node has not seen, which is to the larger child.
 void Growth::settle_cut(int parent) {
   Node& node = nodes_[parent];
   if (node.best.categorical) return;
   const List list = list_of(parent, node.best.feature);
   const std::size_t at = node.best.position;
-  node.lower_row = work_.row_of[list.rows[at]];
   const bool all_values = at + 1 == node.size() || list.ranks[at + 1] == kMissingRank;
-  node.upper_row = all_values ? -1 : static_cast<std::int64_t>(work_.row_of[list.rows[at + 1]]);
+  node.threshold = all_values ? std::numeric_limits<double>::max()
+                              : values_of(node.best.feature).middle(list.rows + at);
   const bool has_missing = list.ranks[node.size() - 1] == kMissingRank;
   if (!has_missing) node.best.missing_left = 2 * (at + 1) >= node.size();
 }
@@ -415,6 +473,7 @@ void Growth::divide_rows(int parent) {
   left.end = right.begin = node.begin + n_left;
   right.end = node.end;
   left.depth = right.depth = node.depth + 1;
+  left.parent = right.parent = parent;
   measure(left);
   measure(right);
   node.gain = written_gain(params_, node, left, right);
@@ -443,6 +502,7 @@ void Growth::scan(const std::vector<int>& parents, const std::vector<int>& leave
   std::size_t n_rows = 0;
   for (const int leaf : leaves) {
     allowed.push_back(allowed_features(leaf));
+    if (is_monotone()) limit_score(leaf);
     n_rows += nodes_[leaf].size();
   }
   std::vector<Candidate> found(leaves.size() * features_.size());
@@ -458,14 +518,28 @@ void Growth::scan(const std::vector<int>& parents, const std::vector<int>& leave
   });
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     Node& leaf = nodes_[leaves[i]];
-    leaf.best.total = leaf.units.floor;
+    leaf.best = {};
     for (std::size_t index = 0; index < features_.size(); ++index) {
       const Candidate& candidate = found[i * features_.size() + index];
-      if (candidate.found() && candidate.total > leaf.best.total) leaf.best = candidate;
+      if (!candidate.found()) continue;
+      const bool is_first = !leaf.best.found();
+      if (is_first || merit(leaf, candidate) > merit(leaf, leaf.best)) leaf.best = candidate;
     }
-    leaf.gain = leaf.units.to_gain(leaf.best.total) - params_.min_split_gain;
-    if (leaf.best.found() && leaf.gain > 0.0) open(leaves[i]);
+    if (!leaf.best.found()) continue;
+    leaf.gain = gain_of(leaf, leaf.best);
+    if (leaf.gain > 0.0) open(leaves[i]);
   }
+}
+
+double Growth::gain_of(const Node& leaf, const Candidate& candidate) const {
+  return leaf.units.to_gain(candidate.total) - params_.min_split_gain;
+}
+
+// What the candidates of a leaf compete by. Where all weights are 1 that is the total, for two of
+// them may round to the same gain.
+double Growth::merit(const Node& leaf, const Candidate& candidate) const {
+  if (params_.constraints.feature_weights.empty()) return candidate.total;
+  return params_.constraints.weight(candidate.feature) * gain_of(leaf, candidate);
 }
 
 void Growth::bring_up_to_date(const std::vector<int>& parents, int feature) {
@@ -483,7 +557,9 @@ void Growth::bring_up_to_date(const std::vector<int>& parents, int feature) {
 }
 
 Candidate Growth::best_candidate(int leaf, int feature) const {
-  const Scanner scanner(params_, nodes_[leaf].units, work_.sums.data(), nodes_[leaf].size());
+  const LimitedLeaf limited = {is_monotone() ? &monotone_ : nullptr, leaf};
+  const Scanner scanner(params_, nodes_[leaf].units, work_.sums.data(), nodes_[leaf].size(),
+                        values_of(feature), feature, limited);
   const List list = list_of(leaf, feature);
   const bool categorical = work_.table.is_categorical[feature];
   Candidate best = categorical ? scanner.categorical(list) : scanner.numeric(list);
@@ -491,13 +567,26 @@ Candidate Growth::best_candidate(int leaf, int feature) const {
   return best;
 }
 
-// Flags by feature: those that the level drew, and of these those that the node drew. The same
-// draws as the histogram engine's.
+// The features tested on the way to a node, in increasing order.
+std::vector<int> Growth::features_above(int node) const {
+  std::vector<int> tested;
+  for (int above = nodes_[node].parent; above >= 0; above = nodes_[above].parent) {
+    tested.push_back(nodes_[above].best.feature);
+  }
+  std::sort(tested.begin(), tested.end());
+  tested.erase(std::unique(tested.begin(), tested.end()), tested.end());
+  return tested;
+}
+
+// Flags by feature: what the level drew, of that what interactions allow, and of that what the node
+// drew. The same draws as the histogram engine's.
 std::vector<std::uint8_t> Growth::allowed_features(int node) const {
   const std::uint64_t tree = mix_u64(params_.tree_id);
   const auto depth = static_cast<std::uint64_t>(nodes_[node].depth);
   std::vector<std::int32_t> drawn = draw(features_, params_.colsample_bylevel, params_.seed,
                                          Purpose::level_features, tree + depth);
+  const Interactions& interactions = params_.constraints.interactions;
+  if (interactions.any()) drawn = interactions.allowed(drawn, features_above(node));
   drawn = draw(std::move(drawn), params_.colsample_bynode, params_.seed, Purpose::node_features,
                tree + static_cast<std::uint64_t>(node));
   std::vector<std::uint8_t> allowed(static_cast<std::size_t>(work_.table.n_features));
@@ -505,7 +594,56 @@ std::vector<std::uint8_t> Growth::allowed_features(int node) const {
   return allowed;
 }
 
-GrownTree Growth::finish() const {
+// Gives the children of a split values that are monotone with those of all other leaves. Those
+// whose limits this changes are closed, and added to `leaves`.
+void Growth::limit_children(int parent, std::vector<int>& leaves) {
+  const Node& node = nodes_[parent];
+  Node &left = nodes_[node.left], &right = nodes_[node.left + 1];
+  const bool takes_all = node.threshold == std::numeric_limits<double>::max();
+  const double end = takes_all ? std::numeric_limits<double>::infinity() : node.threshold;
+  const Cut cut = {node.best.feature, end, node.best.missing_left, node.best.categorical,
+                   node.best.categories};
+  monotone_.split(parent, cut, node.left, node.left + 1, left.value, right.value);
+  left.value = monotone_.value(node.left);
+  right.value = monotone_.value(node.left + 1);
+  for (const int child : {node.left, node.left + 1}) {
+    for (const int other : monotone_.touching(child)) {
+      if (std::find(leaves.begin(), leaves.end(), other) != leaves.end()) continue;
+      leaves.push_back(other);
+      std::erase(open_, other);
+    }
+  }
+}
+
+// A leaf's own score within its present limits.
+void Growth::limit_score(int leaf) {
+  Node& node = nodes_[leaf];
+  Units& units = node.units;
+  node.limits = monotone_.limits(leaf);
+  const auto G = static_cast<double>(units.total.g),
+             d = static_cast<double>(units.total.h) + units.lambda;
+  const double scale = units.weight_scale();
+  const double w = limited_weight(units, G, d, node.limits.low * scale, node.limits.high * scale);
+  units.node_score = score_at(units, G, d, w);
+  set_floor(units, -score_at(units, std::fabs(G), d, std::fabs(w)));
+}
+
+// Once no leaf will be split any more, their values are the best that are monotone together.
+void Growth::choose_values() {
+  std::vector<int> leaves;
+  std::vector<double> target, weights;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].left >= 0) continue;
+    leaves.push_back(static_cast<int>(i));
+    target.push_back(leaf_weight(params_, nodes_[i]));
+    weights.push_back(static_cast<double>(nodes_[i].H) + params_.reg_lambda);
+  }
+  const std::vector<double> value = isotonic(monotone_.links(leaves), target, weights);
+  for (std::size_t i = 0; i < leaves.size(); ++i) nodes_[leaves[i]].value = value[i];
+}
+
+GrownTree Growth::finish() {
+  if (is_monotone()) choose_values();
   GrownTree tree;
   for (const Node& node : nodes_) append(tree, node);
   tree.leaf_of_row.assign(work_.table.n_rows, -1);
@@ -530,12 +668,11 @@ void Growth::append(GrownTree& tree, const Node& node) const {
     const auto& words = node.best.categories;
     tree.category_bits.insert(tree.category_bits.end(), std::begin(words), std::end(words));
   }
-  tree.value.push_back(params_.learning_rate * leaf_weight(params_, node));
+  tree.value.push_back(params_.learning_rate * node.value);
   tree.gain.push_back(split ? node.gain : 0.0);
   tree.cover.push_back(static_cast<double>(node.H));
   tree.count.push_back(static_cast<std::int64_t>(node.size()));
-  tree.lower_row.push_back(split ? node.lower_row : -1);
-  tree.upper_row.push_back(split ? node.upper_row : -1);
+  tree.threshold.push_back(split ? node.threshold : 0.0);
 }
 
 }  // namespace

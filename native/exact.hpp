@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "constraints.hpp"
 #include "leaf_rule.hpp"
 #include "presort.hpp"
 
@@ -19,6 +20,7 @@ struct SortedTable {
   const std::uint32_t* rows;
   const std::uint32_t* ranks;
   const bool* is_categorical;
+  std::span<const RawColumn> columns;  // as they were before
   std::size_t n_rows;
   int n_features;
 };
@@ -43,19 +45,19 @@ struct Params {
   double colsample_bylevel;
   double colsample_bynode;
   LeafRule leaf;
+  Constraints constraints;
   std::uint64_t seed;
   std::uint64_t tree_id;  // not one of them: which tree this is, for the column draws
 };
 
-// The arrays of a Tree, but for thresholds: a numeric split lies between the values of two rows.
+// The arrays of a Tree.
 struct GrownTree {
   std::vector<std::int32_t> feature, left, right, category_set;
   std::vector<std::uint8_t> missing_left;
   std::vector<std::uint32_t> category_bits;  // eight words a set
-  std::vector<double> value, gain, cover;
+  std::vector<double> threshold, value, gain, cover;
   std::vector<std::int64_t> count;
-  std::vector<std::int64_t> lower_row, upper_row;  // upper −1: every value goes left
-  std::vector<std::int32_t> leaf_of_row;           // −1 for rows that are not in the bag
+  std::vector<std::int32_t> leaf_of_row;  // −1 for rows that are not in the bag
 };
 
 // The memory that growing needs, kept from tree to tree.

@@ -3,6 +3,7 @@
 #include "exact_scan.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace hedgerow::exact {
 
@@ -22,24 +23,70 @@ namespace {
 
 typedef std::int64_t Long8 __attribute__((vector_size(64)));
 typedef double Double8 __attribute__((vector_size(64)));
+typedef Double8 Double8Array __attribute__((may_alias));
+
+Long8 load8(const std::int64_t* from) { return *reinterpret_cast<const Long8*>(from); }
+Double8 load8(const double* from) { return *reinterpret_cast<const Double8Array*>(from); }
 
 template <class Real>
 struct Sides {
   Real G_left, H_left, G_right, H_right;
 };
 
+// The sum of both sides' scores, by what a candidate's number in its chunk and its position do to
+// it.
+//
 // The plain form T(G)²/(H + λ) of both sides over their common denominator: one division, not two.
 // Both denominators are positive.
-Double8 plain_total(const Units& units, const Sides<Double8>& s) {
-  const Double8 a = s.H_left + units.lambda, b = s.H_right + units.lambda;
-  return (s.G_left * s.G_left * b + s.G_right * s.G_right * a) / (a * b);
-}
+struct PlainTotal {
+  const Units& units;
+
+  Double8 operator()(std::size_t, Long8, const Sides<Double8>& s) const {
+    const Double8 a = s.H_left + units.lambda, b = s.H_right + units.lambda;
+    return (s.G_left * s.G_left * b + s.G_right * s.G_right * a) / (a * b);
+  }
+};
 
 template <class Real>
 Real general_total(const Units& units, const Sides<Real>& s, double extra_lambda = 0.0) {
   return score(units, s.G_left, s.H_left, extra_lambda) +
          score(units, s.G_right, s.H_right, extra_lambda);
 }
+
+struct GeneralTotal {
+  const Units& units;
+
+  Double8 operator()(std::size_t, Long8, const Sides<Double8>& s) const {
+    return general_total(units, s);
+  }
+};
+
+// Within limits, and in the order that the feature demands, if numbers lie on both sides.
+struct LimitedTotal {
+  const Units& units;
+  const CutLimits& limits;
+  int order;  // 1 if the left weight may not exceed the right one, −1 if the right the left
+  std::int64_t all_numbers;  // the position of the cut after all numbers
+
+  Double8 operator()(std::size_t i, Long8 position, const Sides<Double8>& s) const {
+    Double8 w_left, w_right;
+    const Double8 total = score_side(s.G_left, s.H_left, limits.left, i, w_left) +
+                          score_side(s.G_right, s.H_right, limits.right, i, w_right);
+    const Double8 never = Double8{} - std::numeric_limits<double>::infinity();
+    const Long8 is_free = position >= all_numbers;
+    if (order > 0) return (w_left <= w_right) | is_free ? total : never;
+    if (order < 0) return (w_left >= w_right) | is_free ? total : never;
+    return total;
+  }
+
+  Double8 score_side(Double8 G, Double8 H, const LimitSeries& side, std::size_t i,
+                     Double8& w) const {
+    const Double8 d = H + units.lambda;
+    const double scale = units.weight_scale();
+    w = limited_weight(units, G, d, load8(side.low + i) * scale, load8(side.high + i) * scale);
+    return score_at(units, G, d, w);
+  }
+};
 
 Sides<double> sides(const Units& units, const Sum& left) {
   return {static_cast<double>(left.g), static_cast<double>(left.h),
@@ -59,10 +106,8 @@ struct Direction {
   Best8 best;
 };
 
-Long8 load8(const std::int64_t* from) { return *reinterpret_cast<const Long8*>(from); }
-
-template <bool kPlain>
-void evaluate(const Units& units, const Chunk& chunk, Direction& direction) {
+template <class Total>
+void evaluate(const Units& units, const Chunk& chunk, const Total& total_of, Direction& direction) {
   for (std::size_t i = 0; i < chunk.count; i += 8) {
     const Long8 position = load8(chunk.position + i);
     const Long8 g = load8(chunk.g + i) + direction.start.g;
@@ -71,7 +116,7 @@ void evaluate(const Units& units, const Chunk& chunk, Direction& direction) {
                               __builtin_convertvector(h, Double8),
                               __builtin_convertvector(units.total.g - g, Double8),
                               __builtin_convertvector(units.total.h - h, Double8)};
-    const Double8 total = kPlain ? plain_total(units, s) : general_total(units, s);
+    const Double8 total = total_of(i, position, s);
     const Long8 better = (total > direction.best.total) & (s.H_left >= units.min_h) &
                          (s.H_right >= units.min_h) & (position >= direction.first) &
                          (position <= direction.last);
@@ -115,6 +160,18 @@ void Scanner::collect(const List& list, std::int64_t begin, std::int64_t end, Su
   }
 }
 
+// The limits of the children of cuts after these positions; from the cut at missing_left_from on
+// missing values go left.
+void Scanner::limit_cuts(const List& list, const std::int64_t* positions, std::size_t count,
+                         std::int64_t missing_left_from, CutLimits& limits) const {
+  const std::int64_t* from = std::lower_bound(positions, positions + count, missing_left_from);
+  const bool takes_all = count > 0 && list.ranks[positions[count - 1] + 1] == kMissingRank;
+  const CutSeries cuts = {count,
+                          [&](std::size_t i) { return values_.middle(list.rows + positions[i]); },
+                          takes_all, static_cast<std::size_t>(from - positions)};
+  limited_.leaves->limit_cuts(limited_.node, feature_, cuts, limits);
+}
+
 Candidate Scanner::numeric(const List& list) const {
   const std::int64_t present =
       std::lower_bound(list.ranks, list.ranks + n_, kMissingRank) - list.ranks;
@@ -125,19 +182,39 @@ Candidate Scanner::numeric(const List& list) const {
                     std::max<std::int64_t>(0, least_ - 1 - missing), present - least_ - 1, none};
   // T(G)²/(H + λ) needs no care where no weight is shrunk or capped and no denominator is zero.
   const bool plain = units_.alpha == 0.0 && units_.cap == 0.0 && units_.lambda + units_.min_h > 0.0;
-  const auto evaluate_chunk = plain ? evaluate<true> : evaluate<false>;
+  // Missing values that the node has not seen go with the larger child.
+  const std::int64_t half = (n_ + 1) / 2 - 1, from_none = missing > 0 ? n_ : half;
+  const auto evaluate_chunk = [&](const Chunk& chunk, std::int64_t missing_left_from,
+                                  Direction& direction) {
+    if (limited_.leaves) {
+      CutLimits limits;
+      limit_cuts(list, chunk.position, chunk.count, missing_left_from, limits);
+      const int order = limited_.leaves->direction(feature_);
+      evaluate(units_, chunk, LimitedTotal{units_, limits, order, present - 1}, direction);
+    } else if (plain) {
+      evaluate(units_, chunk, PlainTotal{units_}, direction);
+    } else {
+      evaluate(units_, chunk, GeneralTotal{units_}, direction);
+    }
+  };
   const std::int64_t end = std::min(present, n_ - 1);
   Sum running;
   Chunk chunk;
   for (std::int64_t begin = 0; begin < end; begin += kChunk) {
     collect(list, begin, std::min<std::int64_t>(begin + kChunk, end), running, chunk);
-    evaluate_chunk(units_, chunk, right);
-    if (missing > 0) evaluate_chunk(units_, chunk, left);
+    evaluate_chunk(chunk, from_none, right);
+    if (missing > 0) evaluate_chunk(chunk, 0, left);
   }
   Candidate best;
   best.total = units_.floor;
   prefer(best, right.best, false);
   prefer(best, left.best, true);
+  if (limited_.leaves && best.total > units_.floor) {
+    const auto position = static_cast<std::int64_t>(best.position);
+    CutLimits limits;
+    limit_cuts(list, &position, 1, best.missing_left ? 0 : from_none, limits);
+    best.limits = limits[0];
+  }
   return best;
 }
 
@@ -154,25 +231,31 @@ std::vector<Scanner::Category> Scanner::categories(const List& list) const {
   return present;
 }
 
-bool Scanner::improves(const Candidate& best, const Category& left, double extra_lambda,
-                       double& total) const {
-  const Sides<double> s = sides(units_, left.sum);
-  if (left.count < least_ || n_ - left.count < least_) return false;
-  if (s.H_left < units_.min_h || s.H_right < units_.min_h) return false;
-  total = general_total(units_, s, extra_lambda);
-  return total > best.total;
-}
-
 void add_category(Candidate& candidate, std::uint32_t bin) {
   candidate.categories[bin >> 5] |= 1u << (bin & 31);
 }
 
+// Replaces `best` by a split on categories, of which `left` go left, if it is allowed and better.
+void Scanner::keep_better(const Category& left, double extra_lambda, Candidate& tried,
+                          Candidate& best) const {
+  const Sides<double> s = sides(units_, left.sum);
+  if (left.count < least_ || n_ - left.count < least_) return;
+  if (s.H_left < units_.min_h || s.H_right < units_.min_h) return;
+  if (limited_.leaves) {
+    tried.limits = limited_.leaves->limit_sets(limited_.node, feature_, tried.categories);
+    tried.total = limited_score(units_, s.G_left, s.H_left, extra_lambda, tried.limits.left) +
+                  limited_score(units_, s.G_right, s.H_right, extra_lambda, tried.limits.right);
+  } else {
+    tried.total = general_total(units_, s, extra_lambda);
+  }
+  if (tried.total > best.total) best = tried;
+}
+
 void Scanner::one_against_rest(const std::vector<Category>& present, Candidate& best) const {
   for (const Category& category : present) {
-    double total;
-    if (!improves(best, category, 0.0, total)) continue;
-    best = {.total = total};
-    add_category(best, category.bin);
+    Candidate tried;
+    add_category(tried, category.bin);
+    keep_better(category, 0.0, tried, best);
   }
 }
 
@@ -189,13 +272,13 @@ void Scanner::sorted_prefixes(std::vector<Category>& present, Candidate& best) c
   for (const bool from_high : {false, true}) {
     if (from_high) std::reverse(present.begin(), present.end());
     Category left = {};
+    Candidate tried;
+    tried.extra_lambda = params_.cat_l2;
     for (std::size_t taken = 1; taken <= longest; ++taken) {
       left.sum += present[taken - 1].sum;
       left.count += present[taken - 1].count;
-      double total;
-      if (!improves(best, left, units_.cat_l2, total)) continue;
-      best = {.total = total, .extra_lambda = params_.cat_l2};
-      for (std::size_t i = 0; i < taken; ++i) add_category(best, present[i].bin);
+      add_category(tried, present[taken - 1].bin);
+      keep_better(left, units_.cat_l2, tried, best);
     }
   }
 }

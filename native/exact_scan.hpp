@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exact.hpp"
+#include "monotone.hpp"
 #include "presort.hpp"
 
 namespace hedgerow::exact {
@@ -29,6 +30,19 @@ struct List {
   const std::uint32_t* ranks;
 };
 
+// The values behind a list of a numeric feature.
+struct Values {
+  const RawColumn& column;
+  const std::uint32_t* row_of;  // from the numbers of rows in lists to rows of the table
+
+  // The middle between two rows' values, or the lower one if rounding leaves nothing in between.
+  double middle(const std::uint32_t* rows) const {
+    const double lower = column.number(row_of[rows[0]]), upper = column.number(row_of[rows[1]]);
+    const double middle = lower / 2 + upper / 2;  // halved first: a sum may overflow
+    return lower <= middle && middle < upper ? middle : lower;
+  }
+};
+
 // A split that was tried, the best so far.
 struct Candidate {
   double total = 0.0;  // score of the left child plus that of the right, in the node's units
@@ -38,6 +52,7 @@ struct Candidate {
   bool categorical = false;
   double extra_lambda = 0.0;
   std::uint32_t categories[8] = {};
+  SideLimits limits;  // within which the children's weights stay
 
   bool found() const { return feature >= 0; }
 };
@@ -52,6 +67,7 @@ struct Units {
   double node_score = 0.0;
   double floor = 0.0;  // what a candidate's total must exceed
 
+  double weight_scale() const { return g_scale / h_scale; }
   double to_gain(double total_score) const {
     return 0.5 * (total_score - node_score) * (h_scale / g_scale / g_scale);
   }
@@ -75,18 +91,44 @@ Real score(const Units& units, Real G, Real H, double extra_lambda) {
   return -w * (2.0 * T + d * w);
 }
 
+// The weight within limits, which are in the node's units too, and −2 × the objective at a weight.
+template <class Real>
+Real limited_weight(const Units& units, Real G, Real d, Real low, Real high) {
+  const Real zero = {}, one = zero + 1.0;
+  const Real T = soft_threshold(G, units.alpha);
+  const Real w = d > 0.0 ? -T / (d > 0.0 ? d : one) : zero;
+  return w < low ? low : (w > high ? high : w);
+}
+
+template <class Real>
+Real score_at(const Units& units, Real G, Real d, Real w) {
+  const Real size = w < 0.0 ? -w : w;
+  return -(2.0 * G * w + d * w * w + 2.0 * units.alpha * size);
+}
+
+inline double limited_score(const Units& units, double G, double H, double extra_lambda,
+                            const Limits& limits) {
+  const double d = H + (units.lambda + extra_lambda), scale = units.weight_scale();
+  const double w = limited_weight(units, G, d, limits.low * scale, limits.high * scale);
+  return score_at(units, G, d, w);
+}
+
 // Collected candidates; exact_scan.cpp knows.
 struct Chunk;
 
 // Scans the lists of one node, whose rows' integers are sums[row].
 class Scanner {
  public:
-  Scanner(const Params& params, const Units& units, const Sum* sums, std::size_t n_rows)
+  Scanner(const Params& params, const Units& units, const Sum* sums, std::size_t n_rows,
+          const Values& values, int feature, const LimitedLeaf& limited)
       : params_(params),
         units_(units),
         sums_(sums),
         n_(static_cast<std::int64_t>(n_rows)),
-        least_(std::max<std::int64_t>(1, params.min_samples_leaf)) {}
+        least_(std::max<std::int64_t>(1, params.min_samples_leaf)),
+        values_(values),
+        feature_(feature),
+        limited_(limited.matters(feature) ? limited : LimitedLeaf{}) {}
 
   Candidate numeric(const List& list) const;
   Candidate categorical(const List& list) const;
@@ -107,8 +149,10 @@ class Scanner {
   void collect(const List& list, std::int64_t begin, std::int64_t end, Sum& running,
                Chunk& chunk) const;
   std::vector<Category> categories(const List& list) const;
-  bool improves(const Candidate& best, const Category& left, double extra_lambda,
-                double& total) const;
+  void limit_cuts(const List& list, const std::int64_t* positions, std::size_t count,
+                  std::int64_t missing_left_from, CutLimits& limits) const;
+  void keep_better(const Category& left, double extra_lambda, Candidate& tried,
+                   Candidate& best) const;
   void one_against_rest(const std::vector<Category>& present, Candidate& best) const;
   void sorted_prefixes(std::vector<Category>& present, Candidate& best) const;
 
@@ -117,6 +161,9 @@ class Scanner {
   const Sum* sums_;
   std::int64_t n_;
   std::int64_t least_;
+  Values values_;
+  int feature_;
+  LimitedLeaf limited_;  // none if the feature's children have no limits
 };
 
 }  // namespace hedgerow::exact

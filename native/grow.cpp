@@ -5,6 +5,8 @@
 #include "grow.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 
 #include "growth.hpp"
 #include "interrupt.hpp"
@@ -60,10 +62,12 @@ struct Grower::State : Growth {
   std::vector<ColumnGroup> wide_groups;              // for threads that share the rows out
   std::vector<std::span<const ColumnGroup>> blocks;  // the wide groups, block by block
   std::vector<Split> group_best;
+  MonotoneLeaves monotone;  // the leaves, if their values must be
 
   void begin(const Gradients& given, std::span<const std::uint32_t> rows, std::uint64_t id);
   void plant_root();
   void split(const Leaf& parent);
+  void finish(std::uint16_t* leaf_of_row);
 
   int add_leaf(const Sum& sum);
   bool may_split(const Leaf& leaf) const;
@@ -74,8 +78,16 @@ struct Grower::State : Growth {
   }
   void build(const Leaf& leaf);
   void evaluate(Leaf& leaf);
+  double weight(const Sum& sum) const;
+  void limit_children(const Leaf& parent, const Leaf& left, const Leaf& right);
+  void look_again(int left, int right);
+  void choose_values();
   void evaluate_children(Leaf& small, Leaf& large, int parent_slot);
-  SplitSearch search(const Leaf& leaf) const { return {settings.rules, gradients.fixed, leaf.sum}; }
+  bool is_monotone() const { return settings.constraints.are_monotone(); }
+  SplitSearch search(const Leaf& leaf) const {
+    const LimitedLeaf limited = {is_monotone() ? &monotone : nullptr, leaf.node};
+    return {settings.rules, gradients.fixed, leaf.sum, limited};
+  }
   FeatureHistogram feature_histogram(std::size_t feature, const Sum& node, Sum* column) const;
   void offer_column(const SplitSearch& search, int column, Sum* sums,
                     const AllowedFeatures& allowed, Split& best) const;
@@ -86,10 +98,13 @@ struct Grower::State : Growth {
   void choose(Leaf& leaf, std::size_t first);
 };
 
+double Grower::State::weight(const Sum& sum) const {
+  return leaf_weight(settings.rules, gradients.fixed.g(sum), gradients.fixed.h(sum));
+}
+
 int Grower::State::add_leaf(const Sum& sum) {
-  const double G = gradients.fixed.g(sum), H = gradients.fixed.h(sum);
-  tree.value.push_back(settings.learning_rate * leaf_weight(settings.rules, G, H));
-  return add_node(H, gradients.fixed.count(sum));
+  tree.value.push_back(settings.learning_rate * weight(sum));
+  return add_node(gradients.fixed.h(sum), gradients.fixed.count(sum));
 }
 
 bool Grower::State::may_split(const Leaf& leaf) const {
@@ -148,7 +163,8 @@ FeatureHistogram Grower::State::feature_histogram(std::size_t feature, const Sum
                                                   Sum* column) const {
   const Place& place = bins.places[feature];
   const int n_bins = bins.n_bins[feature], index = static_cast<int>(feature);
-  if (!place.is_shared()) return {column, index, n_bins, bins.is_categorical[feature]};
+  const double weight = settings.constraints.weight(feature);
+  if (!place.is_shared()) return {column, index, n_bins, bins.is_categorical[feature], weight};
   Sum* sums = feature_scratch();
   std::fill_n(sums + n_bins, 8, Sum{0, 0});  // as far as a scan may read
   Sum zeros = node;
@@ -158,7 +174,7 @@ FeatureHistogram Grower::State::feature_histogram(std::size_t feature, const Sum
     zeros = zeros - sums[bin];
   }
   sums[place.zero_bin] = zeros;
-  return {sums, index, n_bins, false};
+  return {sums, index, n_bins, false, weight};
 }
 
 // Offers the features of a column to the search for a leaf's best split.
@@ -203,9 +219,12 @@ void Grower::State::choose(Leaf& leaf, std::size_t first) {
 void Grower::State::evaluate(Leaf& leaf) {
   const auto allowed = allowed_features(leaf);
   const SplitSearch of_leaf = search(leaf);
-  parallel_for(team_for(0), groups.size(), [&](std::size_t i) {
+  const bool is_kept = leaf.slot >= 0;
+  parallel_for(team_for(is_kept ? 0 : leaf.count), groups.size(), [&](std::size_t i) {
+    Sum* sums = is_kept ? histogram(leaf.slot, groups[i]) : group_scratch();
+    if (!is_kept) build_histograms(bins, {&groups[i], 1}, gradients, rows_of(leaf), sums);
     group_best[2 * i] = Split{};
-    offer(of_leaf, groups[i], histogram(leaf.slot, groups[i]), allowed, group_best[2 * i]);
+    offer(of_leaf, groups[i], sums, allowed, group_best[2 * i]);
   });
   choose(leaf, 0);
 }
@@ -217,6 +236,10 @@ void Grower::State::plant_root() {
   build(root);
   for (int b = 0; b < kBins; ++b) root.sum += histogram(root.slot)[b];
   root.node = add_leaf(root.sum);
+  if (is_monotone()) {
+    monotone.plant(settings.constraints.directions, widest_limits(settings.rules),
+                   weight(root.sum));
+  }
   if (may_split(root)) evaluate(root);
   settle(root);
 }
@@ -271,6 +294,7 @@ void Grower::State::split(const Leaf& parent) {
   left.node = add_leaf(left.sum);
   right.node = add_leaf(right.sum);
   record_split(parent, left.node, right.node);
+  if (is_monotone()) limit_children(parent, left, right);
   divide_rows(parent, left, right);
   if (left.count <= right.count) {
     evaluate_children(left, right, parent.slot);
@@ -279,6 +303,62 @@ void Grower::State::split(const Leaf& parent) {
   }
   settle(left);
   settle(right);
+  if (is_monotone()) look_again(left.node, right.node);
+}
+
+// Gives two new leaves values that are monotone with those of all others.
+void Grower::State::limit_children(const Leaf& parent, const Leaf& left, const Leaf& right) {
+  const Split& split = parent.best;
+  const bool takes_all = split.bin + 1 == bins.n_bins[split.feature];
+  const double end = takes_all ? std::numeric_limits<double>::infinity() : split.bin;
+  const Cut cut = {split.feature, end, split.missing_left, split.categorical, split.categories};
+  monotone.split(parent.node, cut, left.node, right.node, weight(left.sum), weight(right.sum));
+  for (const int node : {left.node, right.node}) {
+    tree.value[static_cast<std::size_t>(node)] = settings.learning_rate * monotone.value(node);
+  }
+}
+
+// Finds the best splits anew of leaves whose limits two new ones have changed: better ones, or
+// worse, or one where there was none.
+void Grower::State::look_again(int left, int right) {
+  if (is_full()) return;
+  std::vector<int> nodes = monotone.touching(left);
+  for (const int node : monotone.touching(right)) nodes.push_back(node);
+  std::erase_if(nodes, [&](int node) { return node == left || node == right; });
+  std::sort(nodes.begin(), nodes.end());
+  const auto is_changed = [&](const Leaf& leaf) {
+    return std::binary_search(nodes.begin(), nodes.end(), leaf.node) && may_split(leaf);
+  };
+  std::vector<Leaf> changed;
+  for (std::vector<Leaf>* leaves : {&open, &closed}) {
+    std::copy_if(leaves->begin(), leaves->end(), std::back_inserter(changed), is_changed);
+    std::erase_if(*leaves, is_changed);
+  }
+  put_in_order();
+  for (Leaf& leaf : changed) {
+    evaluate(leaf);
+    settle(leaf);
+  }
+}
+
+// Once no leaf will be split any more, their values are the best that are monotone together.
+void Grower::State::choose_values() {
+  std::vector<int> nodes;
+  std::vector<double> target, weights;
+  for (const Leaf& leaf : closed) {
+    nodes.push_back(leaf.node);
+    target.push_back(weight(leaf.sum));
+    weights.push_back(gradients.fixed.h(leaf.sum) + settings.rules.reg_lambda);
+  }
+  const std::vector<double> value = isotonic(monotone.links(nodes), target, weights);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    tree.value[static_cast<std::size_t>(nodes[i])] = settings.learning_rate * value[i];
+  }
+}
+
+void Grower::State::finish(std::uint16_t* leaf_of_row) {
+  Growth::finish(leaf_of_row);
+  if (is_monotone()) choose_values();
 }
 
 Grower::Grower(const BinnedView& bins, const GrowSettings& settings, int threads)

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "constraints.hpp"
 #include "histogram.hpp"
 #include "layout.hpp"
 #include "partition.hpp"
@@ -18,6 +19,7 @@ inline constexpr int kMostLeaves = 65535;  // leaf numbers of rows are 16 bits w
 
 struct GrowSettings {
   SplitRules rules;
+  Constraints constraints;
   int max_leaves = 31;  // at most kMostLeaves
   int max_depth = 0;    // 0: no limit
   bool leafwise = true;
@@ -60,8 +62,8 @@ class Grower {
   std::unique_ptr<State> state_;
 };
 
-// The features that a tree may use, in increasing order.
-std::vector<int> sample_tree_features(int n_features, double fraction, std::uint64_t seed,
-                                      std::uint64_t tree_id);
+// The features that a tree may use: a share of those given, in increasing order as they are.
+std::vector<int> sample_tree_features(const std::vector<int>& features, double fraction,
+                                      std::uint64_t seed, std::uint64_t tree_id);
 
 }  // namespace hedgerow

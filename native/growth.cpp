@@ -131,13 +131,15 @@ bool Growth::begin(std::span<const std::uint32_t> rows, std::uint64_t id) {
   bag = rows;
   tree_id = id;
   tree = {};
+  parent_of.clear();
   open.clear();
   closed.clear();
   pool.release_all();
   if (!features.empty() && settings.colsample_bytree >= 1.0) return false;
-  features =
-      sample_tree_features(bins.n_features, settings.colsample_bytree, settings.seed, tree_id);
-  in_tree = settings.colsample_bytree < 1.0 ? only(features, bins.n_features) : AllowedFeatures{};
+  const std::vector<int> usable = settings.constraints.usable(bins.n_features);
+  features = sample_tree_features(usable, settings.colsample_bytree, settings.seed, tree_id);
+  const bool all = features.size() == static_cast<std::size_t>(bins.n_features);
+  in_tree = all ? AllowedFeatures{} : only(features, bins.n_features);
   columns = columns_of(features, bins.places);
   return true;
 }
@@ -158,6 +160,7 @@ int Growth::add_node(double cover, std::size_t count) {
   tree.gain.push_back(0.0);
   tree.cover.push_back(cover);
   tree.count.push_back(static_cast<std::int64_t>(count));
+  parent_of.push_back(-1);
   return tree.n_nodes() - 1;
 }
 
@@ -175,7 +178,8 @@ std::array<Leaf, 2> Growth::children(const Leaf& parent, std::size_t n_left) con
 // The heap's order: whether a waits longer than b.
 bool Growth::after(const Leaf& a, const Leaf& b) const {
   if (settings.leafwise) {
-    return a.best.gain != b.best.gain ? a.best.gain < b.best.gain : a.node > b.node;
+    const double merit_a = a.best.merit(), merit_b = b.best.merit();
+    return merit_a != merit_b ? merit_a < merit_b : a.node > b.node;
   }
   return a.depth != b.depth ? a.depth > b.depth : a.node > b.node;
 }
@@ -188,6 +192,11 @@ void Growth::settle(Leaf leaf) {
   }
   open.push_back(leaf);
   std::push_heap(open.begin(), open.end(),
+                 [this](const Leaf& a, const Leaf& b) { return after(a, b); });
+}
+
+void Growth::put_in_order() {
+  std::make_heap(open.begin(), open.end(),
                  [this](const Leaf& a, const Leaf& b) { return after(a, b); });
 }
 
@@ -205,6 +214,7 @@ void Growth::record_split(const Leaf& leaf, int left, int right) {
   tree.feature[i] = split.feature;
   tree.left[i] = left;
   tree.right[i] = right;
+  for (const int child : {left, right}) parent_of[static_cast<std::size_t>(child)] = leaf.node;
   tree.gain[i] = split.gain;
   tree.missing_left[i] = split.missing_left;
   if (split.categorical) {
@@ -227,12 +237,28 @@ int Growth::take_slot() {
   return pool.acquire();
 }
 
+// The features tested on the way to a node, in increasing order.
+std::vector<int> Growth::features_above(int node) const {
+  std::vector<int> tested;
+  for (int above = parent_of[static_cast<std::size_t>(node)]; above >= 0;
+       above = parent_of[static_cast<std::size_t>(above)]) {
+    tested.push_back(tree.feature[static_cast<std::size_t>(above)]);
+  }
+  std::sort(tested.begin(), tested.end());
+  tested.erase(std::unique(tested.begin(), tested.end()), tested.end());
+  return tested;
+}
+
+// What the level drew, of that what interactions allow, and of that what the node drew.
 AllowedFeatures Growth::allowed_features(const Leaf& leaf) const {
-  if (settings.colsample_bylevel >= 1.0 && settings.colsample_bynode >= 1.0) return in_tree;
+  const Interactions& interactions = settings.constraints.interactions;
+  const bool draws = settings.colsample_bylevel < 1.0 || settings.colsample_bynode < 1.0;
+  if (!draws && !interactions.any()) return in_tree;
   const std::uint64_t tree_key = mix_u64(tree_id);
-  const auto level =
+  auto level =
       sample_features(features, settings.colsample_bylevel, settings.seed, Purpose::level_features,
                       tree_key + static_cast<std::uint64_t>(leaf.depth));
+  if (interactions.any()) level = interactions.allowed(level, features_above(leaf.node));
   const auto node =
       sample_features(level, settings.colsample_bynode, settings.seed, Purpose::node_features,
                       tree_key + static_cast<std::uint64_t>(leaf.node));
@@ -324,11 +350,9 @@ void Growth::finish(std::uint16_t* leaf_of_row) {
   if (!bag.empty()) number_rows_outside_bag(number, leaf_of_row);
 }
 
-std::vector<int> sample_tree_features(int n_features, double fraction, std::uint64_t seed,
-                                      std::uint64_t tree_id) {
-  std::vector<int> all(static_cast<std::size_t>(n_features));
-  std::iota(all.begin(), all.end(), 0);
-  return sample_features(all, fraction, seed, Purpose::tree_features, tree_id);
+std::vector<int> sample_tree_features(const std::vector<int>& features, double fraction,
+                                      std::uint64_t seed, std::uint64_t tree_id) {
+  return sample_features(features, fraction, seed, Purpose::tree_features, tree_id);
 }
 
 }  // namespace hedgerow

@@ -71,6 +71,8 @@ class Growth {
 
   // Files an evaluated leaf: open if it has a split worth making.
   void settle(Leaf leaf);
+  // To be called when open leaves were taken out.
+  void put_in_order();
   // Takes the leaf that is to be split next.
   Leaf next();
 
@@ -104,11 +106,13 @@ class Growth {
   AllowedFeatures in_tree;   // the same as flags
   std::vector<int> columns;  // those that hold them
   GrownTree tree;
-  std::vector<Leaf> open;    // a heap: the next to split in front
-  std::vector<Leaf> closed;  // will stay leaves
+  std::vector<int> parent_of;  // of each node; −1 for the root
+  std::vector<Leaf> open;      // a heap: the next to split in front
+  std::vector<Leaf> closed;    // will stay leaves
 
  private:
   bool after(const Leaf& a, const Leaf& b) const;
+  std::vector<int> features_above(int node) const;
   void number_rows(std::size_t begin, std::size_t end, std::uint16_t* leaf_of_row) const;
   void number_rows_outside_bag(const std::vector<std::uint16_t>& number,
                                std::uint16_t* leaf_of_row) const;

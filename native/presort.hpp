@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace hedgerow {
 
@@ -13,6 +14,22 @@ struct RawColumn {
   const void* data;
   std::ptrdiff_t stride;  // in bytes
   Type type;
+
+  // The value of a row, if the column holds floats.
+  double number(std::size_t row) const {
+    const auto* at =
+        static_cast<const std::byte*>(data) + static_cast<std::ptrdiff_t>(row) * stride;
+    if (type == Type::float32) return load<float>(at);
+    return load<double>(at);
+  }
+
+ private:
+  template <class T>
+  static T load(const std::byte* at) {
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
 };
 
 // Writes the rows in the order of their values (equal values by row, missing ones last), and beside

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "histogram.hpp"
 
@@ -23,6 +24,7 @@ typedef std::int64_t Long8 __attribute__((vector_size(64)));
 typedef std::uint64_t ULong8 __attribute__((vector_size(64)));
 typedef double Double8 __attribute__((vector_size(64)));
 typedef ULong8 ULong8Unaligned __attribute__((aligned(8), may_alias));
+typedef Double8 Double8Array __attribute__((may_alias));
 
 // Nodes with fewer rows than this have mostly empty bins, which are squeezed out before the scan.
 constexpr std::uint64_t kSparseRows = 160;
@@ -31,6 +33,12 @@ constexpr std::uint64_t kMostUnits = std::uint64_t{1} << 62;
 
 double soft_threshold(double G, double alpha) {
   return G > alpha ? G - alpha : G < -alpha ? G + alpha : 0.0;
+}
+
+inline Double8 soft_threshold(Double8 G, double alpha) {
+  const Double8 zero = {};
+  const Double8 shrunk_up = G + alpha, shrunk_down = G - alpha;
+  return G > alpha ? shrunk_down : (G < -alpha ? shrunk_up : zero);
 }
 
 // −2 × the objective at the best weight: T(G)²/(H + λ) when the weight is not capped.
@@ -45,15 +53,38 @@ double score(const SplitRules& rules, double G, double H, double reg_lambda) {
   return -(2.0 * T * capped + denominator * capped * capped);
 }
 
+// Within limits, of one sum or of eight: the best weight, and −2 × the objective at a weight.
+template <class Real>
+Real limited_weight(const SplitRules& rules, Real G, Real d, Real low, Real high) {
+  const Real zero = {}, one = zero + 1.0;
+  const Real T = soft_threshold(G, rules.reg_alpha);
+  const Real free = d > 0.0 ? -T / (d > 0.0 ? d : one) : zero;
+  return free < low ? low : (free > high ? high : free);
+}
+
+template <class Real>
+Real score_at(const SplitRules& rules, Real G, Real d, Real w) {
+  const Real size = w < 0.0 ? -w : w;
+  return -(2.0 * G * w + d * w * w + 2.0 * rules.reg_alpha * size);
+}
+
+double limited_score(const SplitRules& rules, double G, double H, double reg_lambda,
+                     const Limits& limits) {
+  const double d = H + reg_lambda;
+  return score_at(rules, G, d, limited_weight(rules, G, d, limits.low, limits.high));
+}
+
 // What the scan of one feature needs to know of the node and of the features before.
 struct Node {
   const SplitRules& rules;
   const FixedPoint& fixed;
   const Sum& total;
   const Least& least;
+  int feature;
   double parent_score;
   double least_gain;    // below it a gain is rounding
   double gain_to_beat;  // or the scan need not report it
+  LimitedLeaf limited;  // none if the feature's children have no limits
 
   std::uint64_t h(const Sum& sum) const { return sum.hc & fixed.h_mask(); }
   bool big_enough(const Sum& child) const { return child.hc >= least.hc && h(child) >= least.h; }
@@ -71,6 +102,20 @@ struct Node {
     return 0.5 * (score(rules, fixed.g(left), fixed.h(left), reg_lambda) +
                   score(rules, fixed.g(right), fixed.h(right), reg_lambda) - parent_score) -
            rules.min_split_gain;
+  }
+  double gain(const Sum& left, const SideLimits& limits, double extra_lambda = 0.0) const {
+    const Sum right = total - left;
+    const double reg_lambda = rules.reg_lambda + extra_lambda;
+    return 0.5 * (limited_score(rules, fixed.g(left), fixed.h(left), reg_lambda, limits.left) +
+                  limited_score(rules, fixed.g(right), fixed.h(right), reg_lambda, limits.right) -
+                  parent_score) -
+           rules.min_split_gain;
+  }
+  // Of a split on categories.
+  double gain(const Split& split, double extra_lambda = 0.0) const {
+    if (!limited.leaves) return gain(split.left, extra_lambda);
+    const SideLimits limits = limited.leaves->limit_sets(limited.node, feature, split.categories);
+    return gain(split.left, limits, extra_lambda);
   }
 };
 
@@ -142,12 +187,6 @@ inline ULong8 last_pair(ULong8 pairs) {
 
 inline Double8 to_double(Long8 v) { return __builtin_convertvector(v, Double8); }
 
-inline Double8 soft_threshold(Double8 G, double alpha) {
-  const Double8 zero = {};
-  const Double8 shrunk_up = G + alpha, shrunk_down = G - alpha;
-  return G > alpha ? shrunk_down : (G < -alpha ? shrunk_up : zero);
-}
-
 // Best cut per lane, as a fraction; position −1 while nothing beats not splitting.
 struct Best8 {
   Double8 numerator, denominator;
@@ -171,7 +210,8 @@ struct Fractions {
     if (!kL1) to_beat = (to_beat - static_cast<double>(node.total.g) * mean) / both_sides;
   }
 
-  void operator()(Long8 left_g, Long8 left_h, Double8& numerator, Double8& denominator) const {
+  void operator()(Long8, Long8 left_g, Long8 left_h, Double8& numerator,
+                  Double8& denominator) const {
     const Double8 a = to_double(left_h) + reg_lambda, b = both_sides - a;
     denominator = a * b;
     if constexpr (kL1) {
@@ -191,11 +231,62 @@ struct Fractions {
   double to_beat;     // the fraction that is no better than what there is
 };
 
+// The cuts of a feature whose children have limits: where they may lie, and how their weights must
+// be ordered.
+struct LimitedCuts {
+  int first, last;  // the first and the last bin with rows: cuts lie between numbers
+  int all;          // the cut that parts missing values from all numbers; beyond all bins: none
+  int direction;    // 1 if the left weight may not exceed the right one, −1 if the right the left
+  CutLimits limits;
+};
+
+// A cut's score within limits, over 1, in the units of g and h themselves: a limit is a weight.
+struct LimitedScores {
+  LimitedScores(const Node& node, const LimitedCuts& given)
+      : rules(node.rules), fixed(node.fixed), cuts(given), total(node.total) {
+    total_h = static_cast<std::int64_t>(node.h(total));
+    to_beat = node.parent_score + 2.0 * (node.gain_to_beat + rules.min_split_gain);
+    h_mask = Long8{} + static_cast<std::int64_t>(fixed.h_mask());
+  }
+
+  void operator()(Long8 position, Long8 left_g, Long8 left_h, Double8& numerator,
+                  Double8& denominator) const {
+    const auto at = static_cast<std::size_t>(position[0]);
+    Double8 w_left, w_right;
+    const Double8 total_score =
+        score(left_g, left_h, cuts.limits.left, at, w_left) +
+        score(total.g - left_g, total_h - left_h, cuts.limits.right, at, w_right);
+    const Long8 is_all = position >= cuts.all;
+    Long8 allowed = (position >= cuts.first) & ((position < cuts.last) | is_all);
+    if (cuts.direction > 0) allowed &= (w_left <= w_right) | is_all;
+    if (cuts.direction < 0) allowed &= (w_left >= w_right) | is_all;
+    const Double8 never = Double8{} - std::numeric_limits<double>::infinity();
+    numerator = allowed ? total_score : never;
+    denominator = Double8{} + 1.0;
+  }
+
+  Double8 score(Long8 g, Long8 h, const LimitSeries& limits, std::size_t at, Double8& w) const {
+    const Double8 G = to_double(g) * fixed.g_unit;
+    const Double8 d = to_double(h) * fixed.h_unit + rules.reg_lambda;
+    const Double8 low = *reinterpret_cast<const Double8Array*>(limits.low + at);
+    const Double8 high = *reinterpret_cast<const Double8Array*>(limits.high + at);
+    w = limited_weight(rules, G, d, low, high);
+    return score_at(rules, G, d, w);
+  }
+
+  const SplitRules& rules;
+  const FixedPoint& fixed;
+  const LimitedCuts& cuts;
+  Sum total;
+  std::int64_t total_h;
+  double to_beat;
+  Long8 h_mask;
+};
+
 // Scans eight positions at a time with `start` already on the left side. Positions past the last
 // need no test: nothing would be left on the right, or less than nothing.
-template <bool kL1, class Scan>
-Best8 scan8(const Node& node, const Scan& scan, const Sum& start) {
-  const Fractions<kL1> fraction(node);
+template <class Fraction, class Scan>
+Best8 scan8(const Node& node, const Fraction& fraction, const Scan& scan, const Sum& start) {
   // min ≤ left ≤ total − min in one comparison of unsigned numbers, for rows and for Σh.
   const ULong8 min_hc = ULong8{} + node.least.hc, min_h = ULong8{} + node.least.h;
   const ULong8 range_hc = ULong8{} + (node.total.hc - 2 * node.least.hc);
@@ -214,7 +305,7 @@ Best8 scan8(const Node& node, const Scan& scan, const Sum& start) {
     const Long8 left_h = (Long8)left_hc & fraction.h_mask;
 
     Double8 numerator, denominator;
-    fraction(left_g, left_h, numerator, denominator);
+    fraction(position, left_g, left_h, numerator, denominator);
     const Long8 better = (numerator * best.denominator > best.numerator * denominator) &
                          ((ULong8)left_h - min_h <= range_h) & (left_hc - min_hc <= range_hc);
     best.numerator = better ? numerator : best.numerator;
@@ -263,9 +354,20 @@ int scan_one_by_one(const Node& node, const Scan& scan, const Sum& start) {
 template <class Scan>
 int best_position(const Node& node, const Scan& scan, const Sum& start) {
   if (!node.has_fractions()) return scan_one_by_one(node, scan, start);
-  const Best8 best =
-      node.rules.reg_alpha > 0.0 ? scan8<true>(node, scan, start) : scan8<false>(node, scan, start);
+  const Best8 best = node.rules.reg_alpha > 0.0 ? scan8(node, Fractions<true>(node), scan, start)
+                                                : scan8(node, Fractions<false>(node), scan, start);
   return winner(best, scan.count);
+}
+
+// Replaces `best` by a better cut of the same feature; of equals the lower bin is kept.
+void keep_better_cut(const Node& node, double gain, int bin, const Sum& left, bool missing_left,
+                     Split& best) {
+  const bool wins_tie = gain == best.gain && bin < best.bin;
+  if (!(gain > node.gain_to_beat) || !(gain > best.gain || wins_tie)) return;
+  best.gain = gain;
+  best.bin = static_cast<std::uint8_t>(bin);
+  best.missing_left = missing_left;
+  best.left = left;
 }
 
 // Tries the cuts of a scan; one better than `best` and than what is to be beaten replaces it.
@@ -274,14 +376,7 @@ void consider(const Node& node, const Scan& scan, Sum left, bool missing_left, S
   const int position = best_position(node, scan, left);
   if (position < 0) return;
   for (int i = 0; i <= position; ++i) left += scan.at(i);
-  const double gain = node.gain(left);
-  const int bin = scan.bin(position);
-  const bool wins_tie = gain == best.gain && bin < best.bin;
-  if (!(gain > node.gain_to_beat) || !(gain > best.gain || wins_tie)) return;
-  best.gain = gain;
-  best.bin = static_cast<std::uint8_t>(bin);
-  best.missing_left = missing_left;
-  best.left = left;
+  keep_better_cut(node, node.gain(left), scan.bin(position), left, missing_left, best);
 }
 
 // Takes the occupied ones of the first n_bins sums.
@@ -318,11 +413,15 @@ void squeeze(const Sum* histogram, int n_bins, OccupiedBins& into) {
 }
 
 // Where there is nothing to learn a direction from, missing values follow the larger child.
+bool missing_follow_left(const Node& node, const Sum& left) {
+  return 2 * node.fixed.count(left) >= node.fixed.count(node.total);
+}
+
 template <class Scan>
 Split best_cut_without_missing(const Node& node, const Scan& scan) {
   Split best;
   consider(node, scan, {0, 0}, false, best);
-  best.missing_left = 2 * node.fixed.count(best.left) >= node.fixed.count(node.total);
+  best.missing_left = missing_follow_left(node, best.left);
   return best;
 }
 
@@ -339,7 +438,55 @@ Split best_cut(const Node& node, const Sum& missing, Scan& scan) {
   return best;
 }
 
+// Tries the first `count` cuts, with `left` on the left side besides bins; if they are as many as
+// there are bins, the last one parts missing values from all numbers.
+void consider_within_limits(const Node& node, const FeatureHistogram& histogram, int count,
+                            Sum left, int missing_left_from, Split& best) {
+  const AllBins scan{histogram.sums, count};
+  const auto holds_rows = [&](int bin) { return histogram.sums[bin].hc != 0; };
+  const bool takes_all = count == histogram.n_bins;
+  LimitedCuts cuts;
+  cuts.direction = node.limited.leaves->direction(histogram.feature);
+  cuts.all = takes_all ? count - 1 : kBins;
+  for (cuts.first = 0; cuts.first < count && !holds_rows(cuts.first);) ++cuts.first;
+  for (cuts.last = histogram.n_bins - 1; cuts.last > 0 && !holds_rows(cuts.last);) --cuts.last;
+  const CutSeries series = {static_cast<std::size_t>(count),
+                            [](std::size_t bin) { return static_cast<double>(bin); }, takes_all,
+                            static_cast<std::size_t>(missing_left_from)};
+  node.limited.leaves->limit_cuts(node.limited.node, histogram.feature, series, cuts.limits);
+  const int position = winner(scan8(node, LimitedScores(node, cuts), scan, left), count);
+  if (position < 0) return;
+  for (int i = 0; i <= position; ++i) left += scan.at(i);
+  const double gain = node.gain(left, cuts.limits[static_cast<std::size_t>(position)]);
+  keep_better_cut(node, gain, position, left, position >= missing_left_from, best);
+}
+
+// The first of `count` cuts with no fewer rows left than right.
+int first_with_half(const Node& node, const FeatureHistogram& histogram, int count) {
+  Sum left = {0, 0};
+  for (int bin = 0; bin < count; ++bin) {
+    left += histogram.sums[bin];
+    if (missing_follow_left(node, left)) return bin;
+  }
+  return count;
+}
+
+Split best_numeric_within_limits(const Node& node, const FeatureHistogram& histogram) {
+  Split best;
+  const int n_bins = histogram.n_bins;
+  const Sum missing = histogram.sums[kMissingBin];
+  if (missing.hc == 0) {
+    const int half = first_with_half(node, histogram, n_bins - 1);
+    consider_within_limits(node, histogram, n_bins - 1, {0, 0}, half, best);
+  } else {
+    consider_within_limits(node, histogram, n_bins, {0, 0}, n_bins, best);
+    consider_within_limits(node, histogram, n_bins - 1, missing, 0, best);
+  }
+  return best;
+}
+
 Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
+  if (node.limited.leaves) return best_numeric_within_limits(node, histogram);
   const Sum missing = histogram.sums[kMissingBin];
   if (node.is_sparse()) {
     OccupiedBins scan;
@@ -350,8 +497,9 @@ Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
   return best_cut(node, missing, scan);
 }
 
-void keep_better(const Node& node, int feature, Split found, Split& best) {
-  found.feature = feature;
+void keep_better(const Node& node, const FeatureHistogram& of, Split found, Split& best) {
+  found.feature = of.feature;
+  found.weight = of.weight;
   if (found.gain > node.least_gain && found.beats(best)) best = found;
 }
 
@@ -363,12 +511,11 @@ void consider_one_against_rest(const Node& node, const std::uint8_t* occupied, i
   for (int i = 0; i < count; ++i) {
     const Sum left = histogram[occupied[i]];
     if (!node.allowed(left)) continue;
-    const double gain = node.gain(left);
-    if (!(gain > best.gain)) continue;
-    best = Split{};
-    best.gain = gain;
-    best.left = left;
-    set_category(best, occupied[i]);
+    Split tried;
+    set_category(tried, occupied[i]);
+    tried.left = left;
+    tried.gain = node.gain(tried);
+    if (tried.gain > best.gain) best = tried;
   }
 }
 
@@ -395,16 +542,14 @@ void consider_sorted(const Node& node, std::uint8_t* occupied, int count, const 
                    [&](std::uint8_t a, std::uint8_t b) { return ratio[a] < ratio[b]; });
   const int longest = std::min(node.rules.max_cat_threshold, count);
   for (const bool from_high : {false, true}) {
-    Sum left = {0, 0};
+    Split tried;
     for (int taken = 1; taken <= longest; ++taken) {
-      left += histogram[occupied[from_high ? count - taken : taken - 1]];
-      if (!node.allowed(left)) continue;
-      const double gain = node.gain(left, node.rules.cat_l2);
-      if (!(gain > best.gain)) continue;
-      best = Split{};
-      best.gain = gain;
-      best.left = left;
-      for (int i = 0; i < taken; ++i) set_category(best, occupied[from_high ? count - 1 - i : i]);
+      const int bin = occupied[from_high ? count - taken : taken - 1];
+      set_category(tried, bin);
+      tried.left += histogram[bin];
+      if (!node.allowed(tried.left)) continue;
+      tried.gain = node.gain(tried, node.rules.cat_l2);
+      if (tried.gain > best.gain) best = tried;
     }
   }
 }
@@ -446,12 +591,24 @@ double leaf_weight(const SplitRules& rules, double G, double H) {
   return cap > 0.0 ? std::clamp(weight, -cap, cap) : weight;
 }
 
-SplitSearch::SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const Sum& node)
-    : rules_(rules),
-      fixed_(fixed),
-      total_(node),
-      parent_score_(score(rules, fixed.g(node), fixed.h(node), rules.reg_lambda)),
-      least_gain_(0.5 * kRelativeNoise * parent_score_) {
+Limits widest_limits(const SplitRules& rules) {
+  const double cap = rules.max_delta_step;
+  return cap > 0.0 ? Limits{-cap, cap} : Limits{};
+}
+
+SplitSearch::SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const Sum& node,
+                         const LimitedLeaf& limited)
+    : rules_(rules), fixed_(fixed), total_(node), limited_(limited) {
+  const double G = fixed.g(node), H = fixed.h(node);
+  parent_score_ = score_size_ = score(rules, G, H, rules.reg_lambda);
+  if (limited.leaves) {
+    const Limits limits = limited.leaves->limits(limited.node);
+    const double d = H + rules.reg_lambda;
+    const double w = limited_weight(rules, G, d, limits.low, limits.high);
+    parent_score_ = score_at(rules, G, d, w);
+    score_size_ = -score_at(rules, std::fabs(G), d, std::fabs(w));
+  }
+  least_gain_ = 0.5 * kRelativeNoise * score_size_;
   const auto rows = static_cast<std::uint64_t>(std::max<std::int64_t>(1, rules.min_samples_leaf));
   least_.hc = rows << fixed.count_shift;
   const double units = std::ceil(rules.min_child_weight / fixed.h_unit);
@@ -461,23 +618,36 @@ SplitSearch::SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const
 // What a scan may leave out. Fractions round otherwise than gains do, so whatever comes near the
 // best so far is let through and judged by its gain: the choice must not depend on which features
 // were offered before, in this group or in another thread's.
-double SplitSearch::gain_to_beat(const Split& best) const {
-  return best.gain - kScanNoise * (parent_score_ + 2.0 * (best.gain + rules_.min_split_gain));
+double SplitSearch::gain_to_beat(const Split& best, double weight) const {
+  const double gain = best.merit() / weight;
+  return gain - kScanNoise * (score_size_ + 2.0 * (gain + rules_.min_split_gain));
 }
 
 void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
-  const Node node{rules_, fixed_, total_, least_, parent_score_, least_gain_, gain_to_beat(best)};
+  const bool is_limited = limited_.matters(histogram.feature);
+  const Node node{rules_,
+                  fixed_,
+                  total_,
+                  least_,
+                  histogram.feature,
+                  parent_score_,
+                  least_gain_,
+                  gain_to_beat(best, histogram.weight),
+                  is_limited ? limited_ : LimitedLeaf{}};
   if (!node.has_room()) return;
   keep_better(
-      node, histogram.feature,
+      node, histogram,
       histogram.categorical ? best_categorical(node, histogram) : best_numeric(node, histogram),
       best);
 }
 
 void SplitSearch::offer_remaining(const FeatureHistogram& parent, const Sum* child,
                                   Split& best) const {
-  const Node node{rules_, fixed_, total_, least_, parent_score_, least_gain_, gain_to_beat(best)};
-  const bool plain = !parent.categorical && parent.sums[kMissingBin].hc == 0;
+  const Node node{rules_,         fixed_,        total_,      least_,
+                  parent.feature, parent_score_, least_gain_, gain_to_beat(best, parent.weight),
+                  LimitedLeaf{}};
+  const bool plain =
+      !parent.categorical && parent.sums[kMissingBin].hc == 0 && !limited_.matters(parent.feature);
   if (!plain || node.is_sparse() || !node.has_fractions() || !node.has_room()) {
     subtract_histogram(child, parent.sums);
     return offer(parent, best);
@@ -485,7 +655,7 @@ void SplitSearch::offer_remaining(const FeatureHistogram& parent, const Sum* chi
   // The cut after the last bin is scanned too, so that nothing is left unsubtracted; it leaves no
   // row on the right.
   RemainingBins scan{parent.sums, child, parent.n_bins};
-  keep_better(node, parent.feature, best_cut_without_missing(node, scan), best);
+  keep_better(node, parent, best_cut_without_missing(node, scan), best);
 }
 
 }  // namespace hedgerow

@@ -4,6 +4,7 @@
 
 #include "layout.hpp"
 #include "leaf_rule.hpp"
+#include "monotone.hpp"
 
 namespace hedgerow {
 
@@ -25,6 +26,7 @@ struct SplitRules {
 
 struct Split {
   double gain = 0.0;  // ½[score(L) + score(R) − score(parent)] − γ; 0 when no split is worth making
+  double weight = 1.0;  // of its feature
   int feature = -1;
   std::uint8_t bin = 0;  // numeric: bins up to this one go left
   bool missing_left = false;
@@ -33,9 +35,12 @@ struct Split {
   Sum left = {0, 0};
 
   bool found() const { return feature >= 0; }
-  // The order of candidates: more gain first, the lower feature at a tie.
+  // What splits compete by: the gain, as far as the user lets it count.
+  double merit() const { return weight * gain; }
+  // The order of candidates: more merit first, the lower feature at a tie.
   bool beats(const Split& other) const {
-    return gain > other.gain || (gain == other.gain && found() && feature < other.feature);
+    return merit() > other.merit() ||
+           (merit() == other.merit() && found() && feature < other.feature);
   }
 };
 
@@ -45,6 +50,9 @@ double leaf_weight(const SplitRules& rules, double G, double H);
 
 // −2 × the objective at the best weight: T(G)²/(H + λ) when the weight is not capped.
 double leaf_score(const SplitRules& rules, double G, double H, double reg_lambda);
+
+// What max_delta_step leaves.
+Limits widest_limits(const SplitRules& rules);
 
 // A gain below this share of the parent's score is rounding, not improvement.
 inline constexpr double kRelativeNoise = 0x1p-48;
@@ -57,6 +65,7 @@ struct FeatureHistogram {
   int feature;
   int n_bins;
   bool categorical;
+  double weight = 1.0;
 };
 
 // What a child must have at least, in the histogram's units: hc for its rows, h for its Σh.
@@ -68,7 +77,8 @@ struct Least {
 // worked out once.
 class SplitSearch {
  public:
-  SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const Sum& node);
+  SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const Sum& node,
+              const LimitedLeaf& limited = {});
 
   const Sum& node() const { return total_; }
 
@@ -85,10 +95,12 @@ class SplitSearch {
   FixedPoint fixed_;
   Sum total_;
   Least least_;
+  LimitedLeaf limited_;
   double parent_score_;
+  double score_size_;  // of the numbers that it is the sum of
   double least_gain_;  // below it a gain is rounding
 
-  double gain_to_beat(const Split& best) const;
+  double gain_to_beat(const Split& best, double weight) const;
 };
 
 }  // namespace hedgerow

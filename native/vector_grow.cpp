@@ -251,6 +251,7 @@ void VectorGrower::State::look(const Candidate& node, const ColumnGroup& group,
       if (!node.allowed[feature]) continue;
       node.search.offer(
           {static_cast<int>(feature), bins.n_bins[feature], bins.is_categorical[feature],
+           settings.constraints.weight(feature), settings.constraints.direction(feature),
            bins.places[feature], of_group, k, occupied ? occupied + k : nullptr},
           best);
     }

@@ -65,19 +65,29 @@ struct Node {
   bool allowed(const Sum& left) const {
     return big_enough(left) && big_enough(count_of(total) - left);
   }
-  double gain(const Words& left, double extra_lambda = 0.0) const;
+  double score(const Sum& side, int k, double reg_lambda) const {
+    return leaf_score(rules, gradients.g_unit[k] * static_cast<double>(side.g),
+                      gradients.h_unit[k] * static_cast<double>(side.hc), reg_lambda);
+  }
+  double weight(const Sum& side, int k) const {
+    return leaf_weight(rules, gradients.g_unit[k] * static_cast<double>(side.g),
+                       gradients.h_unit[k] * static_cast<double>(side.hc));
+  }
+  double gain(const Words& left, double extra_lambda = 0.0, int direction = 0) const;
 };
 
-double Node::gain(const Words& left, double extra_lambda) const {
+// An output whose two weights are not ordered as a direction demands gains nothing.
+double Node::gain(const Words& left, double extra_lambda, int direction) const {
   const double reg_lambda = rules.reg_lambda + extra_lambda;
   double children = 0.0;
   for (int k = 1; k <= gradients.lanes.n_outputs; ++k) {
-    const Sum of_left = gradients.lane(left.data(), k);
-    const Sum of_right = gradients.lane(total, k) - of_left;
-    for (const Sum& side : {of_left, of_right}) {
-      const double G = static_cast<double>(side.g) * gradients.g_unit[k];
-      const double H = static_cast<double>(side.hc) * gradients.h_unit[k];
-      children += leaf_score(rules, G, H, reg_lambda);
+    const Sum all = gradients.lane(total, k), of_left = gradients.lane(left.data(), k);
+    const Sum of_right = all - of_left;
+    if (direction != 0 && direction * weight(of_left, k) > direction * weight(of_right, k)) {
+      children += score(all, k, reg_lambda);
+    } else {
+      children += score(of_left, k, reg_lambda);
+      children += score(of_right, k, reg_lambda);
     }
   }
   return 0.5 * (children - parent_score) - rules.min_split_gain;
@@ -338,6 +348,46 @@ int largest_value(const Node& node, const VectorFeature& feature, const BinList&
   return chosen;
 }
 
+// Makes the cut after a bin the best if it is allowed and gains more.
+void consider_cut(const Node& node, int bin, const Words& left, bool missing_left, int direction,
+                  VectorSplit& best) {
+  const Sum count = node.count_of(left.data());
+  if (!node.allowed(count)) return;
+  const double gain = node.gain(left, 0.0, direction);
+  const bool wins_tie = gain == best.gain && bin < best.bin;
+  if (!(gain > best.gain || wins_tie)) return;
+  best.gain = gain;
+  best.bin = static_cast<std::uint8_t>(bin);
+  best.missing_left = missing_left;
+  best.left = count;
+  best.left_sums = left;
+}
+
+// Tries the cuts between bins one by one, of a feature that values may only rise with, or only
+// fall.
+void consider_ordered(const Node& node, const VectorFeature& feature, const BinList& bins,
+                      bool missing_left, VectorSplit& best) {
+  Words left = no_sums(node);
+  if (missing_left) add_bin(node, feature, kMissingBin, left);
+  for (int i = 0; i + 1 < bins.count; ++i) {
+    add_bin(node, feature, bins.code[i], left);
+    consider_cut(node, bins.bin[i], left, missing_left, feature.direction, best);
+  }
+}
+
+// The cut that parts missing values from all numbers puts no number above another.
+VectorSplit best_ordered(const Node& node, const VectorFeature& feature, const BinList& bins,
+                         bool has_missing) {
+  VectorSplit best;
+  consider_ordered(node, feature, bins, false, best);
+  if (!has_missing) return best;
+  consider_ordered(node, feature, bins, true, best);
+  Words numbers = no_sums(node);
+  for (int i = 0; i < bins.count; ++i) add_bin(node, feature, bins.code[i], numbers);
+  consider_cut(node, feature.n_bins - 1, numbers, false, 0, best);
+  return best;
+}
+
 // Tries the cuts after each of the bins; one better than `best` replaces it.
 void consider(const Node& node, const VectorFeature& feature, const BinList& bins,
               bool missing_left, double gain_to_beat, VectorSplit& best) {
@@ -354,14 +404,7 @@ void consider(const Node& node, const VectorFeature& feature, const BinList& bin
   Words left = no_sums(node);
   if (missing_left) add_bin(node, feature, kMissingBin, left);
   for (int i = 0; i <= position; ++i) add_bin(node, feature, bins.code[i], left);
-  const double gain = node.gain(left);
-  const bool wins_tie = gain == best.gain && bins.bin[position] < best.bin;
-  if (!(gain > best.gain || wins_tie)) return;
-  best.gain = gain;
-  best.bin = bins.bin[position];
-  best.missing_left = missing_left;
-  best.left = node.count_of(left.data());
-  best.left_sums = std::move(left);
+  consider_cut(node, bins.bin[position], left, missing_left, 0, best);
 }
 
 // The cut after the last bin parts the missing values from the rest. Where there are none, they
@@ -372,9 +415,13 @@ VectorSplit best_numeric(const Node& node, const VectorFeature& feature, double 
   BinList bins = bins_of(feature);
   const bool has_missing =
       !feature.place.is_shared() && node.count_of(sums_at(node, feature, 0, kMissingBin)).hc > 0;
-  if (has_missing) consider(node, feature, bins, false, gain_to_beat, best);
-  --bins.count;
-  consider(node, feature, bins, has_missing, gain_to_beat, best);
+  if (feature.direction != 0) {
+    best = best_ordered(node, feature, bins, has_missing);
+  } else {
+    if (has_missing) consider(node, feature, bins, false, gain_to_beat, best);
+    --bins.count;
+    consider(node, feature, bins, has_missing, gain_to_beat, best);
+  }
   if (!has_missing) best.missing_left = 2 * best.left.hc >= node.count_of(node.total).hc;
   return best;
 }
@@ -512,10 +559,12 @@ void VectorSearch::offer(const VectorFeature& feature, VectorSplit& best) const 
   if (count.hc < 2 * least_.hc || count.g < 2 * least_.g) return;
   // What comes near the best so far is judged by its gain, which does not depend on the features
   // offered before.
-  const double noise = kScanNoise * (parent_score_ + 2.0 * (best.gain + rules_.min_split_gain));
+  const double to_beat = best.merit() / feature.weight;
+  const double noise = kScanNoise * (parent_score_ + 2.0 * (to_beat + rules_.min_split_gain));
   VectorSplit found = feature.categorical ? best_categorical(node, feature)
-                                          : best_numeric(node, feature, best.gain - noise);
+                                          : best_numeric(node, feature, to_beat - noise);
   found.feature = feature.feature;
+  found.weight = feature.weight;
   if (found.gain > 0.5 * kRelativeNoise * parent_score_ && found.beats(best)) {
     best = std::move(found);
   }

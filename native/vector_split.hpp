@@ -14,6 +14,8 @@ struct VectorFeature {
   int feature;
   int n_bins;
   bool categorical;
+  double weight;  // of its gains when splits compete
+  int direction;  // 1 if no value may fall with it, −1 if none may rise, else 0
   const Place& place;
   const VectorHistograms& histograms;
   int column;  // of the histograms

@@ -68,6 +68,13 @@ def FAMILY(n_jobs, noisy):
     classes, codes = np.digitize(noisy, [-2, 0, 2]), {"categorical_features": [3]}
     small = {"n_estimators": 5}
     yield hr.GradientBoostingClassifier(n_jobs=n_jobs, budget=0.1), noisy > 0, 1_500
+    bound = shared | small | {"monotonic_constraints": {0: 1, 1: -1, 5: 1}}
+    pairs = {"interaction_constraints": "pairwise", "feature_weights": {0: 2, 3: 0.5}}
+    yield hr.GradientBoostingClassifier(**bound, **pairs, **codes), noisy > 0, 20_000
+    yield hr.GradientBoostingRegressor(**bound, loss="absolute_error"), noisy, 5_000
+    yield hr.GradientBoostingRegressor(**bound, splitter="exact", reg_alpha=0.1), noisy, 3_000
+    both = np.column_stack([noisy, np.abs(noisy)])
+    yield hr.GradientBoostingRegressor(**bound, multi_strategy="vector"), both, 5_000
     yield hr.RandomForestClassifier(**shared, **small, **codes, oob_score=True), classes, 1_500
     yield hr.RandomForestRegressor(**shared, **small, max_features=0.3, max_leaves=50), noisy, 1_500
     yield hr.RandomForestRegressor(**shared, **small, feature_combinations=2), noisy, 600

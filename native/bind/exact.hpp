@@ -12,6 +12,7 @@
 
 #include "../exact.hpp"
 #include "../threads.hpp"
+#include "constraints.hpp"
 
 namespace hedgerow::bind_exact {
 
@@ -87,6 +88,7 @@ hedgerow::exact::Params exact_params(const nb::object& params, std::uint64_t tre
       .colsample_bylevel = real("colsample_bylevel"),
       .colsample_bynode = real("colsample_bynode"),
       .leaf = {.falls = real("leaf_falls"), .rises = real("leaf_rises")},
+      .constraints = bind_constraints::constraints_of(params),
       .seed = nb::cast<std::uint64_t>(params.attr("seed")),
       .tree_id = tree_id,
   };
@@ -104,6 +106,7 @@ nb::object exact_array(std::vector<T>&& values, std::size_t columns = 0) {
 ExactArrays exact_tree(hedgerow::exact::GrownTree&& tree) {
   nb::dict arrays;
   arrays["feature"] = exact_array(std::move(tree.feature));
+  arrays["threshold"] = exact_array(std::move(tree.threshold));
   arrays["left"] = exact_array(std::move(tree.left));
   arrays["right"] = exact_array(std::move(tree.right));
   arrays["missing_left"] = exact_array(std::move(tree.missing_left));
@@ -113,19 +116,20 @@ ExactArrays exact_tree(hedgerow::exact::GrownTree&& tree) {
   arrays["gain"] = exact_array(std::move(tree.gain));
   arrays["cover"] = exact_array(std::move(tree.cover));
   arrays["count"] = exact_array(std::move(tree.count));
-  arrays["lower_row"] = exact_array(std::move(tree.lower_row));
-  arrays["upper_row"] = exact_array(std::move(tree.upper_row));
   arrays["leaf_of_row"] = exact_array(std::move(tree.leaf_of_row));
   return ExactArrays(arrays);
 }
 
 // The grower and the arrays it reads.
 struct ExactGrower {
-  ExactGrower(ExactLists rows, ExactLists ranks, ExactFlags is_categorical)
-      : rows(std::move(rows)),
+  ExactGrower(const nb::typed<nb::sequence, nb::object>& columns, ExactLists rows, ExactLists ranks,
+              ExactFlags is_categorical)
+      : arrays(nb::tuple(columns)),
+        columns(exact_columns(columns, rows, ranks)),
+        rows(std::move(rows)),
         ranks(std::move(ranks)),
         is_categorical(std::move(is_categorical)),
-        grower({this->rows.data(), this->ranks.data(), this->is_categorical.data(),
+        grower({this->rows.data(), this->ranks.data(), this->is_categorical.data(), this->columns,
                 this->rows.shape(1), static_cast<int>(this->rows.shape(0))}) {}
 
   ExactArrays grow(const ExactReals& g, const ExactReals& h, const std::optional<ExactRows>& bag,
@@ -147,6 +151,8 @@ struct ExactGrower {
     return exact_tree(std::move(tree));
   }
 
+  nb::tuple arrays;  // what the columns look at
+  std::vector<hedgerow::RawColumn> columns;
   ExactLists rows, ranks;
   ExactFlags is_categorical;
   hedgerow::exact::Grower grower;
@@ -157,8 +163,10 @@ inline void bind(nb::module_& m) {
         nb::arg("ranks").noconvert(), nb::arg("threads"),
         "Sort each column once: rows by value, and the ranks of their values.");
   nb::class_<ExactGrower>(m, "ExactGrower", "Grows trees by exact greedy search, one at a time.")
-      .def(nb::init<ExactLists, ExactLists, ExactFlags>(), nb::arg("rows").noconvert(),
-           nb::arg("ranks").noconvert(), nb::arg("is_categorical").noconvert())
+      .def(nb::init<const nb::typed<nb::sequence, nb::object>&, ExactLists, ExactLists,
+                    ExactFlags>(),
+           nb::arg("columns"), nb::arg("rows").noconvert(), nb::arg("ranks").noconvert(),
+           nb::arg("is_categorical").noconvert())
       .def("grow", &ExactGrower::grow, nb::arg("g").noconvert(), nb::arg("h").noconvert(),
            nb::arg("bag").none().noconvert(), nb::arg("features").noconvert(), nb::arg("params"),
            nb::arg("tree_id"), nb::arg("threads"), "Grow one tree and return its arrays.");

@@ -22,6 +22,7 @@
 #include "../row_draws.hpp"
 #include "../vector_grow.hpp"
 #include "binning.hpp"
+#include "constraints.hpp"
 
 namespace hedgerow::bind_training {
 
@@ -241,6 +242,7 @@ inline void bind(nb::module_& m) {
   nb::class_<GrowSettings>(m, "GrowSettings")
       .def(nb::init<>())
       .def_rw("rules", &GrowSettings::rules)
+      .def_rw("constraints", &GrowSettings::constraints)
       .def_rw("max_leaves", &GrowSettings::max_leaves)
       .def_rw("max_depth", &GrowSettings::max_depth)
       .def_rw("leafwise", &GrowSettings::leafwise)
@@ -397,10 +399,12 @@ inline void bind(nb::module_& m) {
       "Of each leaf, the level-quantile of its rows' corners.");
   m.def(
       "sample_tree_features",
-      [](int n_features, double fraction, std::uint64_t seed, std::uint64_t tree_id) {
-        return to_numpy<std::int32_t>(sample_tree_features(n_features, fraction, seed, tree_id));
+      [](const std::vector<int>& features, double fraction, std::uint64_t seed,
+         std::uint64_t tree_id) {
+        return to_numpy<std::int32_t>(sample_tree_features(features, fraction, seed, tree_id));
       },
-      "n_features"_a, "fraction"_a, "seed"_a, "tree_id"_a, "The features that a tree may use.");
+      "features"_a, "fraction"_a, "seed"_a, "tree_id"_a,
+      "The features that a tree may use, drawn from those given.");
   m.def(
       "sample_rows",
       [](std::uint64_t seed, std::uint64_t round, std::size_t n,

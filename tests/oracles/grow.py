@@ -26,6 +26,11 @@ candidate that is listed first below.
         sorted), then the last k likewise. The two children's scores (in the gain only; not the
         node's own score, and not the values) use λ + cat_l2.
 
+Constraints. The features on a path all belong to one of interaction_groups (if there are any) and
+are at most most_features_on_path (if that is not 0) different ones. Where "gain" above and below
+orders splits, of one node or of different leaves, it is gain times the feature's weight (1 if there
+are no feature_weights); a feature of weight 0 is not used.
+
 Order. leafwise: the leaf with the largest gain is split next (equal: the lowest node index);
 levelwise: the leaf with the lowest node index. It ends at max_leaves leaves (0: no limit); a node
 at depth max_depth (0: no limit) is not split. Children are appended as a pair (left, right); the
@@ -114,6 +119,12 @@ class Split:
     code: int = 0
     threshold: float = 0.0
     categories: frozenset[int] | None = None
+    weight: float = 1.0  # of the feature
+
+    @property
+    def merit(self) -> float:
+        """What splits compete by."""
+        return self.weight * self.gain
 
 
 @dataclass(frozen=True)
@@ -219,16 +230,39 @@ def best_of_feature(columns: Columns, f: int, rows, g, h, params: GrowParams) ->
     gain = np.where(allowed, gain, -np.inf)
     i = int(np.argmax(gain))
     magnitude = abs(left[i]) + abs(right[i]) + abs(score(G, H, params)) + params.min_split_gain
-    return Split(f, float(gain[i]), float(magnitude), **tried.splits[i]) if allowed[i] else None
+    if not allowed[i]:
+        return None
+    return Split(
+        f, float(gain[i]), float(magnitude), weight=feature_weight(params, f), **tried.splits[i]
+    )
 
 
-def best_split(columns: Columns, rows, g, h, params: GrowParams, features=None) -> Split | None:
+def feature_weight(params: GrowParams, f: int) -> float:
+    return params.feature_weights[f] if params.feature_weights else 1.0
+
+
+def may_follow(f: int, path: frozenset[int], params: GrowParams) -> bool:
+    """Whether a feature may be tested below a path on which these have been."""
+    together = path | {f}
+    if feature_weight(params, f) == 0:
+        return False
+    if params.most_features_on_path and len(together) > params.most_features_on_path:
+        return False
+    groups = params.interaction_groups
+    return not groups or any(together <= set(group) for group in groups)
+
+
+def best_split(
+    columns: Columns, rows, g, h, params: GrowParams, features=None, path=frozenset()
+) -> Split | None:
     """Return the best split of a node of these rows (g, h of all rows), positive gain or not."""
     g, h = g[rows].astype(np.longdouble), h[rows].astype(np.longdouble)
     best = None
     for f in range(len(columns.codes)) if features is None else features:
+        if not may_follow(f, path, params):
+            continue
         found = best_of_feature(columns, f, rows, g, h, params)
-        if found is not None and (best is None or found.gain > best.gain):
+        if found is not None and (best is None or found.merit > best.merit):
             best = found
     return best
 
@@ -242,6 +276,7 @@ def grow(columns: Columns, g, h, params: GrowParams, rows=None, features=None) -
     """
     rows = np.arange(columns.codes.shape[1]) if rows is None else np.asarray(rows)
     node_rows, depth, splits = [rows], [0], [best_split(columns, rows, g, h, params, features)]
+    paths: list[frozenset[int]] = [frozenset()]
     made: dict[int, tuple[Split, int]] = {}  # node -> its split and its left child
     while params.max_leaves == 0 or len(made) + 1 < params.max_leaves:
         open_nodes = [
@@ -252,7 +287,7 @@ def grow(columns: Columns, g, h, params: GrowParams, rows=None, features=None) -
         if not open_nodes:
             break
         if params.grow_policy == "leafwise":
-            node = max(open_nodes, key=lambda i: (splits[i].gain, -i))
+            node = max(open_nodes, key=lambda i: (splits[i].merit, -i))
         else:
             node = open_nodes[0]
         split = splits[node]
@@ -261,7 +296,8 @@ def grow(columns: Columns, g, h, params: GrowParams, rows=None, features=None) -
         for child_rows in (node_rows[node][left], node_rows[node][~left]):
             node_rows.append(child_rows)
             depth.append(depth[node] + 1)
-            splits.append(best_split(columns, child_rows, g, h, params, features))
+            paths.append(paths[node] | {split.feature})
+            splits.append(best_split(columns, child_rows, g, h, params, features, paths[-1]))
     return _as_tree(node_rows, made, g, h, params)
 
 
@@ -338,23 +374,27 @@ class Walk:
     def __post_init__(self) -> None:
         self.rows: dict[int, Any] = {}
         self.depth: dict[int, int] = {}
+        self.path: dict[int, frozenset[int]] = {}
         self.best: dict[int, Split | None] = {}
         self.split: dict[int, Split] = {}
 
-    def visit(self, node: int, rows, depth: int) -> None:
-        self.rows[node], self.depth[node] = rows, depth
+    def visit(self, node: int, rows, depth: int, path=frozenset()) -> None:
+        self.rows[node], self.depth[node], self.path[node] = rows, depth, path
         # A candidate whose Σh is min_child_weight itself may fall to either side by rounding.
         strict = replace(
             self.params, min_child_weight=self.params.min_child_weight * (1 + self.rtol)
         )
-        self.best[node] = best_split(self.columns, rows, self.g, self.h, strict, self.features)
+        self.best[node] = best_split(
+            self.columns, rows, self.g, self.h, strict, self.features, path
+        )
         self.check_values(node)
         if self.tree.feature[node] >= 0:
             self.split[node] = self.chosen_split(node)
             self.check_split(node)
             left = self.columns.goes_left(self.tree.feature[node], rows, self.split[node])
-            self.visit(int(self.tree.left[node]), rows[left], depth + 1)
-            self.visit(int(self.tree.right[node]), rows[~left], depth + 1)
+            path = path | {int(self.tree.feature[node])}
+            self.visit(int(self.tree.left[node]), rows[left], depth + 1, path)
+            self.visit(int(self.tree.right[node]), rows[~left], depth + 1, path)
 
     def check_values(self, node: int) -> None:
         rows, params = self.rows[node], self.params
@@ -391,6 +431,7 @@ class Walk:
             split,
             gain=gain,
             magnitude=sum(map(abs, children)) + abs(whole) + self.params.min_split_gain,
+            weight=feature_weight(self.params, f),
         )
 
     def sorts_categories(self, node: int, f: int) -> bool:
@@ -405,6 +446,9 @@ class Walk:
         left = self.columns.goes_left(split.feature, rows, split)
         assert self.features is None or split.feature in self.features, (
             f"node {node}: feature not allowed"
+        )
+        assert may_follow(split.feature, self.path[node], params), (
+            f"node {node}: feature {split.feature} may not follow {self.path[node]}"
         )
         assert params.max_depth == 0 or self.depth[node] < params.max_depth, (
             f"node {node}: too deep"
@@ -432,7 +476,7 @@ class Walk:
             f"node {node}: gain {recorded!r}, not {split.gain!r}"
         )
         assert split.gain > -slack, f"node {node}: gain {split.gain!r} is not positive"
-        assert best is None or split.gain >= best.gain - slack - self.rtol * best.magnitude, (
+        assert best is None or split.merit >= best.merit - self.slack(split) - self.slack(best), (
             f"node {node}: {split} where the oracle has {best}"
         )
 
@@ -452,24 +496,26 @@ class Walk:
         full = params.max_leaves > 0 and len(frontier) >= params.max_leaves
         assert params.max_leaves == 0 or len(frontier) <= params.max_leaves, "too many leaves"
         for node in frontier if not full else ():
-            assert self.open_gain(node) <= 0, (
+            assert self.open_merit(node) <= 0, (
                 f"leaf {node} could have been split: {self.best[node]}"
             )
 
     def check_preferred(self, node: int, other: int) -> None:
         if self.params.grow_policy == "leafwise":
-            slack = self.rtol * self.split[node].magnitude
-            assert self.open_gain(other) <= self.split[node].gain + slack, (
-                f"node {other} should come before {node}"
-            )
+            most = self.split[node].merit + self.slack(self.split[node])
+            assert self.open_merit(other) <= most, f"node {other} should come before {node}"
         elif other < node:
-            assert self.open_gain(other) <= 0, f"node {other} should come before {node}"
+            assert self.open_merit(other) <= 0, f"node {other} should come before {node}"
 
-    def open_gain(self, node: int) -> float:
-        """Return what a node can surely gain: the best gain less its rounding error, or 0."""
+    def open_merit(self, node: int) -> float:
+        """Return what a node can surely gain: the best merit less its rounding error, or 0."""
         best = self.best[node]
         too_deep = self.params.max_depth > 0 and self.depth[node] >= self.params.max_depth
-        return 0.0 if best is None or too_deep else best.gain - self.rtol * best.magnitude
+        return 0.0 if best is None or too_deep else best.merit - self.slack(best)
+
+    def slack(self, split: Split) -> float:
+        """Return what rounding may do to a split's merit."""
+        return self.rtol * split.weight * split.magnitude
 
 
 def category_set(tree: Any, node: int) -> frozenset[int] | None:

@@ -8,6 +8,10 @@ ask for, and what a node's cover is the sum of.
 Categories that are sorted lie in K dimensions, at √(H_k / ΣH) · G_ck / (H_ck + cat_smooth), where
 H_k is the node's. Their order is that of their places along the line on which they, weighted, are
 most spread out: what twelve steps of power iteration make of the one that lies farthest out.
+
+Directions. An output gains nothing by a cut between numbers that would put its two weights in the
+wrong order. The leaves' weights of an output are those nearest to w(G, H) that are monotone
+together, by Σ (H + λ)(v − w)², where H is the mean over the outputs.
 """
 
 import math
@@ -18,7 +22,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.tree.grow_params import GrowParams
-from oracles.grow import MISSING, Columns, Split, Walk, category_set, score, weight
+from oracles.grow import (
+    MISSING,
+    Columns,
+    Split,
+    Walk,
+    category_set,
+    feature_weight,
+    may_follow,
+    score,
+    weight,
+)
+from oracles.monotone import best_values, comparable, leaf_boxes
 
 STEPS = 12
 
@@ -90,37 +105,59 @@ def spread_out(weights, points) -> NDArray[np.float64]:
     return points @ (direction / direction[np.argmax(np.abs(direction))])
 
 
-def best_split(columns: Columns, rows, g, h, params: GrowParams, features=None) -> Split | None:
+def best_split(
+    columns: Columns, rows, g, h, params: GrowParams, features=None, path=frozenset()
+) -> Split | None:
     """Return the best split of a node of these rows (g, h of all rows), positive gain or not."""
     g, h = g[rows].astype(np.longdouble), h[rows].astype(np.longdouble)
     best = None
     for f in range(len(columns.codes)) if features is None else features:
+        if not may_follow(f, path, params):
+            continue
         codes = columns.codes[f, rows]
         G, H, n = sums_by_code(codes, g), sums_by_code(codes, h), {}
         for code in G:
             n[code] = int((codes == code).sum())
         for tried in candidates(columns, f, codes, g, h, params):
             left = tuple(sum(by_code[c] for c in tried.left) for by_code in (G, H, n))
-            found = judged(tried, f, left, (g.sum(axis=0), h.sum(axis=0), len(rows)), params)
-            if found is not None and (best is None or found.gain > best.gain):
+            direction = direction_of(columns, f, tried.fields, params)
+            node = (g.sum(axis=0), h.sum(axis=0), len(rows))
+            found = judged(tried, f, left, node, params, direction)
+            if found is not None and (best is None or found.merit > best.merit):
                 best = found
     return best
 
 
-def judged(tried: Candidate, f: int, left, node, params: GrowParams) -> Split | None:
+def direction_of(columns: Columns, f: int, fields: dict[str, Any], params: GrowParams) -> int:
+    """Return how a split orders its children's weights: not at all if one side has no numbers."""
+    takes_all = not columns.is_categorical[f] and fields["code"] == columns.n_bins[f] - 1
+    return 0 if takes_all or not params.directions else params.directions[f]
+
+
+def judged(
+    tried: Candidate, f: int, left, node, params: GrowParams, direction: int
+) -> Split | None:
     """Return a candidate with its gain, or None if it is not allowed."""
     right = tuple(whole - part for whole, part in zip(node, left, strict=True))
     if min(left[2], right[2]) < max(1, params.min_samples_leaf):
         return None
     if min(left[1].mean(), right[1].mean()) < params.min_child_weight:
         return None
-    gain, magnitude = gain_of(left[:2], right[:2], node[:2], params, tried.extra_lambda)
-    return Split(f, gain, magnitude, **tried.fields)
+    options = {"extra_lambda": tried.extra_lambda, "direction": direction}
+    gain, magnitude = gain_of(left[:2], right[:2], node[:2], params, **options)
+    return Split(f, gain, magnitude, weight=feature_weight(params, f), **tried.fields)
 
 
-def gain_of(left, right, node, params: GrowParams, extra_lambda: float) -> tuple[float, float]:
+def gain_of(
+    left, right, node, params: GrowParams, *, extra_lambda: float, direction: int
+) -> tuple[float, float]:
     """Return the gain, and the size of the numbers whose difference it is."""
-    children = [float(score(G, H, params, extra_lambda).sum()) for G, H in (left, right)]
+    wrong = direction * (weight(*left, params) - weight(*right, params)) > 0
+    pooled = score(*node, params) / 2
+    children = [
+        float(np.where(wrong, pooled, score(G, H, params, extra_lambda)).sum())
+        for G, H in (left, right)
+    ]
     whole = float(score(*node, params).sum())
     gain = math.fsum([*children, -whole]) / 2 - params.min_split_gain
     return gain, sum(map(abs, children)) + abs(whole) + params.min_split_gain
@@ -136,6 +173,8 @@ def assert_same_splits(
     walk.visit(0, rows, depth=0)
     assert sorted(walk.rows) == list(range(len(tree.feature))), "nodes that no path reaches"
     walk.check_order()
+    if params.directions:
+        walk.check_ordered_values()
 
 
 class VectorWalk(Walk):
@@ -143,21 +182,22 @@ class VectorWalk(Walk):
 
     hessians: NDArray[np.float64]
 
-    def visit(self, node: int, rows, depth: int) -> None:
-        self.rows[node], self.depth[node] = rows, depth
+    def visit(self, node: int, rows, depth: int, path=frozenset()) -> None:
+        self.rows[node], self.depth[node], self.path[node] = rows, depth, path
         strict = replace(
             self.params, min_child_weight=self.params.min_child_weight * (1 + self.rtol)
         )
         self.best[node] = best_split(
-            self.columns, rows, self.g, self.hessians, strict, self.features
+            self.columns, rows, self.g, self.hessians, strict, self.features, path
         )
         self.check_values(node)
         if self.tree.feature[node] >= 0:
             self.split[node] = self.chosen_split(node)
             self.check_split(node)
             left = self.columns.goes_left(self.tree.feature[node], rows, self.split[node])
-            self.visit(int(self.tree.left[node]), rows[left], depth + 1)
-            self.visit(int(self.tree.right[node]), rows[~left], depth + 1)
+            path = path | {int(self.tree.feature[node])}
+            self.visit(int(self.tree.left[node]), rows[left], depth + 1, path)
+            self.visit(int(self.tree.right[node]), rows[~left], depth + 1, path)
 
     def sums(self, rows) -> tuple[NDArray[np.longdouble], NDArray[np.longdouble]]:
         g, h = self.g[rows].astype(np.longdouble), self.hessians[rows].astype(np.longdouble)
@@ -168,8 +208,9 @@ class VectorWalk(Walk):
         G, H = self.sums(rows)
         size = np.abs(self.g[rows]).sum(axis=0) / np.maximum(H + params.reg_lambda, 1e-300)
         error = np.abs(self.tree.value[node] - params.learning_rate * weight(G, H, params))
+        right = (error <= self.rtol * params.learning_rate * size).all()
         assert self.tree.count[node] == len(rows), f"node {node}: count {self.tree.count[node]}"
-        assert (error <= self.rtol * params.learning_rate * size).all(), f"node {node}: values"
+        assert right or params.directions, f"node {node}: values"
         assert abs(self.tree.cover[node] - H.mean()) <= self.rtol * H.mean(), f"node {node}: cover"
 
     def chosen_split(self, node: int) -> Split:
@@ -180,7 +221,20 @@ class VectorWalk(Walk):
         )  # fmt: skip
         left = self.columns.goes_left(f, rows, split)
         extra = self.params.cat_l2 if self.sorts_categories(node, f) else 0.0
-        gain, magnitude = gain_of(
-            self.sums(rows[left]), self.sums(rows[~left]), self.sums(rows), self.params, extra
-        )
-        return replace(split, gain=gain, magnitude=magnitude)
+        sums = [self.sums(part) for part in (rows[left], rows[~left], rows)]
+        direction = direction_of(self.columns, f, {"code": split.code}, self.params)
+        gain, magnitude = gain_of(*sums, self.params, extra_lambda=extra, direction=direction)
+        return replace(split, gain=gain, magnitude=magnitude, weight=feature_weight(self.params, f))
+
+    def check_ordered_values(self) -> None:
+        leaves, params = np.flatnonzero(self.tree.feature < 0), self.params
+        pairs = comparable(leaf_boxes(self.tree), params.directions, self.columns.is_categorical)
+        places = np.searchsorted(leaves, np.array(pairs, int).reshape(-1, 2)).tolist()
+        sums = [self.sums(self.rows[leaf]) for leaf in leaves]
+        heft = np.array([float(H.mean()) for _, H in sums]) + params.reg_lambda
+        free = np.array([weight(G, H, params) for G, H in sums], np.float64)
+        for output, target in enumerate(free.T):
+            best = params.learning_rate * best_values(target, heft, places)
+            scale = params.learning_rate * max(1e-300, np.abs(target).max())
+            value = self.tree.value[leaves, output]
+            np.testing.assert_allclose(value, best, rtol=0, atol=1e-6 * scale)

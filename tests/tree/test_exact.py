@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow import _native
-from hedgerow.tree.exact import ExactGrower, midpoint
+from hedgerow.tree.exact import ExactGrower
 from hedgerow.tree.grow_params import GrowParams
 from oracles.grow import Columns, assert_same_splits, category_set
 
@@ -288,10 +288,11 @@ FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 
 @given(FLOATS, FLOATS)
 def test_a_threshold_separates_its_neighbours(a, b):
-    lower, upper = np.array([min(a, b)]), np.array([max(a, b)])
+    lower, upper = min(a, b), max(a, b)
     if lower < upper:
-        threshold = midpoint(lower, upper)
-        assert lower <= threshold < upper
+        X, g = np.array([[upper], [lower]]), np.array([1.0, -1.0])
+        tree = grown(X, g, np.ones(2), GrowParams(max_leaves=2))
+        assert lower <= tree["threshold"][0] < upper
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

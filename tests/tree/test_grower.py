@@ -251,7 +251,7 @@ def test_column_samples_bound_what_a_tree_a_level_and_a_node_may_use():
     binned = binned_table(rng, 5_000, 20, missing=0.0)
     g, h = rng.standard_normal(5_000), np.ones(5_000)
     by_tree = grow(binned, g, h, colsample_bytree=0.2)
-    allowed = _native.sample_tree_features(20, 0.2, 0, 0)
+    allowed = _native.sample_tree_features(list(range(20)), 0.2, 0, 0)
     assert len(allowed) == 4
     assert set(by_tree.feature[by_tree.feature >= 0]) <= set(allowed)
     levels = GrowParams(max_leaves=0, max_depth=4, grow_policy="levelwise", colsample_bylevel=0.05)

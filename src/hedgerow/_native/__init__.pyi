@@ -32,6 +32,10 @@ def sums_before(codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order
     Fills sums, for each row of a circle, with those of its category in the window before it.
     """
 
+class Constraints:
+    def __init__(self, params: object) -> None:
+        """Takes the constraints among the fields of a GrowParams."""
+
 class LeafRule:
     def __init__(self) -> None: ...
 
@@ -130,6 +134,12 @@ class GrowSettings:
 
     @rules.setter
     def rules(self, arg: SplitRules, /) -> None: ...
+
+    @property
+    def constraints(self) -> Constraints: ...
+
+    @constraints.setter
+    def constraints(self, arg: Constraints, /) -> None: ...
 
     @property
     def max_leaves(self) -> int: ...
@@ -234,8 +244,8 @@ def leaf_weights(rules: SplitRules, G: Annotated[NDArray[numpy.float64], dict(sh
 def leaf_quantiles(corner: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, level: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> NDArray[numpy.float64]:
     """Of each leaf, the level-quantile of its rows' corners."""
 
-def sample_tree_features(n_features: int, fraction: float, seed: int, tree_id: int) -> NDArray[numpy.int32]:
-    """The features that a tree may use."""
+def sample_tree_features(features: Sequence[int], fraction: float, seed: int, tree_id: int) -> NDArray[numpy.int32]:
+    """The features that a tree may use, drawn from those given."""
 
 def sample_rows(seed: int, round: int, n: int, fraction: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], kind: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, unit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> NDArray[numpy.uint32]:
     """
@@ -274,10 +284,20 @@ def exact_presort(columns: Sequence[object], rows: Annotated[NDArray[numpy.uint3
 class ExactGrower:
     """Grows trees by exact greedy search, one at a time."""
 
-    def __init__(self, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C')], ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C')], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    def __init__(self, columns: Sequence[object], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C')], ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C')], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
     def grow(self, g: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], h: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], params: object, tree_id: int, threads: int) -> dict[str, Any]:
         """Grow one tree and return its arrays."""
+
+def monotone_links(feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_left: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], category_set: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], category_bits: Annotated[NDArray[numpy.uint32], dict(shape=(None, 8), order='C', device='cpu', writable=False)], directions: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int32]:
+    """
+    The (lower, upper) leaves of a tree whose values must be in this order.
+    """
+
+def isotonic(links: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float64]:
+    """
+    The values nearest to the targets that do not fall from the first to the second of a link.
+    """
 
 class CartRules:
     def __init__(self) -> None: ...

@@ -28,6 +28,7 @@ from hedgerow.boosting.auto import (
 from hedgerow.boosting.calibration import calibrate
 from hedgerow.boosting.callbacks import Callbacks
 from hedgerow.boosting.classes import Classes
+from hedgerow.boosting.constraints import Constraints, read_constraints, require_monotone
 from hedgerow.boosting.dart import DartRounds, Drops
 from hedgerow.boosting.encoding import encode_again, learn_encoding
 from hedgerow.boosting.losses import (
@@ -97,6 +98,7 @@ class Fitting:
     classes: Classes | None
     schema: TableSchema
     loss: Loss
+    constraints: Constraints
     statistics: TargetStatistics
     binner: Binner
     binned: BinnedMatrix | None
@@ -234,6 +236,7 @@ class Fitting:
     def read(self, given: Given) -> tuple[Examples, dict[str, Examples]]:
         """Check everything that was given; return what to train on and what to measure on."""
         train = self.read_training(given)
+        self._check_start()
         self._check_sampling(train)
         if self.estimator.calibration is not None:
             fraction, stratify = self.estimator.calibration_fraction, self._may_stratify()
@@ -290,6 +293,7 @@ class Fitting:
         self.loss = choose_loss(self.task, self.estimator, self.classes, n_targets)
         _require_slopes(self.estimator, self.loss)
         self._require_the_same_trees()
+        self.constraints = read_constraints(self.estimator, self.schema, self.loss)
         examples = self._examples(table, target, given.sample_weight)
         if given.groups is not None:
             examples = replace(examples, groups=read_groups(given.groups, table.n_rows))
@@ -310,6 +314,13 @@ class Fitting:
                 f"multi_strategy={self.estimator.multi_strategy!r}, but the model to go on from "
                 "was fitted with the other strategy."
             )
+
+    def _check_start(self) -> None:
+        """Refuse to go on from trees that break the constraints."""
+        if self.start is not None:
+            features = self.start.statistics.sources.tolist()
+            directions = self.constraints.of_columns(features)["directions"]
+            require_monotone(self.start.ensemble, directions)
 
     def _check_sampling(self, train: Examples) -> None:
         sampling, subsample = self.estimator.sampling, self.estimator.subsample
@@ -579,14 +590,18 @@ class Fitting:
             reg_lambda=estimator.reg_lambda,
         )
 
+    def grow_params(self) -> GrowParams:
+        """Return how trees grow on an encoded table."""
+        loss = self.loss if isinstance(self.loss, NativeLoss) else None
+        constraints = self.constraints.of_columns(self.statistics.sources.tolist())
+        return replace(grow_params(self.estimator, loss, self.seed), **constraints)
+
     def slopes(self, matrix: NDArray[Any]) -> LeafSlopes | None:
         """Return how leaves get slopes, if they do, from rows as the predictor sees them."""
         estimator = self.estimator
         if not estimator.linear_leaves:
             return None
-        loss = self.loss if isinstance(self.loss, NativeLoss) else None
-        params = grow_params(estimator, loss, self.seed)
-        return LeafSlopes(matrix, params, estimator.linear_lambda)
+        return LeafSlopes(matrix, self.grow_params(), estimator.linear_lambda)
 
     def _trainer(self, train: Examples) -> Trainer | ExactTrainer:
         loss = self.loss if isinstance(self.loss, NativeLoss) else None
@@ -596,7 +611,7 @@ class Fitting:
             "loss": loss,
             "n_outputs": self.loss.n_outputs,
             "base_score": self.base_score,
-            "params": grow_params(self.estimator, loss, self.seed),
+            "params": self.grow_params(),
             "draws": self._draws(train),
             "colsample_bytree": self.estimator.colsample_bytree,
             "leaves": self.leaf_rule(train),

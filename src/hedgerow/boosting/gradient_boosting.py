@@ -107,6 +107,9 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         linear_lambda: float = 1.0,
         splitter: str = "hist",
         multi_strategy: str = "separate",
+        monotonic_constraints: Any = None,
+        interaction_constraints: Any = None,
+        feature_weights: Any = None,
         categorical_features: Any = "auto",
         max_categories: int = 255,
         unknown_category: str = "missing",
@@ -154,6 +157,9 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         self.linear_lambda = linear_lambda
         self.splitter = splitter
         self.multi_strategy = multi_strategy
+        self.monotonic_constraints = monotonic_constraints
+        self.interaction_constraints = interaction_constraints
+        self.feature_weights = feature_weights
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.unknown_category = unknown_category
@@ -322,6 +328,9 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         linear_lambda: float = 1.0,
         splitter: str = "hist",
         multi_strategy: str = "separate",
+        monotonic_constraints: Any = None,
+        interaction_constraints: Any = None,
+        feature_weights: Any = None,
         categorical_features: Any = "auto",
         max_categories: int = 255,
         unknown_category: str = "missing",
@@ -369,6 +378,9 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         self.linear_lambda = linear_lambda
         self.splitter = splitter
         self.multi_strategy = multi_strategy
+        self.monotonic_constraints = monotonic_constraints
+        self.interaction_constraints = interaction_constraints
+        self.feature_weights = feature_weights
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.unknown_category = unknown_category

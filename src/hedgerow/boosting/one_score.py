@@ -19,12 +19,19 @@ class OneScore(GradientBoosting):
 
 
 _NOT_OURS = ("multi_strategy", "calibration", "calibration_fraction")
+_REWORDED = {
+    "monotonic_constraints": "How the score may change with a numeric column if all else stays the "
+    "same: 1 or 'increasing', it never falls as the column rises; -1 or 'decreasing', it never "
+    "rises; 0, either. Columns that a dict leaves out are 0. Holds at every input. A missing value "
+    "is no number: its score is bound to none.",
+}
 
 
 def one_score_parameters(
     own: Iterable[Parameter], reworded: Mapping[str, str]
 ) -> tuple[Parameter, ...]:
     """Return an estimator's own parameters and those of all boosting, some in other words."""
+    reworded = _REWORDED | dict(reworded)
     shared = [
         replace(parameter, description=reworded.get(parameter.name, parameter.description))
         for parameter in parameters_for("one score", PARAMETERS)

@@ -7,6 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from hedgerow.boosting.constraints import (
+    FEATURE_WEIGHTS,
+    INTERACTION_CONSTRAINTS,
+    MONOTONIC_CONSTRAINTS,
+)
 from hedgerow.params import (
     CATEGORICAL_FEATURES,
     CLASS_WEIGHT,
@@ -319,6 +324,38 @@ PARAMETERS: tuple[Parameter, ...] = (
         "whose leaves hold a value for each: fewer and faster trees that need more leaves or "
         "rounds. Needs splitter='hist'.",
         Peers("multi_strategy", "", "", ""),
+    ),
+    Parameter(
+        "monotonic_constraints",
+        None,
+        MONOTONIC_CONSTRAINTS,
+        "How predictions may change with a numeric column if all else stays the same: 1 or "
+        "'increasing', they never fall as it rises; -1 or 'decreasing', they never rise; 0, "
+        "either. Columns that a dict leaves out are 0. Holds at every input, for each of several "
+        "outputs and for the probability of classes_[1]; not for more than two classes. A missing "
+        "value is no number: its prediction is bound to none.",
+        Peers(
+            "monotone_constraints", "monotone_constraints", "monotone_constraints", "monotonic_cst"
+        ),
+    ),
+    Parameter(
+        "interaction_constraints",
+        None,
+        INTERACTION_CONSTRAINTS,
+        "Which features may be tested on the way to the same leaf: all of a path's features belong "
+        "to one of the groups. Groups may overlap; columns in no group form one more. 'pairwise' "
+        "lets any two features meet, 'no_interactions' none, which makes the model a sum of "
+        "functions of one feature. colsample_bynode draws from what is allowed.",
+        Peers("interaction_constraints", "interaction_constraints", "", "interaction_cst"),
+    ),
+    Parameter(
+        "feature_weights",
+        None,
+        FEATURE_WEIGHTS,
+        "What gains are multiplied with when splits compete, those of one node and those of "
+        "different leaves; columns that a dict leaves out have weight 1, and 0 forbids a feature. "
+        "min_split_gain and importances know the unweighted gain.",
+        Peers("", "feature_contri", "feature_weights", ""),
     ),
     replace(
         CATEGORICAL_FEATURES,

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.boosting.auto import Choice, as_fitted, member_of
-from hedgerow.boosting.fitting import Attributes, Fitting, Given, grow_params
+from hedgerow.boosting.constraints import require_no_slopes
+from hedgerow.boosting.fitting import Attributes, Fitting, Given
 from hedgerow.boosting.losses import Floats, NativeLoss
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.boosting.training_data import Examples
@@ -19,6 +20,7 @@ from hedgerow.data.intake import as_matrix
 from hedgerow.tree.grower import leaf_numbers, leaf_rule, split_rules
 from hedgerow.tree.leaf_quantiles import LeafRows, average_inner
 from hedgerow.tree.linear_leaves import mixed_slopes
+from hedgerow.tree.monotone import put_in_order
 from hedgerow.tree.structure import Ensemble, Tree
 
 
@@ -43,7 +45,9 @@ class Refitting:
         )
         native = self.loss if isinstance(self.loss, NativeLoss) else None
         self.fitting.estimator = as_fitted(estimator)
-        self.params = grow_params(self.fitting.estimator, native, self.fitting.seed)
+        self.params = self.fitting.grow_params()
+        if self.params.directions:
+            require_no_slopes(self.model.ensemble)
         self.leaf_rule = self.fitting.leaf_rule(self.rows) or leaf_rule(native, self.params)
 
     def run(self) -> Attributes:
@@ -95,6 +99,7 @@ class Refitting:
             outputs = range(t, len(scores), len(new))
             sloped = self._with_slopes(tree, outputs, leaves[:, t], gradient, hessian)
             new[t] = self._keep_part(old[t], sloped, leaves[:, t])
+            self._put_in_order(new[t], outputs, leaves[:, t], hessian)
         return new
 
     def _take_newton_steps(
@@ -142,3 +147,14 @@ class Refitting:
         for place in range(new.value.shape[1]):
             average_inner(new, place)
         return replace(new, slopes=slopes)
+
+    def _put_in_order(
+        self, tree: Tree, outputs: range, node: NDArray[np.int32], hessian: Floats
+    ) -> None:
+        """Make the values monotone; leaves that few rows reach give way to others."""
+        if not self.params.directions:
+            return
+        for place, k in enumerate(outputs):
+            H = np.bincount(node, hessian[k], minlength=tree.n_nodes).astype(np.float64)
+            weights = (H + self.params.reg_lambda)[tree.feature < 0]
+            put_in_order(tree, place, self.params.directions, weights)

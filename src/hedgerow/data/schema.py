@@ -105,33 +105,35 @@ def chosen_columns(
             )
         return np.array(wanted, bool)
     for w in wanted:
-        mask[_column_index(w, names, n_features)] = True
+        mask[column_index(w, names, n_features, "categorical_features", "or a mask")] = True
     return mask
 
 
-def _column_index(wanted: Any, names: Sequence[str] | None, n_features: int) -> int:
+def column_index(
+    wanted: Any, names: Sequence[str] | None, n_features: int, parameter: str, otherwise: str = ""
+) -> int:
+    """Find the column that a parameter names, or gives the index of."""
     if isinstance(wanted, str):
         if names is None:
             raise ParameterError(
-                f"categorical_features names the column {wanted!r}, but the columns of X have no "
+                f"{parameter} names the column {wanted!r}, but the columns of X have no "
                 "names: give indices, or a data frame."
             )
         if wanted not in names:
             raise ParameterError(
-                f"categorical_features names the column {wanted!r}, which X does not have. "
+                f"{parameter} names the column {wanted!r}, which X does not have. "
                 f"Its columns are {listed(names)}."
             )
         return names.index(wanted)
     if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
         if not 0 <= wanted < n_features:
             raise ParameterError(
-                f"categorical_features has the index {wanted}, but the columns of X are 0 to "
+                f"{parameter} has the index {wanted}, but the columns of X are 0 to "
                 f"{n_features - 1}."
             )
         return int(wanted)
-    raise ParameterError(
-        f"categorical_features holds {wanted!r}: it takes column names, column indices, or a mask."
-    )
+    kinds = f"column names, column indices, {otherwise}" if otherwise else "column names or indices"
+    raise ParameterError(f"{parameter} holds {wanted!r}: it takes {kinds}.")
 
 
 def listed(names: Sequence[str], at_most: int = 20) -> str:

@@ -14,7 +14,6 @@ from hedgerow import _native
 from hedgerow.tree.grow_params import GrowParams
 
 MISSING_BIN = 255
-EVERY_VALUE = np.finfo(np.float64).max  # the threshold of "all values | missing"
 
 Column = NDArray[Any]
 
@@ -53,7 +52,7 @@ class ExactGrower:
         rows = np.empty((len(self._columns), self._n_rows), np.uint32)
         ranks = np.empty_like(rows)
         _native.exact_presort(self._columns, rows, ranks, n_threads)
-        self._native = _native.ExactGrower(rows, ranks, self._is_categorical)
+        self._native = _native.ExactGrower(self._columns, rows, ranks, self._is_categorical)
 
     def grow(
         self,
@@ -101,34 +100,7 @@ class ExactGrower:
             n_threads,
         )
         tree["missing_left"] = tree["missing_left"].view(np.bool_)
-        lower, upper = tree.pop("lower_row"), tree.pop("upper_row")
-        tree["threshold"] = self._thresholds(tree["feature"], lower, upper)
         return tree
-
-    def _thresholds(
-        self,
-        feature: NDArray[np.int32],
-        lower_row: NDArray[np.int64],
-        upper_row: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
-        """Return the midpoints between two rows' values; without an upper one all go left."""
-        threshold = np.zeros(len(feature))
-        numeric = lower_row >= 0
-        threshold[numeric & (upper_row < 0)] = EVERY_VALUE
-        between = numeric & (upper_row >= 0)
-        for f in np.unique(feature[between]):
-            nodes = np.flatnonzero(between & (feature == f))
-            column = self._columns[f]
-            lower = column[lower_row[nodes]].astype(np.float64)
-            upper = column[upper_row[nodes]].astype(np.float64)
-            threshold[nodes] = midpoint(lower, upper)
-        return threshold
-
-
-def midpoint(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return t with lower <= t < upper, the middle wherever rounding leaves it in between."""
-    middle = lower / 2 + upper / 2  # halved first: the sum of two large numbers may overflow
-    return np.where((lower <= middle) & (middle < upper), middle, lower)
 
 
 def _floats(column: Column) -> Column:

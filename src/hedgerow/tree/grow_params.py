@@ -48,6 +48,17 @@ class GrowParams:
     leaf_falls, leaf_rises : float
         Rates of the loss's two exponentials e^(−falls s) and e^(rises s), of a loss that consists
         of them: its leaves take the best step. Both 0 is any other loss: Newton's step.
+    interaction_groups : tuple of tuples of int
+        Features that may be on a path together, increasing; a path's features all belong to one
+        group. None given: any may.
+    most_features_on_path : int
+        Different features on a path, at most; 0 is no limit.
+    directions : tuple of int
+        1 for a feature with which values may not fall, -1 for one with which they may not rise,
+        else 0. None given: all are 0.
+    feature_weights : tuple of float
+        What each feature's gains are multiplied with when splits compete; 0 forbids a feature. None
+        given: all are 1.
     seed : int
         Key of the column draws, with the number of the tree.
     """
@@ -71,4 +82,12 @@ class GrowParams:
     colsample_bynode: float = 1.0
     leaf_falls: float = 0.0
     leaf_rises: float = 0.0
+    interaction_groups: tuple[tuple[int, ...], ...] = ()
+    most_features_on_path: int = 0
+    directions: tuple[int, ...] = ()
+    feature_weights: tuple[float, ...] = ()
     seed: int = 0
+
+    def usable_features(self, n_features: int) -> list[int]:
+        """Return the features that trees may use at all."""
+        return [f for f in range(n_features) if not self.feature_weights or self.feature_weights[f]]

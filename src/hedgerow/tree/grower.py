@@ -19,6 +19,7 @@ from hedgerow.tree.exact import ExactGrower
 from hedgerow.tree.grow_params import GrowParams
 from hedgerow.tree.leaf_quantiles import LeafQuantiles, LeafRows, LeafRule, TrainedLoss
 from hedgerow.tree.leaf_slopes import LeafSlopes
+from hedgerow.tree.monotone import OrderedLeaves
 from hedgerow.tree.row_draws import Bag, RowDraws
 from hedgerow.tree.structure import GROWN_FIELDS, Ensemble, Tree
 
@@ -98,7 +99,8 @@ class Trainer:
         if binned.by_row is None:
             raise ValueError("histograms need the table by row")
         self._target, self._weights, self._loss = np.atleast_2d(target), weights, loss
-        self._leaves, self._slopes = leaves or leaf_rule(loss, params), slopes
+        self._leaves = _ordered(leaves or leaf_rule(loss, params), params, is_always=vector)
+        self._slopes = slopes
         self._n_outputs, self._n_threads = n_outputs, n_threads
         self._n_trees = 1 if vector else n_outputs
         self._draws = draws or RowDraws(binned.n_rows)
@@ -230,7 +232,8 @@ class ExactTrainer:
     ) -> None:
         self._matrix, self._weights, self._loss = matrix, weights, loss
         self._target = np.atleast_2d(target)
-        self._leaves, self._slopes = leaves or leaf_rule(loss, params), slopes
+        self._leaves = _ordered(leaves or leaf_rule(loss, params), params)
+        self._slopes = slopes
         self._params, self._colsample, self._n_threads = params, colsample_bytree, n_threads
         n_rows = len(matrix)
         self._draws = draws or RowDraws(n_rows)
@@ -274,9 +277,9 @@ class ExactTrainer:
     def _tree_features(self, tree_id: int) -> NDArray[np.bool_]:
         n_features = self._matrix.shape[1]
         allowed = np.zeros(n_features, bool)
-        allowed[
-            _native.sample_tree_features(n_features, self._colsample, self._params.seed, tree_id)
-        ] = True
+        usable = self._params.usable_features(n_features)
+        drawn = _native.sample_tree_features(usable, self._colsample, self._params.seed, tree_id)
+        allowed[drawn] = True
         return allowed
 
     def _draw(
@@ -322,9 +325,9 @@ def _divergence() -> Iterator[None]:
 
 
 def leaf_numbers(tree: Tree, leaf_of_row: NDArray[np.int32]) -> NDArray[np.uint16]:
-    """Return rows' leaves counted in the order of nodes; of rows that are in none, any number."""
-    number = np.cumsum(tree.feature < 0, dtype=np.uint16) - np.uint16(1)
-    return number[np.maximum(leaf_of_row, 0)]
+    """Return rows' leaves counted in the order of nodes; of rows that are in none, the first."""
+    number = np.maximum(np.cumsum(tree.feature < 0), 1) - 1
+    return number[np.maximum(leaf_of_row, 0)].astype(np.uint16)
 
 
 def leaf_rule(loss: TrainedLoss | None, params: GrowParams) -> LeafRule | None:
@@ -332,6 +335,15 @@ def leaf_rule(loss: TrainedLoss | None, params: GrowParams) -> LeafRule | None:
     if loss is None or not loss.has_corners:
         return None
     return LeafQuantiles(loss, params.learning_rate, params.max_delta_step)
+
+
+def _ordered(
+    rule: LeafRule | None, params: GrowParams, *, is_always: bool = False
+) -> LeafRule | None:
+    """Return the rule for monotone leaves: growers of single trees keep them so unless replaced."""
+    if not params.directions or (rule is None and not is_always):
+        return rule
+    return OrderedLeaves(rule, params.directions, params.reg_lambda)
 
 
 def split_rules(params: GrowParams) -> _native.SplitRules:
@@ -353,6 +365,7 @@ def split_rules(params: GrowParams) -> _native.SplitRules:
 def _settings(params: GrowParams, colsample_bytree: float) -> _native.GrowSettings:
     settings = _native.GrowSettings()
     settings.rules = split_rules(params)
+    settings.constraints = _native.Constraints(params)
     settings.max_leaves = min(params.max_leaves or MOST_LEAVES, MOST_LEAVES)
     settings.max_depth = params.max_depth
     settings.leafwise = params.grow_policy == "leafwise"

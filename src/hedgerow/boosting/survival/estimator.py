@@ -110,6 +110,9 @@ class GradientBoostingSurvival(OneScore):
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: str = "hist",
+        monotonic_constraints: Any = None,
+        interaction_constraints: Any = None,
+        feature_weights: Any = None,
         categorical_features: Any = "auto",
         max_categories: int = 255,
         unknown_category: str = "missing",
@@ -154,6 +157,9 @@ class GradientBoostingSurvival(OneScore):
         self.linear_leaves = linear_leaves
         self.linear_lambda = linear_lambda
         self.splitter = splitter
+        self.monotonic_constraints = monotonic_constraints
+        self.interaction_constraints = interaction_constraints
+        self.feature_weights = feature_weights
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.unknown_category = unknown_category
