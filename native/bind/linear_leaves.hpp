@@ -86,8 +86,7 @@ void bind_tables_of(nb::module_& m) {
         return to_arrays(terms);
       },
       "tree"_a, "place"_a, "leaf"_a.noconvert(), "bag"_a.noconvert().none(), "table"_a.noconvert(),
-      "gradient"_a, "hessian"_a, "rules"_a, "threads"_a,
-      "The same of gradients that are given.");
+      "gradient"_a, "hessian"_a, "rules"_a, "threads"_a, "The same of gradients that are given.");
   m.def(
       "add_linear_leaves",
       [](const BoundTerms& terms, Vector<std::uint16_t> leaf, Vector<double> value,
