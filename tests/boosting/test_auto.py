@@ -455,3 +455,59 @@ def test_progress_tells_trials_and_rounds(capsys):
     shown = capsys.readouterr().err
     assert "trial round" in shown
     assert "\nround " in shown
+
+
+# Rows that cannot be parted.
+
+
+def test_a_metric_that_some_rows_do_not_have_is_the_mean_of_the_others():
+    y = np.zeros(100, int)
+    y[:3] = 1
+    model = GradientBoostingClassifier(**QUICK, eval_metric=auc_or_nothing).fit(X[:100], y)
+    assert all(np.isfinite(tried.score) for tried in model.auto_.tried)
+
+
+def auc_or_nothing(y, p):
+    return "auc", float(np.mean(p[y == 1])) if y.any() else np.nan, True
+
+
+def test_a_metric_that_is_never_a_number_chooses_nothing():
+    model = GradientBoostingRegressor(**QUICK, eval_metric=lambda *_: np.nan).fit(X, NUMBERS)
+    assert "nothing tried had a" in repr(model.auto_)
+    assert model.auto_.parameters["n_estimators"] == model.n_iter_ == 100
+
+
+def test_rows_that_leave_a_class_out_are_not_trained_on():
+    y = np.repeat([0, 1], [80, 20])
+    last = {"validation_rows": "last", "validation_fraction": 0.2}
+    model = GradientBoostingClassifier(**QUICK, **last)
+    assert model.fit(X[:100], y).auto_.n_folds == 0
+    model.set_params(n_estimators=5, early_stopping=True)
+    with pytest.raises(DataError, match=r"early_stopping cannot part .* one of the classes"):
+        model.fit(X[:100], y)
+
+
+def test_calibration_is_refused_before_anything_is_fitted():
+    class Never:
+        def before_fit(self, _estimator):
+            raise AssertionError("the fit has begun")
+
+    rare = np.arange(100) < 2
+    for model, y, error in [
+        (GradientBoostingRegressor(calibration="conformal"), np.ones((100, 2)), ParameterError),
+        (
+            GradientBoostingClassifier(calibration="sigmoid", loss="hinge"),
+            X[:100, 0] > 0.5,
+            ParameterError,
+        ),
+        (GradientBoostingClassifier(calibration="sigmoid"), rare, DataError),
+    ]:
+        with pytest.raises(error, match="calibrat"):
+            model.fit(X[:100], y, callbacks=[Never()])
+
+
+@pytest.mark.parametrize("sampling", ["gradient", "minimal_variance", "group"])
+def test_sampling_says_what_to_give(sampling):
+    model = GradientBoostingRegressor(sampling=sampling)
+    with pytest.raises(ParameterError, match=r"subsample='auto' is all .* such as subsample=0.5"):
+        model.fit(X, NUMBERS, groups=np.arange(400) // 10)

@@ -99,8 +99,8 @@ def test_models_do_not_depend_on_threads(sampling):
     [
         ({"sampling": "group", "subsample": 0.5}, "fit must be given groups"),
         ({"sampling": "balanced"}, "draws rows by their class"),
-        ({"sampling": "gradient"}, r"subsample=1\.0 is all"),
-        ({"sampling": "minimal_variance"}, r"subsample=1\.0 is all"),
+        ({"sampling": "gradient"}, r"subsample='auto' is all"),
+        ({"sampling": "minimal_variance"}, r"subsample='auto' is all"),
         ({"sampling": "goss"}, "sampling='goss' is not allowed"),
     ],
 )

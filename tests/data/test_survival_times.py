@@ -69,3 +69,14 @@ def test_a_lower_bound_may_be_missing(nothing):
 def test_what_says_no_times_is_refused(y, message):
     with pytest.raises(DataError, match=message):
         read_survival_times(y, 4)
+
+
+def test_integers_are_not_taken_for_flags_nor_for_bounds():
+    event, time = np.array([0, 1, 1]), np.array([2.0, 3.0, 4.0])
+    both = np.empty(3, [("event", int), ("time", float)])
+    both["event"], both["time"] = event, time
+    for y in (pd.DataFrame({"event": event, "time": time}), both):
+        with pytest.raises(DataError, match=r"make it a bool \(astype\(bool\)\)"):
+            read_survival_times(y, 3)
+    bounds = pd.DataFrame({"from": event.astype(float), "to": time})
+    assert read_survival_times(bounds, 3).tolist() == [[0, 2], [1, 3], [1, 4]]

@@ -186,7 +186,7 @@ class Fitting:
             return Search(self, [(train, [*watched.values()][-1])], more_rows=1.0).run()
         stratify, rows = self._may_stratify(), self.estimator.validation_rows
         parts = partings(train, AUTO_FOLDS, self.seed, stratify, rows)
-        parts = [(part, held) for part, held in parts if not self.loss.objection(part.target)]
+        parts = [part for part in parts if not self._objection_to(*part)]
         if not parts:
             return no_choice(self.asked)
         few = train.table.n_rows * self.loss.n_outputs < FEW_ROWS
@@ -241,9 +241,11 @@ class Fitting:
         if self.estimator.calibration is not None:
             fraction, stratify = self.estimator.calibration_fraction, self._may_stratify()
             rows = self.estimator.validation_rows
+            self.require_calibratable()
             train, self.held_for_calibration = hold_out(
                 train, fraction, self.seed, stratify, rows, "calibration"
             )
+            self._require_parts(train, self.held_for_calibration, "calibration")
         self.metrics = self.task.choose_metrics(self.estimator, self.classes, self.loss)
         watched = read_eval_sets(given.eval_set, given.eval_names, self._read_more)
         stops_by_itself = is_auto(self.asked.n_estimators)
@@ -251,13 +253,38 @@ class Fitting:
             return train, watched
         fraction, rows = self.estimator.validation_fraction, self.estimator.validation_rows
         train, held_out = hold_out(train, fraction, self.seed, self._may_stratify(), rows)
+        self._require_parts(train, held_out, "early_stopping")
         return train, {"validation": held_out}
+
+    def _require_parts(self, train: Examples, held: Examples, purpose: str) -> None:
+        objection = self._objection_to(train, held)
+        if not objection and purpose == "calibration" and self.classes is not None:
+            is_one = len(np.unique(held.target)) < 2
+            objection = "the rows held out are all of one class" if is_one else None
+        if objection:
+            raise DataError(
+                f"{purpose} cannot part the rows as it is asked to: {objection}. Give it rows of "
+                "your own, or another part of the rows, or other groups."
+            )
+
+    def _objection_to(self, train: Examples, held: Examples) -> str | None:
+        """Say why nothing can be learned from some rows or measured on others, if it cannot."""
+        objection = self.loss.objection(train.target)
+        if objection:
+            return f"of the rows to train on, {objection.removesuffix('.')}"
+        objection = self.loss.objection(held.target)
+        if objection:
+            return f"of the rows held out, {objection.removesuffix('.')}"
+        n_classes = 0 if self.classes is None else len(self.classes)
+        if self._may_stratify() and len(np.unique(train.target)) < n_classes:
+            return "none of the rows to train on is of one of the classes"
+        return None
 
     def _may_stratify(self) -> bool:
         return self.classes is not None and self.loss.n_targets == 1 and not self.loss.is_soft
 
-    def calibrated(self, model: BoostedModel, held: Examples) -> BoostedModel:
-        """Return the model with what rows that it was not trained on say of its predictions."""
+    def require_calibratable(self) -> None:
+        """Refuse a calibration that there is none of."""
         if self.loss.n_targets > 1:
             raise ParameterError("calibration needs a y of one column; fit a model for each.")
         if isinstance(self.loss, WrittenLoss) and not self.loss.predicts_targets:
@@ -265,15 +292,19 @@ class Fitting:
                 f"loss={self.estimator.loss!r} cannot be calibrated: its {self.loss.n_outputs} "
                 "scores are not predictions of y."
             )
-        scores = model.ensemble.predict_raw(model.matrix(held.table), n_threads=self.n_threads)
-        if self.classes is None:
-            prediction = prediction_of(scores, model.link).reshape(len(scores), -1)
-            return replace(model, residuals=held.target[:, np.newaxis] - prediction)
-        if self.loss.is_soft or model.link == "margin":
+        if self.classes is not None and (self.loss.is_soft or self.loss.link == "margin"):
             raise ParameterError(
                 f"loss={self.estimator.loss!r} cannot be calibrated: it has no classes or no "
                 "probabilities."
             )
+
+    def calibrated(self, model: BoostedModel, held: Examples) -> BoostedModel:
+        """Return the model with what rows that it was not trained on say of its predictions."""
+        self.require_calibratable()
+        scores = model.ensemble.predict_raw(model.matrix(held.table), n_threads=self.n_threads)
+        if self.classes is None:
+            prediction = prediction_of(scores, model.link).reshape(len(scores), -1)
+            return replace(model, residuals=held.target[:, np.newaxis] - prediction)
         index = held.target.astype(np.intp)
         method = self.estimator.calibration
         return replace(model, calibration=calibrate(method, scores, index, held.weights))
@@ -330,8 +361,9 @@ class Fitting:
             raise ParameterError("sampling='group' draws whole groups; fit must be given groups.")
         if sampling not in ("uniform", "balanced") and subsample == 1.0:
             raise ParameterError(
-                f"sampling={sampling!r} draws the part subsample of the rows, but subsample=1.0 is "
-                "all of them."
+                f"sampling={sampling!r} draws the part subsample of the rows, but "
+                f"subsample={self.asked.subsample!r} is all of them. Give a number below 1, such "
+                "as subsample=0.5."
             )
 
     def _read_more(self, X: Any, y: Any, sample_weight: Any) -> Examples:
@@ -346,7 +378,13 @@ class Fitting:
         objection = self.loss.objection(target)
         if objection:
             raise DataError(objection)
-        return Examples(table, target, read_weights(sample_weight, table.n_rows))
+        weights = read_weights(sample_weight, table.n_rows)
+        if weights is not None and self.loss.objection(target[weights > 0.0]):
+            raise DataError(
+                "sample_weight is 0 in every row that the loss needs: without those rows, "
+                f"{self.loss.objection(target[weights > 0.0])}"
+            )
+        return Examples(table, target, weights)
 
     def _read_table(self, X: Any) -> Table:
         return self.estimator._read(X, self.schema)  # noqa: SLF001

@@ -38,6 +38,7 @@ def read_survival_times(y: Any, n_rows: int) -> Floats:
         bounds = _of_events(_read_flags(event), read_numbers_with_gaps(time, "y"))
     elif len(columns) == 2 and not flags:
         lower, upper = (read_numbers_with_gaps(column, "y") for column in columns)
+        _refuse_integer_flags(y, columns, (lower, upper))
         bounds = _of_bounds(lower, upper)
     elif len(columns) == 1 and not flags:
         signed = read_numbers_with_gaps(columns[0], "y")
@@ -64,6 +65,18 @@ def _columns_of(y: Any) -> list[Any]:
     if array.ndim != 1:
         raise DataError(f"{FORMS}; its shape is {array.shape}.")
     return [array]
+
+
+def _refuse_integer_flags(y: Any, columns: list[Any], numbers: tuple[Floats, ...]) -> None:
+    """Refuse a named column of integers 0 and 1: it is no bound, but a flag that is not a bool."""
+    if isinstance(y, np.ndarray | list | tuple) and np.asarray(y).dtype.names is None:
+        return
+    for column, values in zip(columns, numbers, strict=True):
+        if np.asarray(column).dtype.kind in "iu" and set(np.unique(values)) == {0.0, 1.0}:
+            raise DataError(
+                "y has a column of the integers 0 and 1. If it says whether the event was seen, "
+                "make it a bool (astype(bool)); if it is a bound of the time, make it a float."
+            )
 
 
 def _is_bool(column: Any) -> bool:

@@ -265,3 +265,26 @@ def test_stages_end_with_the_prediction(fitted):
     stages = list(fitted.staged_predict(X))
     assert len(stages) == 40
     np.testing.assert_array_equal(stages[-1], fitted.predict(X))
+
+
+def test_few_events_may_all_be_held_out():
+    rng = np.random.RandomState(0)
+    table, y = rng.normal(size=(300, 3)), -rng.uniform(1, 2, 300)
+    y[:2] = 1.0
+    model = hr.GradientBoostingSurvival(budget=0.1).fit(table, y)
+    assert 0 < model.auto_.n_folds <= 2  # others hold no event out
+    y[1] = -1.0
+    assert model.fit(table, y).auto_.n_folds == 0
+    assert np.isfinite(model.predict(table)).all()
+    model.set_params(n_estimators=10, early_stopping=True)
+    with pytest.raises(hr.DataError, match=r"early_stopping cannot part .* y has no event"):
+        model.fit(table, y)
+
+
+def test_events_without_weight_are_none():
+    table, y = np.arange(20.0)[:, None], -np.arange(1.0, 21.0)
+    y[3] = 4.0
+    weights = np.ones(20)
+    weights[3] = 0.0
+    with pytest.raises(hr.DataError, match=r"sample_weight is 0 .* y has no event"):
+        hr.GradientBoostingSurvival(n_estimators=3).fit(table, y, sample_weight=weights)

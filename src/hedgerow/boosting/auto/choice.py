@@ -67,6 +67,8 @@ class Choice(Result):
         chosen = ", ".join(f"{name}={_short(value)}" for name, value in self.parameters.items())
         if not self.tried:
             return f"Choice: {chosen}; there were too few rows to try anything"
+        if np.isnan([tried.score for tried in self.tried]).all():
+            return f"Choice: {chosen}; nothing tried had a {self.metric} that is a number"
         if self.n_members == 1:
             return f"Choice: {chosen}"
         rounds = self.parameters["n_estimators"] // self.n_members

@@ -65,11 +65,11 @@ class Search:
         """Try every kind; return what the best of them asks for."""
         tried = self._try_all()
         scores = np.array([each.score for each in tried])
+        metric, n_folds = self._metric.name, len(self._grounds)
         if np.isnan(scores).all():
-            return no_choice(self._asked)
+            return Choice(_parameters(self._asked, PLAIN), 1, metric, n_folds, tried)
         best = int(np.nanargmax(scores if self._metric.higher_is_better else -scores))
         parameters, n_members = self._plan(tried[best].parameters, tried[best].n_rounds)
-        metric, n_folds = self._metric.name, len(self._grounds)
         return Choice(parameters, n_members, metric, n_folds, tried, best)
 
     def _try_all(self) -> tuple[Tried, ...]:

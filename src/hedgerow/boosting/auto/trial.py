@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -96,5 +97,8 @@ class Trial:
     def _after(self, rounds: range) -> float:
         for boosting in self._boostings:
             boosting.advance(rounds)
-        scores = [boosting.measure() for boosting in self._boostings]
-        return float(np.average(scores, weights=[boosting.weight for boosting in self._boostings]))
+        scores = np.array([boosting.measure() for boosting in self._boostings])
+        weights = np.array([boosting.weight for boosting in self._boostings])
+        # A metric may not be defined for some rows, such as those of one class.
+        known = ~np.isnan(scores)
+        return float(np.average(scores[known], weights=weights[known])) if known.any() else nan

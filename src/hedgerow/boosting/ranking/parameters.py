@@ -19,7 +19,7 @@ from hedgerow.params import (
 )
 
 GAINS = Kind(
-    "a list of numbers that do not decrease, the first not negative",
+    "a list of two or more numbers from 0 to 1e9 that do not decrease",
     lambda value: (
         isinstance(value, list | tuple | np.ndarray)
         and np.ndim(value) == 1

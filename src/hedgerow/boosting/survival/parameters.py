@@ -33,7 +33,7 @@ OWN: tuple[Parameter, ...] = (
     Parameter(
         "aft_scale",
         "auto",
-        any_of(Number(0, 1e6, open_low=True), Options(("auto",))),
+        any_of(Number(1e-3, 100.0), Options(("auto",))),
         "Of loss='aft', the factor of Z. 'auto' is the one of greatest likelihood, found anew for "
         "the scores of each round.",
         Peers("aft_loss_distribution_scale", "", "scale", ""),
