@@ -348,3 +348,12 @@ def test_files_threads_and_warm_starts_keep_every_bit(model, splitter, tmp_path)
 
 def hr_clone(model, **options):
     return type(model)(**(model.get_params() | options))
+
+
+def test_percentage_errors_are_the_same_in_every_unit():
+    errors = []
+    for unit in (1.0, 1e3, 1e6, 1e12):
+        y = unit * (1.0 + TARGETS["mape"])
+        model = GradientBoostingRegressor(loss="mape", n_estimators=30).fit(X, y)
+        errors.append(np.mean(np.abs(model.predict(X) - y) / y))
+    np.testing.assert_allclose(errors, errors[0], rtol=1e-6)

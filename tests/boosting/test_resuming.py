@@ -278,3 +278,31 @@ def test_a_failed_refit_leaves_the_model_as_it_was():
     with pytest.raises(DataError):
         model.refit(X, np.full(N, np.nan))
     assert model._model is before
+
+
+def test_a_checkpoint_is_of_its_seed_its_rows_and_its_start(tmp_path):
+    path, options = tmp_path / "checkpoint", {"n_estimators": 6, "subsample": 0.5}
+    watched = {"eval_set": [(X[:50], NUMBERS[:50])]}
+    model = GradientBoostingRegressor(**options).fit(X, NUMBERS, checkpoint=path, **watched)
+    again = GradientBoostingRegressor(**options)
+    for change, given, message in [
+        ({"random_state": 5}, watched, "with random_state=0, not 5"),
+        ({}, {}, "of a fit to other rows"),
+        ({}, {"eval_set": [(X[:40], NUMBERS[:40])]}, "of a fit to other rows"),
+        ({}, watched | {"init_model": model}, "of a fit to other rows"),
+        ({"n_estimators": 2}, watched, "of 6 rounds, more than the 2"),
+    ]:
+        other = GradientBoostingRegressor(**(options | change))
+        with pytest.raises(ParameterError, match=message):
+            other.fit(X, NUMBERS, checkpoint=path, **given)
+    again.fit(X, NUMBERS, checkpoint=path, **watched)
+    assert again._model.ensemble == model._model.ensemble
+    with pytest.raises(ParameterError, match="there is no folder"):
+        again.fit(X, NUMBERS, checkpoint=tmp_path / "nowhere" / "checkpoint")
+
+
+def test_scores_of_another_meaning_are_not_gone_on_from():
+    counts = np.round(np.abs(NUMBERS))
+    start = GradientBoostingRegressor(n_estimators=2).fit(X, counts)
+    with pytest.raises(ParameterError, match="mean something else"):
+        GradientBoostingRegressor(loss="poisson", n_estimators=2).fit(X, counts, init_model=start)

@@ -130,6 +130,7 @@ class Fitting:
         rounds = self.rounds_to_do()
         train, watched = self.encode(train, watched)
         self.learn_bins(train)
+        self._check_checkpoint(train, watched)
         grow_round = self.rounds_on(train)
         told.before_fit(self.asked)
         with progress(self.estimator.verbose, rounds.stop, rounds.start) as shown:
@@ -168,7 +169,17 @@ class Fitting:
     def rounds_to_do(self) -> range:
         """Return the rounds that are still to be grown."""
         last = self.rounds_of_other + self.estimator.n_estimators
+        if self.checkpoint is not None:
+            self.checkpoint.check_rounds(self.rounds_done(), last)
         return range(min(self.rounds_done(), last), last)
+
+    def _check_checkpoint(self, train: Examples, watched: dict[str, Examples]) -> None:
+        """Refuse a checkpoint of other rows, or another start."""
+        if self.checkpoint is not None:
+            numbers = self._matrix(train) if self.estimator.linear_leaves else None
+            parts = [train, *watched.values()]
+            found = digest(parts, self.binner, numbers, self.rounds_of_other)
+            self.checkpoint.check_data(found)
 
     def _resume(self, file: CheckpointFile) -> None:
         found = file.found(self.asked)
@@ -335,6 +346,11 @@ class Fitting:
         if self.start is None:
             return
         before = self.start.ensemble
+        if self.start.link != self.loss.link:
+            raise ParameterError(
+                f"loss={self.estimator.loss!r}: its scores mean something else than those of the "
+                f"model to go on from ({self.loss.link}, not {self.start.link})."
+            )
         if before.n_outputs != self.loss.n_outputs:
             raise DataError(
                 f"The model to go on from has {before.n_outputs} outputs, but loss and y now ask "
@@ -422,9 +438,6 @@ class Fitting:
             self.base_score = self.loss.base_score(train.target_by_output, train.weights)
         else:
             self.binner, self.base_score = self.start.binner, self.start.ensemble.base_score
-        if self.checkpoint is not None:
-            numbers = self._matrix(train) if self.estimator.linear_leaves else None
-            self.checkpoint.check_data(digest(train, self.binner, numbers))
         self.binned = None
         if self.estimator.splitter == "hist":
             self.binned = self.binner.transform(train.table, threads=self.n_threads)

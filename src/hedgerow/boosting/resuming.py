@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,9 @@ class CheckpointFile:
         if not is_count or every < 1:
             raise ParameterError(f"checkpoint_every={every!r} is not allowed; it must be >= 1.")
         self.path = fsdecode(path)
+        folder = Path(self.path).absolute().parent
+        if not folder.is_dir():
+            raise ParameterError(f"checkpoint={self.path!r}: there is no folder {str(folder)!r}.")
         self.every = int(every)
         self.data = ""
 
@@ -61,11 +65,16 @@ class CheckpointFile:
             raise self._refusal(f"of a {type(checkpoint.model).__name__}")
         now, then = estimator.get_params(deep=False), checkpoint.model.get_params(deep=False)
         for name, value in now.items():
-            may_differ = name in MAY_DIFFER and is_auto(value) == is_auto(then[name])
+            may_differ = name in MAY_DIFFER and not _matters(name, value, then[name])
             # As a file would give it back: of a function the name, of an array a list.
             if not may_differ and decode(encode(value)) != then[name]:
                 raise self._refusal(f"of a fit with {name}={then[name]!r}, not {value!r}")
         return checkpoint
+
+    def check_rounds(self, done: int, last: int) -> None:
+        """Refuse a checkpoint of more rounds than there shall be."""
+        if done > last:
+            raise self._refusal(f"of {done} rounds, more than the {last} that were asked for")
 
     def check_data(self, data: str) -> None:
         """Remember the digest of the training rows; refuse if a checkpoint has another."""
@@ -86,15 +95,25 @@ class CheckpointFile:
         )
 
 
-def digest(train: Examples, binner: Binner, numbers: NDArray[Any] | None = None) -> str:
-    """Return a digest of the training rows: bins, targets, weights and groups.
+def _matters(name: str, now: Any, then: Any) -> bool:
+    """Tell whether rounds that are chosen, or a seed, make another fit than the one broken off."""
+    are_seeds = name == "random_state" and isinstance(now, int) and isinstance(then, int)
+    return is_auto(now) != is_auto(then) or (are_seeds and now != then)
 
-    `numbers` are the rows themselves, where trees depend on more than their bins.
+
+def digest(
+    parts: Iterable[Examples], binner: Binner, numbers: NDArray[Any] | None, rounds_before: int
+) -> str:
+    """Return a digest of the rows of a fit, bins, targets, weights and groups, and of its start.
+
+    `parts` are the training rows and those that are watched, `numbers` the training rows
+    themselves, where trees depend on more than their bins.
     """
-    hashed = hashlib.sha256()
-    binned = binner.transform(train.table)
-    for array in (binned.by_column, train.target, train.weights, train.groups, numbers):
-        if array is not None:
-            hashed.update(repr((array.dtype.str, array.shape)).encode())
-            hashed.update(np.ascontiguousarray(array).data)
+    hashed = hashlib.sha256(str(rounds_before).encode())
+    for part in parts:
+        binned = binner.transform(part.table)
+        for array in (binned.by_column, part.target, part.weights, part.groups, numbers):
+            if array is not None:
+                hashed.update(repr((array.dtype.str, array.shape)).encode())
+                hashed.update(np.ascontiguousarray(array).data)
     return hashed.hexdigest()

@@ -88,10 +88,14 @@ class AbsolutePercentageError(AbsoluteError):
         return super().base_score(target, self.row_weights(target, weights))
 
     def row_weights(self, target: Floats, weights: Floats | None) -> Floats:
-        """Divide the weights by the size of the target."""
+        """Divide the weights by the size of the target, and let them be 1 on average.
+
+        Penalties and the least weight of a leaf then mean the same in every unit of the target.
+        """
         size = np.abs(target)
         least = min(1.0, weighted_mean(size, weights)) or 1.0
-        per_size = 1.0 / np.maximum(size, least)
+        per_size = least / np.maximum(size, least)
+        per_size /= weighted_mean(per_size, weights)
         return per_size if weights is None else weights * per_size
 
 
