@@ -139,6 +139,9 @@ class Fitting:
                 trees = boost(grow_round, rounds, watcher)
             except DivergenceError as error:
                 raise self._diverged() from error
+            finally:
+                if isinstance(grow_round, Members):
+                    grow_round.close()
         attributes = self.attributes(trees, watcher)
         if self.held_for_calibration is not None:
             model = attributes["_model"]

@@ -129,3 +129,12 @@ def test_several_constants_start_at_the_means_of_several_targets():
     targets = RNG.normal(size=(50, 2)) * [1.0, 1e6] + [3.0, 1e8]
     found = Loss(lambda y, f: ((y - f) ** 2).sum(axis=1), n_outputs=2).base_score(targets)
     np.testing.assert_allclose(found, targets.mean(axis=0), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "function", [lambda y, f: -((y - f) ** 2), lambda y, f: f + 0 * y, lambda y, f: np.exp(f) + f]
+)
+def test_a_loss_without_a_minimum_is_refused(function):
+    y = np.linspace(-1.0, 2.0, 30)
+    with pytest.raises(ParameterError, match=r"has no minimum: it still falls .* wrong sign"):
+        Loss(function).base_score(y)

@@ -43,6 +43,10 @@ class Members:
             self._grow_from(index)
         return self._grown.pop(index)
 
+    def close(self) -> None:
+        """Let the threads go."""
+        self._pool.shutdown(wait=False)
+
     def _grow_from(self, index: int) -> None:
         """Grow this round, and the same round of the models that come after in turn."""
         round_, first = divmod(index, len(self._members))

@@ -21,6 +21,8 @@ Link = Literal["identity", "log", "sigmoid", "half_sigmoid", "softmax"]
 
 # A hessian that is 0 in more than this part of the rows that have a gradient is no scale for steps.
 STRAIGHT_PART = 0.5
+# A constant that is so large beside those it was looked for from is one of a loss without minimum.
+RUNAWAY = 1e15
 
 _PARAMETERS = (
     Parameter("function", None, Kind("a function (y, f) -> loss of every row", callable), ""),
@@ -146,13 +148,17 @@ class Loss:
         weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
         n_outputs = n_outputs or self.n_outputs or 1
         relative = weights / weights.max()
-        constants = best_constant(
-            lambda at: self._total(y, relative, at), _candidates(y, relative, n_outputs)
-        )
+        candidates = _candidates(y, relative, n_outputs)
+        constants = best_constant(lambda at: self._total(y, relative, at), candidates)
         if constants is None:
             raise ParameterError(
                 f"loss: {self.name} is NaN or infinite at the constant scores 0, the mean and the "
                 "median of y, so there is nowhere to start from."
+            )
+        if np.abs(constants).max() > RUNAWAY * (1.0 + np.abs(candidates).max()):
+            raise ParameterError(
+                f"loss: {self.name} has no minimum: it still falls at the constant score "
+                f"{constants[np.abs(constants).argmax()]:.2g}. Has it the wrong sign?"
             )
         return constants
 
