@@ -41,8 +41,8 @@ def fitted():
 
 
 def test_one_model_is_what_its_parameters_give():
-    fitted = GradientBoostingRegressor(**QUICK).fit(MANY_X, MANY)
-    assert fitted.auto_.n_members == 1
+    fitted = GradientBoostingRegressor(**QUICK, colsample_bytree=1.0).fit(MANY_X, MANY)
+    assert fitted.auto_.n_members == 1  # for there is nothing in which others could differ
     asked = GradientBoostingRegressor(random_state=0, **fitted.auto_.parameters)
     assert same(asked.fit(MANY_X, MANY), fitted)
 
@@ -72,7 +72,7 @@ def test_scores_are_those_of_explicit_fits_on_the_same_rows(fitted):
         for train, held in parts:
             inside, outside = (part.target.astype(int) for part in (train, held))
             model = GradientBoostingRegressor(
-                n_estimators=tried.n_rounds, learning_rate=0.1, random_state=0, **tried.parameters
+                n_estimators=tried.n_rounds, learning_rate=0.15, random_state=0, **tried.parameters
             ).fit(X[inside], NUMBERS[inside])
             errors.append(root_mean_squared_error(NUMBERS[outside], model.predict(X[outside])))
         assert tried.score == pytest.approx(np.mean(errors), rel=1e-12)
@@ -225,7 +225,7 @@ def test_the_last_eval_set_is_the_judge_of_early_stopping():
     assert model.auto_.n_folds == 1
     best = min(model.auto_.tried, key=lambda tried: tried.score)
     again = GradientBoostingRegressor(
-        n_estimators=best.n_rounds, learning_rate=0.1, random_state=0, **best.parameters
+        n_estimators=best.n_rounds, learning_rate=0.15, random_state=0, **best.parameters
     ).fit(X[:300], NUMBERS[:300])
     error = root_mean_squared_error(NUMBERS[300:], again.predict(X[300:]))
     assert best.score == pytest.approx(error, rel=1e-12)
@@ -435,6 +435,15 @@ def test_what_was_tried_can_be_read_and_drawn(fitted):
     assert [t.get_text() for t in ax.get_legend().get_texts() if "chosen" in t.get_text()] == [
         f"{choice.parameters['max_leaves']} leaves, chosen"
     ]
+
+
+def test_what_was_learned_of_one_model_is_not_said_of_another():
+    model = GradientBoostingRegressor(n_estimators=20, calibration="conformal").fit(X, NUMBERS)
+    assert model[:].predict_interval(X).shape == (400, 2)
+    with pytest.raises(ParameterError, match="calibrat"):
+        model[:3].predict_interval(X)
+    with pytest.raises(ParameterError, match="calibrat"):
+        model.refit(X, 100.0 * NUMBERS).predict_interval(X)
 
 
 def test_theory_refuses_the_mean_of_models(fitted):

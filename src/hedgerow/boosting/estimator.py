@@ -195,9 +195,10 @@ def _of_rounds(estimator: Any, chosen: range) -> dict[str, Any]:
     """Return the attributes of a model with some rounds, and the history if it is theirs."""
     model: BoostedModel = estimator._fitted_model()  # noqa: SLF001
     fitted = {name: value for name, value in vars(estimator).items() if name.endswith("_")}
-    # What scores mean for times depends on all rounds.
-    curve = model.curve if len(chosen) == model.ensemble.n_rounds else None
-    sliced = replace(model, ensemble=model.ensemble.of_rounds(chosen), curve=curve)
+    sliced = replace(model, ensemble=model.ensemble.of_rounds(chosen))
+    if len(chosen) < model.ensemble.n_rounds:
+        # What was learned about the scores was about those of all rounds.
+        sliced = replace(sliced, curve=None, calibration=None, residuals=None)
     fitted |= {"_model": sliced}
     fitted["n_iter_"] = len(chosen)
     is_known = chosen == range(len(chosen)) and all(

@@ -66,7 +66,10 @@ class Refitting:
         after = Ensemble.from_trees(trees, before.tree_output, before.base_score, before.n_features)
         kept = {name: value for name, value in vars(self.estimator).items() if name.endswith("_")}
         curve = self.fitting.curve(after, self.rows)
-        return kept | {"_model": replace(self.model, ensemble=after, curve=curve)}
+        refitted = replace(self.model, ensemble=after, curve=curve)
+        if self.keep < 1.0:  # what rows held out have said was of other leaves
+            refitted = replace(refitted, calibration=None, residuals=None)
+        return kept | {"_model": refitted}
 
     def _refit_rounds(self, ensemble: Ensemble, matrix: NDArray[Any]) -> list[list[Tree]]:
         """Return the trees of each round with new values."""

@@ -10,8 +10,9 @@ from math import sqrt
 
 DIALS = {"quick": 0.25, "balanced": 1.0, "thorough": 4.0}
 
-FASTEST, SLOWEST = 0.1, 0.05  # learning rates
-PATIENCE = 50  # rounds without a gain before a kind of trees is given up, at the fastest rate
+FASTEST, SLOWEST = 0.1, 0.05  # learning rates of the last fit
+TRIAL_RATE = 0.15  # hasty, but good enough to tell kinds of trees apart
+PATIENCE = 50  # rounds without a gain before a kind of trees is given up, at a rate of 0.1
 LOOK = 5  # rounds between looks at the rows held out
 STEPS = 8e6
 MOST_SLOWNESS = 10.0
@@ -40,7 +41,7 @@ class Budget:
     def of(cls, n_rows: int, n_outputs: int, dial: str | float) -> Budget:
         """Return what a budget means for a table of so many rows."""
         factor = DIALS[dial] if isinstance(dial, str) else float(dial)
-        n_rounds = int(factor * min(max(n_rows / 40, 400), 1000))
+        n_rounds = int(factor * min(max(n_rows / 40, 350), 1000))
         return cls(max(2 * LOOK, n_rounds), factor * STEPS, n_rows * n_outputs)
 
     def rounds_of(self, max_leaves: int | None) -> int:
@@ -54,14 +55,14 @@ class Budget:
         return max(1, int(max(by_rounds, by_steps)))
 
     def trial_rounds(self, max_leaves: int | None, rate: float) -> int:
-        """Return the rounds that a trial may have, a multiple of those between looks."""
-        rounds = max(self.n_rounds, self.rounds_of(max_leaves)) / 2 * slowness(rate)
+        """Return the rounds that a trial may have: half of the budget, up to a look."""
+        rounds = self.rounds_of(max_leaves) / 2 * slowness(rate)
         return max(1, int(rounds) // LOOK) * LOOK
 
 
 def slowness(rate: float) -> float:
-    """Return how many rounds of a rate do what one of the fastest does."""
-    return min(max(FASTEST / rate, 1.0), MOST_SLOWNESS)
+    """Return how many rounds of a rate do what one of 0.1 does."""
+    return min(max(FASTEST / rate, 0.5), MOST_SLOWNESS)
 
 
 def _cost(max_leaves: int | None) -> float:

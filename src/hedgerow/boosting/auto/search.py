@@ -16,7 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.boosting.auto.budget import FASTEST, LOOK, PATIENCE, SLOWEST, Budget, slowness
+from hedgerow.boosting.auto.budget import (
+    FASTEST,
+    LOOK,
+    PATIENCE,
+    SLOWEST,
+    TRIAL_RATE,
+    Budget,
+    slowness,
+)
 from hedgerow.boosting.auto.choice import Choice, Tried
 from hedgerow.boosting.auto.settings import PLAIN, is_auto, settled
 from hedgerow.boosting.auto.trial import GoesOn, Ground, Trial
@@ -95,7 +103,7 @@ class Search:
     def _rate(self) -> float:
         """The learning rate of trials."""
         given = self._asked.learning_rate
-        return FASTEST if is_auto(given) else float(given)
+        return TRIAL_RATE if is_auto(given) else float(given)
 
     def _trial_rounds(self, kind: Settings) -> int:
         return self._budget.trial_rounds(kind["max_leaves"], self._rate)
@@ -105,7 +113,8 @@ class Search:
         most = self._budget.rounds_of(kind["max_leaves"])
         learned = self._rate * n_rounds * self._more_rows
         if n_rounds >= self._trial_rounds(kind):  # and it might have gone on learning
-            rate, rounds = self._rate, max(most, n_rounds)
+            rate = FASTEST if is_auto(self._asked.learning_rate) else self._rate
+            rounds = max(most, n_rounds)
         else:
             rate = self._rate
             if is_auto(self._asked.learning_rate):
