@@ -207,7 +207,7 @@ BOOSTING_CASES = (
         settings=BoostingSettings(n_trees=100, max_leaves=31, number_loss="poisson"),
         libraries=(HEDGEROW, "lightgbm", "lightgbm-quantised", *XGBOOST),
         bars=(
-            Bar("fit", "times", 0.6, ("lightgbm", "lightgbm-quantised", *XGBOOST)),
+            Bar("fit", "times", 0.6, ("lightgbm", *XGBOOST)),
             Bar("score", "within", 0.002, ("lightgbm", *XGBOOST)),
         ),
     ),
@@ -221,7 +221,7 @@ BOOSTING_CASES = (
         settings=BoostingSettings(n_trees=100, max_leaves=31, number_loss="quantile"),
         libraries=(HEDGEROW, "lightgbm", "lightgbm-quantised", *XGBOOST),
         bars=(
-            Bar("fit", "times", 0.6, ("lightgbm", "lightgbm-quantised", *XGBOOST)),
+            Bar("fit", "times", 0.6, ("lightgbm", *XGBOOST)),
             Bar("score", "within", 0.002, ("lightgbm", *XGBOOST)),
         ),
     ),

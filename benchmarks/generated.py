@@ -72,8 +72,8 @@ def number_table(rows: int, columns: int, loss: str, seed: int) -> tuple[Floats,
     X = correlated_columns(rng, rows, columns)
     score = binary_signal(rng, X) / 2
     reshape_columns(X)
-    if loss == "poisson":
-        return X, rng.poisson(np.exp(score)).astype(np.float32)
+    if loss == "poisson":  # of rates that no library's steps overshoot
+        return X, rng.poisson(np.exp(score / 2)).astype(np.float32)
     noise = rng.standard_exponential(rows, dtype=np.float32)
     return X, score + np.exp(score / 2) * noise
 
