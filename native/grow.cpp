@@ -19,9 +19,9 @@ constexpr std::size_t kFewestSlots = 4;
 // Histogram updates that repay waking a thread, and what a scanned bin costs in updates.
 constexpr std::size_t kUpdatesPerThread = 4'000;
 constexpr std::size_t kScanCost = 2;
-// Smaller nodes do not keep their histogram: adding up their children's rows costs less than a trip
-// of 4 KiB a feature through the second-level cache.
-constexpr std::size_t kKeepFromRows = 1024;
+// Smaller nodes, in rows a bin, do not keep their histogram: adding up their children's rows costs
+// less than a trip of all bins through the second-level cache.
+constexpr std::size_t kKeepFromRows = 4;
 // A node with more rows is shared out among the threads by rows, so that each row is fetched once;
 // a smaller one by features, which leaves nothing to add up.
 constexpr std::size_t kRowsPerRun = 8192;
@@ -33,7 +33,7 @@ constexpr std::size_t kRowsPerRun = 8192;
 
 // Room for the histograms of a group that need not be kept.
 [[gnu::noinline]] Sum* group_scratch() {
-  alignas(64) thread_local Sum sums[kGroupWidth * kBins];
+  alignas(64) thread_local Sum sums[kGroupWidth * kColumnStride];
   return sums;
 }
 
@@ -53,7 +53,7 @@ std::vector<std::span<const ColumnGroup>> by_block(const std::vector<ColumnGroup
 struct Grower::State : Growth {
   State(const BinnedView& view, const GrowSettings& given, int team)
       : Growth(view, given, team,
-               HistogramPool(sizeof(Sum) * kBins * static_cast<std::size_t>(view.n_columns),
+               HistogramPool(sizeof(Sum) * kColumnStride * static_cast<std::size_t>(view.n_columns),
                              given.histogram_bytes, kFewestSlots)) {}
 
   // Of the tree being grown.
@@ -62,7 +62,8 @@ struct Grower::State : Growth {
   std::vector<ColumnGroup> wide_groups;              // for threads that share the rows out
   std::vector<std::span<const ColumnGroup>> blocks;  // the wide groups, block by block
   std::vector<Split> group_best;
-  MonotoneLeaves monotone;  // the leaves, if their values must be
+  std::size_t keep_from = 0;  // rows of a node that keeps its histogram
+  MonotoneLeaves monotone;    // the leaves, if their values must be
 
   void begin(const Gradients& given, std::span<const std::uint32_t> rows, std::uint64_t id);
   void plant_root();
@@ -74,9 +75,10 @@ struct Grower::State : Growth {
   int team_for(std::size_t rows) const;
   Sum* histogram(int slot) const { return pool.at<Sum>(slot); }
   Sum* histogram(int slot, const ColumnGroup& group) const {
-    return histogram(slot) + group.first * kBins;
+    return histogram(slot) + group.first * kColumnStride;
   }
   void build(const Leaf& leaf);
+  Sum sum_of_rows(const Leaf& leaf) const;
   void evaluate(Leaf& leaf);
   double weight(const Sum& sum) const;
   void limit_children(const Leaf& parent, const Leaf& left, const Leaf& right);
@@ -121,11 +123,12 @@ void Grower::State::begin(const Gradients& given, std::span<const std::uint32_t>
                           std::uint64_t id) {
   gradients = given;
   if (!Growth::begin(rows, id)) return;
-  wide_groups = make_groups(columns, bins.width, 1);
+  wide_groups = make_groups(1);
   blocks = by_block(wide_groups);
   const auto team = static_cast<std::size_t>(threads);
-  groups = make_groups(columns, bins.width, (team + blocks.size() - 1) / blocks.size());
+  groups = make_groups((team + blocks.size() - 1) / blocks.size());
   group_best.resize(2 * groups.size());
+  keep_from = kKeepFromRows * mean_codes();
 }
 
 // Builds the histograms of a leaf. Threads divide the columns or, where there are many rows and
@@ -151,7 +154,9 @@ void Grower::State::build(const Leaf& leaf) {
   });
   parallel_for(team, columns.size(), [&](std::size_t k) {
     for (std::size_t run = 1; run < runs; ++run) {
-      add_histogram(histogram(part[run]) + k * kBins, histogram(leaf.slot) + k * kBins);
+      add_histogram(n_codes[static_cast<std::size_t>(columns[k])],
+                    histogram(part[run]) + k * kColumnStride,
+                    histogram(leaf.slot) + k * kColumnStride);
     }
   });
   for (std::size_t run = 1; run < runs; ++run) pool.release(part[run]);
@@ -189,7 +194,7 @@ void Grower::State::offer_column(const SplitSearch& search, int column, Sum* sum
 void Grower::State::offer(const SplitSearch& search, const ColumnGroup& group, Sum* sums,
                           const AllowedFeatures& allowed, Split& best) const {
   for (int k = 0; k < group.count; ++k) {
-    offer_column(search, group.column[k], sums + k * kBins, allowed, best);
+    offer_column(search, group.column[k], sums + k * kColumnStride, allowed, best);
   }
 }
 
@@ -197,12 +202,12 @@ void Grower::State::offer(const SplitSearch& search, const ColumnGroup& group, S
 void Grower::State::offer_remaining(const SplitSearch& search, const ColumnGroup& group,
                                     Sum* parent, const Sum* child, const AllowedFeatures& allowed,
                                     Split& best) const {
-  for (int k = 0; k < group.count; ++k, parent += kBins, child += kBins) {
+  for (int k = 0; k < group.count; ++k, parent += kColumnStride, child += kColumnStride) {
     const std::size_t first = members[static_cast<std::size_t>(group.column[k])].front();
     if (!bins.places[first].is_shared() && allowed[first]) {
       search.offer_remaining(feature_histogram(first, search.node(), parent), child, best);
     } else {
-      subtract_histogram(child, parent);
+      subtract_histogram(group.n_codes[k], child, parent);
       offer_column(search, group.column[k], parent, allowed, best);
     }
   }
@@ -229,12 +234,20 @@ void Grower::State::evaluate(Leaf& leaf) {
   choose(leaf, 0);
 }
 
+// The sum over a leaf's rows: over all bins of any column.
+Sum Grower::State::sum_of_rows(const Leaf& leaf) const {
+  const Sum* sums = histogram(leaf.slot);
+  Sum sum = sums[kMissingBin];
+  for (int b = 0; b < std::min(groups.front().n_codes[0], kMissingBin); ++b) sum += sums[b];
+  return sum;
+}
+
 void Grower::State::plant_root() {
   Leaf root;
   root.count = bag.empty() ? bins.n_rows : bag.size();
   root.slot = take_slot();
   build(root);
-  for (int b = 0; b < kBins; ++b) root.sum += histogram(root.slot)[b];
+  root.sum = sum_of_rows(root);
   root.node = add_leaf(root.sum);
   if (is_monotone()) {
     monotone.plant(settings.constraints.directions, widest_limits(settings.rules),
@@ -252,8 +265,8 @@ void Grower::State::evaluate_children(Leaf& small, Leaf& large, int parent_slot)
   const bool subtract = scan_large && parent_slot >= 0;
   if (!subtract) pool.release(parent_slot);
   if (!scan_small && !scan_large) return;
-  if (scan_small && small.count >= kKeepFromRows) small.slot = take_slot();
-  if (scan_large && !subtract && large.count >= kKeepFromRows) large.slot = take_slot();
+  if (scan_small && small.count >= keep_from) small.slot = take_slot();
+  if (scan_large && !subtract && large.count >= keep_from) large.slot = take_slot();
   if (subtract) large.slot = parent_slot;
 
   const auto allowed_small = allowed_features(small), allowed_large = allowed_features(large);
@@ -284,7 +297,7 @@ void Grower::State::evaluate_children(Leaf& small, Leaf& large, int parent_slot)
   });
   if (scan_small) choose(small, 0);
   if (scan_large) choose(large, 1);
-  if (large.count < kKeepFromRows) pool.release(large.slot);
+  if (large.count < keep_from) pool.release(large.slot);
 }
 
 void Grower::State::split(const Leaf& parent) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -46,6 +47,19 @@ std::vector<int> columns_of(const std::vector<int>& features, std::span<const Pl
   return columns;
 }
 
+// Whether a column's rows can be parted so that both sides have `fewest`: if they are not all, but
+// for less than that, in one bin, which is always on one side. Few rows show it of most columns.
+bool can_be_parted(const std::uint8_t* bins, std::size_t n_rows, std::size_t fewest) {
+  std::array<std::size_t, kBins> count{};
+  std::size_t seen = 0, most = 0;
+  fewest = std::min(fewest, n_rows);
+  for (std::size_t look = std::min(n_rows, 4 * fewest);; look = std::min(n_rows, 2 * look)) {
+    for (; seen < look; ++seen) most = std::max(most, ++count[bins[seen]]);
+    if (seen - most >= fewest) return true;
+    if (seen == n_rows) return false;
+  }
+}
+
 AllowedFeatures only(const std::vector<int>& features, int n_features) {
   AllowedFeatures allowed;
   allowed.flags.resize(static_cast<std::size_t>(n_features), false);
@@ -62,35 +76,6 @@ bool goes_left(const GrownTree& tree, int node, std::uint8_t bin) {
 }
 
 }  // namespace
-
-std::vector<ColumnGroup> make_groups(const std::vector<int>& columns, int width, std::size_t wanted,
-                                     std::size_t widest) {
-  std::vector<ColumnGroup> groups;
-  for (std::size_t begin = 0; begin < columns.size();) {
-    const int block = columns[begin] / width;
-    std::size_t end = begin;
-    while (end < columns.size() && columns[end] / width == block) ++end;
-    const std::size_t fewest = (end - begin + widest - 1) / widest;
-    const std::size_t most = std::max<std::size_t>(1, (end - begin) / kNarrowestGroup);
-    std::size_t parts = std::max(fewest, std::min(wanted, most));
-    for (; begin < end; --parts) {
-      const std::size_t take = (end - begin + parts - 1) / parts;
-      ColumnGroup group{};
-      group.block = block;
-      group.first = static_cast<int>(begin);
-      group.count = static_cast<int>(take);
-      group.contiguous = true;
-      for (std::size_t k = 0; k < take; ++k) {
-        group.column[k] = columns[begin + k];
-        group.offset[k] = static_cast<std::uint8_t>(columns[begin + k] % width);
-        group.contiguous = group.contiguous && group.offset[k] == group.offset[0] + k;
-      }
-      groups.push_back(group);
-      begin += take;
-    }
-  }
-  return groups;
-}
 
 HistogramPool::HistogramPool(std::size_t bytes, std::size_t budget, std::size_t fewest)
     : bytes_(bytes), most_(std::max(fewest, budget / bytes)) {}
@@ -125,6 +110,35 @@ Growth::Growth(const BinnedView& view, const GrowSettings& given, int team,
       members(members_of(view.places, static_cast<std::size_t>(view.n_columns))),
       marks(view.n_rows / 64 + 1) {
   for (auto& buffer : row_buffer) buffer = Buffer<std::uint32_t>(view.n_rows);
+  for (const std::vector<std::size_t>& sharing : members) {
+    const std::size_t last = sharing.back();
+    n_codes.push_back(view.places[last].first + view.n_bins[last]);
+  }
+  for (int feature = 0; feature < view.n_features; ++feature) {
+    partable.push_back(can_be_parted(view.column(feature), view.n_rows, fewest_rows()));
+  }
+}
+
+// The columns of the tree's features that could part its rows; one of them at least, for the sum of
+// all rows.
+std::vector<int> Growth::columns_to_add_up() const {
+  std::vector<int> useful;
+  std::copy_if(features.begin(), features.end(), std::back_inserter(useful),
+               [&](int feature) { return partable[static_cast<std::size_t>(feature)]; });
+  if (useful.empty()) useful.push_back(features.front());
+  return columns_of(useful, bins.places);
+}
+
+std::size_t Growth::mean_codes() const {
+  std::size_t sum = 0;
+  for (const int column : columns) {
+    sum += static_cast<std::size_t>(n_codes[static_cast<std::size_t>(column)]);
+  }
+  return sum / columns.size() + 1;
+}
+
+std::size_t Growth::fewest_rows() const {
+  return static_cast<std::size_t>(std::max<std::int64_t>(1, settings.rules.min_samples_leaf));
 }
 
 bool Growth::begin(std::span<const std::uint32_t> rows, std::uint64_t id) {
@@ -140,14 +154,43 @@ bool Growth::begin(std::span<const std::uint32_t> rows, std::uint64_t id) {
   features = sample_tree_features(usable, settings.colsample_bytree, settings.seed, tree_id);
   const bool all = features.size() == static_cast<std::size_t>(bins.n_features);
   in_tree = all ? AllowedFeatures{} : only(features, bins.n_features);
-  columns = columns_of(features, bins.places);
+  columns = columns_to_add_up();
   return true;
 }
 
+std::vector<ColumnGroup> Growth::make_groups(std::size_t wanted, std::size_t widest) const {
+  const int width = bins.width;
+  std::vector<ColumnGroup> groups;
+  for (std::size_t begin = 0; begin < columns.size();) {
+    const int block = columns[begin] / width;
+    std::size_t end = begin;
+    while (end < columns.size() && columns[end] / width == block) ++end;
+    const std::size_t fewest = (end - begin + widest - 1) / widest;
+    const std::size_t most = std::max<std::size_t>(1, (end - begin) / kNarrowestGroup);
+    std::size_t parts = std::max(fewest, std::min(wanted, most));
+    for (; begin < end; --parts) {
+      const std::size_t take = (end - begin + parts - 1) / parts;
+      ColumnGroup group{};
+      group.block = block;
+      group.first = static_cast<int>(begin);
+      group.count = static_cast<int>(take);
+      group.contiguous = true;
+      for (std::size_t k = 0; k < take; ++k) {
+        group.column[k] = columns[begin + k];
+        group.n_codes[k] = n_codes[static_cast<std::size_t>(columns[begin + k])];
+        group.offset[k] = static_cast<std::uint8_t>(columns[begin + k] % width);
+        group.contiguous = group.contiguous && group.offset[k] == group.offset[0] + k;
+      }
+      groups.push_back(group);
+      begin += take;
+    }
+  }
+  return groups;
+}
+
 bool Growth::is_splittable(const Leaf& leaf) const {
-  const auto fewest =
-      static_cast<std::size_t>(std::max<std::int64_t>(1, settings.rules.min_samples_leaf));
-  return leaf.count >= 2 * fewest && (settings.max_depth == 0 || leaf.depth < settings.max_depth);
+  return leaf.count >= 2 * fewest_rows() &&
+         (settings.max_depth == 0 || leaf.depth < settings.max_depth);
 }
 
 int Growth::add_node(double cover, std::size_t count) {

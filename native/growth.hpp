@@ -50,11 +50,6 @@ struct AllowedFeatures {
   bool operator[](std::size_t feature) const { return flags.empty() || flags[feature]; }
 };
 
-// Groups of at most `widest` columns that share a block, of nearly equal size, and if possible
-// `wanted` a block.
-std::vector<ColumnGroup> make_groups(const std::vector<int>& columns, int width, std::size_t wanted,
-                                     std::size_t widest = kGroupWidth);
-
 class Growth {
  public:
   Growth(const BinnedView& view, const GrowSettings& given, int team, HistogramPool histograms);
@@ -76,6 +71,12 @@ class Growth {
   // Takes the leaf that is to be split next.
   Leaf next();
 
+  // Groups of at most `widest` columns of the tree's that share a block, of nearly equal size, and
+  // if possible `wanted` a block.
+  std::vector<ColumnGroup> make_groups(std::size_t wanted, std::size_t widest = kGroupWidth) const;
+  // How many codes a column of the tree's has on average.
+  std::size_t mean_codes() const;
+
   // Rows and depth allow it to be split; of its weight nothing is known here.
   bool is_splittable(const Leaf& leaf) const;
   AllowedFeatures allowed_features(const Leaf& leaf) const;
@@ -96,6 +97,8 @@ class Growth {
   int threads;
   HistogramPool pool;
   std::vector<std::vector<std::size_t>> members;  // the features of each column
+  std::vector<int> n_codes;                       // of each column, missing aside
+  std::vector<bool> partable;                     // features that could part the rows
   std::array<Buffer<std::uint32_t>, 2> row_buffer;
   std::vector<std::uint64_t> marks;
 
@@ -104,13 +107,15 @@ class Growth {
   std::uint64_t tree_id = 0;
   std::vector<int> features;
   AllowedFeatures in_tree;   // the same as flags
-  std::vector<int> columns;  // those that hold them
+  std::vector<int> columns;  // those that hold what of them could part the rows
   GrownTree tree;
   std::vector<int> parent_of;  // of each node; −1 for the root
   std::vector<Leaf> open;      // a heap: the next to split in front
   std::vector<Leaf> closed;    // will stay leaves
 
  private:
+  std::size_t fewest_rows() const;
+  std::vector<int> columns_to_add_up() const;
   bool after(const Leaf& a, const Leaf& b) const;
   std::vector<int> features_above(int node) const;
   void number_rows(std::size_t begin, std::size_t end, std::uint16_t* leaf_of_row) const;

@@ -21,7 +21,7 @@ constexpr std::size_t kChunk = 4096;
 // This thread's accumulators, all zero between uses: a spill clears what it reads. Not inlined, or
 // the compiler would look the thread's memory up again at every row.
 [[gnu::noinline]] std::uint64_t* accumulators() {
-  alignas(64) thread_local std::uint64_t words[kGroupWidth * kBins];
+  alignas(64) thread_local std::uint64_t words[kGroupWidth * kColumnStride];
   return words;
 }
 
@@ -69,15 +69,24 @@ inline __attribute__((always_inline)) void for_each_row(const Cursor<kGather>& c
   }
 }
 
-// Adds kBins words to the wide sums (the first time: sets them) and clears them. Written with
-// vectors, because compilers store the pairs of g and hc one by one otherwise.
+// Calls body(b) for every run of kRun sums of a column that may hold rows.
+template <class Body>
+inline __attribute__((always_inline)) void for_each_run(int n_codes, Body body) {
+  const int last = kBins - kRun;
+  for (int b = 0; b < std::min(n_codes, last); b += kRun) body(b);
+  body(last);
+}
+
+// Adds words to the wide sums (the first time: sets them) and clears them. Written with vectors,
+// because compilers store the pairs of g and hc one by one otherwise.
 template <bool kFirst>
-void spill(const FixedPoint& fixed, std::uint64_t* __restrict words, Sum* __restrict histogram) {
+void spill(const FixedPoint& fixed, int n_codes, std::uint64_t* __restrict words,
+           Sum* __restrict histogram) {
   const int g_shift = fixed.h_bits + fixed.count_bits;
   const int count_bits = fixed.count_bits, count_shift = fixed.count_shift;
   const Long8 count_mask = Long8{} + static_cast<std::int64_t>(fixed.words_to_spill());
   const Long8 h_mask = Long8{} + ((std::int64_t{1} << fixed.h_bits) - 1);
-  for (int b = 0; b < kBins; b += 8) {
+  for_each_run(n_codes, [&](int b) {
     auto& word = *reinterpret_cast<Long8*>(words + b);
     const Long8 g = word >> g_shift;
     // h_mask cuts off what the arithmetic shift brings in.
@@ -88,7 +97,11 @@ void spill(const FixedPoint& fixed, std::uint64_t* __restrict words, Sum* __rest
     pairs[0] = kFirst ? low : pairs[0] + low;
     pairs[1] = kFirst ? high : pairs[1] + high;
     word = Long8{};
-  }
+  });
+}
+
+void clear(int n_codes, Sum* histogram) {
+  for_each_run(n_codes, [&](int b) { std::memset(histogram + b, 0, sizeof(Sum) * kRun); });
 }
 
 // A part of a row set: rows [begin, end), the first part if begin is 0.
@@ -105,13 +118,13 @@ void add_packed(const Cursor<kGather>& cursor, const ColumnGroup& group, const G
                [&](std::size_t row, const std::uint8_t* __restrict bin) {
                  const std::uint64_t word = gradients.fixed.word(gradients.packed[row]);
 #pragma GCC unroll 16
-                 for (int k = 0; k < K; ++k) words[k * kBins + bin[offset[k]]] += word;
+                 for (int k = 0; k < K; ++k) words[k * kColumnStride + bin[offset[k]]] += word;
                });
-  for (int k = 0; k < K; ++k) {
+  for (int k = 0; k < K; ++k, words += kColumnStride, histogram += kColumnStride) {
     if (part.begin == 0) {
-      spill<true>(gradients.fixed, words + k * kBins, histogram + k * kBins);
+      spill<true>(gradients.fixed, group.n_codes[k], words, histogram);
     } else {
-      spill<false>(gradients.fixed, words + k * kBins, histogram + k * kBins);
+      spill<false>(gradients.fixed, group.n_codes[k], words, histogram);
     }
   }
 }
@@ -120,12 +133,14 @@ template <int K, bool kGather, bool kContiguous, bool kPackedRows>
 void add_wide(const Cursor<kGather>& cursor, const ColumnGroup& group, const Gradients& gradients,
               Part part, Sum* histogram) {
   const Offsets<K, kContiguous> offset(group);
-  if (part.begin == 0) std::memset(histogram, 0, sizeof(Sum) * kBins * K);
+  if (part.begin == 0) {
+    for (int k = 0; k < K; ++k) clear(group.n_codes[k], histogram + k * kColumnStride);
+  }
   Pair* __restrict target = reinterpret_cast<Pair*>(histogram);
   const auto add = [&](const Sum& sum, const std::uint8_t* bin) {
     const Pair pair = {static_cast<std::uint64_t>(sum.g), sum.hc};
 #pragma GCC unroll 16
-    for (int k = 0; k < K; ++k) target[k * kBins + bin[offset[k]]] += pair;
+    for (int k = 0; k < K; ++k) target[k * kColumnStride + bin[offset[k]]] += pair;
   };
   if constexpr (kPackedRows) {
     for_each_row(cursor, gradients.packed, part.begin, part.end, cursor.rows.count,
@@ -179,24 +194,28 @@ void build_histograms(const BinnedView& bins, std::span<const ColumnGroup> group
   for (std::size_t begin = 0; begin < rows.count; begin += chunk) {
     const Part part{begin, std::min(rows.count, begin + chunk)};
     for (const ColumnGroup& group : groups) {
-      Sum* histogram = histograms + (group.first - groups.front().first) * kBins;
+      Sum* histogram = histograms + (group.first - groups.front().first) * kColumnStride;
       add_rows_for(group, rows.ids != nullptr)(bins, group, gradients, rows, part, histogram);
     }
   }
 }
 
-void subtract_histogram(const Sum* __restrict child, Sum* __restrict parent) {
-  for (int b = 0; b < kBins; ++b) {
-    parent[b].g -= child[b].g;
-    parent[b].hc -= child[b].hc;
-  }
+void subtract_histogram(int n_codes, const Sum* __restrict child, Sum* __restrict parent) {
+  for_each_run(n_codes, [&](int b) {
+    for (int i = b; i < b + kRun; ++i) {
+      parent[i].g -= child[i].g;
+      parent[i].hc -= child[i].hc;
+    }
+  });
 }
 
-void add_histogram(const Sum* __restrict part, Sum* __restrict total) {
-  for (int b = 0; b < kBins; ++b) {
-    total[b].g += part[b].g;
-    total[b].hc += part[b].hc;
-  }
+void add_histogram(int n_codes, const Sum* __restrict part, Sum* __restrict total) {
+  for_each_run(n_codes, [&](int b) {
+    for (int i = b; i < b + kRun; ++i) {
+      total[i].g += part[i].g;
+      total[i].hc += part[i].hc;
+    }
+  });
 }
 
 }  // namespace hedgerow

@@ -8,6 +8,8 @@
 
 namespace hedgerow {
 
+inline constexpr int kRun = 8;  // sums that are cleared, added up and scanned at a time
+
 // The rows of a node: `count` ids in increasing order, or, when ids is null, the rows from `first`.
 struct RowSet {
   const std::uint32_t* ids;
@@ -21,24 +23,27 @@ struct RowSet {
 
 // Up to kGroupWidth columns of one block, by their byte offsets in a row of that block. Their
 // accumulators stay in the first-level cache together, and so do their histograms, which are stored
-// side by side: kBins sums for each column, in the group's order.
+// side by side: kColumnStride sums for each column, in the group's order.
 struct ColumnGroup {
   int block;
   int count;
   int first;  // columns in the groups before this one
   std::uint8_t offset[kGroupWidth];
   int column[kGroupWidth];
-  bool contiguous;  // offsets follow each other
+  int n_codes[kGroupWidth];  // of each column, missing aside
+  bool contiguous;           // offsets follow each other
 };
 
-// Writes the histograms of the columns of one or more groups of the same block, side by side.
+// Writes the histograms of the columns of one or more groups of the same block, side by side. Of a
+// column with few codes only their sums are written, up to the next multiple of kRun, and the last
+// kRun, where the missing values are.
 void build_histograms(const BinnedView& bins, std::span<const ColumnGroup> groups,
                       const Gradients& gradients, const RowSet& rows, Sum* histograms);
 
-// Of one column: parent -= child, so that what is left is the other child.
-void subtract_histogram(const Sum* child, Sum* parent);
+// Of a column with so many codes: parent -= child, so that what is left is the other child.
+void subtract_histogram(int n_codes, const Sum* child, Sum* parent);
 
-// Of one column: total += part.
-void add_histogram(const Sum* part, Sum* total);
+// Of a column with so many codes: total += part.
+void add_histogram(int n_codes, const Sum* part, Sum* total);
 
 }  // namespace hedgerow

@@ -11,6 +11,10 @@ namespace hedgerow {
 inline constexpr int kBins = 256;        // histogram entries of a column
 inline constexpr int kMissingBin = 255;  // the last of them holds the missing values
 inline constexpr int kGroupWidth = 16;   // columns whose accumulators share the first-level cache
+// From one column's sums to the next's. Were it a power of two, the same bin of all columns, such
+// as that of zeros in a sparse table, would fall into one set of the cache, which holds fewer
+// lines.
+inline constexpr int kColumnStride = kBins + 8;
 
 // A view of Python's BinnedMatrix; docs/architecture.md says what each array holds.
 struct BinnedView {

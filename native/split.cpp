@@ -649,7 +649,7 @@ void SplitSearch::offer_remaining(const FeatureHistogram& parent, const Sum* chi
   const bool plain =
       !parent.categorical && parent.sums[kMissingBin].hc == 0 && !limited_.matters(parent.feature);
   if (!plain || node.is_sparse() || !node.has_fractions() || !node.has_room()) {
-    subtract_histogram(child, parent.sums);
+    subtract_histogram(parent.n_bins, child, parent.sums);
     return offer(parent, best);
   }
   // The cut after the last bin is scanned too, so that nothing is left unsubtracted; it leaves no

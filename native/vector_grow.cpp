@@ -134,7 +134,7 @@ void VectorGrower::State::begin(const VectorGradients& given, std::span<const st
   const std::size_t widest = std::clamp<std::size_t>(kGroupBytes / bytes, 1, kGroupWidth);
   const std::size_t blocks = static_cast<std::size_t>(bins.n_columns - 1) / bins.width + 1;
   const auto team = static_cast<std::size_t>(threads);
-  groups = make_groups(columns, bins.width, (team + blocks - 1) / blocks, widest);
+  groups = make_groups((team + blocks - 1) / blocks, widest);
   group_best.resize(groups.size());
   if (!new_form) return;
   pool =

@@ -89,6 +89,48 @@ def test_trees_have_the_oracles_splits_whatever_the_parameters(seed):
     assert_same_splits(grow(binned, g, h, params), columns_of(binned), g, h, params)
 
 
+def nearly_constant(binned, rng, features, n_others):
+    """Give the table with all but so many rows of some features in one bin."""
+    by_column = binned.by_column.copy()
+    for f in features:
+        bin_of_most = int(rng.choice([0, binned.n_bins[f] - 1, 255]))
+        others = rng.permutation(binned.n_rows)[:n_others]
+        kept = by_column[f, others]
+        by_column[f] = bin_of_most
+        by_column[f, others] = np.where(kept == bin_of_most, (bin_of_most + 1) % 2, kept)
+    return in_both_layouts(by_column, binned.n_bins, binned.is_categorical)
+
+
+@pytest.mark.parametrize("n_rows", [300, 3_000])
+@pytest.mark.parametrize("n_others", [0, 19, 20, 21])
+def test_nearly_constant_columns_have_the_oracles_splits(n_rows, n_others):
+    # They are left out of histograms if the rows outside one bin are too few for a leaf.
+    rng = np.random.default_rng(n_others)
+    table = binned_table(rng, n_rows, 8, n_categorical=2, most_bins=40, missing=0.0)
+    binned = nearly_constant(table, rng, [0, 2, 3, 6], n_others)
+    apart = [
+        (binned.by_column[f] != np.bincount(binned.by_column[f]).argmax()) for f in (0, 2, 3, 6)
+    ]
+    g = rng.standard_normal(n_rows) - 5.0 * np.any(apart, axis=0)
+    h = np.ones(n_rows)
+    params = GrowParams(max_leaves=8, min_samples_leaf=20, min_category_weight=0.0)
+    tree = grow(binned, g, h, params)
+    assert_same_splits(tree, columns_of(binned), g, h, params)
+    assert bool({0, 2, 3, 6} & set(tree.feature.tolist())) == (n_others >= 20)
+
+
+@pytest.mark.parametrize("colsample", [0.3, 1.0])
+def test_a_tree_of_constant_columns_is_a_leaf_of_all_rows(colsample):
+    by_column = np.full((5, 100), 255, np.uint8)
+    by_column[:3] = 0
+    binned = in_both_layouts(by_column, np.full(5, 3, np.int32), np.zeros(5, bool))
+    g, h = np.arange(100.0), np.ones(100)
+    tree = grow(binned, g, h, GrowParams(reg_lambda=1.0), colsample_bytree=colsample)
+    assert tree.feature.tolist() == [-1]
+    assert tree.count.tolist() == [100]
+    assert tree.value[0] == pytest.approx(-0.1 * g.sum() / 101.0, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     "target",
     [
