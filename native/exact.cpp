@@ -241,6 +241,7 @@ class Growth {
   void limit_children(int parent, std::vector<int>& leaves);
   void limit_score(int leaf);
   void choose_values();
+  void move_together();
   bool full() const { return params_.max_leaves > 0 && n_leaves_ >= params_.max_leaves; }
   std::vector<int> next_batch();
   List list_of(int node, int feature) const;
@@ -642,8 +643,22 @@ void Growth::choose_values() {
   for (std::size_t i = 0; i < leaves.size(); ++i) nodes_[leaves[i]].value = value[i];
 }
 
+// Lets all leaves take the step that is best for them together, where their own leave one.
+void Growth::move_together() {
+  if (params_.leaf.is_newton() || params_.max_delta_step > 0.0) return;
+  CommonStep common(params_.leaf, params_.learning_rate);
+  for (const Node& node : nodes_) {
+    if (node.left >= 0) continue;
+    common.add(static_cast<double>(node.G), static_cast<double>(node.H),
+               params_.learning_rate * leaf_weight(params_, node));
+  }
+  const double step = common.step() / params_.learning_rate;
+  for (Node& node : nodes_) node.value += step;
+}
+
 GrownTree Growth::finish() {
   if (is_monotone()) choose_values();
+  move_together();
   GrownTree tree;
   for (const Node& node : nodes_) append(tree, node);
   tree.leaf_of_row.assign(work_.table.n_rows, -1);

@@ -84,6 +84,7 @@ struct Grower::State : Growth {
   void limit_children(const Leaf& parent, const Leaf& left, const Leaf& right);
   void look_again(int left, int right);
   void choose_values();
+  void move_together();
   void evaluate_children(Leaf& small, Leaf& large, int parent_slot);
   bool is_monotone() const { return settings.constraints.are_monotone(); }
   SplitSearch search(const Leaf& leaf) const {
@@ -369,9 +370,22 @@ void Grower::State::choose_values() {
   }
 }
 
+// Lets all leaves take the step that is best for them together, where their own leave one.
+void Grower::State::move_together() {
+  if (!settings.rules.steps_together()) return;
+  CommonStep common(settings.rules.leaf, settings.learning_rate);
+  for (const Leaf& leaf : closed) {
+    common.add(gradients.fixed.g(leaf.sum), gradients.fixed.h(leaf.sum),
+               settings.learning_rate * weight(leaf.sum));
+  }
+  const double step = common.step();
+  for (double& value : tree.value) value += step;
+}
+
 void Grower::State::finish(std::uint16_t* leaf_of_row) {
   Growth::finish(leaf_of_row);
   if (is_monotone()) choose_values();
+  move_together();
 }
 
 Grower::Grower(const BinnedView& bins, const GrowSettings& settings, int threads)

@@ -17,4 +17,24 @@ struct LeafRule {
 double exponential_step(const LeafRule& rule, double G, double H, double reg_lambda,
                         double reg_alpha);
 
+// A part η of the best steps, or steps that λ holds back, move the sum of all predictions: of rows
+// that are to rise and to fall by the same, those that fall weigh less each time. So all leaves of
+// a tree move on together by one more step, after which 1 − η of the tree's slope is left, as if
+// the loss were a parabola. With the log link of counts, predictions then add up to the targets.
+class CommonStep {
+ public:
+  CommonStep(const LeafRule& rule, double learning_rate)
+      : rule_(rule), learning_rate_(learning_rate) {}
+
+  // A leaf's sums, and the value that it adds.
+  void add(double G, double H, double value);
+  double step() const;
+
+ private:
+  LeafRule rule_;
+  double learning_rate_;
+  double slope_ = 0.0;                   // where the leaves were
+  double rising_ = 0.0, falling_ = 0.0;  // the slope's parts where they are now
+};
+
 }  // namespace hedgerow

@@ -22,6 +22,9 @@ struct SplitRules {
   double cat_l2 = 10.0;
   double min_category_weight = 2.5;
   LeafRule leaf = {};
+
+  // Whether the leaves of a tree take one more step in common; not beyond the longest allowed.
+  bool steps_together() const { return !leaf.is_newton() && max_delta_step == 0.0; }
 };
 
 struct Split {

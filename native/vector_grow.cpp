@@ -98,6 +98,7 @@ struct VectorGrower::State : Growth {
   void begin(const VectorGradients& given, std::span<const std::uint32_t> rows, std::uint64_t id);
   void plant_root();
   void split(const Leaf& parent);
+  void move_together();
 
   const Words& sums_of(const Leaf& leaf) const { return sums[static_cast<std::size_t>(leaf.node)]; }
   Words sum_up(const Leaf& leaf) const;
@@ -332,6 +333,26 @@ void VectorGrower::State::split(const Leaf& parent) {
   settle(right);
 }
 
+// Lets all leaves take the steps that are best for them together, one for each output, where their
+// own leave one.
+void VectorGrower::State::move_together() {
+  if (!settings.rules.steps_together()) return;
+  const int n_outputs = gradients.lanes.n_outputs;
+  for (int k = 0; k < n_outputs; ++k) {
+    CommonStep common(settings.rules.leaf, settings.learning_rate);
+    for (const Leaf& leaf : closed) {
+      const Words& of_rows = sums_of(leaf);
+      common.add(gradients.g(of_rows.data(), k + 1), gradients.h(of_rows.data(), k + 1),
+                 tree.value[static_cast<std::size_t>(leaf.node * n_outputs + k)]);
+    }
+    const double step = common.step();
+    for (auto i = static_cast<std::size_t>(k); i < tree.value.size();
+         i += static_cast<std::size_t>(n_outputs)) {
+      tree.value[i] += step;
+    }
+  }
+}
+
 VectorGrower::VectorGrower(const BinnedView& bins, const GrowSettings& settings, int threads)
     : state_(std::make_unique<State>(bins, settings, threads)) {}
 
@@ -347,6 +368,7 @@ GrownTree VectorGrower::grow(const VectorGradients& gradients, std::span<const s
     state.split(state.next());
   }
   state.finish(leaf_of_row);
+  state.move_together();
   return std::move(state.tree);
 }
 

@@ -380,6 +380,19 @@ inline void bind(nb::module_& m) {
       },
       "rules"_a, "G"_a, "H"_a, "The weights of leaves with these sums.");
   m.def(
+      "common_step",
+      [](const SplitRules& rules, double learning_rate, Array<const double, nb::ndim<1>> G,
+         Array<const double, nb::ndim<1>> H, Array<const double, nb::ndim<1>> value) {
+        if (!rules.steps_together()) return 0.0;
+        CommonStep common(rules.leaf, learning_rate);
+        for (std::size_t i = 0; i < G.size(); ++i) {
+          common.add(G.data()[i], H.data()[i], value.data()[i]);
+        }
+        return common.step();
+      },
+      "rules"_a, "learning_rate"_a, "G"_a, "H"_a, "value"_a,
+      "What leaves with these sums and values, all of a tree, add in common.");
+  m.def(
       "leaf_quantiles",
       [](Array<const double, nb::ndim<1>> corner, Weights weight,
          Array<const std::uint16_t, nb::ndim<1>> leaf,

@@ -165,6 +165,42 @@ def test_deviances_are_measured_on_means():
         assert (model.predict(X) > 0).all()
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"reg_lambda": 20.0, "learning_rate": 0.3},
+        {"reg_alpha": 1.0},
+        {"splitter": "exact", "max_leaves": 8},
+        {"multi_strategy": "vector"},
+        {"monotonic_constraints": [1, 0, 0, 0, 0]},
+    ],
+    ids=str,
+)
+def test_means_of_counts_add_up_to_the_counts_in_every_round(options):
+    # The root of the tree's slope is one of the sum of all rows: see CommonStep.
+    weights = np.random.default_rng(1).uniform(0.1, 2.0, N)
+    y = TARGETS["poisson"]
+    if options.get("multi_strategy"):
+        y = np.column_stack([y, y[::-1] + 1.0])
+    model = regressor("poisson", **options).fit(X, y, sample_weight=weights)
+    loose = 1e-3 if "monotonic_constraints" in options else 1e-9  # whose values move afterwards
+    for predicted in (*model[:7].staged_predict(X), model.predict(X)):
+        np.testing.assert_allclose(weights @ predicted, weights @ y, rtol=loose)
+
+
+def test_quotients_of_gamma_means_stay_one_on_average():
+    y, weights = TARGETS["gamma"], np.random.default_rng(1).uniform(0.1, 2.0, N)
+    model = regressor("gamma", reg_lambda=5.0).fit(X, y, sample_weight=weights)
+    assert np.average(y / model.predict(X), weights=weights) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_longest_step_is_the_longest():
+    model = regressor("poisson", max_delta_step=0.2, n_estimators=1).fit(X, TARGETS["poisson"])
+    values = model._model.ensemble.value
+    assert np.abs(values).max() == pytest.approx(0.02, rel=1e-12)
+
+
 @pytest.mark.parametrize("power", [1.0, 2.0])
 def test_tweedie_ends_at_poisson_and_gamma(power):
     y = TARGETS["gamma"]

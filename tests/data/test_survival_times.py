@@ -71,12 +71,23 @@ def test_what_says_no_times_is_refused(y, message):
         read_survival_times(y, 4)
 
 
-def test_integers_are_not_taken_for_flags_nor_for_bounds():
+def test_numbers_are_not_taken_for_flags_nor_for_bounds():
     event, time = np.array([0, 1, 1]), np.array([2.0, 3.0, 4.0])
     both = np.empty(3, [("event", int), ("time", float)])
     both["event"], both["time"] = event, time
-    for y in (pd.DataFrame({"event": event, "time": time}), both):
-        with pytest.raises(DataError, match=r"make it a bool \(astype\(bool\)\)"):
+    frames = [pd.DataFrame({"event": event.astype(t), "time": time}) for t in (int, float)]
+    stacked = [np.column_stack([event, time]), np.column_stack([event, time]).tolist()]
+    seen = [(True, 2.0), (True, 3.0), (True, 4.0)]
+    for y in (*frames, *stacked, both, seen):
+        with pytest.raises(DataError, match="in which it is a bool; if it is a bound"):
             read_survival_times(y, 3)
-    bounds = pd.DataFrame({"from": event.astype(float), "to": time})
+    bounds = pd.DataFrame({"lower": event, "upper": time})
     assert read_survival_times(bounds, 3).tolist() == [[0, 2], [1, 3], [1, 4]]
+    left_censored = np.column_stack([np.zeros(3), time])
+    assert read_survival_times(left_censored, 3).tolist() == left_censored.tolist()
+
+
+def test_bools_among_objects_are_flags():
+    time = np.array([2.0, 3.0, 4.0])
+    frame = pd.DataFrame({"event": np.array([False, True, True], object), "time": time})
+    assert read_survival_times(frame, 3).tolist() == [[2, np.inf], [3, 3], [4, 4]]

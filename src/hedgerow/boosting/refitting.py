@@ -110,8 +110,9 @@ class Refitting:
     ) -> None:
         G = np.bincount(node, g, minlength=tree.n_nodes).astype(np.float64)
         H = np.bincount(node, h, minlength=tree.n_nodes).astype(np.float64)
-        weights = _native.leaf_weights(split_rules(self.params), G, H)
-        tree.value[:, place] = self.params.learning_rate * weights
+        rules, rate = split_rules(self.params), self.params.learning_rate
+        value = rate * _native.leaf_weights(rules, G, H)
+        tree.value[:, place] = value + _native.common_step(rules, rate, G, H, value)
 
     def _take_best_steps(
         self, tree: Tree, output: int, node: NDArray[np.int32], scores: Floats

@@ -38,7 +38,7 @@ def read_survival_times(y: Any, n_rows: int) -> Floats:
         bounds = _of_events(_read_flags(event), read_numbers_with_gaps(time, "y"))
     elif len(columns) == 2 and not flags:
         lower, upper = (read_numbers_with_gaps(column, "y") for column in columns)
-        _refuse_integer_flags(y, columns, (lower, upper))
+        _refuse_flags(y, (lower, upper))
         bounds = _of_bounds(lower, upper)
     elif len(columns) == 1 and not flags:
         signed = read_numbers_with_gaps(columns[0], "y")
@@ -67,23 +67,34 @@ def _columns_of(y: Any) -> list[Any]:
     return [array]
 
 
-def _refuse_integer_flags(y: Any, columns: list[Any], numbers: tuple[Floats, ...]) -> None:
-    """Refuse a named column of integers 0 and 1: it is no bound, but a flag that is not a bool."""
-    if isinstance(y, np.ndarray | list | tuple) and np.asarray(y).dtype.names is None:
-        return
-    for column, values in zip(columns, numbers, strict=True):
-        if np.asarray(column).dtype.kind in "iu" and set(np.unique(values)) == {0.0, 1.0}:
+def _refuse_flags(y: Any, numbers: tuple[Floats, ...]) -> None:
+    """Refuse a column of 0 and 1 beside times: it is no bound, but a flag that is not a bool."""
+    if _names_of(y) == ["lower", "upper"] or any(np.isinf(values).any() for values in numbers):
+        return  # no event is at an infinite time
+    for values in numbers:
+        if set(np.unique(values)) in ({0.0, 1.0}, {1.0}):
             raise DataError(
-                "y has a column of the integers 0 and 1. If it says whether the event was seen, "
-                "make it a bool (astype(bool)); if it is a bound of the time, make it a float."
+                "y has a column of 0 and 1 beside another. If it says whether the event was seen, "
+                "give a data frame or structured array in which it is a bool; if it is a bound of "
+                "the time, one in which the columns are named lower and upper."
             )
+
+
+def _names_of(y: Any) -> list[str]:
+    frame = nw.from_native(y, pass_through=True, allow_series=True)
+    if isinstance(frame, nw.DataFrame):
+        return list(frame.columns)
+    return list(getattr(getattr(y, "dtype", None), "names", None) or [])
 
 
 def _is_bool(column: Any) -> bool:
     series = nw.from_native(column, pass_through=True, allow_series=True)
-    if isinstance(series, nw.Series):
-        return bool(series.dtype == nw.Boolean)
-    return bool(np.asarray(column).dtype == np.bool_)
+    if isinstance(series, nw.Series) and series.dtype == nw.Boolean:
+        return True
+    array = np.asarray(column)
+    if array.dtype == object:
+        return all(isinstance(value, bool | np.bool_) for value in array)
+    return bool(array.dtype == np.bool_)
 
 
 def _read_flags(event: Any) -> NDArray[np.bool_]:
