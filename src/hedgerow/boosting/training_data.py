@@ -13,7 +13,23 @@ from hedgerow.boosting.losses import Floats
 from hedgerow.data.intake import Table
 from hedgerow.exceptions import DataError, ParameterError
 
-Rows = NDArray[np.intp]
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What `fit` was called with."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    groups: Any = None
+    eval_set: Any = None
+    eval_names: Any = None
+    callbacks: Any = None
+    init_model: Any = None
+    checkpoint: Any = None
+    checkpoint_every: Any = 10
 
 
 @dataclass(frozen=True)
@@ -33,7 +49,7 @@ class Examples:
         """The target as losses see it: (n_rows,), or (n_numbers, n_rows)."""
         return np.ascontiguousarray(self.target.T)
 
-    def take(self, rows: Rows) -> Examples:
+    def take(self, rows: Indices) -> Examples:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         groups = None if self.groups is None else self.groups[rows]

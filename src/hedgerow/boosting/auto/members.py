@@ -8,14 +8,32 @@ scores of each model again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 
+from hedgerow.boosting.growing import GrowRound, rounds_of_one
+from hedgerow.boosting.model import BoostedModel
+from hedgerow.boosting.prepared import Prepared
+from hedgerow.boosting.settings import Settings
 from hedgerow.tree.structure import Ensemble, Tree
 
-GrowRound = Callable[[int], Sequence[Tree]]
+
+def rounds_of_several(
+    prepared: Prepared, settings: Settings, start: BoostedModel | None, n_members: int
+) -> Members:
+    """Return what grows rounds of several models, after those of `start` if it has any."""
+    n_threads = max(1, settings.n_threads // n_members)
+    members = []
+    for number, seed in enumerate(member_seeds(settings.seed, n_members)):
+        own = replace(settings, seed=seed, n_threads=n_threads)
+        before = start
+        if start is not None:
+            before = replace(start, ensemble=member_of(start.ensemble, number, n_members))
+        members.append(rounds_of_one(prepared, own, before))
+    return Members(members, settings.n_threads)
 
 
 def member_seeds(seed: int, n_members: int) -> list[int]:

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from hedgerow.boosting.fitting import Given
 from hedgerow.boosting.losses import Floats
 from hedgerow.boosting.one_score import OneScore
 from hedgerow.boosting.ranking.metrics import ALL, mean_quality
 from hedgerow.boosting.ranking.parameters import RANKING
 from hedgerow.boosting.ranking.task import Judgements, Ranking
 from hedgerow.boosting.tasks import Task
+from hedgerow.boosting.training_data import Given
 from hedgerow.data.queries import (
     QueryNumbers,
     part_column,
