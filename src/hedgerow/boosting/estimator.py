@@ -60,8 +60,8 @@ class GradientBoosting(TableEstimator):
         sample_weight : array of shape (n_rows,), optional
             Weights of the rows, not negative and not all 0.
         groups : array of shape (n_rows,), optional
-            What rows belong together: early stopping holds whole groups out, and
-            ``sampling="group"`` draws whole groups.
+            What rows belong together: early stopping, calibration and ``n_estimators="auto"`` hold
+            whole groups out, and ``sampling="group"`` draws whole groups.
         eval_set : list of (X, y) or (X, y, sample_weight), optional
             Rows to measure on after each round, with results in ``evals_result_``.
         eval_names : list of str, optional

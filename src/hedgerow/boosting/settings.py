@@ -31,9 +31,12 @@ def is_auto(value: Any) -> bool:
 
 
 def settled(estimator: Any, chosen: Mapping[str, Any] = PLAIN) -> Any:
-    """Return a copy of the estimator with numbers where parameters are "auto"."""
+    """Return a copy of the estimator with numbers where parameters are "auto".
+
+    They are those chosen; plain ones for parameters that became "auto" after the choice was made.
+    """
     copied = copy.copy(estimator)
-    for name, value in chosen.items():
+    for name, value in {**PLAIN, **chosen}.items():
         if is_auto(getattr(copied, name)):
             setattr(copied, name, value)
     return copied

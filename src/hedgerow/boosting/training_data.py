@@ -15,6 +15,12 @@ from hedgerow.exceptions import DataError, ParameterError
 
 Indices = NDArray[np.intp]
 
+# For each purpose of rows held out, the parameter that asks for them, and what could be given.
+_WHY_AND_CURE = {
+    "validation": ("early_stopping", "Give an eval_set, or"),
+    "calibration": ("calibration", "Give"),
+}
+
 
 @dataclass(frozen=True)
 class Given:
@@ -123,20 +129,19 @@ def hold_out(
         held = _draw_groups(examples.groups, fraction, seed)
     else:
         held = _draw(examples.target, fraction, seed, stratify)
+    why, cure = _WHY_AND_CURE[purpose]
     if not held.any():
         what = "groups" if examples.groups is not None else "rows"
         count = len(held) if examples.groups is None else len(np.unique(examples.groups))
-        why = "early_stopping" if purpose == "validation" else "calibration"
-        cure = "Give an eval_set, or a" if purpose == "validation" else "Give a"
         raise DataError(
-            f"{why} holds out {purpose}_fraction={fraction} of {count} {what}: none. {cure} larger "
-            f"{purpose}_fraction."
+            f"{why} holds out {purpose}_fraction={fraction} of {count} {what}: none. {cure} a "
+            f"larger {purpose}_fraction."
         )
     parts = examples.take(np.flatnonzero(~held)), examples.take(np.flatnonzero(held))
     if not all(part.weights is None or part.weights.any() for part in parts):
         raise DataError(
-            "sample_weight is zero in every row that early_stopping trains on, or holds out. Give "
-            "an eval_set, or another validation_fraction."
+            f"sample_weight is zero in every row that {why} trains on, or holds out. {cure} "
+            f"another {purpose}_fraction."
         )
     return parts
 
