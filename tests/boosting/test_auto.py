@@ -1,5 +1,7 @@
 """n_estimators="auto": what is tried is what an explicit fit does, and so is what is chosen."""
 
+from threading import get_ident
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification, make_friedman1
@@ -458,6 +460,26 @@ def test_an_exception_of_the_user_s_function_ends_the_search():
 
     with pytest.raises(ZeroDivisionError, match="on purpose"):
         GradientBoostingRegressor(loss=broken).fit(X, NUMBERS)
+
+
+@pytest.mark.parametrize("name", ["loss", "eval_metric"])
+def test_a_function_of_the_user_s_is_called_from_one_thread(name):
+    callers = set()
+
+    def loss(y, scores):
+        callers.add(get_ident())
+        return scores - y, np.ones_like(scores)
+
+    def error(y, prediction):
+        callers.add(get_ident())
+        return float(np.abs(y - prediction).mean())
+
+    given = {"loss": loss, "eval_metric": error}
+    model = GradientBoostingRegressor(**QUICK, n_jobs=2, **{name: given[name]}).fit(X, NUMBERS)
+    assert model.auto_.n_members > 1
+    assert callers == {get_ident()}
+    alone = GradientBoostingRegressor(**QUICK, n_jobs=1, **{name: given[name]}).fit(X, NUMBERS)
+    assert same(model, alone)
 
 
 def test_progress_tells_trials_and_rounds(capsys):

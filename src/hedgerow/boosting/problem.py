@@ -42,7 +42,7 @@ class Problem:
 
     @property
     def is_native(self) -> bool:
-        """Whether no function of the user's is called in every round."""
+        """Whether rounds are grown without a function of the user's."""
         return not isinstance(self.loss, CustomLoss | WrittenLoss)
 
     @property

@@ -27,6 +27,7 @@ from hedgerow.boosting.auto.budget import (
 )
 from hedgerow.boosting.auto.choice import Choice, Tried
 from hedgerow.boosting.auto.trial import GoesOn, Ground, Trial
+from hedgerow.boosting.metrics import UserMetric
 from hedgerow.boosting.rows import Rows
 from hedgerow.boosting.settings import PLAIN, Settings, is_auto, settled
 from hedgerow.boosting.training_data import Examples
@@ -69,7 +70,8 @@ class Search:
         self._more_rows = more_rows
         # A user's function may not expect to be called from several threads.
         self._n_threads = settings.n_threads
-        self._n_workers = settings.n_threads if rows.problem.is_native else 1
+        is_ours = rows.problem.is_native and not isinstance(self._metric, UserMetric)
+        self._n_workers = settings.n_threads if is_ours else 1
         n_rows = parts[0][0].table.n_rows + parts[0][1].table.n_rows
         self._budget = Budget.of(n_rows, rows.problem.loss.n_outputs, self._asked.budget)
         self._kinds = _kinds(self._asked, n_rows, self._grounds[0].prepared.train.table.n_features)
