@@ -1,5 +1,7 @@
 """n_estimators="auto": what is tried is what an explicit fit does, and so is what is chosen."""
 
+from threading import get_ident
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification, make_friedman1
@@ -109,8 +111,9 @@ def test_what_is_asked_for_stays():
     assert "learning_rate" not in slow.auto_.parameters
     asked = GradientBoostingRegressor(
         random_state=0, learning_rate=0.03, **slow.auto_.parameters | {"n_estimators": 1}
-    )
-    assert same(asked.fit(X, NUMBERS), slow[:1]) or slow.auto_.n_members > 1
+    ).fit(X, NUMBERS)
+    first = slow[:1]._model.ensemble  # a round of the first model, and its part in the mean
+    assert first.scaled(slow.auto_.n_members) == asked._model.ensemble
 
 
 def test_explicit_rounds_try_nothing():
@@ -459,6 +462,26 @@ def test_an_exception_of_the_user_s_function_ends_the_search():
         GradientBoostingRegressor(loss=broken).fit(X, NUMBERS)
 
 
+@pytest.mark.parametrize("name", ["loss", "eval_metric"])
+def test_a_function_of_the_user_s_is_called_from_one_thread(name):
+    callers = set()
+
+    def loss(y, scores):
+        callers.add(get_ident())
+        return scores - y, np.ones_like(scores)
+
+    def error(y, prediction):
+        callers.add(get_ident())
+        return float(np.abs(y - prediction).mean())
+
+    given = {"loss": loss, "eval_metric": error}
+    model = GradientBoostingRegressor(**QUICK, n_jobs=2, **{name: given[name]}).fit(X, NUMBERS)
+    assert model.auto_.n_members > 1
+    assert callers == {get_ident()}
+    alone = GradientBoostingRegressor(**QUICK, n_jobs=1, **{name: given[name]}).fit(X, NUMBERS)
+    assert same(model, alone)
+
+
 def test_progress_tells_trials_and_rounds(capsys):
     GradientBoostingRegressor(**QUICK, verbose=10).fit(X, NUMBERS)
     shown = capsys.readouterr().err
@@ -515,8 +538,45 @@ def test_calibration_is_refused_before_anything_is_fitted():
             model.fit(X[:100], y, callbacks=[Never()])
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"calibration": "conformal"}, "calibration trains on, .* another calibration_fraction"),
+        ({"early_stopping": True}, "early_stopping trains on, .* another validation_fraction"),
+    ],
+)
+def test_rows_without_weight_are_told_by_who_parts_them(options, words):
+    weights = np.zeros(100)
+    weights[50] = 1.0
+    model = GradientBoostingRegressor(n_estimators=5, **options)
+    with pytest.raises(DataError, match=words):
+        model.fit(X[:100], NUMBERS[:100], sample_weight=weights)
+
+
 @pytest.mark.parametrize("sampling", ["gradient", "minimal_variance", "group"])
 def test_sampling_says_what_to_give(sampling):
     model = GradientBoostingRegressor(sampling=sampling)
     with pytest.raises(ParameterError, match=r"subsample='auto' is all .* such as subsample=0.5"):
         model.fit(X, NUMBERS, groups=np.arange(400) // 10)
+
+
+# Parameters that become "auto" afterwards.
+
+
+def test_a_parameter_may_become_auto_after_the_fit():
+    """It had no part in the choice; what needs a number takes the plain one."""
+    own = {"reg_lambda": 2.0, "colsample_bytree": 1.0, "subsample": 1.0}
+    model, again = (GradientBoostingRegressor(**QUICK, **own).fit(X, NUMBERS) for _ in range(2))
+    assert "reg_lambda" not in model.auto_.parameters
+    assert model.auto_.n_members == 1
+    model.set_params(reg_lambda="auto").refit(X, NUMBERS)
+    again.set_params(reg_lambda=1.0).refit(X, NUMBERS)
+    assert same(model, again)
+
+
+def test_theory_takes_the_plain_number_of_a_parameter_that_became_auto():
+    own = {"reg_lambda": 1.0, "colsample_bytree": 1.0, "subsample": 1.0}
+    model = GradientBoostingRegressor(**QUICK, **own).fit(X, NUMBERS)
+    before = hr.theory.structure_score(model).score
+    after = hr.theory.structure_score(model.set_params(reg_lambda="auto")).score
+    np.testing.assert_array_equal(before, after)

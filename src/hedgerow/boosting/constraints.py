@@ -108,8 +108,7 @@ def require_monotone(ensemble: Ensemble, directions: Sequence[int]) -> None:
     if not directions:
         return
     require_no_slopes(ensemble)
-    trees = map(ensemble.tree, range(ensemble.n_trees))
-    if not all(is_monotone(tree, directions) for tree in trees):
+    if not all(is_monotone(tree, directions) for tree in ensemble.trees()):
         raise ParameterError(
             "monotonic_constraints do not hold for the rounds that this fit is to go on from. Fit "
             "them anew, without warm_start or init_model."

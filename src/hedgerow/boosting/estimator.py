@@ -10,10 +10,15 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.boosting.fitting import Fitting, Given
+from hedgerow.boosting.calibrating import calibrated, require_calibratable
+from hedgerow.boosting.fitting import fit
 from hedgerow.boosting.losses import Floats
 from hedgerow.boosting.model import BoostedModel
+from hedgerow.boosting.problem import read_problem
+from hedgerow.boosting.refitting import Refitting
+from hedgerow.boosting.settings import Settings
 from hedgerow.boosting.tasks import Task
+from hedgerow.boosting.training_data import Given
 from hedgerow.estimator import TableEstimator, adopt
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Number, check_parameters
@@ -55,8 +60,8 @@ class GradientBoosting(TableEstimator):
         sample_weight : array of shape (n_rows,), optional
             Weights of the rows, not negative and not all 0.
         groups : array of shape (n_rows,), optional
-            What rows belong together: early stopping holds whole groups out, and
-            ``sampling="group"`` draws whole groups.
+            What rows belong together: early stopping, calibration and ``n_estimators="auto"`` hold
+            whole groups out, and ``sampling="group"`` draws whole groups.
         eval_set : list of (X, y) or (X, y, sample_weight), optional
             Rows to measure on after each round, with results in ``evals_result_``.
         eval_names : list of str, optional
@@ -86,8 +91,8 @@ class GradientBoosting(TableEstimator):
 
     def _fit(self, given: Given) -> Self:
         check_parameters(self)
-        start = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
-        adopt(self, Fitting(self, self._task, start).run(given))
+        before = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
+        adopt(self, fit(self, self._task, before, given))
         return self
 
     def refit(self, X: Any, y: Any, sample_weight: Any = None, *, keep: float = 0.0) -> Self:
@@ -107,8 +112,6 @@ class GradientBoosting(TableEstimator):
         -------
         self
         """
-        from hedgerow.boosting.refitting import Refitting
-
         self._fitted_model()
         check_parameters(self)
         if keep not in Number(0, 1):
@@ -120,9 +123,10 @@ class GradientBoosting(TableEstimator):
         model = self._fitted_model()
         asked = copy.copy(self).set_params(calibration=method)
         check_parameters(asked)
-        fitting = Fitting(asked, self._task, model)
-        held = fitting.read_training(Given(X, y, sample_weight))
-        self._model = fitting.calibrated(model, held)
+        settings = Settings.of(asked)
+        problem, held = read_problem(Given(X, y, sample_weight), self._task, model, settings)
+        require_calibratable(problem, asked)
+        self._model = calibrated(model, problem, settings, held)
         return self
 
     def __getitem__(self, rounds: slice) -> Self:

@@ -4,12 +4,13 @@ A metric sees predictions, not raw scores: the predicted value in regression, th
 `classes_[1]` (one number a row) for two classes, and the (n, K) probabilities for more. Of several
 columns of y it is the mean over them.
 The two default metrics are computed here, because they run after every round and scikit-learn's
-argument checks cost more than the rounds of a small table; all others are scikit-learn's.
+argument checks cost more than the rounds of a small table; of all others scikit-learn's are taken,
+where it has them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -186,7 +187,7 @@ def resolve_metrics(wanted: Any, classes: Classes | None, loss: Loss) -> list[Me
     """Turn `eval_metric` into metrics, None into the loss's own; classes are None in regression."""
     known = known_metrics(classes, loss)
     several = wanted if isinstance(wanted, (list, tuple)) else [wanted or loss.metric]
-    return [_resolve(one, known, classes) for one in several]
+    return [resolve_metric(one, known, classes) for one in several]
 
 
 def known_metrics(classes: Classes | None, loss: Loss) -> dict[str, Any]:
@@ -273,7 +274,10 @@ def _cross_entropy(target: Floats, prediction: Floats, weights: Any) -> float:
     return float(np.average((target * surprise).sum(axis=1), weights=weights))
 
 
-def _resolve(wanted: Any, known: dict[str, Any], classes: Classes | None) -> Metric | UserMetric:
+def resolve_metric(
+    wanted: Any, known: Mapping[str, Any], classes: Classes | None
+) -> Metric | UserMetric:
+    """Return the metric of a name among those known, or a function of the user's."""
     if hasattr(wanted, "_score_func"):
         raise ParameterError(
             f"eval_metric={wanted!r} is a scorer, which needs an estimator; give the function "

@@ -48,6 +48,11 @@ LEVELS = Kind(
 )
 
 AUTO = Options(("auto",))
+BY_GRADIENTS = (
+    "By gradients: 'gradient' keeps the rows with the largest ones and draws a third of the sample "
+    "from all others, which then count for those not drawn; 'minimal_variance' draws rows by the "
+    "size of their gradients, so that sums vary least."
+)
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
@@ -225,10 +230,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "uniform",
         Options(("uniform", "balanced", "group", "gradient", "minimal_variance")),
         "How subsample is drawn. 'balanced' draws as many rows of each class as of the rarest, or "
-        "subsample of that many; 'group' draws whole groups, of those that fit is given. By "
-        "gradients: 'gradient' keeps the rows with the largest ones and draws a third of the "
-        "sample from all others, which then count for those not drawn; 'minimal_variance' draws "
-        "rows by the size of their gradients, so that sums vary least.",
+        "subsample of that many; 'group' draws whole groups, of those that fit is given. "
+        f"{BY_GRADIENTS}",
         Peers("sampling_method", "data_sample_strategy", "bootstrap_type", ""),
     ),
     Parameter(

@@ -10,15 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow.boosting.auto import Choice, as_fitted, member_of
+from hedgerow.boosting.auto import Choice, member_of
 from hedgerow.boosting.constraints import require_no_slopes
-from hedgerow.boosting.fitting import Attributes, Fitting, Given
-from hedgerow.boosting.losses import Floats, NativeLoss
+from hedgerow.boosting.fitting import Attributes, learned_curve
+from hedgerow.boosting.growing import grow_params, leaf_search
+from hedgerow.boosting.losses import Floats
 from hedgerow.boosting.model import BoostedModel
-from hedgerow.boosting.training_data import Examples
+from hedgerow.boosting.prepared import encoded_again
+from hedgerow.boosting.problem import read_problem
+from hedgerow.boosting.settings import Settings, as_fitted
+from hedgerow.boosting.training_data import Given
 from hedgerow.data.intake import as_matrix
 from hedgerow.tree.grower import leaf_numbers, leaf_rule, split_rules
 from hedgerow.tree.leaf_quantiles import LeafRows, average_inner
+from hedgerow.tree.leaf_slopes import LeafSlopes
 from hedgerow.tree.linear_leaves import mixed_slopes
 from hedgerow.tree.monotone import put_in_order
 from hedgerow.tree.structure import Ensemble, Tree
@@ -33,55 +38,56 @@ class Refitting:
     def __init__(self, estimator: Any, given: Given, keep: float) -> None:
         self.model: BoostedModel = estimator._fitted_model()  # noqa: SLF001
         self.estimator, self.keep = estimator, keep
-        self.fitting = Fitting(estimator, estimator._task, self.model)  # noqa: SLF001
-        read = self.fitting.read_training(given)
-        self.rows: Examples = self.fitting.encode(read, {})[0]
-        self.fitting.binner = self.model.binner
-        self.loss = self.fitting.loss
+        settings = Settings.of(estimator)
+        problem, read = read_problem(given, estimator._task, self.model, settings)  # noqa: SLF001
+        settings = replace(settings, estimator=as_fitted(estimator))
+        self.n_threads = settings.n_threads
+        self.rows = encoded_again(problem, read, self.n_threads)
+        self.loss = problem.loss
         self.target = self.rows.target_by_output
         self.weights = self.loss.row_weights(self.target, self.rows.weights)
-        self.differentiate = self.loss.differentiator(
-            self.target, self.weights, self.fitting.n_threads
-        )
-        native = self.loss if isinstance(self.loss, NativeLoss) else None
-        self.fitting.estimator = as_fitted(estimator)
-        self.params = self.fitting.grow_params()
+        self.differentiate = self.loss.differentiator(self.target, self.weights, self.n_threads)
+        self.params = grow_params(problem, settings, self.model.statistics)
         if self.params.directions:
             require_no_slopes(self.model.ensemble)
-        self.leaf_rule = self.fitting.leaf_rule(self.rows) or leaf_rule(native, self.params)
+        searched = leaf_search(problem, settings, self.rows)
+        self.leaf_rule = searched or leaf_rule(problem.native_loss, self.params)
+        self.matrix = as_matrix(self.rows.table, self.model.category_bins)
+        self.slopes: LeafSlopes | None = None
+        if settings.estimator.linear_leaves:
+            linear_lambda = settings.estimator.linear_lambda
+            self.slopes = LeafSlopes(self.matrix, self.params, linear_lambda)
 
     def run(self) -> Attributes:
         """Return the attributes of the estimator with new leaves."""
         before = self.model.ensemble
-        matrix = as_matrix(self.rows.table, self.model.category_bins)
-        self.slopes = self.fitting.slopes(matrix)
         chosen: Choice | None = getattr(self.estimator, "auto_", None)
         n_members = 1 if chosen is None else chosen.n_members
         members = [
-            self._refit_rounds(member_of(before, number, n_members), matrix)
-            for number in range(n_members)
+            self._refit_rounds(member_of(before, number, n_members)) for number in range(n_members)
         ]
         in_turn = chain.from_iterable(zip_longest(*members, fillvalue=[]))
         trees = [tree.scaled(1.0 / n_members) for round_ in in_turn for tree in round_]
         after = Ensemble.from_trees(trees, before.tree_output, before.base_score, before.n_features)
         kept = {name: value for name, value in vars(self.estimator).items() if name.endswith("_")}
-        curve = self.fitting.curve(after, self.rows)
+        curve = learned_curve(self.loss, after, self.rows, self.model.category_bins, self.n_threads)
         refitted = replace(self.model, ensemble=after, curve=curve)
         if self.keep < 1.0:  # what rows held out have said was of other leaves
             refitted = replace(refitted, calibration=None, residuals=None)
         return kept | {"_model": refitted}
 
-    def _refit_rounds(self, ensemble: Ensemble, matrix: NDArray[Any]) -> list[list[Tree]]:
+    def _refit_rounds(self, ensemble: Ensemble) -> list[list[Tree]]:
         """Return the trees of each round with new values."""
+        matrix = self.matrix
         scores = np.empty((ensemble.n_outputs, len(matrix)))
         scores[...] = ensemble.base_score[:, np.newaxis]
         rounds: list[list[Tree]] = []
         for round_ in range(ensemble.n_rounds):
             alone = ensemble.of_rounds(range(round_, round_ + 1))
-            leaves = alone.apply(matrix, n_threads=self.fitting.n_threads)
+            leaves = alone.apply(matrix, n_threads=self.n_threads)
             new = self._refit_round(alone, leaves, scores)
             again = Ensemble.from_trees(new, alone.tree_output, alone.base_score, alone.n_features)
-            again.add_trees(matrix, scores.T, 0, len(new), n_threads=self.fitting.n_threads)
+            again.add_trees(matrix, scores.T, 0, len(new), n_threads=self.n_threads)
             rounds.append(new)
         return rounds
 
@@ -90,7 +96,7 @@ class Refitting:
     ) -> list[Tree]:
         """Return the trees of a round with the values that rows with these scores (K, n) need."""
         gradient, hessian = self.differentiate(scores)
-        old = [alone.tree(t) for t in range(alone.n_trees)]
+        old = alone.trees()
         new = [replace(tree, value=tree.value.copy()) for tree in old]
         for k in range(len(scores)):
             t = k % len(new)
@@ -122,7 +128,7 @@ class Refitting:
         target = targets[output % len(targets)]
         leaf = leaf_numbers(tree, node)
         rows = LeafRows(target, scores[output], scores, self.weights, leaf, None)
-        self.leaf_rule.replace(tree, output, rows, self.fitting.n_threads)
+        self.leaf_rule.replace(tree, output, rows, self.n_threads)
 
     def _with_slopes(
         self,
@@ -137,7 +143,7 @@ class Refitting:
         counted = replace(tree, count=np.bincount(node, minlength=tree.n_nodes).astype(np.int64))
         gradients = [(gradient[k], hessian[k]) for k in outputs]
         leaf = leaf_numbers(tree, node)
-        sloped = self.slopes.fit(counted, gradients, leaf, None, self.fitting.n_threads)
+        sloped = self.slopes.fit(counted, gradients, leaf, None, self.n_threads)
         return replace(tree, slopes=sloped.slopes)
 
     def _keep_part(self, old: Tree, new: Tree, node: NDArray[np.int32]) -> Tree:

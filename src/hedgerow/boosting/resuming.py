@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,90 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.boosting.auto.settings import is_auto
 from hedgerow.boosting.model import BoostedModel
-from hedgerow.boosting.training_data import Examples
+from hedgerow.boosting.settings import Settings, is_auto
+from hedgerow.boosting.training_data import Examples, Given
 from hedgerow.data.binning import Binner
 from hedgerow.exceptions import ParameterError
+from hedgerow.tree.structure import Tree
 
 # Parameters that do not tell what a round becomes.
 MAY_DIFFER = ("n_estimators", "n_jobs", "verbose", "warm_start", "random_state")
 
 
-def read_start(init_model: Any, estimator: Any) -> BoostedModel:
+@dataclass(frozen=True)
+class Start:
+    """What a fit begins with.
+
+    Attributes
+    ----------
+    model : BoostedModel, optional
+        The rounds that it goes on from.
+    rounds_of_other : int
+        How many of them are another model's, which n_estimators does not count.
+    seed : int
+        The key of its random draws.
+    checkpoint : CheckpointFile, optional
+        Where it writes its rounds.
+    found : Checkpoint, optional
+        What was in that file: a fit that was broken off.
+    """
+
+    model: BoostedModel | None
+    rounds_of_other: int
+    seed: int
+    checkpoint: CheckpointFile | None = None
+    found: Any = None
+
+    def trees(self) -> list[Tree]:
+        """Return the trees of the rounds so far."""
+        return [] if self.model is None else self.model.ensemble.trees()
+
+    def rounds_to_do(self, n_estimators: int) -> range:
+        """Return the rounds that are still to be grown."""
+        done, last = _n_rounds(self.model), self.rounds_of_other + n_estimators
+        if self.checkpoint is not None:
+            self.checkpoint.check_rounds(done, last)
+        return range(min(done, last), last)
+
+
+def find_start(given: Given, before: BoostedModel | None, settings: Settings) -> Start:
+    """Find out which rounds a fit goes on from, if any: `before` are those of a warm start."""
+    asked, model = settings.asked, before
+    if given.init_model is not None:
+        model = _read_model(given.init_model, asked)
+    _require_rounds_to_add(model, asked.n_estimators, is_warm=given.init_model is None)
+    of_other = 0 if given.init_model is None else _n_rounds(model)
+    if given.checkpoint is None:
+        return Start(model, of_other, settings.seed)
+    file = CheckpointFile(given.checkpoint, given.checkpoint_every)
+    found = file.found(asked)
+    if found is None:
+        return Start(model, of_other, settings.seed, file)
+    file.data = found.data
+    return Start(found.model._model, of_other, found.seed, file, found)  # noqa: SLF001
+
+
+def _n_rounds(model: BoostedModel | None) -> int:
+    return 0 if model is None else model.ensemble.n_rounds
+
+
+def _require_rounds_to_add(model: BoostedModel | None, n_estimators: Any, *, is_warm: bool) -> None:
+    if model is None:
+        return
+    if is_auto(n_estimators):
+        raise ParameterError(
+            "n_estimators='auto' chooses all rounds of a model. To go on from one, by "
+            "init_model or warm_start, say with how many rounds: n_estimators=100."
+        )
+    if is_warm and _n_rounds(model) > n_estimators:
+        raise ParameterError(
+            f"n_estimators={n_estimators} is less than the {_n_rounds(model)} rounds that "
+            "warm_start=True begins with."
+        )
+
+
+def _read_model(init_model: Any, estimator: Any) -> BoostedModel:
     """Return the model that `init_model` is, or that is in the file of this name."""
     from hedgerow import model_file
 

@@ -125,8 +125,7 @@ class Watcher:
         self.best.round = getattr(model, "best_iteration_", self.best.round)
         self.best.score = getattr(model, "best_score_", self.best.score)
         if best is not None:
-            ensemble = best._model.ensemble  # noqa: SLF001
-            self.best.trees = [ensemble.tree(t) for t in range(ensemble.n_trees)]
+            self.best.trees = best._model.ensemble.trees()  # noqa: SLF001
 
     def sees(self, index: int, grown: Sequence[Tree], trees: Sequence[Tree]) -> bool:
         """Take note of a finished round; whether it shall be the last."""

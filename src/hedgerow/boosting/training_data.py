@@ -13,7 +13,29 @@ from hedgerow.boosting.losses import Floats
 from hedgerow.data.intake import Table
 from hedgerow.exceptions import DataError, ParameterError
 
-Rows = NDArray[np.intp]
+Indices = NDArray[np.intp]
+
+# For each purpose of rows held out, the parameter that asks for them, and what could be given.
+_WHY_AND_CURE = {
+    "validation": ("early_stopping", "Give an eval_set, or"),
+    "calibration": ("calibration", "Give"),
+}
+
+
+@dataclass(frozen=True)
+class Given:
+    """What `fit` was called with."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    groups: Any = None
+    eval_set: Any = None
+    eval_names: Any = None
+    callbacks: Any = None
+    init_model: Any = None
+    checkpoint: Any = None
+    checkpoint_every: Any = 10
 
 
 @dataclass(frozen=True)
@@ -33,7 +55,7 @@ class Examples:
         """The target as losses see it: (n_rows,), or (n_numbers, n_rows)."""
         return np.ascontiguousarray(self.target.T)
 
-    def take(self, rows: Rows) -> Examples:
+    def take(self, rows: Indices) -> Examples:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         groups = None if self.groups is None else self.groups[rows]
@@ -107,20 +129,19 @@ def hold_out(
         held = _draw_groups(examples.groups, fraction, seed)
     else:
         held = _draw(examples.target, fraction, seed, stratify)
+    why, cure = _WHY_AND_CURE[purpose]
     if not held.any():
         what = "groups" if examples.groups is not None else "rows"
         count = len(held) if examples.groups is None else len(np.unique(examples.groups))
-        why = "early_stopping" if purpose == "validation" else "calibration"
-        cure = "Give an eval_set, or a" if purpose == "validation" else "Give a"
         raise DataError(
-            f"{why} holds out {purpose}_fraction={fraction} of {count} {what}: none. {cure} larger "
-            f"{purpose}_fraction."
+            f"{why} holds out {purpose}_fraction={fraction} of {count} {what}: none. {cure} a "
+            f"larger {purpose}_fraction."
         )
     parts = examples.take(np.flatnonzero(~held)), examples.take(np.flatnonzero(held))
     if not all(part.weights is None or part.weights.any() for part in parts):
         raise DataError(
-            "sample_weight is zero in every row that early_stopping trains on, or holds out. Give "
-            "an eval_set, or another validation_fraction."
+            f"sample_weight is zero in every row that {why} trains on, or holds out. {cure} "
+            f"another {purpose}_fraction."
         )
     return parts
 

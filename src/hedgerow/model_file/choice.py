@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hedgerow.boosting.auto import MOST_MEMBERS, PLAIN, Choice, Tried
+from hedgerow.boosting.auto import MOST_MEMBERS, Choice, Tried
+from hedgerow.boosting.settings import PLAIN
 from hedgerow.model_file.container import Document
 from hedgerow.model_file.stored import is_number, is_table, require
 from hedgerow.model_file.values import decode, encode

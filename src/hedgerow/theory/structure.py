@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.boosting.auto import as_fitted
 from hedgerow.boosting.gradient_boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
 from hedgerow.boosting.losses import NativeLoss
 from hedgerow.boosting.multi_output import choose_loss
+from hedgerow.boosting.settings import as_fitted
 from hedgerow.exceptions import ParameterError
 from hedgerow.result import BROWN, GREEN, Columns, Floats, Result
 from hedgerow.theory.boosted_again import leaf_sums

@@ -232,6 +232,10 @@ class Ensemble(_Nodes):
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_predictor": None}
 
+    def trees(self) -> list[Tree]:
+        """All trees, in their order."""
+        return [self.tree(t) for t in range(self.n_trees)]
+
     def tree(self, index: int) -> Tree:
         """One tree, with the category sets that it uses; the other arrays are views."""
         begin, end = self.tree_offset[index], self.tree_offset[index + 1]
@@ -370,7 +374,7 @@ class EnsembleBuilder:
     def continuing(cls, ensemble: Ensemble) -> EnsembleBuilder:
         """Return a builder that already holds a model's trees."""
         builder = cls(ensemble.base_score, ensemble.n_features)
-        builder._trees = [ensemble.tree(t) for t in range(ensemble.n_trees)]
+        builder._trees = ensemble.trees()
         builder._tree_output = ensemble.tree_output.tolist()
         return builder
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -204,6 +205,11 @@ def test_parameters_that_are_not_allowed_are_named(parameters):
     (name,) = parameters
     with pytest.raises(hr.ParameterError, match=f"{name}="):
         model_of(**parameters).fit(X, Y)
+
+
+def test_scorers_are_refused():
+    with pytest.raises(hr.ParameterError, match="is a scorer, which needs an estimator"):
+        model_of(eval_metric=get_scorer("r2")).fit(X, Y)
 
 
 def test_metrics_of_other_losses_are_refused():

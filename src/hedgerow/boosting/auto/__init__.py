@@ -5,21 +5,17 @@ then fitted to all rows, slower, or several times with other draws of the column
 """
 
 from hedgerow.boosting.auto.choice import Choice, Tried
-from hedgerow.boosting.auto.members import Members, member_of, member_seeds
-from hedgerow.boosting.auto.search import MOST_MEMBERS, Search, no_choice
-from hedgerow.boosting.auto.settings import PLAIN, as_fitted, is_auto, settled
+from hedgerow.boosting.auto.choosing import choose
+from hedgerow.boosting.auto.members import Members, member_of, member_seeds, rounds_of_several
+from hedgerow.boosting.auto.search import MOST_MEMBERS
 
 __all__ = [
     "MOST_MEMBERS",
-    "PLAIN",
     "Choice",
     "Members",
-    "Search",
     "Tried",
-    "as_fitted",
-    "is_auto",
+    "choose",
     "member_of",
     "member_seeds",
-    "no_choice",
-    "settled",
+    "rounds_of_several",
 ]

@@ -8,14 +8,33 @@ scores of each model again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 
+from hedgerow.boosting.growing import GrowRound, rounds_of_one
+from hedgerow.boosting.model import BoostedModel
+from hedgerow.boosting.prepared import Prepared
+from hedgerow.boosting.settings import Settings
 from hedgerow.tree.structure import Ensemble, Tree
 
-GrowRound = Callable[[int], Sequence[Tree]]
+
+def rounds_of_several(
+    prepared: Prepared, settings: Settings, start: BoostedModel | None, n_members: int
+) -> Members:
+    """Return what grows rounds of several models, after those of `start` if it has any."""
+    n_threads = max(1, settings.n_threads // n_members)
+    members = []
+    for number, seed in enumerate(member_seeds(settings.seed, n_members)):
+        own = replace(settings, seed=seed, n_threads=n_threads)
+        before = start
+        if start is not None:
+            before = replace(start, ensemble=member_of(start.ensemble, number, n_members))
+        members.append(rounds_of_one(prepared, own, before))
+    # A user's function may not expect to be called from several threads.
+    return Members(members, settings.n_threads if prepared.problem.is_native else 1)
 
 
 def member_seeds(seed: int, n_members: int) -> list[int]:
@@ -32,10 +51,11 @@ def member_of(ensemble: Ensemble, number: int, n_members: int) -> Ensemble:
 class Members:
     """Grows rounds of the models in turn; those of the same number at once, in threads."""
 
-    def __init__(self, members: Sequence[GrowRound], n_threads: int) -> None:
+    def __init__(self, members: Sequence[GrowRound], n_workers: int) -> None:
         self._members = members
         self._grown: dict[int, Sequence[Tree]] = {}
-        self._pool = ThreadPoolExecutor(min(n_threads, len(members)))
+        n_workers = min(n_workers, len(members))
+        self._pool = ThreadPoolExecutor(n_workers) if n_workers > 1 else None
 
     def __call__(self, index: int) -> Sequence[Tree]:
         """Return the trees of a round; the rounds must be asked for in their order."""
@@ -45,12 +65,14 @@ class Members:
 
     def close(self) -> None:
         """Let the threads go."""
-        self._pool.shutdown(wait=False)
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
 
     def _grow_from(self, index: int) -> None:
         """Grow this round, and the same round of the models that come after in turn."""
         round_, first = divmod(index, len(self._members))
-        grown = self._pool.map(lambda member: member(round_), self._members[first:])
+        run = map if self._pool is None else self._pool.map
+        grown = run(lambda member: member(round_), self._members[first:])
         self._grown = {index + i: self._divided(trees) for i, trees in enumerate(grown)}
 
     def _divided(self, trees: Sequence[Tree]) -> list[Tree]:

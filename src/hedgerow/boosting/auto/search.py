@@ -26,15 +26,17 @@ from hedgerow.boosting.auto.budget import (
     slowness,
 )
 from hedgerow.boosting.auto.choice import Choice, Tried
-from hedgerow.boosting.auto.settings import PLAIN, is_auto, settled
 from hedgerow.boosting.auto.trial import GoesOn, Ground, Trial
+from hedgerow.boosting.metrics import UserMetric
+from hedgerow.boosting.rows import Rows
+from hedgerow.boosting.settings import PLAIN, Settings, is_auto, settled
 from hedgerow.boosting.training_data import Examples
 from hedgerow.progress import Progress, progress
 
-Settings = Mapping[str, Any]
+Numbers = Mapping[str, Any]
 
 
-def _kind(*numbers: float) -> Settings:
+def _kind(*numbers: float) -> Numbers:
     names = "max_leaves", "min_samples_leaf", "reg_lambda", "subsample", "colsample_bytree"
     return dict(zip(names, numbers, strict=True))
 
@@ -56,18 +58,23 @@ class Search:
     """
 
     def __init__(
-        self, fitting: Any, parts: Sequence[tuple[Examples, Examples]], more_rows: float
+        self,
+        rows: Rows,
+        settings: Settings,
+        parts: Sequence[tuple[Examples, Examples]],
+        more_rows: float,
     ) -> None:
-        self._asked = fitting.asked
-        self._grounds = [Ground.of(fitting, *part) for part in parts]
+        self._asked = settings.asked
+        self._metric = rows.metrics[0]
+        self._grounds = [Ground.of(rows.problem, settings, *part) for part in parts]
         self._more_rows = more_rows
-        self._metric = fitting.metrics[0]
         # A user's function may not expect to be called from several threads.
-        self._n_threads = fitting.n_threads
-        self._n_workers = fitting.n_threads if fitting.is_native else 1
+        self._n_threads = settings.n_threads
+        is_ours = rows.problem.is_native and not isinstance(self._metric, UserMetric)
+        self._n_workers = settings.n_threads if is_ours else 1
         n_rows = parts[0][0].table.n_rows + parts[0][1].table.n_rows
-        self._budget = Budget.of(n_rows, fitting.loss.n_outputs, self._asked.budget)
-        self._kinds = _kinds(self._asked, n_rows, self._grounds[0].train.table.n_features)
+        self._budget = Budget.of(n_rows, rows.problem.loss.n_outputs, self._asked.budget)
+        self._kinds = _kinds(self._asked, n_rows, self._grounds[0].prepared.train.table.n_features)
 
     def run(self) -> Choice:
         """Try every kind; return what the best of them asks for."""
@@ -91,8 +98,9 @@ class Search:
             _steps(self._asked.verbose, sum(rounds)) as goes_on,
         ):
 
-            def try_one(kind: Settings, n_rounds: int) -> Tried:
-                trial = Trial(self._grounds, {**kind, "learning_rate": self._rate}, n_threads)
+            def try_one(kind: Numbers, n_rounds: int) -> Tried:
+                numbers = {**kind, "learning_rate": self._rate}
+                trial = Trial(self._grounds, numbers, self._metric, n_threads)
                 best, curve = trial.run(n_rounds, patience, goes_on)
                 return Tried(kind, best.round, best.score, curve)
 
@@ -105,10 +113,10 @@ class Search:
         given = self._asked.learning_rate
         return TRIAL_RATE if is_auto(given) else float(given)
 
-    def _trial_rounds(self, kind: Settings) -> int:
+    def _trial_rounds(self, kind: Numbers) -> int:
         return self._budget.trial_rounds(kind["max_leaves"], self._rate)
 
-    def _plan(self, kind: Settings, n_rounds: int) -> tuple[Settings, int]:
+    def _plan(self, kind: Numbers, n_rounds: int) -> tuple[Numbers, int]:
         """Return the parameters of the last fit and its number of models."""
         most = self._budget.rounds_of(kind["max_leaves"])
         learned = self._rate * n_rounds * self._more_rows
@@ -124,7 +132,7 @@ class Search:
         chosen = {"n_estimators": n_members * rounds, "learning_rate": rate, **kind}
         return _parameters(self._asked, chosen), n_members
 
-    def _members(self, kind: Settings, affordable: int) -> int:
+    def _members(self, kind: Numbers, affordable: int) -> int:
         """Return a power of 2; one model if there is no chance in which others could differ."""
         asked = settled(self._asked, kind)
         differ = any(getattr(asked, draw) < 1.0 for draw in DRAWS)
@@ -138,9 +146,9 @@ def no_choice(asked: Any) -> Choice:
     return Choice(_parameters(asked, PLAIN))
 
 
-def _kinds(asked: Any, n_rows: int, n_columns: int) -> list[Settings]:
+def _kinds(asked: Any, n_rows: int, n_columns: int) -> list[Numbers]:
     """Return the different kinds of trees that the user's own parameters leave to try."""
-    kinds: list[Settings] = []
+    kinds: list[Numbers] = []
     for kind in (*KINDS_OF_FEW_ROWS, *KINDS) if n_rows < FEW_ROWS else KINDS:
         if n_columns < FEW_COLUMNS:
             kind = {**kind, "colsample_bytree": 1.0}
@@ -155,7 +163,7 @@ def _asked_or(asked: Any, name: str, value: Any) -> Any:
     return value if is_auto(given) else given
 
 
-def _parameters(asked: Any, chosen: Settings) -> Settings:
+def _parameters(asked: Any, chosen: Numbers) -> Numbers:
     """Return the numbers that stand for "auto"."""
     return {name: value for name, value in chosen.items() if is_auto(getattr(asked, name))}
 

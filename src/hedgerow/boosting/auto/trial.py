@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from typing import Any
 
 import numpy as np
 
 from hedgerow.boosting.auto.budget import LOOK
-from hedgerow.boosting.auto.settings import settled
-from hedgerow.boosting.rounds import BestRound, EvalSet
+from hedgerow.boosting.dart import DartRounds
+from hedgerow.boosting.growing import rounds_of_one
+from hedgerow.boosting.metrics import Metric, UserMetric
+from hedgerow.boosting.prepared import Prepared, prepare
+from hedgerow.boosting.problem import Problem
+from hedgerow.boosting.rounds import BestRound
+from hedgerow.boosting.settings import Settings
 from hedgerow.boosting.training_data import Examples
 from hedgerow.tree.grower import DivergenceError
 
@@ -22,46 +27,43 @@ GoesOn = Callable[[], bool]
 class Ground:
     """Rows to train on and rows to judge by, encoded and binned once for all trials."""
 
-    fitting: Any
-    train: Examples
+    settings: Settings
+    prepared: Prepared
     held: Examples
 
     @classmethod
-    def of(cls, fitting: Any, train: Examples, held: Examples) -> Ground:
+    def of(cls, problem: Problem, settings: Settings, train: Examples, held: Examples) -> Ground:
         """Encode and bin as if there were no other rows than those to train on."""
-        fitting = fitting.on_part()
-        train, watched = fitting.encode(train, {"held": held})
-        fitting.learn_bins(train)
-        return cls(fitting, train, watched["held"])
+        prepared = prepare(problem, settings, train)
+        return cls(settings, prepared, prepared.encode(held))
 
-    def boosting(self, parameters: Mapping[str, Any], n_threads: int) -> Boosting:
-        """Return boosting with some parameters, from its first round."""
-        fitting = self.fitting.with_settings(settled(self.fitting.asked, parameters), n_threads)
-        return Boosting(fitting, self.train, self.held)
+    def boosting(self, numbers: Mapping[str, Any], n_threads: int) -> Boosting:
+        """Return boosting with some numbers for what is "auto", from its first round."""
+        settings = replace(self.settings.with_numbers(numbers), n_threads=n_threads)
+        return Boosting(self.prepared, settings, self.held)
 
 
 class Boosting:
     """Rounds on a ground, and their scores of the rows held out."""
 
-    def __init__(self, fitting: Any, train: Examples, held: Examples) -> None:
-        self._fitting = fitting
-        self._grow_round = fitting.rounds_on(train)
-        self._held: EvalSet = fitting.eval_set("held", held)
+    def __init__(self, prepared: Prepared, settings: Settings, held: Examples) -> None:
+        self._prepared = prepared
+        self._grow_round = rounds_of_one(prepared, settings, start=None)
+        self._held = prepared.eval_set("held", held, settings.n_threads)
         weights = held.weights
         self.weight = float(len(held.target) if weights is None else weights.sum())
 
     def advance(self, rounds: range) -> None:
         """Grow some rounds."""
         trees = [tree for index in rounds for tree in self._grow_round(index)]
-        if self._fitting.dart is not None:
-            self._held.score_by(self._fitting.ensemble(self._fitting.dart.trees))
+        if isinstance(self._grow_round, DartRounds):
+            self._held.score_by(self._prepared.ensemble(self._grow_round.trees))
         else:
             self._held.add(trees)
 
-    def measure(self) -> float:
-        """Return the metric on the rows held out."""
-        fitting = self._fitting
-        (value,) = self._held.measure(fitting.metrics[:1], fitting.loss.link).values()
+    def measure(self, metric: Metric | UserMetric) -> float:
+        """Return a metric on the rows held out."""
+        (value,) = self._held.measure([metric], self._prepared.problem.loss.link).values()
         return value
 
 
@@ -69,10 +71,14 @@ class Trial:
     """One kind of trees on every ground at once, judged by the mean over all rows held out."""
 
     def __init__(
-        self, grounds: Sequence[Ground], parameters: Mapping[str, Any], n_threads: int
+        self,
+        grounds: Sequence[Ground],
+        numbers: Mapping[str, Any],
+        metric: Metric | UserMetric,
+        n_threads: int,
     ) -> None:
-        self._boostings = [ground.boosting(parameters, n_threads) for ground in grounds]
-        self._metric = grounds[0].fitting.metrics[0]
+        self._boostings = [ground.boosting(numbers, n_threads) for ground in grounds]
+        self._metric = metric
 
     def run(
         self, n_rounds: int, patience: int, goes_on: GoesOn
@@ -97,7 +103,7 @@ class Trial:
     def _after(self, rounds: range) -> float:
         for boosting in self._boostings:
             boosting.advance(rounds)
-        scores = np.array([boosting.measure() for boosting in self._boostings])
+        scores = np.array([boosting.measure(self._metric) for boosting in self._boostings])
         weights = np.array([boosting.weight for boosting in self._boostings])
         # A metric may not be defined for some rows, such as those of one class.
         known = ~np.isnan(scores)

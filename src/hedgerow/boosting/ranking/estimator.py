@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from hedgerow.boosting.fitting import Given
 from hedgerow.boosting.losses import Floats
 from hedgerow.boosting.one_score import OneScore
 from hedgerow.boosting.ranking.metrics import ALL, mean_quality
 from hedgerow.boosting.ranking.parameters import RANKING
 from hedgerow.boosting.ranking.task import Judgements, Ranking
 from hedgerow.boosting.tasks import Task
+from hedgerow.boosting.training_data import Given
 from hedgerow.data.queries import (
     QueryNumbers,
     part_column,
@@ -204,9 +204,8 @@ class GradientBoostingRanker(OneScore):
 
         Parameters
         ----------
-        X : table of shape (n_rows, n_features)
-            NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. NaN, None and NA are
-            missing values; strings and categories are taken as they are.
+        X, eval_names, callbacks, init_model, checkpoint, checkpoint_every :
+            As in `GradientBoostingRegressor.fit`; init_model is a ranker.
         y : array of shape (n_rows,)
             Relevances, 0 or more; see the parameter gain.
         sample_weight : array of shape (n_rows,), optional
@@ -218,19 +217,6 @@ class GradientBoostingRanker(OneScore):
         eval_set : list of (X, y, qid) or (X, y, qid, sample_weight), optional
             Rows to measure on after each round, with results in ``evals_result_``. If qid is a
             column of X, it is left out: (X, y) or (X, y, sample_weight).
-        eval_names : list of str, optional
-            Names of the evaluation sets; ``eval_0`` and so on if left out.
-        callbacks : list, optional
-            Told of every round, and may stop; see `hedgerow.boosting.callbacks`.
-        init_model : fitted GradientBoostingRanker, or the file of one, optional
-            A model to go on from: n_estimators rounds are added to its own. The table must have the
-            same columns; its values are binned as in that model.
-        checkpoint : str or path-like, optional
-            A file that the rounds so far are written to every ``checkpoint_every`` rounds and at
-            the end. If it is there already, the fit goes on from it: after a crash, the same call
-            gives the same model, bit for bit, as one that was never broken off.
-        checkpoint_every : int
-            Rounds between writes.
 
         Returns
         -------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.boosting.one_score import one_score_parameters
+from hedgerow.boosting.parameters import BY_GRADIENTS
 from hedgerow.params import (
     COUNT,
     FLAG,
@@ -85,10 +86,7 @@ OWN: tuple[Parameter, ...] = (
 )
 # What is said of rows elsewhere is said of queries here.
 REWORDED = {
-    "sampling": "How subsample is drawn. 'group' draws whole queries. By gradients: 'gradient' "
-    "keeps the rows with the largest ones and draws a third of the sample from all others, which "
-    "then count for those not drawn; 'minimal_variance' draws rows by the size of their "
-    "gradients, so that sums vary least.",
+    "sampling": f"How subsample is drawn. 'group' draws whole queries. {BY_GRADIENTS}",
     "max_categories": "Categories of a column, at most, that splits part into any two sets. For "
     "those of a column that has more of them, or more than max_bins, numbers stand: means of the "
     "relevance in other rows of the same category.",

@@ -12,8 +12,7 @@ import numpy as np
 
 from hedgerow import _native
 from hedgerow.boosting.losses import CoxLoss, Floats, SurvivalLoss
-from hedgerow.boosting.metrics import Metric, UserMetric
-from hedgerow.exceptions import ParameterError
+from hedgerow.boosting.metrics import Metric, UserMetric, resolve_metric
 
 
 def concordance(bounds: Floats, longer: Floats, weights: Floats | None) -> float:
@@ -52,7 +51,7 @@ def survival_metrics(wanted: Any, loss: SurvivalLoss) -> list[Metric | UserMetri
         "concordance": (True, _of_risks if isinstance(loss, CoxLoss) else concordance),
     }
     several = wanted if isinstance(wanted, (list, tuple)) else [wanted or loss.metric]
-    return [_resolved(one, known) for one in several]
+    return [resolve_metric(one, known, None) for one in several]
 
 
 def _of_times(loss: SurvivalLoss) -> Callable[[Floats, Floats, Floats | None], float]:
@@ -65,14 +64,3 @@ def _of_times(loss: SurvivalLoss) -> Callable[[Floats, Floats, Floats | None], f
 
 def _of_risks(bounds: Floats, risks: Floats, weights: Floats | None) -> float:
     return concordance(bounds, -risks, weights)
-
-
-def _resolved(wanted: Any, known: dict[str, tuple[bool, Any]]) -> Metric | UserMetric:
-    if callable(wanted):
-        return UserMetric(wanted, None)
-    if wanted not in known:
-        raise ParameterError(
-            f"eval_metric={wanted!r} is not allowed; it must be a function or one of "
-            f"{', '.join(known)}."
-        )
-    return Metric(wanted, *known[wanted])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hedgerow.boosting.one_score import one_score_parameters
+from hedgerow.boosting.parameters import BY_GRADIENTS
 from hedgerow.params import Number, Options, Parameter, Peers, any_of
 
 OWN: tuple[Parameter, ...] = (
@@ -41,9 +42,7 @@ OWN: tuple[Parameter, ...] = (
 )
 REWORDED = {
     "sampling": "How subsample is drawn. 'group' draws whole groups, of those that fit is given. "
-    "By gradients: 'gradient' keeps the rows with the largest ones and draws a third of the "
-    "sample from all others, which then count for those not drawn; 'minimal_variance' draws rows "
-    "by the size of their gradients, so that sums vary least.",
+    f"{BY_GRADIENTS}",
     "max_categories": "Categories of a column, at most, that splits part into any two sets. For "
     "those of a column that has more of them, or more than max_bins, numbers stand: means of how "
     "long rows lasted in other rows of the same category.",
