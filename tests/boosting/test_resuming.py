@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -91,6 +90,21 @@ def test_a_fit_that_was_broken_off_ends_as_one_that_was_not(case, at, tmp_path):
     assert bytes_of(resumed, tmp_path) == bytes_of(whole, tmp_path)
 
 
+@pytest.mark.parametrize("after", [2, 6])
+def test_the_best_round_before_a_break_stays_the_best(after, tmp_path):
+    options = {"early_stopping": True, "learning_rate": 0.5, "n_iter_no_change": 8}
+    whole = GradientBoostingRegressor(n_estimators=100, **options).fit(X, NUMBERS)
+    broken, path = hr_clone(whole), tmp_path / "checkpoint"
+    given = {"checkpoint": path, "checkpoint_every": 1}
+    with pytest.raises(Stop):
+        broken.fit(X, NUMBERS, callbacks=breaking_off(whole.best_iteration_ + after), **given)
+    broken.fit(X, NUMBERS, **given)
+    assert (broken.best_iteration_, broken.best_score_) == (
+        whole.best_iteration_, whole.best_score_,
+    )  # fmt: skip
+    assert bytes_of(broken, tmp_path) == bytes_of(whole, tmp_path)
+
+
 def read_seed(path):
     from hedgerow.model_file.checkpoint import read_checkpoint
 
@@ -116,19 +130,17 @@ model.save(sys.argv[1] + ".model")
 """
 
 
-def test_a_process_that_is_killed_loses_a_few_rounds_at_most(tmp_path):
+def test_a_process_that_is_killed_loses_a_few_rounds_at_most(tmp_path, monkeypatch):
     script = tmp_path / "fit.py"
-    script.write_text(textwrap.dedent(SCRIPT))
-
-    def run(name, *kills):
-        for at in (*kills, 10**6):
-            done = subprocess.run(
-                [sys.executable, script, tmp_path / name, str(at)], check=False, capture_output=True
-            )
-            assert done.returncode == (0 if at == 10**6 else -9), done.stderr.decode()
-        return (tmp_path / f"{name}.model").read_bytes()
-
-    assert run("broken", 8, 9, 31) == run("whole")
+    script.write_text(SCRIPT)
+    for at, code in ((8, -9), (31, -9), (10**6, 0)):
+        done = subprocess.run(
+            [sys.executable, script, tmp_path / "broken", str(at)], check=False, capture_output=True
+        )
+        assert done.returncode == code, done.stderr.decode()
+    monkeypatch.setattr(sys, "argv", ["fit.py", str(tmp_path / "whole"), str(10**6)])
+    exec(SCRIPT, {})  # here it is not broken off
+    assert (tmp_path / "broken.model").read_bytes() == (tmp_path / "whole.model").read_bytes()
 
 
 def test_a_finished_checkpoint_is_the_model(tmp_path):
@@ -290,6 +302,8 @@ def test_a_checkpoint_is_of_its_seed_its_rows_and_its_start(tmp_path):
         ({}, {}, "of a fit to other rows"),
         ({}, {"eval_set": [(X[:40], NUMBERS[:40])]}, "of a fit to other rows"),
         ({}, watched | {"init_model": model}, "of a fit to other rows"),
+        ({}, watched | {"sample_weight": WEIGHTS}, "of a fit to other rows"),
+        ({}, watched | {"groups": np.arange(N) // 5}, "of a fit to other rows"),
         ({"n_estimators": 2}, watched, "of 6 rounds, more than the 2"),
     ]:
         other = GradientBoostingRegressor(**(options | change))
