@@ -1,5 +1,6 @@
 """Exact CART, held to a search of every cut, to scikit-learn's trees and to the other engine."""
 
+import hashlib
 import signal
 import subprocess
 import sys
@@ -494,7 +495,7 @@ def varied_trees(n_threads):
 def digest(trees):
     names = ("feature", "threshold", "left", "missing_left", "category_bits", "value", "gain")
     arrays = [getattr(tree, name) for tree in trees for name in names]
-    return hash(b"".join(array.tobytes() for array in arrays))
+    return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
 
 
 def test_trees_are_the_same_on_any_number_of_threads():
