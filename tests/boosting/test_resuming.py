@@ -1,5 +1,7 @@
 """Checkpoints, models to go on from, slices, and leaves for other rows."""
 
+import errno
+import os
 import subprocess
 import sys
 
@@ -141,6 +143,25 @@ def test_a_process_that_is_killed_loses_a_few_rounds_at_most(tmp_path, monkeypat
     monkeypatch.setattr(sys, "argv", ["fit.py", str(tmp_path / "whole"), str(10**6)])
     exec(SCRIPT, {})  # here it is not broken off
     assert (tmp_path / "broken.model").read_bytes() == (tmp_path / "whole.model").read_bytes()
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(tmp_path, monkeypatch):
+    def is_full(_):
+        raise OSError(errno.ENOSPC, "no space left")
+
+    def fill_the_disk(info):
+        if info.round == 6:
+            monkeypatch.setattr(os, "fsync", is_full)
+
+    path = tmp_path / "checkpoint"
+    model = GradientBoostingRegressor(n_estimators=9, subsample=0.5)
+    with pytest.raises(OSError, match="no space left"):
+        model.fit(X, NUMBERS, callbacks=fill_the_disk, checkpoint=path, checkpoint_every=3)
+    monkeypatch.undo()
+    assert [file.name for file in tmp_path.iterdir()] == ["checkpoint"]
+    assert hr.load(path).n_iter_ == 3
+    resumed = hr_clone(model).fit(X, NUMBERS, checkpoint=path)
+    assert resumed._model.ensemble == hr_clone(model).fit(X, NUMBERS)._model.ensemble
 
 
 def test_a_finished_checkpoint_is_the_model(tmp_path):
