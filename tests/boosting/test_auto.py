@@ -3,6 +3,7 @@
 from threading import get_ident
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_classification, make_friedman1
 from sklearn.metrics import log_loss, root_mean_squared_error
@@ -14,7 +15,7 @@ from hedgerow import (
     GradientBoostingRegressor,
     ParameterError,
 )
-from hedgerow.boosting.auto import member_seeds
+from hedgerow.boosting.auto import member_of, member_seeds
 from hedgerow.boosting.auto.budget import Budget
 from hedgerow.boosting.training_data import Examples, partings
 from hedgerow.data.intake import learn_schema
@@ -80,6 +81,22 @@ def test_scores_are_those_of_explicit_fits_on_the_same_rows(fitted):
         assert tried.score == pytest.approx(np.mean(errors), rel=1e-12)
     best = min(fitted.auto_.tried, key=lambda tried: tried.score)
     assert best.parameters.items() <= fitted.auto_.parameters.items()
+
+
+def test_weights_count_in_the_fits_that_are_tried_and_in_their_mean():
+    weights = np.where(NUMBERS > 16, 5.0, 0.5)
+    tried = GradientBoostingRegressor(**QUICK).fit(X, NUMBERS, weights).auto_.tried[0]
+    errors, sums = [], []
+    for train, held in partings(examples(X, np.arange(400)), 5, 0, False, "random"):
+        inside, outside = (part.target.astype(int) for part in (train, held))
+        model = GradientBoostingRegressor(
+            n_estimators=tried.n_rounds, learning_rate=0.15, random_state=0, **tried.parameters
+        ).fit(X[inside], NUMBERS[inside], weights[inside])
+        given, w = model.predict(X[outside]), weights[outside]
+        errors.append(root_mean_squared_error(NUMBERS[outside], given, sample_weight=w))
+        sums.append(w.sum())
+    assert tried.score == pytest.approx(np.average(errors, weights=sums), rel=1e-12)
+    assert tried.score != pytest.approx(np.mean(errors), rel=1e-4)
 
 
 def test_a_classifier_is_judged_by_its_loss_and_learns_no_less_than_plain_parameters():
@@ -327,6 +344,23 @@ def test_columns_of_many_categories_are_encoded_without_the_rows_held_out():
     X = np.array([f"id {i}" for i in range(600)], dtype=object)[:, None]
     model = GradientBoostingRegressor(**QUICK, max_categories=10).fit(X, y)
     assert min(tried.score for tried in model.auto_.tried) > 0.97 * y.std()
+
+
+def test_categories_are_tried_as_an_explicit_fit_to_the_same_rows_encodes_them():
+    rng = np.random.RandomState(1)
+    town = rng.randint(60, size=400)
+    y = rng.normal(size=60)[town] + X[:, 0] + 0.3 * rng.normal(size=400)
+    table = pd.DataFrame({"town": town.astype(str), "number": X[:, 0]})
+    options = {"max_categories": 10, "random_state": 0}
+    tried = GradientBoostingRegressor(budget=0.1, **options).fit(table, y).auto_.tried[0]
+    errors = []
+    for train, held in partings(examples(table, np.arange(400)), 5, 0, False, "random"):
+        inside, outside = (part.target.astype(int) for part in (train, held))
+        model = GradientBoostingRegressor(
+            n_estimators=tried.n_rounds, learning_rate=0.15, **options, **tried.parameters
+        ).fit(table.iloc[inside], y[inside])
+        errors.append(root_mean_squared_error(y[outside], model.predict(table.iloc[outside])))
+    assert tried.score == pytest.approx(np.mean(errors), rel=1e-12)
 
 
 # Going on, files, threads.

@@ -1,5 +1,7 @@
 """Calibrated probabilities and intervals that cover what they are asked to."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -14,6 +16,7 @@ from hedgerow import (
     GradientBoostingRegressor,
     ParameterError,
 )
+from hedgerow.boosting.calibration import interval
 
 RNG = np.random.default_rng(11)
 N = 9_000
@@ -106,6 +109,46 @@ def test_the_median_miss_is_at_the_right_rank():
         low, high = model.predict_interval(X[start + 9 : start + 10], 0.8)[0]
         covered.append(low <= NUMBERS[start + 9] <= high)
     assert np.mean(covered) == pytest.approx(0.8, abs=0.05)
+
+
+def test_margins_are_those_of_the_definition():
+    """Of the misses, sorted, that of rank ⌈(m + 1) c⌉ is added at both ends."""
+    rng = np.random.default_rng(3)
+    levels, at = (0.1, 0.5, 0.9), np.sort(rng.normal(size=(7, 3)), axis=1)
+    for m, coverage in [(4, 0.75), (9, 0.8), (9, 0.85), (50, 0.7), (101, 0.9)]:
+        rank = math.ceil(round((m + 1) * coverage, 9))
+        residuals = rng.normal(size=(m, 3)) - [1, 0, -1]
+        half = np.sort(np.abs(residuals[:, 1]))[rank - 1]
+        found = interval(at[:, 1], residuals[:, 1:2], None, coverage)
+        np.testing.assert_array_equal(found, np.column_stack([at[:, 1] - half, at[:, 1] + half]))
+        margin = sorted(max(-low, high) for low, _, high in residuals)[rank - 1]
+        found = interval(at, residuals, levels, coverage)
+        np.testing.assert_array_equal(found, at[:, [0, 2]] + [-margin, margin])
+
+
+def test_of_pairs_of_quantiles_that_cover_as_much_the_symmetric_one_is_taken():
+    levels, at = (0.1, 0.25, 0.6, 0.75), np.array([[1.0, 2.0, 3.0, 4.0]])
+    np.testing.assert_array_equal(interval(at, np.zeros((9, 4)), levels, 0.5), [[2.0, 4.0]])
+    np.testing.assert_array_equal(interval(at, np.zeros((9, 4)), levels, 0.35), [[2.0, 3.0]])
+
+
+def test_ends_that_would_pass_each_other_meet_half_way():
+    at, missed_by_little = np.array([[0.0, 1.0], [0.0, 10.0]]), np.tile([3.0, -3.0], (9, 1))
+    found = interval(at, missed_by_little, (0.1, 0.9), 0.8)
+    np.testing.assert_array_equal(found, [[0.5, 0.5], [3.0, 7.0]])
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+@pytest.mark.parametrize("y", [LABELS, THREE], ids=["two", "three"])
+def test_a_weight_of_two_is_a_row_twice(method, y):
+    model = GradientBoostingClassifier(**EAGER | {"n_estimators": 10}).fit(X[FIT], y[FIT])
+    weights = np.where(NUMBERS[HELD] > 0, 2.0, 1.0)
+    weighted = model.calibrate(X[HELD], y[HELD], weights, method=method).predict_proba(X[TEST])
+    rows = np.repeat(np.arange(3_000, 6_000), weights.astype(int))
+    repeated = model.calibrate(X[rows], y[rows], method=method).predict_proba(X[TEST])
+    np.testing.assert_allclose(weighted, repeated, atol=1e-6)
+    plain = model.calibrate(X[HELD], y[HELD], method=method).predict_proba(X[TEST])
+    assert np.abs(weighted - plain).max() > 1e-3
 
 
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])

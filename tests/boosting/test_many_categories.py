@@ -169,6 +169,21 @@ def test_a_new_category_is_a_town_of_no_rows_or_an_error():
         model.set_params(unknown_category="error").predict(rows)
 
 
+def test_weights_count_in_the_numbers_of_categories():
+    model = regressor().fit(FRAME, NUMBERS, WEIGHTS)
+    statistics = model._model.statistics
+    assert statistics.priors[0] == pytest.approx(np.average(NUMBERS, weights=WEIGHTS), rel=1e-12)
+    alone = regressor().fit(FRAME[TRAIN], NUMBERS[TRAIN])
+    zero = np.zeros(N_ROWS)
+    zero[TRAIN] = 1.0
+    beside = regressor().fit(FRAME, np.where(zero, NUMBERS, 1e6), zero)
+    np.testing.assert_allclose(
+        beside._model.statistics.encode(beside._read(FRAME, beside._model.schema)).column(1).values,
+        alone._model.statistics.encode(alone._read(FRAME, alone._model.schema)).column(1).values,
+        rtol=1e-9,
+    )
+
+
 def test_gaps_that_fit_saw_are_learned():
     frame = FRAME.assign(town=FRAME["town"].where(NUMBER**2 < 1, None))
     y = NUMBERS + 5 * (NUMBER**2 >= 1)

@@ -1,8 +1,9 @@
 """Checkpoints, models to go on from, slices, and leaves for other rows."""
 
+import errno
+import os
 import subprocess
 import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -91,6 +92,21 @@ def test_a_fit_that_was_broken_off_ends_as_one_that_was_not(case, at, tmp_path):
     assert bytes_of(resumed, tmp_path) == bytes_of(whole, tmp_path)
 
 
+@pytest.mark.parametrize("after", [2, 6])
+def test_the_best_round_before_a_break_stays_the_best(after, tmp_path):
+    options = {"early_stopping": True, "learning_rate": 0.5, "n_iter_no_change": 8}
+    whole = GradientBoostingRegressor(n_estimators=100, **options).fit(X, NUMBERS)
+    broken, path = hr_clone(whole), tmp_path / "checkpoint"
+    given = {"checkpoint": path, "checkpoint_every": 1}
+    with pytest.raises(Stop):
+        broken.fit(X, NUMBERS, callbacks=breaking_off(whole.best_iteration_ + after), **given)
+    broken.fit(X, NUMBERS, **given)
+    assert (broken.best_iteration_, broken.best_score_) == (
+        whole.best_iteration_, whole.best_score_,
+    )  # fmt: skip
+    assert bytes_of(broken, tmp_path) == bytes_of(whole, tmp_path)
+
+
 def read_seed(path):
     from hedgerow.model_file.checkpoint import read_checkpoint
 
@@ -116,19 +132,36 @@ model.save(sys.argv[1] + ".model")
 """
 
 
-def test_a_process_that_is_killed_loses_a_few_rounds_at_most(tmp_path):
+def test_a_process_that_is_killed_loses_a_few_rounds_at_most(tmp_path, monkeypatch):
     script = tmp_path / "fit.py"
-    script.write_text(textwrap.dedent(SCRIPT))
+    script.write_text(SCRIPT)
+    for at, code in ((8, -9), (31, -9), (10**6, 0)):
+        done = subprocess.run(
+            [sys.executable, script, tmp_path / "broken", str(at)], check=False, capture_output=True
+        )
+        assert done.returncode == code, done.stderr.decode()
+    monkeypatch.setattr(sys, "argv", ["fit.py", str(tmp_path / "whole"), str(10**6)])
+    exec(SCRIPT, {})  # here it is not broken off
+    assert (tmp_path / "broken.model").read_bytes() == (tmp_path / "whole.model").read_bytes()
 
-    def run(name, *kills):
-        for at in (*kills, 10**6):
-            done = subprocess.run(
-                [sys.executable, script, tmp_path / name, str(at)], check=False, capture_output=True
-            )
-            assert done.returncode == (0 if at == 10**6 else -9), done.stderr.decode()
-        return (tmp_path / f"{name}.model").read_bytes()
 
-    assert run("broken", 8, 9, 31) == run("whole")
+def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(tmp_path, monkeypatch):
+    def is_full(_):
+        raise OSError(errno.ENOSPC, "no space left")
+
+    def fill_the_disk(info):
+        if info.round == 6:
+            monkeypatch.setattr(os, "fsync", is_full)
+
+    path = tmp_path / "checkpoint"
+    model = GradientBoostingRegressor(n_estimators=9, subsample=0.5)
+    with pytest.raises(OSError, match="no space left"):
+        model.fit(X, NUMBERS, callbacks=fill_the_disk, checkpoint=path, checkpoint_every=3)
+    monkeypatch.undo()
+    assert [file.name for file in tmp_path.iterdir()] == ["checkpoint"]
+    assert hr.load(path).n_iter_ == 3
+    resumed = hr_clone(model).fit(X, NUMBERS, checkpoint=path)
+    assert resumed._model.ensemble == hr_clone(model).fit(X, NUMBERS)._model.ensemble
 
 
 def test_a_finished_checkpoint_is_the_model(tmp_path):
@@ -290,6 +323,8 @@ def test_a_checkpoint_is_of_its_seed_its_rows_and_its_start(tmp_path):
         ({}, {}, "of a fit to other rows"),
         ({}, {"eval_set": [(X[:40], NUMBERS[:40])]}, "of a fit to other rows"),
         ({}, watched | {"init_model": model}, "of a fit to other rows"),
+        ({}, watched | {"sample_weight": WEIGHTS}, "of a fit to other rows"),
+        ({}, watched | {"groups": np.arange(N) // 5}, "of a fit to other rows"),
         ({"n_estimators": 2}, watched, "of 6 rounds, more than the 2"),
     ]:
         other = GradientBoostingRegressor(**(options | change))

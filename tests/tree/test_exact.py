@@ -2,21 +2,16 @@
 
 import hashlib
 import itertools
-import os
-import subprocess
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
-from hedgerow._native.cpu import isa_level
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow import _native
 from hedgerow.tree.exact import ExactGrower
 from hedgerow.tree.grow_params import GrowParams
+from levels import printed_at_every_level
 from oracles.grow import Columns, assert_same_splits, category_set
 
 PARAMS = st.builds(
@@ -214,16 +209,8 @@ def test_the_tree_is_the_same_bytes_on_any_number_of_threads(policy):
 
 
 def test_the_tree_is_the_same_bytes_at_every_instruction_set_level():
-    levels = [level for level in _native.LEVELS if level <= isa_level()]
     code = "from tree.test_exact import *; print(digest(larger_tree(2)))"
-    tests = str(Path(__file__).parents[1])
-    printed = set()
-    for level in levels:
-        path = os.pathsep.join([tests, *sys.path])
-        environment = {**os.environ, "HEDGEROW_ISA": level, "PYTHONPATH": path}
-        run = [sys.executable, "-c", code]
-        printed.add(subprocess.run(run, env=environment, check=True, capture_output=True).stdout)
-    assert len(printed) == 1
+    assert len(set(printed_at_every_level(code))) == 1
 
 
 def test_a_grower_that_grew_another_tree_before_grows_the_same_tree():

@@ -1,11 +1,7 @@
 """The predictor against a walk of one row, one tree, one node at a time: equal in every bit."""
 
 import hashlib
-import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow import _native
+from levels import printed_at_every_level
 from oracles import predict as naive
 from oracles.trees import random_ensemble, random_rows, random_tree
 
@@ -199,14 +196,6 @@ def test_an_empty_list_of_rows_changes_nothing():
     assert (scores == 1).all()
 
 
-EVERYTHING = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from tree.test_predict import everything
-print(everything())
-"""
-
-
 def everything():
     """A digest of what every function of this file's subject returns."""
     rng = np.random.default_rng(8)
@@ -230,16 +219,5 @@ def everything():
 
 
 def test_every_instruction_set_level_gives_the_same_bits():
-    levels = [level for level in _native.LEVELS if level <= _native.isa_level()]
-    tests = str(Path(__file__).parents[1])
-    digests = {
-        level: subprocess.run(
-            [sys.executable, "-c", EVERYTHING, tests],
-            env=os.environ | {"HEDGEROW_ISA": level},
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-        for level in levels
-    }
-    assert len(set(digests.values())) == 1, digests
+    code = "from tree.test_predict import *; print(everything())"
+    assert len(set(printed_at_every_level(code))) == 1

