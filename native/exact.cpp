@@ -363,8 +363,10 @@ bool Growth::step() {
   n_leaves_ += static_cast<std::int64_t>(parents.size());
   std::size_t n_rows = 0;
   for (const int parent : parents) n_rows += nodes_[parent].size();
-  parallel_for(threads_for(n_rows, kValuesPerThread, threads_), parents.size(),
-               [&](std::size_t i) { divide_rows(parents[i]); });
+  parallel_for(threads_for(n_rows, kValuesPerThread, threads_), parents.size(), [&](std::size_t i) {
+    check_interrupt();
+    divide_rows(parents[i]);
+  });
   std::vector<int> leaves;
   for (const int parent : parents) {
     leaves.insert(leaves.end(), {nodes_[parent].left, nodes_[parent].left + 1});
@@ -372,7 +374,6 @@ bool Growth::step() {
   }
   std::erase_if(leaves, [&](int leaf) { return full() || !may_split(nodes_[leaf]); });
   scan(parents, leaves);
-  check_interrupt();
   return true;
 }
 
@@ -509,6 +510,7 @@ void Growth::scan(const std::vector<int>& parents, const std::vector<int>& leave
   std::vector<Candidate> found(leaves.size() * features_.size());
   const int threads = threads_for(n_rows * features_.size(), kValuesPerThread, threads_);
   parallel_for(threads, features_.size(), [&](std::size_t index) {
+    check_interrupt();
     const int feature = features_[index];
     bring_up_to_date(parents, feature);
     for (std::size_t i = 0; i < leaves.size(); ++i) {

@@ -350,6 +350,7 @@ void Grower::State::look_again(int left, int right) {
   }
   put_in_order();
   for (Leaf& leaf : changed) {
+    check_interrupt();
     evaluate(leaf);
     settle(leaf);
   }
@@ -395,15 +396,7 @@ Grower::~Grower() = default;
 
 GrownTree Grower::grow(const Gradients& gradients, std::span<const std::uint32_t> bag,
                        std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
-  State& state = *state_;
-  state.begin(gradients, bag, tree_id);
-  state.plant_root();
-  while (!state.open.empty() && !state.is_full()) {
-    check_interrupt();
-    state.split(state.next());
-  }
-  state.finish(leaf_of_row);
-  return std::move(state.tree);
+  return grow_tree(*state_, gradients, bag, tree_id, leaf_of_row);
 }
 
 }  // namespace hedgerow

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "buffer.hpp"
 #include "grow.hpp"
+#include "interrupt.hpp"
 
 namespace hedgerow {
 
@@ -122,5 +124,20 @@ class Growth {
   void number_rows_outside_bag(const std::vector<std::uint16_t>& number,
                                std::uint16_t* leaf_of_row) const;
 };
+
+// Grows a tree with what a kind of growth adds: begin(…) of its gradients, plant_root(),
+// split(leaf) and perhaps a finish(…) of its own.
+template <class State, class AnyGradients>
+GrownTree grow_tree(State& state, const AnyGradients& gradients, std::span<const std::uint32_t> bag,
+                    std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
+  state.begin(gradients, bag, tree_id);
+  state.plant_root();
+  while (!state.open.empty() && !state.is_full()) {
+    check_interrupt();
+    state.split(state.next());
+  }
+  state.finish(leaf_of_row);
+  return std::move(state.tree);
+}
 
 }  // namespace hedgerow

@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "interrupt.hpp"
+
 namespace hedgerow {
 namespace {
 
@@ -118,6 +120,7 @@ class Regression {
     for (const std::size_t item : block) is_reached_[item] = false;
     for (const std::size_t source : block) {
       while (excess_[source] > noise && !is_reached_[source]) {
+        check_interrupt();
         const Items reached = search(source);
         if (!(excess_[reached.back()] < 0.0)) break;
         move_along(source, reached.back());

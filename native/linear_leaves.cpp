@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "interrupt.hpp"
 #include "math.hpp"
 #include "threads.hpp"
 
@@ -151,8 +152,10 @@ class SlopeFit {
   std::vector<Sum> sum_blocks(std::size_t n_sums, const AddBlock& add_block,
                               const AddSums& add_sums) const {
     std::vector<Sum> sums(n_blocks_ * n_sums);
-    parallel_for(team_, n_blocks_,
-                 [&](std::size_t block) { add_block(block, sums.data() + block * n_sums); });
+    parallel_for(team_, n_blocks_, [&](std::size_t block) {
+      check_interrupt();
+      add_block(block, sums.data() + block * n_sums);
+    });
     for (std::size_t block = 1; block < n_blocks_; ++block) {
       for (std::size_t i = 0; i < n_sums; ++i) add_sums(sums[i], sums[block * n_sums + i]);
     }

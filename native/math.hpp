@@ -88,7 +88,7 @@ inline double log(double x) {
   const double k = d.exponent - (subnormal ? 54.0 : 0.0);
   double result = k * ln2_high + (d.f + (log_tail(d.f) + k * ln2_low));
   result = x < infinity ? result : x;  // infinity and NaN are their own logarithms
-  result = x > 0.0 || x != x ? result : std::numeric_limits<double>::quiet_NaN();
+  result = !(x <= 0.0) ? result : std::numeric_limits<double>::quiet_NaN();
   return x == 0.0 ? -infinity : result;
 }
 
@@ -102,7 +102,7 @@ inline double log1p(double x) {
   double result =
       d.exponent * ln2_high + (d.f + (log_tail(d.f) + (d.exponent * ln2_low + lost / u)));
   result = x < infinity ? result : x;
-  result = x > -1.0 || x != x ? result : std::numeric_limits<double>::quiet_NaN();
+  result = !(x <= -1.0) ? result : std::numeric_limits<double>::quiet_NaN();
   return x == -1.0 ? -infinity : result;
 }
 

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "interrupt.hpp"
+
 namespace hedgerow {
 namespace {
 
@@ -50,6 +52,7 @@ void sort_entries(std::vector<Entry<Key>>& entries) {
   if (entries.empty()) return;
   std::vector<Entry<Key>> other(entries.size());
   for (int shift = 0; shift < static_cast<int>(8 * sizeof(Key)); shift += kDigitBits) {
+    check_interrupt();
     if (sort_by_digit(entries, other, shift)) std::swap(entries, other);
   }
 }

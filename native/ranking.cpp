@@ -13,6 +13,9 @@ namespace hedgerow {
 namespace {
 
 constexpr std::size_t kRowsPerChunk = 1024;
+// Rows that are compared with all others between two looks for an interrupt: some milliseconds in
+// a query of 100,000 rows.
+constexpr std::size_t kRowsPerLook = 16;
 // Sums over the rows of a query are of so many interleaved parts, however wide the vectors of the
 // instruction set are.
 constexpr std::size_t kLanes = 8;
@@ -173,7 +176,10 @@ void Query::compare_all(std::size_t count, double scale) {
   const auto compare_row = !by_gain         ? &Query::compare<false, false>
                            : rule.normalise ? &Query::compare<true, true>
                                             : &Query::compare<true, false>;
-  for (std::size_t i = 0; i < first; ++i) (this->*compare_row)(i, scale, damps);
+  for (std::size_t i = 0; i < first; ++i) {
+    if (i % kRowsPerLook == 0) check_interrupt();
+    (this->*compare_row)(i, scale, damps);
+  }
   if (!rule.normalise) return;
   const double sum = 2.0 * lane_sum(ranked.size.data(), 0, ranked.size.size());
   if (sum <= 0.0) return;

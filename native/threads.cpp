@@ -6,8 +6,7 @@
 //     invited → running        the worker joins it
 //     invited → idle           the caller withdraws: no work is left, and a worker that the system
 //                              has not scheduled yet must not hold up the region's end
-//     running → awaited        the caller goes to sleep until this worker is done
-//     running, awaited → idle  the worker is done
+//     running → idle           the worker is done
 //     idle, asleep → stopped   the process ends
 #include "threads.hpp"
 
@@ -19,6 +18,7 @@
 #include <cfenv>
 #include <chrono>
 #include <exception>
+#include <thread>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -41,10 +41,11 @@ constexpr std::size_t kStackBytes = std::size_t{1} << 20;
 // 100 trees on 10,000 rows took 0.13 s with a wait of 30 µs and 0.10 s with 200. After the first
 // part of the wait the thread offers its core to any other that could run.
 constexpr std::chrono::microseconds kSpin{30}, kPatience{200};
+constexpr std::chrono::milliseconds kLongestNap{20};
 
 constexpr std::size_t kCacheLine = 64;
 
-enum State : int { kIdle, kAsleep, kInvited, kRunning, kAwaited, kStopped };
+enum State : int { kIdle, kAsleep, kInvited, kRunning, kStopped };
 
 // How floating-point operations round, and whether they flush subnormal numbers to zero. A thread
 // starts with its creator's mode, and any library may change it later: so each region hands its
@@ -99,19 +100,24 @@ void relax() {
 #endif
 }
 
-// Returns once `state` is no longer `from`; sleeps as `asleep` when spinning was in vain. Whoever
-// changes the state finds `asleep` there and knows that somebody must be woken.
-void await_change(std::atomic<int>& state, int from, int asleep) {
+// Spins until `state` is no longer `from`; false if that was in vain.
+bool spin_while(const std::atomic<int>& state, int from) {
   const auto start = std::chrono::steady_clock::now();
   for (auto waited = start - start; waited < kPatience;
        waited = std::chrono::steady_clock::now() - start) {
     for (int i = 0; i < 16; ++i) {
-      if (state.load(std::memory_order_acquire) != from) return;
+      if (state.load(std::memory_order_acquire) != from) return true;
       relax();
     }
     if (waited > kSpin) sched_yield();
   }
-  if (state.compare_exchange_strong(from, asleep)) state.wait(asleep);
+  return false;
+}
+
+// To be called while an exception is handled: the region will rethrow the first.
+void fail(Region& region) {
+  if (!region.failed.exchange(true)) region.error = std::current_exception();
+  region.next.store(region.count, std::memory_order_relaxed);
 }
 
 void work_through(Region& region) noexcept {
@@ -122,20 +128,23 @@ void work_through(Region& region) noexcept {
       region.call(region.task, i);
     }
   } catch (...) {
-    if (!region.failed.exchange(true)) region.error = std::current_exception();
-    region.next.store(region.count, std::memory_order_relaxed);
+    fail(region);
   }
 }
 
 void* worker_main(void* slot) {
   Worker& self = *static_cast<Worker*>(slot);
   for (;;) {
-    await_change(self.state, kIdle, kAsleep);
-    int found = kInvited;
+    // Whoever changes the state finds `asleep` there and knows that somebody must be woken.
+    int found = kIdle;
+    if (!spin_while(self.state, kIdle) && self.state.compare_exchange_strong(found, kAsleep)) {
+      self.state.wait(kAsleep);
+    }
+    found = kInvited;
     if (self.state.compare_exchange_strong(found, kRunning)) {
       set_float_mode(self.region->mode);
       work_through(*self.region);
-      if (self.state.exchange(kIdle) == kAwaited) self.state.notify_one();
+      self.state.store(kIdle);
     } else if (found == kStopped) {
       return nullptr;
     }
@@ -176,12 +185,26 @@ void invite(Worker& worker, Region& region) {
   tell(worker, kInvited);
 }
 
-// Makes sure that the worker is out of the region, or will never enter it.
-void dismiss(Worker& worker) {
-  int found = kInvited;
-  if (!worker.state.compare_exchange_strong(found, kIdle)) {
-    await_change(worker.state, kRunning, kAwaited);
+// Waits until the worker is done. The caller alone hears of interrupts, so it does not sleep until
+// it is woken but naps: a sixteenth of what it has waited already, so that little is lost.
+void await_end(const Worker& worker, Region& region) {
+  const auto start = std::chrono::steady_clock::now();
+  if (spin_while(worker.state, kRunning)) return;
+  while (worker.state.load(std::memory_order_acquire) == kRunning) {
+    try {
+      if (!region.failed.load(std::memory_order_relaxed)) check_interrupt();
+    } catch (...) {
+      fail(region);
+    }
+    const auto waited = std::chrono::steady_clock::now() - start;
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(waited / 16, kLongestNap));
   }
+}
+
+// Makes sure that the worker is out of the region, or will never enter it.
+void dismiss(Worker& worker, Region& region) {
+  int found = kInvited;
+  if (!worker.state.compare_exchange_strong(found, kIdle)) await_end(worker, region);
 }
 
 void run_with_team(Region& region, std::size_t wanted) {
@@ -192,7 +215,7 @@ void run_with_team(Region& region, std::size_t wanted) {
     invite(team.workers[invited++], region);
   }
   work_through(region);
-  for (int k = 0; k < invited; ++k) dismiss(team.workers[k]);
+  for (int k = 0; k < invited; ++k) dismiss(team.workers[k], region);
 }
 
 // Only the forking thread lives on in the child: the workers' slots are free again, whatever a

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "growth.hpp"
-#include "interrupt.hpp"
 #include "threads.hpp"
 #include "vector_histogram.hpp"
 #include "vector_split.hpp"
@@ -98,6 +97,7 @@ struct VectorGrower::State : Growth {
   void begin(const VectorGradients& given, std::span<const std::uint32_t> rows, std::uint64_t id);
   void plant_root();
   void split(const Leaf& parent);
+  void finish(std::uint16_t* leaf_of_row);
   void move_together();
 
   const Words& sums_of(const Leaf& leaf) const { return sums[static_cast<std::size_t>(leaf.node)]; }
@@ -353,6 +353,11 @@ void VectorGrower::State::move_together() {
   }
 }
 
+void VectorGrower::State::finish(std::uint16_t* leaf_of_row) {
+  Growth::finish(leaf_of_row);
+  move_together();
+}
+
 VectorGrower::VectorGrower(const BinnedView& bins, const GrowSettings& settings, int threads)
     : state_(std::make_unique<State>(bins, settings, threads)) {}
 
@@ -360,16 +365,7 @@ VectorGrower::~VectorGrower() = default;
 
 GrownTree VectorGrower::grow(const VectorGradients& gradients, std::span<const std::uint32_t> bag,
                              std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
-  State& state = *state_;
-  state.begin(gradients, bag, tree_id);
-  state.plant_root();
-  while (!state.open.empty() && !state.is_full()) {
-    check_interrupt();
-    state.split(state.next());
-  }
-  state.finish(leaf_of_row);
-  state.move_together();
-  return std::move(state.tree);
+  return grow_tree(*state_, gradients, bag, tree_id, leaf_of_row);
 }
 
 }  // namespace hedgerow

@@ -232,13 +232,14 @@ def test_the_process_ends_cleanly_with_the_team(ending):
 # ---- interrupts --------------------------------------------------------------------------------
 
 
-def test_ctrl_c_ends_a_long_kernel_within_half_a_second():
-    script = """
+@pytest.mark.parametrize("call", ["compute_for(2, 30)", "compute_elsewhere_for(30)"])
+def test_ctrl_c_ends_a_long_kernel_within_half_a_second(call):
+    script = f"""
 from hedgerow._native import testing
 testing.meet(2)
 print("ready", flush=True)
 try:
-    testing.compute_for(2, 30)
+    testing.{call}
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "../monotone.hpp"
+#include "training.hpp"
 
 namespace hedgerow::bind_monotone {
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using bind_training::to_numpy;
 
 template <class T>
 using Vector = nb::ndarray<const T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -25,15 +27,6 @@ using Sets =
 template <class T>
 std::span<const T> span_of(const Vector<T>& array) {
   return {array.data(), array.size()};
-}
-
-template <class T>
-nb::ndarray<nb::numpy, T> to_numpy(const std::vector<T>& values,
-                                   std::initializer_list<std::size_t> shape) {
-  auto* copy = new T[values.size() + 1];
-  std::copy(values.begin(), values.end(), copy);
-  nb::capsule owner(copy, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
-  return nb::ndarray<nb::numpy, T>(copy, shape.size(), shape.begin(), owner);
 }
 
 inline void bind(nb::module_& m) {
@@ -53,7 +46,7 @@ inline void bind(nb::module_& m) {
         for (const Link& link : monotone_links(tree, span_of(directions))) {
           pairs.insert(pairs.end(), {link.lower, link.upper});
         }
-        return to_numpy(pairs, {pairs.size() / 2, 2});
+        return to_numpy<std::int32_t>(pairs, {pairs.size() / 2, 2});
       },
       "feature"_a, "threshold"_a, "left"_a, "right"_a, "missing_left"_a, "category_set"_a,
       "category_bits"_a, "directions"_a,
@@ -72,7 +65,7 @@ inline void bind(nb::module_& m) {
             throw std::out_of_range("a link leads to no target");
           }
         }
-        return to_numpy(isotonic(links, span_of(target), span_of(weight)), {target.size()});
+        return to_numpy<double>(isotonic(links, span_of(target), span_of(weight)));
       },
       "links"_a, "target"_a, "weight"_a,
       "The values nearest to the targets that do not fall from the first to the second of a link.");

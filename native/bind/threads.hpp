@@ -11,6 +11,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "../interrupt.hpp"
 #include "../threads.hpp"
@@ -114,6 +115,17 @@ void compute_for(int threads, double seconds) {
   });
 }
 
+// The same on another thread than the caller's, which only waits.
+void compute_elsewhere_for(double seconds) {
+  const auto caller = std::this_thread::get_id();
+  std::atomic<int> here{0};
+  hedgerow::parallel_for(2, 2, [&](std::size_t) {
+    here.fetch_add(1);
+    spin_until(1.0, [&] { return here.load() == 2; });
+    if (std::this_thread::get_id() != caller) compute_for(1, seconds);
+  });
+}
+
 inline void bind(nb::module_& m) {
   bind_interrupt();
   nb::module_ testing = m.def_submodule("testing", "What the tests need to see of the kernels.");
@@ -128,6 +140,7 @@ inline void bind(nb::module_& m) {
   testing.def("meet_rounding_upwards", meet_rounding_upwards, "threads"_a, release);
   testing.def("seconds_per_meeting", seconds_per_meeting, "threads"_a, "repeats"_a, release);
   testing.def("compute_for", compute_for, "threads"_a, "seconds"_a, release);
+  testing.def("compute_elsewhere_for", compute_elsewhere_for, "seconds"_a, release);
   testing.def("threads_for", hedgerow::threads_for, "work_units"_a, "units_per_thread"_a,
               "threads"_a);
 }

@@ -15,7 +15,7 @@ from hedgerow import (
     GradientBoostingRegressor,
     ParameterError,
 )
-from hedgerow.boosting.auto import member_of, member_seeds
+from hedgerow.boosting.auto import member_seeds
 from hedgerow.boosting.auto.budget import Budget
 from hedgerow.boosting.training_data import Examples, partings
 from hedgerow.data.intake import learn_schema

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hedgerow.tree.exact import ExactGrower
 from hedgerow.tree.grow_params import GrowParams
+from interrupts import seconds_until_interrupted
 from levels import printed_at_every_level
 from oracles.grow import Columns, assert_same_splits, category_set
 
@@ -407,3 +408,16 @@ def test_a_node_that_drew_one_feature_splits_on_that_feature_best():
         only = Columns.from_values(X)
         assert_same_splits(tree, only, g, h, params, features=[int(tree["feature"][0])])
     assert roots == set(range(8))
+
+
+MANY_COLUMNS = """
+import numpy as np
+from hedgerow.tree.exact import ExactGrower
+
+column = np.random.default_rng(0).normal(size=1_000_000)
+"""
+
+
+def test_ctrl_c_ends_the_sorting_of_columns_at_once():
+    call = "ExactGrower([column] * 40, [False] * 40, n_threads=2)"
+    assert seconds_until_interrupted(MANY_COLUMNS, call) < 0.5

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow.boosting.losses import RankingLoss
+from interrupts import seconds_until_interrupted
 from oracles import ranking as oracle
 
 RNG = np.random.default_rng(0)
@@ -134,3 +135,20 @@ def test_gains_follow_the_parameter():
     np.testing.assert_array_equal(loss_of("ndcg").gain_of(y), [0, 1, 3, 2**30 - 1])
     np.testing.assert_array_equal(loss_of("ndcg", "linear").gain_of(y), y)
     np.testing.assert_array_equal(loss_of("ndcg", [0, 2, 7]).gain_of(y[:3]), [0, 2, 7])
+
+
+ONE_QUERY = """
+import numpy as np
+from hedgerow.boosting.losses import RankingLoss
+
+n = 60_000
+rng = np.random.default_rng(0)
+target = np.stack([rng.integers(0, 5, n).astype(float), np.zeros(n)])
+loss = RankingLoss("pairwise", "exponential", 1.0, None, False)
+differentiate = loss.differentiator(target, None)
+scores = rng.normal(size=(1, n))
+"""
+
+
+def test_ctrl_c_ends_the_comparison_of_many_rows_at_once():
+    assert seconds_until_interrupted(ONE_QUERY, "differentiate(scores)") < 0.5

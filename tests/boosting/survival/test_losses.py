@@ -192,6 +192,40 @@ def test_a_normal_tail_is_exact_where_probabilities_underflow():
     np.testing.assert_allclose(-g * 1e-3, hazard, rtol=1e-9)
 
 
+def test_an_interval_far_above_all_has_the_curvature_of_what_comes_later():
+    z = np.linspace(5.0, 39.9, 200)
+    loss, scores = FailureTimeLoss("extreme", 1.0), np.zeros(len(z))
+    intervals = np.column_stack([np.exp(z), np.exp(z + 0.5)])
+    later = np.column_stack([np.exp(z), np.full(len(z), np.inf)])
+    for found, expected in zip(
+        derivatives(loss, intervals, scores), derivatives(loss, later, scores), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_an_interval_of_one_step_of_a_number_has_a_likelihood(distribution):
+    after = np.nextafter(1.0, 2.0)
+    loss = FailureTimeLoss(distribution, 1.0)
+    density = -STANDARD[distribution].logpdf(-5.0)
+    found = loss.mean(np.array([[1.0, after]]), np.array([5.0]), None)
+    assert found == pytest.approx(density - np.log(after - 1.0), rel=1e-12)
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_what_is_found_of_a_row_does_not_depend_on_its_neighbours(distribution):
+    n = 5_000
+    rng = np.random.default_rng(1)
+    time, scores, kind = rng.lognormal(size=n), rng.normal(size=n), rng.integers(0, 5, n)
+    upper = np.choose(kind, [time, np.inf, time, time * rng.uniform(1, 9, n), time * (1 + 1e-9)])
+    bounds = np.column_stack([np.where(kind == 2, 0.0, time), upper])
+    loss = FailureTimeLoss(distribution, 0.7)
+    whole = np.stack(derivatives(loss, bounds, scores))
+    for start in (1, 2, 3):
+        part = np.stack(derivatives(loss, bounds[start::7], scores[start::7]))
+        np.testing.assert_array_equal(part, whole[:, start::7])
+
+
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 def test_scores_start_at_the_greatest_likelihood(distribution, weights):
