@@ -5,6 +5,7 @@
 #include "bind/binning.hpp"
 #include "bind/constraints.hpp"
 #include "bind/deep_forest.hpp"
+#include "bind/dependence.hpp"
 #include "bind/exact.hpp"
 #include "bind/forest.hpp"
 #include "bind/linear_leaves.hpp"
@@ -38,6 +39,7 @@ HEDGEROW_NB_MODULE(HEDGEROW_MODULE, m) {
   hedgerow::bind_monotone::bind(m);
   hedgerow::bind_forest::bind(m);
   hedgerow::bind_predict::bind(m);
+  hedgerow::bind_dependence::bind(m);
   hedgerow::bind_linear_leaves::bind(m);
   hedgerow::bind_deep_forest::bind(m);
   hedgerow::bind_neighbors::bind(m);
