@@ -1,6 +1,6 @@
 """Hedgerow: learning from tables."""
 
-from hedgerow import plot, theory
+from hedgerow import explain, plot, theory
 from hedgerow._native import level as isa_level
 from hedgerow.boosting import (
     AdaBoostClassifier,
@@ -71,6 +71,7 @@ __all__ = [
     "StagewiseClassifier",
     "StagewiseRegressor",
     "cross_validate",
+    "explain",
     "isa_level",
     "load",
     "plot",

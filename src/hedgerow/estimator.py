@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_random_state
 
 from hedgerow.data.intake import Table, TableSchema, as_matrix, read_table
+from hedgerow.exceptions import ParameterError
 from hedgerow.params import Parameter
 from hedgerow.threads import effective_n_jobs
+
+if TYPE_CHECKING:
+    from hedgerow.tree.additive import AdditiveTrees
 
 # Below this, finding out how many threads there may be takes longer than the rows do.
 FEW_ROWS = 32
@@ -54,6 +58,15 @@ class Estimator(BaseEstimator):
     def _bins_tables(self) -> bool:
         """Tell whether fits bin their tables, so that several can share a `BinnedTable` as X."""
         return False
+
+    def _additive_trees(self) -> AdditiveTrees:
+        """Return the fitted model as a sum of trees, for explanations."""
+        self._fitted_model()
+        raise ParameterError(
+            f"{type(self).__name__} is no sum of Hedgerow's trees, which is what can be explained "
+            "exactly. For any other model, sklearn.inspection.permutation_importance tells what "
+            "its columns are worth."
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")

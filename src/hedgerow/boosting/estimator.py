@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hedgerow.boosting.calibrating import calibrated, require_calibratable
 from hedgerow.boosting.fitting import fit
-from hedgerow.boosting.losses import Floats
+from hedgerow.boosting.losses import Floats, Link
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.boosting.problem import read_problem
 from hedgerow.boosting.refitting import Refitting
@@ -22,8 +22,20 @@ from hedgerow.boosting.training_data import Given
 from hedgerow.estimator import TableEstimator, adopt
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Number, check_parameters
+from hedgerow.threads import effective_n_jobs
+from hedgerow.tree.additive import AdditiveTrees, column_names, number_names
 
 Importance = Literal["gain", "split", "cover"]
+
+_UNITS: dict[Link, str] = {
+    "identity": "the target",
+    "sorted": "the target",
+    "log": "log of the mean",
+    "sigmoid": "log-odds",
+    "half_sigmoid": "half of the log-odds",
+    "margin": "margin",
+    "softmax": "log of the probability, up to a constant",
+}
 
 
 class GradientBoosting(TableEstimator):
@@ -183,6 +195,26 @@ class GradientBoosting(TableEstimator):
 
     def _bins_tables(self) -> bool:
         return True
+
+    def _additive_trees(self) -> AdditiveTrees:
+        model: BoostedModel = self._fitted_model()
+        return AdditiveTrees(
+            ensemble=model.ensemble,
+            matrix=self._matrix,
+            sources=model.statistics.sources,
+            feature_names=column_names(model.schema),
+            output_names=tuple(self._output_names(model)),
+            unit=self._unit(model),
+            n_threads=effective_n_jobs(self.n_jobs),
+        )
+
+    def _output_names(self, model: BoostedModel) -> list[str]:
+        """Return a name for each score."""
+        return number_names(model.ensemble.n_outputs)
+
+    def _unit(self, model: BoostedModel) -> str:
+        """Return what a score is."""
+        return _UNITS[model.link]
 
     def _scores(self, X: Any) -> Floats:
         """Return raw scores, shape (n_rows, n_outputs)."""

@@ -15,12 +15,13 @@ from hedgerow.boosting.calibration import interval
 from hedgerow.boosting.classes import labels_of
 from hedgerow.boosting.estimator import GradientBoosting
 from hedgerow.boosting.losses import Floats
-from hedgerow.boosting.model import class_probabilities, prediction_of
+from hedgerow.boosting.model import BoostedModel, class_probabilities, prediction_of
 from hedgerow.boosting.multi_output import LabelClassification, NumberRegression
 from hedgerow.boosting.parameters import PARAMETERS
 from hedgerow.boosting.tasks import Task, as_levels
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Number, documented, parameters_for
+from hedgerow.tree.additive import class_names
 
 LossFunction = Callable[..., tuple[Any, Any]]
 
@@ -247,6 +248,9 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
             return self.classes_[(scores[:, 0] > 0.0).astype(np.intp)]
         return self.classes_[scores.argmax(axis=1)]
 
+    def _output_names(self, model: BoostedModel) -> list[str]:
+        return class_names(model.classes)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
@@ -448,6 +452,12 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Yield what `predict` returns after each round."""
         return (prediction_of(scores, self._model.link) for scores in self._staged_scores(X))
+
+    def _output_names(self, model: BoostedModel) -> list[str]:
+        levels = as_levels(self.quantile) if model.link == "sorted" else ()
+        if len(levels) == model.ensemble.n_outputs:  # they may have been set anew since the fit
+            return [f"quantile {level:g}" for level in levels]
+        return super()._output_names(model)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from hedgerow.boosting.estimator import GradientBoosting
+from hedgerow.boosting.model import BoostedModel
 from hedgerow.boosting.parameters import PARAMETERS
 from hedgerow.params import Options, Parameter, parameters_for
 
@@ -16,6 +17,12 @@ class OneScore(GradientBoosting):
 
     multi_strategy: ClassVar[str] = "separate"
     calibration: ClassVar[None] = None
+
+    def _output_names(self, model: BoostedModel) -> list[str]:  # noqa: ARG002
+        return ["score"]
+
+    def _unit(self, model: BoostedModel) -> str:  # noqa: ARG002
+        return "score"
 
 
 _NOT_OURS = ("multi_strategy", "calibration", "calibration_fraction")

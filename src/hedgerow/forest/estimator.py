@@ -17,6 +17,7 @@ from hedgerow.forest.model import Floats, ForestModel
 from hedgerow.forest.out_of_bag import PermutationImportance, permutation_importance
 from hedgerow.params import check_parameters
 from hedgerow.threads import effective_n_jobs
+from hedgerow.tree.additive import AdditiveTrees
 from hedgerow.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hedgerow.tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow.tree.parameters import GROWTH, TABLE
@@ -178,6 +179,9 @@ class Forest(TableEstimator):
         forest = self._model.forest
         paths = [forest.tree(t).paths(leaves[:, t]) for t in range(forest.n_trees)]
         return scipy.sparse.hstack(paths).tocsr(), forest.tree_offset.copy()
+
+    def _additive_trees(self) -> AdditiveTrees:
+        return self._fitted_model().additive_trees(self._matrix, effective_n_jobs(self.n_jobs))
 
     def _leaf_indicator(self, X: Any) -> Any:
         leaves = self._leaves(X)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 
 from hedgerow.data.binning import Binner
 from hedgerow.data.intake import TableSchema
+from hedgerow.exceptions import ParameterError
 from hedgerow.forest.combinations import Combinations
 from hedgerow.forest.quantiles import LeafRows
+from hedgerow.tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
 from hedgerow.tree.cart import RowDraws
 from hedgerow.tree.fitting import TreeModel
 from hedgerow.tree.growing import impurity_unit
 from hedgerow.tree.outputs import Outputs
 from hedgerow.tree.packed import PackedForest
-from hedgerow.tree.structure import Rows
+from hedgerow.tree.structure import Ensemble, Rows
 
 Floats = NDArray[np.float64]
 
@@ -96,6 +98,32 @@ class ForestModel:
         tree = self.forest.tree(index)
         tree = replace(tree, gain=tree.gain / impurity_unit(criterion))
         return TreeModel.of(self.schema, self.binner, tree, self.outputs)
+
+    def additive_trees(
+        self, matrix: Callable[[Any], Rows], n_threads: int, values: Floats | None = None
+    ) -> AdditiveTrees:
+        """Return the mean of the trees as a sum; `matrix` reads a table for them.
+
+        `values` are those of the leaves unless others are given.
+        """
+        if self.combinations is not None:
+            raise ParameterError(
+                "trees of feature_combinations test sums of columns, so that no split belongs to "
+                "one column. Fit the forest with feature_combinations=None to explain it."
+            )
+        forest = self.forest if values is None else replace(self.forest, value=values)
+        n_trees, n_features = forest.n_trees, self.schema.n_features
+        trees = [forest.tree(index).scaled(1.0 / n_trees) for index in range(n_trees)]
+        base = np.zeros(self.outputs.n_values)
+        return AdditiveTrees(
+            ensemble=Ensemble.from_trees(trees, np.zeros(n_trees, np.int32), base, n_features),
+            matrix=matrix,
+            sources=np.arange(n_features),
+            feature_names=column_names(self.schema),
+            output_names=leaf_names(self.outputs),
+            unit=leaf_unit(self.outputs),
+            n_threads=n_threads,
+        )
 
     def samples(self) -> list[NDArray[np.intp]]:
         """Return the training rows that each tree drew, those drawn twice listed twice."""

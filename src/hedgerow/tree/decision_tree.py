@@ -13,6 +13,8 @@ from sklearn.utils import Bunch
 from hedgerow.estimator import TableEstimator, adopt, column_attributes
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import check_parameters, documented, parameters_for
+from hedgerow.threads import effective_n_jobs
+from hedgerow.tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
 from hedgerow.tree.export import Wording, lines_of
 from hedgerow.tree.fitting import TreeModel, grow
 from hedgerow.tree.growing import n_features_tried
@@ -169,6 +171,18 @@ class DecisionTree(TableEstimator):
 
     def _value_text(self, value: Floats, decimals: int) -> str:
         raise NotImplementedError
+
+    def _additive_trees(self) -> AdditiveTrees:
+        model: TreeModel = self._fitted_model()
+        return AdditiveTrees(
+            ensemble=model.ensemble,
+            matrix=self._matrix,
+            sources=np.arange(model.schema.n_features),
+            feature_names=column_names(model.schema),
+            output_names=leaf_names(model.outputs),
+            unit=leaf_unit(model.outputs),
+            n_threads=effective_n_jobs(self.n_jobs),
+        )
 
     def _values(self, X: Any) -> Floats:
         matrix = self._matrix(X)

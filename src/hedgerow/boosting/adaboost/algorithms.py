@@ -71,6 +71,10 @@ class Algorithm(Protocol):
         """Whether members say classes or probabilities, rather than numbers."""
 
     @property
+    def unit(self) -> str:
+        """What a decision is."""
+
+    @property
     def n_outputs(self) -> int:
         """Scores of a row."""
 
@@ -96,6 +100,8 @@ class Algorithm(Protocol):
 @dataclass(frozen=True)
 class _Method:
     """What the methods have in common."""
+
+    unit: ClassVar[str] = "log-odds"
 
     n_classes: int
     learning_rate: float
@@ -128,6 +134,7 @@ class Discrete(_Method):
     """
 
     has_classifiers: ClassVar[bool] = True
+    unit: ClassVar[str] = "mean vote"
     error_divisor: str = "weights"
 
     def boost(self, learner: Learner, labels: Labels, start: Floats, n_rounds: int) -> Rounds:

@@ -22,7 +22,10 @@ from hedgerow.boosting.adaboost.parameters import PARAMETERS
 from hedgerow.boosting.losses import Floats
 from hedgerow.data.target import read_known_classes, read_weights
 from hedgerow.estimator import TableEstimator, adopt
+from hedgerow.exceptions import ParameterError
 from hedgerow.params import check_parameters, documented, parameters_for
+from hedgerow.threads import effective_n_jobs
+from hedgerow.tree.additive import AdditiveTrees, class_names, column_names
 
 # Rows whose predictions by every member are sorted at once: 8 MB with 128 members.
 BLOCK_ROWS = 8192
@@ -236,6 +239,24 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             scores = after
         yield model.algorithm.row_weights(scores - forgotten, labels, start)
 
+    def _additive_trees(self) -> AdditiveTrees:
+        model = self._fitted_model()
+        if not isinstance(model, TreeCommittee):
+            raise ParameterError(
+                f"model: the members of this AdaBoostClassifier are estimators of their own "
+                f"(estimator={self.estimator!r}). Fit it with estimator=None to explain it."
+            )
+        algorithm: Any = model.algorithm
+        return AdditiveTrees(
+            ensemble=model.decision_trees(),
+            matrix=self._matrix,
+            sources=np.arange(model.schema.n_features),
+            feature_names=column_names(model.schema),
+            output_names=tuple(class_names(self.classes_)),
+            unit=algorithm.unit,
+            n_threads=effective_n_jobs(self.n_jobs),
+        )
+
     def _classes_of(self, decision: Floats) -> NDArray[Any]:
         if decision.ndim == 1:
             return self.classes_[(decision > 0.0).astype(np.intp)]
@@ -352,6 +373,14 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         """Yield R² after each round."""
         for predicted in self.staged_predict(X):
             yield r2_score(y, predicted, sample_weight=sample_weight)
+
+    def _additive_trees(self) -> AdditiveTrees:
+        self._fitted_model()
+        raise ParameterError(
+            "model: AdaBoostRegressor predicts the weighted median of its trees, which is no sum "
+            "of what they say. Use GradientBoostingRegressor(loss='absolute_error') for a median "
+            "that can be explained."
+        )
 
     def _predictions(self, X: Any) -> Floats:
         model, (rows, n_threads) = self._fitted_model(), self._rows(X)

@@ -70,6 +70,24 @@ class TreeCommittee:
             predictions[:, t] = self.ensemble.value[first:, 0][leaf[:, t]]
         return predictions
 
+    def decision_trees(self) -> Ensemble:
+        """Return trees that add up to what a classifier's `decision_function` returns."""
+        algorithm: Any = self.algorithm
+        total = np.cumsum(self.weights)[-1]
+        # A decision is linear in the scores; this is what becomes of a score of 1 in each output.
+        image = algorithm.decision(np.eye(self.ensemble.n_outputs), total).reshape(
+            -1, self.ensemble.n_outputs
+        )
+        if np.array_equal(image, image[0, 0] * np.eye(len(image))):
+            return self.ensemble.scaled(image[0, 0])
+        outputs = self.ensemble.tree_output
+        trees = [
+            replace(tree, value=tree.value * image[output])
+            for tree, output in zip(self.ensemble.trees(), outputs, strict=True)
+        ]
+        nothing = np.zeros(len(trees), np.int32)
+        return Ensemble.from_trees(trees, nothing, self.ensemble.base_score, self.schema.n_features)
+
     def feature_importances(self) -> Floats:
         """Return the mean of the trees' parts of their gain, by the weights of the rounds."""
         ensemble = self.ensemble

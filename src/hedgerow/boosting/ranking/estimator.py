@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import narwhals as nw
@@ -26,6 +27,7 @@ from hedgerow.data.queries import (
 from hedgerow.data.target import read_weights
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.params import COUNT, check_parameters, documented
+from hedgerow.tree.additive import AdditiveTrees
 
 
 @documented
@@ -341,9 +343,16 @@ class GradientBoostingRanker(OneScore):
     def _matrix(self, X: Any) -> NDArray[Any]:
         """Read a table, with or without the column of queries."""
         self._fitted_model()
+        return super()._matrix(self._features(X))
+
+    def _features(self, X: Any) -> Any:
+        """Return a table without the column of queries, if it has one."""
         if self.qid_column is not None and self._has_queries(X):
-            X = part_column(X, self.qid_column)[1]
-        return super()._matrix(X)
+            return part_column(X, self.qid_column)[1]
+        return X
+
+    def _additive_trees(self) -> AdditiveTrees:
+        return replace(super()._additive_trees(), features=self._features)
 
     def _bins_tables(self) -> bool:
         return self.qid_column is None

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hedgerow.boosting.losses import Floats
-from hedgerow.boosting.model import prediction_of
+from hedgerow.boosting.model import BoostedModel, prediction_of
 from hedgerow.boosting.one_score import OneScore
 from hedgerow.boosting.survival.metrics import concordance
 from hedgerow.boosting.survival.parameters import SURVIVAL
@@ -236,6 +236,9 @@ class GradientBoostingSurvival(OneScore):
         if not isinstance(curve, AcceleratedTimes):
             raise AttributeError("There is a scale with loss='aft' only.")
         return curve.scale
+
+    def _unit(self, model: BoostedModel) -> str:
+        return "log of the time" if model.link == "log" else "log of the relative risk"
 
     def _curve(self) -> SurvivalCurve:
         curve: SurvivalCurve | None = self._fitted_model().curve

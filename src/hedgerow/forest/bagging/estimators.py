@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,13 +15,24 @@ from sklearn.utils.metaestimators import available_if
 
 from hedgerow.data.intake import Table, TableSchema, read_table
 from hedgerow.estimator import TableEstimator, adopt
+from hedgerow.exceptions import ParameterError
+from hedgerow.forest.bagging.additive import joined_trees
 from hedgerow.forest.bagging.draws import Floats
-from hedgerow.forest.bagging.fitting import Given, fit_bag, is_hard, jobs_of, leaf_values
+from hedgerow.forest.bagging.fitting import (
+    OUR_TREES,
+    Given,
+    fit_bag,
+    is_hard,
+    jobs_of,
+    leaf_values,
+)
 from hedgerow.forest.bagging.members import Jobs, MemberModel
 from hedgerow.forest.bagging.parameters import BAGGING_PARAMETERS
 from hedgerow.forest.bagging.tables import check_columns
 from hedgerow.forest.model import ForestModel
 from hedgerow.params import check_parameters, documented, parameters_for
+from hedgerow.threads import effective_n_jobs
+from hedgerow.tree.additive import AdditiveTrees
 from hedgerow.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hedgerow.tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 
@@ -127,6 +139,19 @@ class Bagging(TableEstimator):
             return model.mean(check_columns(self, X), self._jobs(), hard=hard)
         matrix = self._matrix(X)
         return model.mean(matrix, self._threads_for(matrix), leaf_values(model, hard=hard))
+
+    def _additive_trees(self) -> AdditiveTrees:
+        model, hard, n_threads = self._fitted_model(), is_hard(self), effective_n_jobs(self.n_jobs)
+        if isinstance(model, ForestModel):
+            return model.additive_trees(self._matrix, n_threads, leaf_values(model, hard=hard))
+        if not isinstance(self.estimator_, OUR_TREES):
+            raise ParameterError(
+                f"model: the members of this {type(self).__name__} are "
+                f"{type(self.estimator_).__name__}s, not Hedgerow's decision trees. Explain the "
+                "members one by one, model.estimators_, if they are trees of another kind."
+            )
+        names = tuple(map(str, getattr(self, "feature_names_in_", ())))
+        return joined_trees(model, names, partial(check_columns, self), n_threads, hard=hard)
 
     def _by_member(self, X: Any) -> NDArray[Any]:
         """Return what each estimator predicts, (n_estimators, n_rows, n_outputs)."""

@@ -47,7 +47,7 @@ class Lesson:
     def fit_member(self, index: int) -> Any:
         """Return the member of a round."""
         member = _seeded(clone(self.estimator), self.draws.random_state(index))
-        X = _columns_for(self.draws, index, self.X)
+        X = columns_for(self.draws, index, self.X)
         if not self.takes_weights:
             rows = self.draws.samples(index)
             member.fit(take_rows(X, rows), take_rows(self.y, rows), **self._params_of(rows))
@@ -138,7 +138,7 @@ class MemberModel:
         rows = np.flatnonzero(self.draws.counts(index) == 0)
         if len(rows) == 0:
             return rows, np.zeros((0, self.outputs.n_values))
-        seen = _columns_for(self.draws, index, take_rows(X, rows))
+        seen = columns_for(self.draws, index, take_rows(X, rows))
         return rows, _values_of(self.members[index], seen, self.outputs, hard)
 
 
@@ -157,10 +157,11 @@ def _in_threads(jobs: Jobs, function: Callable[..., Any], arguments: Any) -> Ite
 def _answer(
     question: Callable[..., Any], member: Any, draws: BagDraws, index: int, X: Any, others: Any
 ) -> Any:
-    return question(member, _columns_for(draws, index, X), *others)
+    return question(member, columns_for(draws, index, X), *others)
 
 
-def _columns_for(draws: BagDraws, index: int, X: Any) -> Any:
+def columns_for(draws: BagDraws, index: int, X: Any) -> Any:
+    """Return the columns of a table that were drawn for a member."""
     return X if draws.takes_all_columns else take_columns(X, draws.features(index))
 
 
@@ -192,10 +193,10 @@ def _shares_of(member: Any, X: Any, outputs: ClassOutputs) -> list[Floats] | Non
         shares, known = [shares], [known]
     if not isinstance(shares, list):  # of several outputs some give one probability each
         return None
-    return list(map(_spread, shares, known, outputs.classes))
+    return list(map(spread, shares, known, outputs.classes))
 
 
-def _spread(shares: Floats, known: NDArray[Any], classes: NDArray[Any]) -> Floats:
+def spread(shares: Floats, known: NDArray[Any], classes: NDArray[Any]) -> Floats:
     """Return a column for each class, where a member may not know all of them."""
     if len(known) == len(classes):
         return np.asarray(shares, np.float64)
