@@ -237,7 +237,8 @@ VERBOSE = Parameter(
     0,
     any_of(Number(0, integer=True), FLAG),
     "0 is silent. Otherwise a progress bar with the time left, if standard error is a terminal "
-    "and rich is installed, or else a line there every verbose rounds.",
+    "or a notebook and rich is installed (for notebooks also ipywidgets), or else lines there: "
+    "1 is about twenty of them or fewer, a larger number a line every so many rounds.",
     Peers("verbosity", "verbose", "verbose", "verbose"),
 )
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
+from time import monotonic
 from typing import Any, Protocol
 
 Metrics = Mapping[str, Mapping[str, float]]
 NO_METRICS: Metrics = {}
+
+# A log is read afterwards: it shall neither be long nor be filled faster than one can read.
+MOST_LINES, SECONDS_BETWEEN = 20, 2.0
 
 
 class Progress(Protocol):
@@ -19,21 +24,36 @@ class Progress(Protocol):
 
 
 class Lines:
-    """A line on standard error every `every` rounds, and for the last one."""
+    """Lines on standard error, one every `every` rounds, and one for the last.
+
+    If `every` is 1 and there are many rounds, lines are as few as a log bears: one for each
+    twentieth of the rounds, and no two within a second or two.
+    """
 
     def __init__(self, unit: str, total: int, done: int, every: int) -> None:
         self.unit = unit
         self.total = total
-        self.shown = done
-        self.every = every
+        self.done = done
+        is_log = every == 1 and total - done > MOST_LINES
+        self.every = -(-(total - done) // MOST_LINES) if is_log else every
+        self.seconds = SECONDS_BETWEEN if is_log else 0.0
+        self.printed_at = monotonic()
+        self.waiting = ""
 
     def show(self, done: int, metrics: Metrics = NO_METRICS) -> None:
         """Print how far it is and the metrics when that is due."""
-        is_due = done // self.every > self.shown // self.every or done == self.total
-        self.shown = done
-        if is_due:
-            line = f"{self.unit} {done}/{self.total}  {_as_text(metrics)}".rstrip()
-            print(line, file=sys.stderr)
+        self.waiting = f"{self.unit} {done}/{self.total}  {_as_text(metrics)}".rstrip()
+        is_early = monotonic() - self.printed_at < self.seconds
+        if done // self.every == self.done // self.every or is_early:
+            return
+        self.done = done
+        self.end()
+
+    def end(self) -> None:
+        """Print how far it came, unless that has been done."""
+        if self.waiting:
+            print(self.waiting, file=sys.stderr)
+            self.waiting, self.printed_at = "", monotonic()
 
 
 class Bar:
@@ -56,12 +76,22 @@ def progress(
     if not verbose:
         yield None
         return
-    rich_progress = _rich_progress() if sys.stderr.isatty() else None
+    rich_progress = _rich_progress() if sys.stderr.isatty() or _in_notebook() else None
     if rich_progress is None:
-        yield Lines(unit, total, done, int(verbose))
+        lines = Lines(unit, total, done, int(verbose))
+        yield lines
+        lines.end()
         return
     with rich_progress as bar:
         yield Bar(bar, title, total, done)
+        bar.refresh()  # rich shows the last step in terminals only
+
+
+def _in_notebook() -> bool:
+    """Tell whether a notebook shows what is printed, and has the widgets that rich draws with."""
+    ipython = sys.modules.get("IPython")  # which a notebook has imported
+    shell = None if ipython is None else ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None and find_spec("ipywidgets") is not None
 
 
 def _rich_progress() -> Any:

@@ -1,5 +1,6 @@
 """n_estimators="auto": what is tried is what an explicit fit does, and so is what is chosen."""
 
+import re
 from threading import get_ident
 
 import numpy as np
@@ -519,7 +520,10 @@ def test_a_function_of_the_user_s_is_called_from_one_thread(name):
 def test_progress_tells_trials_and_rounds(capsys):
     GradientBoostingRegressor(**QUICK, verbose=10).fit(X, NUMBERS)
     shown = capsys.readouterr().err
-    assert "trial round" in shown
+    trials = [line.split("  ") for line in shown.splitlines() if line.startswith("trial round ")]
+    done, of_all = trials[-1][0].removeprefix("trial round ").split("/")
+    assert done == of_all
+    assert all(re.fullmatch(r"trial [1-4]/4 rmse \d\.\d+", text) for _, text in trials)
     assert "\nround " in shown
 
 

@@ -5,6 +5,8 @@
 import io
 import subprocess
 import sys
+from importlib.util import find_spec
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from hedgerow import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     ParameterError,
+    progress,
 )
 from hedgerow.boosting.rounds import BestRound, boost
 from hedgerow.boosting.training_data import Examples, hold_out
@@ -370,6 +373,58 @@ def test_a_terminal_without_rich_gets_lines(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     regressor(verbose=15).fit(X, NUMBERS)
     assert sys.stderr.getvalue() == "round 15/15\n"
+
+
+def test_a_log_has_twenty_lines_at_most_and_the_last_one(monkeypatch, capfd):
+    clock = iter(range(10**6))
+    monkeypatch.setattr(progress, "monotonic", lambda: next(clock))
+    regressor(verbose=1, n_estimators=211).fit(X, NUMBERS)
+    lines = capfd.readouterr().err.splitlines()
+    assert 15 <= len(lines) <= 21
+    assert lines[0] == "round 11/211"
+    assert lines[-1] == "round 211/211"
+
+
+def test_lines_of_a_log_have_seconds_between_them(monkeypatch, capfd):
+    clock = iter(np.arange(10**6) * progress.SECONDS_BETWEEN / 128)
+    monkeypatch.setattr(progress, "monotonic", lambda: next(clock))
+    regressor(verbose=1, n_estimators=300).fit(X, NUMBERS)
+    lines = capfd.readouterr().err.splitlines()
+    assert [line.split()[1] for line in lines] == ["128/300", "256/300", "300/300"]
+
+
+def test_the_last_round_is_told_if_a_fit_ends_early(capfd):
+    model = regressor(verbose=1, n_estimators=1000, learning_rate=1.0, early_stopping=True)
+    rounds = []
+    model.fit(X, NUMBERS, callbacks=lambda info: rounds.append(info.round))
+    assert capfd.readouterr().err.splitlines()[-1].startswith(f"round {rounds[-1]}/1000  ")
+    assert rounds[-1] < 1000
+
+
+class Kernel:
+    kernel = "of a notebook"
+
+
+@pytest.mark.parametrize(
+    ("shell", "widgets", "is_bar"),
+    [(Kernel(), "io", True), (Kernel(), "no_such_module", False), (None, "io", False)],
+    ids=["notebook", "without widgets", "IPython in a script"],
+)
+def test_notebooks_show_a_bar(shell, widgets, is_bar, monkeypatch, capfd):
+    ipython = ModuleType("IPython")
+    ipython.get_ipython = lambda: shell
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setattr(progress, "find_spec", lambda name: find_spec(widgets) and name)
+    regressor(verbose=15).fit(X, NUMBERS)
+    shown = capfd.readouterr().err
+    assert shown.rstrip().startswith("boosting ") == is_bar
+    assert shown.startswith("round 15/15\n") != is_bar
+
+
+def test_nothing_is_imported_to_ask_for_a_notebook():
+    asks = "import sys, hedgerow.progress as p; p._in_notebook(); print('IPython' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", asks], check=True, capture_output=True)
+    assert done.stdout == b"False\n"
 
 
 INTERRUPTED = """

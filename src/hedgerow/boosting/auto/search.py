@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from threading import Event, Lock
 from typing import Any
 
@@ -18,7 +19,6 @@ import numpy as np
 
 from hedgerow.boosting.auto.budget import (
     FASTEST,
-    LOOK,
     PATIENCE,
     SLOWEST,
     TRIAL_RATE,
@@ -26,8 +26,8 @@ from hedgerow.boosting.auto.budget import (
     slowness,
 )
 from hedgerow.boosting.auto.choice import Choice, Tried
-from hedgerow.boosting.auto.trial import GoesOn, Ground, Trial
-from hedgerow.boosting.metrics import UserMetric
+from hedgerow.boosting.auto.trial import Ground, Trial
+from hedgerow.boosting.metrics import Metric, UserMetric
 from hedgerow.boosting.rows import Rows
 from hedgerow.boosting.settings import PLAIN, Settings, is_auto, settled
 from hedgerow.boosting.training_data import Examples
@@ -95,17 +95,20 @@ class Search:
         # Trials are told to end before the pool waits for them.
         with (
             ThreadPoolExecutor(n_workers) as pool,
-            _steps(self._asked.verbose, sum(rounds)) as goes_on,
+            _watched(self._asked.verbose, rounds, self._metric) as watch,
         ):
 
-            def try_one(kind: Numbers, n_rounds: int) -> Tried:
+            def try_one(number: int) -> Tried:
+                kind = self._kinds[number]
                 numbers = {**kind, "learning_rate": self._rate}
                 trial = Trial(self._grounds, numbers, self._metric, n_threads)
-                best, curve = trial.run(n_rounds, patience, goes_on)
+                goes_on = partial(watch.goes_on, number)
+                best, curve = trial.run(rounds[number], patience, goes_on)
+                watch.end(number, best.score)
                 return Tried(kind, best.round, best.score, curve)
 
             run = map if n_workers == 1 else pool.map
-            return tuple(run(try_one, self._kinds, rounds))
+            return tuple(run(try_one, range(len(self._kinds))))
 
     @property
     def _rate(self) -> float:
@@ -169,24 +172,38 @@ def _parameters(asked: Any, chosen: Numbers) -> Numbers:
 
 
 @contextmanager
-def _steps(verbose: int, total: int) -> Iterator[GoesOn]:
-    """Count the steps of all trials for the progress bar; end them if the main thread is ended."""
-    lock, is_over, done = Lock(), Event(), 0
-    with progress(verbose, total, unit="trial round", title="choosing") as shown:
-
-        def goes_on() -> bool:
-            nonlocal done
-            with lock:
-                done += LOOK
-                _show(shown, done)
-            return not is_over.is_set()
-
+def _watched(verbose: int, rounds: Sequence[int], metric: Metric | UserMetric) -> Iterator[_Watch]:
+    """Show the rounds of all trials; end them if the main thread is ended."""
+    with progress(verbose, sum(rounds), unit="trial round", title="choosing") as shown:
+        watch = _Watch(rounds, metric, shown)
         try:
-            yield goes_on
+            yield watch
         finally:
-            is_over.set()
+            watch.is_over.set()
 
 
-def _show(shown: Progress | None, done: int) -> None:
-    if shown is not None:
-        shown.show(done)
+class _Watch:
+    """How far each trial is; they tell it from their threads."""
+
+    def __init__(
+        self, rounds: Sequence[int], metric: Metric | UserMetric, shown: Progress | None
+    ) -> None:
+        self.is_over = Event()
+        self._rounds = rounds
+        self._metric = metric
+        self._shown = shown
+        self._done = [0] * len(rounds)
+        self._lock = Lock()
+
+    def goes_on(self, number: int, done: int, best: float) -> bool:
+        """Take note of rounds that a trial has done and of its best score; whether to go on."""
+        if self._shown is not None:
+            with self._lock:
+                self._done[number] = done
+                trial = f"trial {number + 1}/{len(self._rounds)}"
+                self._shown.show(sum(self._done), {trial: {self._metric.name: best}})
+        return not self.is_over.is_set()
+
+    def end(self, number: int, best: float) -> None:
+        """Count all rounds of a trial, even if it was given up."""
+        self.goes_on(number, self._rounds[number], best)

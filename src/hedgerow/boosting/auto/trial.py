@@ -20,7 +20,8 @@ from hedgerow.boosting.settings import Settings
 from hedgerow.boosting.training_data import Examples
 from hedgerow.tree.grower import DivergenceError
 
-GoesOn = Callable[[], bool]
+# Rounds done and the best score so far → whether to go on.
+GoesOn = Callable[[int, float], bool]
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class Trial:
                 break
             curve.append(score)
             best.update(done, score, self._metric.higher_is_better)
-            if done - best.round >= patience or not goes_on():
+            if done - best.round >= patience or not goes_on(done, best.score):
                 break
         return best, tuple(curve)
 
