@@ -17,6 +17,8 @@ from hedgerow import (
     ModelFileError,
     ParameterError,
 )
+from hedgerow.boosting import resuming
+from hedgerow.model_file import atomic, checkpoint
 
 RNG = np.random.default_rng(0)
 N = 1_500
@@ -72,7 +74,8 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("at", [5, 12, 17])
-def test_a_fit_that_was_broken_off_ends_as_one_that_was_not(case, at, tmp_path):
+def test_a_fit_that_was_broken_off_ends_as_one_that_was_not(case, at, tmp_path, monkeypatch):
+    monkeypatch.setattr(resuming, "WRITING", np.inf)
     model, y = CASES[case]
     model = hr_clone(model, n_estimators=20)
     path = tmp_path / "checkpoint"
@@ -162,6 +165,65 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(tmp_path, monke
     assert hr.load(path).n_iter_ == 3
     resumed = hr_clone(model).fit(X, NUMBERS, checkpoint=path)
     assert resumed._model.ensemble == hr_clone(model).fit(X, NUMBERS)._model.ensemble
+
+
+def test_checkpoints_take_a_tenth_of_the_time_at_most(tmp_path, monkeypatch):
+    """A write takes as long as 5 rounds here."""
+    now, written = 0.0, []
+
+    def grown(info):
+        nonlocal now
+        now += 1.0
+
+    def write(found, path):
+        nonlocal now
+        now += 5.0
+        written.append(found.model.n_iter_)
+
+    monkeypatch.setattr(resuming, "perf_counter", lambda: now)
+    monkeypatch.setattr(checkpoint, "write_checkpoint", write)
+    model = GradientBoostingRegressor(n_estimators=231, max_leaves=2)
+    model.fit(X, NUMBERS, callbacks=grown, checkpoint=tmp_path / "run", checkpoint_every=5)
+    # Writes so far and this one, of 5 s each, against rounds of 1 s and the writes so far.
+    assert written == [5, 95, 140, 185, 230, 231]
+    model.fit(X, NUMBERS, callbacks=grown, checkpoint=tmp_path / "rare", checkpoint_every=100)
+    assert written[6:] == [100, 200, 231]
+
+
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+import numpy as np
+from hedgerow import GradientBoostingRegressor
+X = np.random.default_rng(0).normal(size=(200, 2))
+def kill(descriptor):
+    os.kill(os.getpid(), signal.SIGKILL)
+if sys.argv[2] == "killed":
+    os.fsync = kill
+GradientBoostingRegressor(n_estimators=4).fit(X, X[:, 0], checkpoint=sys.argv[1])
+"""
+
+
+def test_a_killed_write_leaves_nothing_behind_for_good(tmp_path):
+    """Neither does the next fit delete what others write: other files, and those still open."""
+
+    def run(*arguments):
+        command = [sys.executable, "-c", KILLED_WHILE_WRITING, *arguments]
+        return subprocess.run(command, check=False, capture_output=True)
+
+    path = tmp_path / "run"
+    assert run(path, "killed").returncode == -9
+    assert run(tmp_path / "other", "killed").returncode == -9
+    left = list(tmp_path.glob(".hedgerow-*.tmp"))
+    assert len(left) == 2
+    assert not path.exists()
+    mine = set(tmp_path.glob(f"{atomic._prefix(path)}*"))
+    assert len(mine) == 1
+    with next(iter(mine)).open("rb") as writing:
+        atomic._lock(writing)
+        assert run(path, "whole").returncode == 0
+        assert set(left) <= set(tmp_path.iterdir())
+    assert run(path, "whole").returncode == 0
+    assert set(tmp_path.iterdir()) == {path, *left} - mine
 
 
 def test_a_finished_checkpoint_is_the_model(tmp_path):

@@ -160,7 +160,9 @@ class Fitting:
     def _write_checkpoint(self, watcher: Watcher, trees: Sequence[Tree], is_last: bool) -> None:
         file = self.start.checkpoint
         assert file is not None
-        if is_last or watcher.round % file.every == 0:
+        if not (is_last or file.is_due(watcher.round)):
+            return
+        with file.timed():
             so_far = self.copy_with(self._attributes(trees, watcher, is_whole=True))
             best = self.copy_with(self._attributes(trees, watcher)) if watcher.best.trees else None
             file.write(so_far, self.settings.seed, best)

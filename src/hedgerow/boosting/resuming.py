@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike, fsdecode
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,8 @@ from hedgerow.tree.structure import Tree
 
 # Parameters that do not tell what a round becomes.
 MAY_DIFFER = ("n_estimators", "n_jobs", "verbose", "warm_start", "random_state")
+# The part of a fit's time that checkpoints may take, the first and the last aside.
+WRITING = 0.1
 
 
 @dataclass(frozen=True)
@@ -126,12 +130,16 @@ class CheckpointFile:
             raise ParameterError(f"checkpoint={self.path!r}: there is no folder {str(folder)!r}.")
         self.every = int(every)
         self.data = ""
+        self._began = perf_counter()
+        self._writing = self._last_writing = 0.0
 
     def found(self, estimator: Any) -> Any:
         """Return the checkpoint that there is, if any, after a look at its parameters."""
+        from hedgerow.model_file.atomic import clear_abandoned
         from hedgerow.model_file.checkpoint import read_checkpoint
         from hedgerow.model_file.values import decode, encode
 
+        clear_abandoned(self.path)
         if not Path(self.path).exists():
             return None
         checkpoint = read_checkpoint(self.path)
@@ -155,6 +163,20 @@ class CheckpointFile:
         if self.data and self.data != data:
             raise self._refusal("of a fit to other rows")
         self.data = data
+
+    def is_due(self, round_: int) -> bool:
+        """Tell whether to write after this round: one of many, when there has been time for it."""
+        with_this = self._writing + self._last_writing
+        in_time = with_this <= WRITING * (perf_counter() - self._began)
+        return round_ % self.every == 0 and in_time
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Count what is done meanwhile as writing."""
+        began = perf_counter()
+        yield
+        self._last_writing = perf_counter() - began
+        self._writing += self._last_writing
 
     def write(self, model: Any, seed: int, best: Any) -> None:
         """Write the model so far, and that of the best round if it is another."""

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import secrets
 import stat
 from pathlib import Path
+from typing import IO
+
+try:
+    import fcntl
+except ImportError:  # Windows, where an open file cannot be deleted anyway
+    fcntl = None  # type: ignore[assignment]
 
 
 def write_atomically(path: str, data: bytes) -> None:
@@ -18,10 +25,9 @@ def write_atomically(path: str, data: bytes) -> None:
     """
     target = Path(os.path.realpath(path))
     _check_target(path, target)
-    temporary = target.with_name(f".hedgerow-{secrets.token_hex(8)}.tmp")
+    temporary = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}.tmp")
     try:
-        _write(temporary, data)
-        temporary.replace(target)
+        _write_and_rename(temporary, data, target)
     except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
@@ -42,13 +48,43 @@ def _check_target(path: str, target: Path) -> None:
         raise OSError(errno.EINVAL, "Only a regular file can be replaced by a model", path)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write_and_rename(temporary: Path, data: bytes, target: Path) -> None:
     # Mode 0666 less the umask: what any new file gets.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(path, flags, 0o666), "wb") as file:
+    with os.fdopen(os.open(temporary, flags, 0o666), "wb") as file:
+        with contextlib.suppress(OSError):  # not every file system has locks
+            _lock(file)
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+        if fcntl is None:  # where an open file cannot be renamed either
+            file.close()
+        temporary.replace(target)
+
+
+def clear_abandoned(path: str) -> None:
+    """Delete temporary files of this target whose writers were killed."""
+    target = Path(os.path.realpath(path))
+    for left in target.parent.glob(f"{_prefix(target)}*.tmp"):
+        # What is still empty may belong to a writer that is about to lock it.
+        with contextlib.suppress(OSError), left.open("r+b") as file:
+            if os.fstat(file.fileno()).st_size:
+                _lock(file)
+                if fcntl is None:
+                    file.close()
+                left.unlink()
+
+
+def _prefix(target: Path) -> str:
+    """Return how names of temporary files for this target begin; a name of any length has one."""
+    of_name = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]
+    return f".hedgerow-{of_name}-"
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Mark a file as that of a living process; OSError if it is another's."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _sync_folder(folder: Path) -> None:
