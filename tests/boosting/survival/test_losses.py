@@ -258,8 +258,71 @@ def test_a_scale_to_be_found_is_that_of_the_greatest_likelihood(distribution):
     assert at_best == pytest.approx(mean(best.x), rel=1e-9)
 
 
-def test_equal_times_have_the_least_scale_that_there_is():
-    bounds = np.full((5, 2), 3.0)
+@pytest.mark.parametrize("n", [5, 5000])
+def test_equal_times_have_the_least_scale_that_there_is(n):
+    bounds = np.full((n, 2), 3.0)
     loss = FailureTimeLoss("normal", None)
     assert loss.base_score(bounds.T, None) == pytest.approx(np.log(3.0))
-    assert loss.curve(bounds.T, np.full(5, np.log(3.0)), None).scale == 1e-3
+    assert loss.curve(bounds.T, np.full(n, np.log(3.0)), None).scale == 1e-3
+
+
+# Scales of many rows are found from those of a few.
+
+TIMES_OVER = 100  # 6,000 rows
+MANY_BOUNDS, MANY_SCORES = np.tile(BOUNDS, (TIMES_OVER, 1)), np.tile(SCORES, TIMES_OVER)
+MANY_WEIGHTS = np.tile(WEIGHTS, TIMES_OVER)
+
+
+def counting(loss):
+    """Have a loss count the rows that it looks at to find a scale."""
+    seen, losses = [], loss._losses
+
+    def look(rows, *given):
+        seen.append(rows.n)
+        return losses(rows, *given)
+
+    loss._losses = look
+    return seen
+
+
+@pytest.mark.parametrize("weights", [None, MANY_WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_many_rows_have_the_scale_that_each_of_them_alone_would_have(distribution, weights):
+    once = None if weights is None else WEIGHTS
+    expected = FailureTimeLoss(distribution, None).curve(BOUNDS.T, SCORES, once).scale
+    loss = FailureTimeLoss(distribution, None)
+    seen = counting(loss)
+    found = loss.curve(MANY_BOUNDS.T, MANY_SCORES, weights).scale
+    assert found == pytest.approx(expected, rel=1e-8)
+    assert seen.count(len(MANY_BOUNDS)) <= 6
+    # Rounds are content with less.
+    seen.clear()
+    g, _ = loss.gradients(MANY_BOUNDS.T, MANY_SCORES[np.newaxis], weights)
+    assert seen.count(len(MANY_BOUNDS)) <= 3
+    exact, _ = derivatives(FailureTimeLoss(distribution, found), MANY_BOUNDS, MANY_SCORES, weights)
+    np.testing.assert_allclose(g[0], exact, rtol=1e-2, atol=1e-3 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("few", ["far", "censored", "weightless", "equal"])
+def test_rows_unlike_those_at_even_distances_have_their_own_scale(few):
+    step = 6000 // 1024
+    bounds, weights = MANY_BOUNDS.copy(), MANY_WEIGHTS.copy()
+    if few == "far":
+        bounds[::step] *= np.exp(5 * np.sin(np.arange(0, 6000, step)))[:, np.newaxis]
+        weights[::step] *= 1e-6
+    elif few == "censored":
+        bounds[::step, 1] = np.inf
+    elif few == "weightless":
+        weights[::step] = 0.0
+    else:
+        bounds[::step] = np.exp(MANY_SCORES[::step, np.newaxis])
+        weights[::step] *= 1e-6
+    loss = FailureTimeLoss("normal", None)
+    scale = loss.curve(bounds.T, MANY_SCORES, weights).scale
+
+    def mean(log_scale):
+        likelihoods = surprises("normal", bounds, MANY_SCORES, np.exp(log_scale))
+        return np.average(likelihoods, weights=weights)
+
+    best = minimize_scalar(mean, bounds=(-1, 2), method="bounded", options={"xatol": 1e-9})
+    assert np.log(scale) == pytest.approx(best.x, abs=1e-5)

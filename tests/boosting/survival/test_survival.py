@@ -69,6 +69,17 @@ def test_a_scale_that_is_found_comes_near_the_true_one():
     assert model_of(loss="aft", aft_scale=0.7).fit(X, Y).scale_ == 0.7
 
 
+def test_scales_of_many_rows_are_found_again_by_a_fit_that_was_broken_off(tmp_path):
+    times = np.exp(np.tile(SIGNAL, 3) + np.log(RNG.exponential(size=3 * N)))
+    table = np.tile(X, (3, 1))
+    model, path = model_of(loss="aft"), tmp_path / "rounds"
+    model_of(loss="aft", n_estimators=4).fit(table, times, checkpoint=path)
+    resumed = clone(model).set_params(n_jobs=2).fit(table, times, checkpoint=path)
+    whole = model.fit(table, times)
+    assert resumed._model.ensemble == whole._model.ensemble
+    assert resumed.scale_ == whole.scale_
+
+
 @pytest.mark.parametrize("distribution", ["normal", "logistic", "extreme"])
 def test_intervals_teach_nearly_as_much_as_times(distribution):
     """Every time is known only to lie between two visits, or before the first or after the last."""

@@ -6,6 +6,7 @@ losses see it, the shape of the target is (2, n); elsewhere (n, 2).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from hedgerow import _native
-from hedgerow.boosting.losses.base import Differentiate, Floats, Link, Loss
+from hedgerow.boosting.losses.base import Differentiate, Floats, Link, Loss, log, weighted_mean
 from hedgerow.boosting.survival_curves import (
     AcceleratedTimes,
     ProportionalHazards,
@@ -27,8 +28,16 @@ Ties = Literal["efron", "breslow"]
 
 # Scores farther below the highest count as so far below: e^−300 squared is still a number.
 FARTHEST = 300.0
-# Between these the scale of failure times is looked for.
+# Between these the scale of failure times is looked for, and its logarithm found up to EXACT; in
+# rounds, whose trees move the scale, by secants that end with a step below ROUGH, so within some
+# hundredths of that.
 SCALES = (1e-3, 1e3)
+LOG_SCALES = tuple(map(log, SCALES))
+EXACT, ROUGH = 1e-9, 1e-2
+# Of many rows so many, spread evenly, tell where to begin: the scale within some percent.
+FEW_ROWS = 1024
+# What secants from there may take; if that is not enough, the rows are not like the few.
+MOST_SECANTS, LONGEST_SECANT = 8, 0.5
 # How often score and scale of a constant are improved in turn, at most, and by what at least.
 MOST_TURNS, NO_MOVE = 50, 1e-10
 
@@ -267,7 +276,7 @@ class FailureTimeLoss(SurvivalLoss):
         rows = FailureTimes.of(target, weights)
 
         def differentiate(scores: Floats) -> tuple[Floats, Floats]:
-            scale = self._scale_for(rows, scores[0], n_threads)
+            scale = self._scale_for(rows, scores[0], n_threads, ROUGH)
             g, h = self._derivatives(rows, scores[0], scale, n_threads)
             return g[np.newaxis], h[np.newaxis]
 
@@ -300,21 +309,30 @@ class FailureTimeLoss(SurvivalLoss):
             high += scale
         return low if low == high else float(brentq(gradient, low, high, xtol=1e-12))
 
-    def _scale_for(self, rows: FailureTimes, scores: Floats, n_threads: int = 1) -> float:
-        """Return the scale, if it is to be found that of greatest likelihood at these scores."""
+    def _scale_for(
+        self, rows: FailureTimes, scores: Floats, n_threads: int = 1, tol: float = EXACT
+    ) -> float:
+        """Return the scale, if it is to be found that of greatest likelihood at these scores.
+
+        It depends on nothing else, such as the last round's: a fit that was broken off finds it
+        again.
+        """
         if self.scale is not None:
             return self.scale
+        drift = partial(self._drift, rows, np.ascontiguousarray(scores), n_threads)
+        found = None
+        if rows.n > 2 * FEW_ROWS:
+            few = slice(None, None, rows.n // FEW_ROWS)
+            drift_of_few = partial(self._drift, rows.take(few), scores[few].copy(), n_threads)
+            found = _root_near_that_of(drift_of_few, drift, tol)
+        return _scale_at(_log_scale(drift, EXACT) if found is None else found)
 
-        def drift(log_scale: float) -> float:
-            scale = float(np.exp(log_scale))
-            return rows.sum(self._losses(rows, scores, scale, n_threads)[1])
+    def _drift(self, rows: FailureTimes, scores: Floats, n_threads: int, log_scale: float) -> float:
+        """Return the derivative of the mean of −log likelihood by log(scale): it rises through 0.
 
-        low, high = (float(np.log(scale)) for scale in SCALES)
-        if drift(low) >= 0.0:
-            return SCALES[0]
-        if drift(high) <= 0.0:
-            return SCALES[1]
-        return float(np.exp(brentq(drift, low, high, xtol=1e-9)))
+        For −log likelihood is a convex function of 1 / scale.
+        """
+        return rows.mean(self._losses(rows, scores, _scale_at(log_scale), n_threads)[1])
 
     def _derivatives(
         self, rows: FailureTimes, scores: Floats, scale: float, n_threads: int = 1
@@ -361,6 +379,48 @@ class FailureTimes:
         finite = bounds[np.isfinite(bounds)]
         return float(finite.min()), float(finite.max())
 
-    def sum(self, values: Floats) -> float:
-        """Add up values by the weights."""
-        return float(values.sum() if self.weights is None else (self.weights * values).sum())
+    def take(self, rows: slice) -> FailureTimes:
+        """Give some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return FailureTimes(self.lower[rows].copy(), self.upper[rows].copy(), weights)
+
+    def mean(self, values: Floats) -> float:
+        """Return the mean by the weights; 0 if all are 0."""
+        is_empty = self.weights is not None and not self.weights.any()
+        return 0.0 if is_empty else weighted_mean(values, self.weights)
+
+
+def _scale_at(log_scale: float) -> float:
+    """Return a scale by its logarithm; the ends of the range are what they are, not rounded."""
+    ends = dict(zip(LOG_SCALES, SCALES, strict=True))
+    return ends.get(log_scale, float(np.exp(log_scale)))
+
+
+def _log_scale(drift: Callable[[float], float], tol: float) -> float:
+    """Return where the drift is 0, or the end of the range nearest to that."""
+    low, high = LOG_SCALES
+    if drift(low) >= 0.0:
+        return low
+    if drift(high) <= 0.0:
+        return high
+    return float(brentq(drift, low, high, xtol=tol))
+
+
+def _root_near_that_of(
+    few: Callable[[float], float], drift: Callable[[float], float], tol: float
+) -> float | None:
+    """Take secants from where the drift of few rows is 0; None if they do not lead to a root."""
+    low, high = LOG_SCALES
+    at = _log_scale(few, ROUGH)
+    slope = (few(at + ROUGH) - few(at - ROUGH)) / (2.0 * ROUGH)
+    value = drift(at)
+    for _ in range(MOST_SECANTS):
+        step = -value / slope if slope > 0.0 else np.inf
+        if not (abs(step) <= LONGEST_SECANT and low <= at + step <= high):
+            return None
+        at += step
+        if abs(step) <= tol:
+            return at
+        before, value = value, drift(at)
+        slope = (value - before) / step
+    return None
