@@ -279,9 +279,16 @@ def test_a_column_of_gaps_is_harmless():
     )
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e-12, 1e12, 1e60])
+@pytest.mark.parametrize("scale", [1e-149, 1e-12, 1e12, 1e60])
 def test_targets_of_any_size_are_learned(scale):
-    assert regressor().fit(X, NUMBERS * scale).score(X / 1, NUMBERS * scale) > 0.5
+    prediction = regressor().fit(X, NUMBERS * scale).predict(X) / scale
+    np.testing.assert_allclose(prediction, regressor().fit(X, NUMBERS).predict(X), rtol=1e-3)
+
+
+def test_targets_whose_squares_vanish_are_refused_but_zeros_are_not():
+    with pytest.raises(DataError, match=r"y holds numbers of .*e-179 at most.*1e-150 or more"):
+        regressor().fit(X, NUMBERS * 1e-180)
+    np.testing.assert_array_equal(regressor().fit(X, np.zeros(400)).predict(X), 0.0)
 
 
 def test_subsampling_depends_on_the_seed_alone():

@@ -404,3 +404,24 @@ def test_scores_of_another_meaning_are_not_gone_on_from():
     start = GradientBoostingRegressor(n_estimators=2).fit(X, counts)
     with pytest.raises(ParameterError, match="mean something else"):
         GradientBoostingRegressor(loss="poisson", n_estimators=2).fit(X, counts, init_model=start)
+
+
+@pytest.mark.parametrize(
+    ("loss", "before", "now"),
+    [("quantile", 0.1, 0.9), ("quantile", [0.1, 0.9], [0.2, 0.9]), ("expectile", 0.2, 0.5)],
+)
+def test_other_quantiles_are_not_gone_on_from(loss, before, now):
+    def model(quantile):
+        return GradientBoostingRegressor(n_estimators=2, loss=loss, quantile=quantile)
+
+    start = model(before).fit(X, NUMBERS)
+    with pytest.raises(ParameterError, match="init_model was fitted with quantile="):
+        model(now).fit(X, NUMBERS, init_model=start)
+    same = np.array(before) if isinstance(before, list) else before
+    assert model(same).fit(X, NUMBERS, init_model=start).n_iter_ == 4
+
+
+def test_levels_that_a_loss_does_not_have_may_differ():
+    start = GradientBoostingRegressor(n_estimators=2, quantile=0.1).fit(X, NUMBERS)
+    more = GradientBoostingRegressor(n_estimators=2, quantile=0.9)
+    assert more.fit(X, NUMBERS, init_model=start).n_iter_ == 4

@@ -736,6 +736,8 @@ class TestRefusals:
             np.array([["2020-01-01"]], "M8[D]"),
             np.array([[dt.date(2020, 1, 1)]], object),
             pd.DataFrame({"when": pd.to_datetime(["2020-01-01"])}),
+            pd.DataFrame({"when": pd.period_range("2020-01", periods=3, freq="M")}),
+            pd.DataFrame({"when": pd.period_range("2020-01", periods=3, freq="D").astype(object)}),
             pd.DataFrame({"when": pd.to_datetime(["2020-01-01"]).tz_localize("UTC")}),
             pd.DataFrame({"when": pd.to_timedelta([1], unit="s")}),
             pd.DataFrame({"when": pd.Series([pd.Timestamp(0)], dtype=object)}),
@@ -758,7 +760,6 @@ class TestRefusals:
             np.array([[1.0], [b"x"]], object),
             pd.DataFrame({"c": [[1, 2], [3]]}),
             pd.DataFrame({"c": pd.cut(pd.Series([1, 2, 3]), 2)}),
-            pd.DataFrame({"c": pd.period_range("2020", periods=2)}),
             pl.DataFrame({"c": [[1, 2], [3]]}),
             pl.DataFrame({"c": [{"a": 1}]}),
             pl.DataFrame({"c": [b"x"]}),
@@ -889,3 +890,43 @@ class TestSchemaFile:
         for stored in (None, [], {}, "schema", 1):
             with pytest.raises(DataError, match="schema"):
                 TableSchema.from_dict(stored)
+
+
+# Dates that are strings
+
+DAYS = [str(dt.date(2011, 1, 1) + dt.timedelta(days)) for days in range(500)]
+DATES = {
+    "days": DAYS,
+    "one day": DAYS[:1] * 30,
+    "times": [f"{day}T12:30:00" for day in DAYS],
+    "times of zones": [f"{day} 12:30:00+01:00" for day in DAYS],
+    "with gaps": [*DAYS, None, None],
+    "nearly all": [*DAYS[:95], *["unknown", "", "n/a", "2011-02-31", "2011"]],
+}
+OTHERS = {
+    "towns": [f"town {number}" for number in range(300)],
+    "numbers": [str(number) for number in range(20110101, 20110131)],
+    "codes": [f"2011-{number:03d}-01" for number in range(100)],
+    "no days": [f"2011-13-{number:02d}" for number in range(100)],
+    "half": [*DAYS[:50], *[f"town {number}" for number in range(50)]],
+    "gaps": [None, None, "a"],
+}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("kind", DATES)
+def test_dates_as_strings_are_warned_of(kind, make):
+    table = make({"price": np.arange(len(DATES[kind])), "when": DATES[kind]})
+    message = r"X, column 'when' holds dates as strings \(such as '2011.*year, month, weekday"
+    with pytest.warns(UserWarning, match=message):
+        schema, _ = learn_schema(table)
+    assert list(schema.categories) == [1]
+    # Neither those who asked for it nor predictions are warned.
+    asked, _ = learn_schema(table, ["when"])
+    assert asked == schema
+    read_table(table, schema)
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_other_strings_are_no_dates(kind):
+    learn_schema(pd.DataFrame({"x": OTHERS[kind]}))

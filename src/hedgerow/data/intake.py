@@ -23,6 +23,7 @@ from hedgerow.data.columns import (
     labels_of_numbers,
     refuse_infinite,
     refuse_infinite_column,
+    warn_of_dates,
 )
 from hedgerow.data.frames import one_matrix
 from hedgerow.data.schema import Categories, TableSchema, chosen_columns, listed
@@ -72,6 +73,8 @@ def learn_schema(X: Any, categorical_features: Any = "auto") -> tuple[TableSchem
             columns.append(found)
         else:
             categories[j] = Categories(found.kind, tuple(sorted(set(found.labels))))
+            if chosen is None:
+                warn_of_dates(categories[j].values, column_label(source.names, j))
             columns.append(CategoricalColumn(_match(found, categories[j])))
     schema = TableSchema(source.n_features, source.names, categories)
     return schema, _finite_table(source, source.names, columns)

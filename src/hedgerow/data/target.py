@@ -25,6 +25,8 @@ from hedgerow.exceptions import DataError
 _COUNTABLE = 1 << 16
 # Squares of sums of products of a target and a weight up to this size stay finite.
 LARGEST = 1e70
+# Squares of numbers below this lose digits, and then all.
+SMALLEST = 1e-150
 
 
 def read_classification_target(
@@ -181,6 +183,11 @@ def read_regression_target(
         raise DataError(
             f"y holds numbers as large as {largest:.3g}, whose squares cannot be added up. Divide "
             f"y by a constant, so that none exceeds {LARGEST:g}."
+        )
+    if 0.0 < largest < SMALLEST:
+        raise DataError(
+            f"y holds numbers of {largest:.3g} at most, whose squares vanish. Multiply y by a "
+            f"constant, so that the largest is {SMALLEST:g} or more."
         )
     return target
 
