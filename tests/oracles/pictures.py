@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+import numpy as np
 from matplotlib.text import Annotation, Text
 
 # Boxes around text have a margin, so boxes that touch by so many pixels are not seen to.
@@ -39,16 +40,32 @@ def box_of(text, renderer):
     return text.get_window_extent(renderer)
 
 
+def overlap(one, other, renderer):
+    """Tell whether two texts overlap; of slanted ones that are parallel, whether their lines do."""
+    a, b = box_of(one, renderer), box_of(other, renderer)
+    wide = min(a.x1, b.x1) - max(a.x0, b.x0)
+    high = min(a.y1, b.y1) - max(a.y0, b.y0)
+    if wide <= TOUCH or high <= TOUCH:
+        return False
+    angle = np.deg2rad(one.get_rotation())
+    if one.get_rotation() != other.get_rotation() or one.get_rotation() % 90 == 0:
+        return True
+    # A slanted box is as high as its letters and what its length adds.
+    (x0, y0), (x1, y1) = (t.get_transform().transform(t.get_position()) for t in (one, other))
+    apart = abs((x1 - x0) * np.sin(angle) - (y1 - y0) * np.cos(angle))
+    return apart < one.get_fontsize() * one.get_figure(root=True).dpi / 72.0
+
+
 def assert_no_overlap(figure):
     """Raise if two texts overlap, or if one is cut off by the edge of the figure."""
+    texts = texts_of(figure)
     renderer = figure.canvas.get_renderer()
-    boxes = [(t.get_text(), box_of(t, renderer)) for t in texts_of(figure)]
-    assert boxes, "nothing is written"
-    for words, box in boxes:
-        inside = figure.bbox.x0 - TOUCH <= box.x0 and box.x1 <= figure.bbox.x1 + TOUCH
-        inside &= figure.bbox.y0 - TOUCH <= box.y0 and box.y1 <= figure.bbox.y1 + TOUCH
-        assert inside, f"{words!r} is cut off"
-    for (one, a), (other, b) in combinations(boxes, 2):
-        wide = min(a.x1, b.x1) - max(a.x0, b.x0)
-        high = min(a.y1, b.y1) - max(a.y0, b.y0)
-        assert wide <= TOUCH or high <= TOUCH, f"{one!r} overlaps {other!r}"
+    assert texts, "nothing is written"
+    for text in texts:
+        box, edge = box_of(text, renderer), figure.bbox
+        inside = edge.x0 - TOUCH <= box.x0 and box.x1 <= edge.x1 + TOUCH
+        inside &= edge.y0 - TOUCH <= box.y0 and box.y1 <= edge.y1 + TOUCH
+        assert inside, f"{text.get_text()!r} is cut off"
+    for one, other in combinations(texts, 2):
+        words = one.get_text(), other.get_text()
+        assert not overlap(one, other, renderer), f"{words[0]!r} overlaps {words[1]!r}"
