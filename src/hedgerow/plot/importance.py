@@ -149,7 +149,7 @@ class ImportanceDisplay(Display):
         return cls(names=texts, values=numbers, errors=spread, label=label, top=top).plot(ax)
 
     def _figure_size(self) -> tuple[float, float]:
-        return 6.4, BELOW + ROW * max(min(self.top, len(self.values)), 3)
+        return bars_size(min(self.top, len(self.values)))
 
     def _draw(self) -> None:
         ax, shown = self.ax_, self.order[: self.top]
@@ -190,6 +190,11 @@ class ImportanceDisplay(Display):
         low, high = min(ends.min(), 0.0), max(ends.max(), 0.0)
         room = 0.16 * ((high - low) or 1.0)
         self.ax_.set_xlim(low - (room if low < 0.0 else 0.0), high + room)
+
+
+def bars_size(n_bars: int) -> tuple[float, float]:
+    """Return the size of a figure of so many bars, in inches."""
+    return 6.4, BELOW + ROW * max(n_bars, 3)
 
 
 def _importances(model: Any, kind: str) -> tuple[Floats, str]:

@@ -158,7 +158,8 @@ class LearningCurveDisplay(Display):
 
 def _of_rounds(model: Any, metric: str | None) -> dict[str, Any]:
     """Take the curves of a boosted model, and what the automatic choice tried."""
-    history, choice = model.evals_result_, getattr(model, "auto_", None)
+    history = model.evals_result_
+    choice: Any = getattr(model, "auto_", None)
     known = list(dict.fromkeys(name for by_metric in history.values() for name in by_metric))
     tried = choice is not None and len(choice.tried) > 0
     if not known and not tried:
@@ -170,11 +171,7 @@ def _of_rounds(model: Any, metric: str | None) -> dict[str, Any]:
         metric = known[0] if known else choice.metric
     if metric not in (known or [choice.metric]):
         raise ParameterError(f"metric={metric!r} is not allowed; there are {', '.join(known)}.")
-    curves = {
-        name: _curve(by_metric[metric])
-        for name, by_metric in history.items()
-        if metric in by_metric
-    }
+    curves = {of: _curve(by[metric]) for of, by in history.items() if metric in by}
     trials = [
         Curve(LOOK * np.arange(1, len(one.curve) + 1), np.array(one.curve))
         for one in (choice.tried if tried and choice.metric == metric else ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from math import ceil
 from typing import Any, Self
 
@@ -70,9 +71,8 @@ class PartialDependenceDisplay(Display):
             Passed to `hedgerow.explain.partial_dependence`.
         """
         require_axes(ax)
-        from hedgerow.explain import partial_dependence
-
-        return cls.from_result(partial_dependence(model, X, features, **options), ax=ax)
+        compute = import_module("hedgerow.explain").partial_dependence
+        return cls.from_result(compute(model, X, features, **options), ax=ax)
 
     @classmethod
     def from_result(cls, result: Any, *, ax: Any = None) -> Self:
@@ -91,7 +91,7 @@ class PartialDependenceDisplay(Display):
 
     def _figure_size(self) -> tuple[float, float]:
         n_panels = len(self.result.features)
-        n_columns = min(n_panels, COLUMNS)
+        n_columns = _n_columns(n_panels)
         width, height = PANEL
         return 0.6 + width * n_columns, 0.4 + height * ceil(n_panels / n_columns)
 
@@ -142,17 +142,18 @@ class PartialDependenceDisplay(Display):
         texts = [short(category, 14) for category in self.result.grids[place]]
         places = np.arange(len(texts))
         individual = _of(self.result, "individual", place)
-        average = self.result.average[place]
+        average, note = self.result.average[place], ""
         if average is None:
             average = np.asarray(individual).mean(axis=0)
         ax.barh(places, average, color=COLORS[0], height=0.7, zorder=2)
         if individual is not None:
             low, high = np.quantile(np.asarray(individual), [0.1, 0.9], axis=0)
             ax.hlines(places, low, high, color=INK, linewidth=1.0, zorder=3)
+            note = "\nlines: the middle 80 % of rows"
         ax.set_yticks(places, texts, fontsize=SMALL if len(texts) > 6 else None)
         ax.set_ylim(len(texts) - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
-        ax.set(xlabel=self._ylabel(), ylabel=short(self.result.features[place]))
+        ax.set(xlabel=self._ylabel() + note, ylabel=short(self.result.features[place]))
         open_frame(ax)
 
     def _draw_map(self, ax: Any, place: int) -> None:
@@ -196,7 +197,7 @@ def _panels(ax: Any, n_panels: int) -> list[Any]:
     """Divide axes into panels, row by row."""
     if n_panels == 1:
         return [ax]
-    figure, n_columns = ax.figure, min(n_panels, COLUMNS)
+    figure, n_columns = ax.figure, _n_columns(n_panels)
     n_rows = ceil(n_panels / n_columns)
     cell = ax.get_subplotspec()
     if cell is None:
@@ -209,6 +210,10 @@ def _panels(ax: Any, n_panels: int) -> list[Any]:
     panels = [ax, *(figure.add_subplot(place) for place in others)]
     figure.sca(ax)
     return panels
+
+
+def _n_columns(n_panels: int) -> int:
+    return 2 if n_panels == 4 else min(n_panels, COLUMNS)
 
 
 def _is_numeric(grid: Any) -> bool:

@@ -19,7 +19,7 @@ from hedgerow.plot.display import (
     short,
     signed,
 )
-from hedgerow.plot.importance import ImportanceDisplay
+from hedgerow.plot.importance import ImportanceDisplay, bars_size
 from hedgerow.plot.shap_reading import FeatureValues, ReadShap, check_top, explain, read_shap
 from hedgerow.plot.swarm import swarm
 from hedgerow.result import GREY, Floats, imported
@@ -28,7 +28,8 @@ UP, DOWN = COLORS[4], COLORS[0]  # what raises a score, and what lowers it
 UNKNOWN = "#9a9a9a"  # categories and missing values
 # Colours span the middle of the values, so that a few far ones do not take them all.
 SPAN = 0.05, 0.95
-DOT = 4.0  # diameter in points
+# Diameter of dots in points, and of more rows than that, of smaller ones.
+DOTS = ((300, 4.0), (1500, 3.0), (np.inf, 2.2))
 ROW, BELOW = 0.46, 1.0  # inches of a row, and of the axis below
 
 
@@ -127,18 +128,19 @@ class ShapBeeswarmDisplay(_ShapDisplay):
         box = self.ax_.get_window_extent()
         to_points = 72.0 / self.ax_.figure.dpi
         low, high = self.ax_.get_xlim()
-        dot = DOT * (high - low) / (box.width * to_points)  # a dot's width on the x axis
+        diameter = next(size for most, size in DOTS if len(self.shap.values) <= most)
+        dot = diameter * (high - low) / (box.width * to_points)  # a dot's width on the x axis
         n_lines = abs(float(np.subtract(*self.ax_.get_ylim())))
-        room = int(0.9 * box.height * to_points / n_lines / DOT)
+        room = int(0.9 * box.height * to_points / n_lines / diameter)
         level = _between(self.shap.columns[j])
         rows, x, pile = swarm(self.shap.values[:, j], level, dot, max(room, 1))
-        step = DOT / (box.height * to_points) * n_lines
+        step = diameter / (box.height * to_points) * n_lines
         known = ~np.isnan(level[rows])
         colors = np.where(known[:, np.newaxis], ramp()(np.nan_to_num(level[rows])), _grey())
         self.ax_.scatter(
             x,
             line - pile * step,
-            s=(0.9 * DOT) ** 2,
+            s=(0.9 * diameter) ** 2,
             c=colors,
             linewidth=0,
             rasterized=True,
@@ -172,15 +174,13 @@ class ShapBarDisplay(_ShapDisplay):
 
     def _bars(self) -> ImportanceDisplay:
         shap = self.shap
-        label = (
-            "mean |" + shap.label().replace(" (", "| (", 1) if shap.unit else "mean |SHAP value|"
-        )
+        label = "mean |SHAP value|" + (f" ({shap.unit})" if shap.unit else "")
         return ImportanceDisplay(
             names=shap.names, values=shap.importance, label=label, top=self.top
         )
 
     def _figure_size(self) -> tuple[float, float]:
-        return self._bars()._figure_size()
+        return bars_size(min(self.top, len(self.shap.names)))
 
     def _draw(self) -> None:
         self._bars().plot(self.ax_)
@@ -261,7 +261,7 @@ class ShapWaterfallDisplay(_ShapDisplay):
         starts = np.concatenate([[base], ends[:-1]])
         low, high = float(min(base, ends.min())), float(max(base, ends.max()))
         span = (high - low) or 1.0
-        ax.set_xlim(low - 0.16 * span, high + 0.16 * span)
+        ax.set_xlim(low - 0.2 * span, high + 0.2 * span)
         ax.set_ylim(-1.15, len(steps) + 0.15)
         for y, ((_, value), start, end) in enumerate(zip(steps, starts, ends, strict=True)):
             ax.barh(y, value, left=start, height=0.62, color=UP if value > 0.0 else DOWN)
@@ -283,15 +283,22 @@ class ShapWaterfallDisplay(_ShapDisplay):
         open_frame(ax)
 
     def _write_ends(self, base: float, end: float, n_steps: int) -> None:
-        places = (
-            (base, -0.85, f"base value {number(base)}"),
-            (*(end, n_steps - 0.1, f"prediction {number(end)}"),),
-        )
         middle = float(np.mean(self.ax_.get_xlim()))
-        for x, y, text in places:
-            # Towards the middle, where there is room.
-            side = "left" if x < middle else "right"
-            self.ax_.text(x, y, text, ha=side, va="center", fontsize=SMALL, color=PALE_INK)
+        for x, y, text in (
+            (base, -0.85, f"base value {number(base)}"),
+            (end, n_steps - 0.15, f"prediction {number(end)}"),
+        ):
+            side = 1 if x < middle else -1  # towards the middle, where there is room
+            self.ax_.annotate(
+                text,
+                (x, y),
+                xytext=(4 * side, 0),
+                textcoords="offset points",
+                ha="left" if side > 0 else "right",
+                va="center",
+                fontsize=SMALL,
+                color=PALE_INK,
+            )
 
 
 class ShapDependenceDisplay(_ShapDisplay):
@@ -390,9 +397,7 @@ class ShapDependenceDisplay(_ShapDisplay):
         span = (high - low) or 1.0
         at = high + 0.12 * span
         ticker = imported("matplotlib.ticker", "plot()").MaxNLocator(6)
-        ticks = [
-            tick for tick in ticker.tick_values(low, high) if low <= tick <= high + 0.02 * span
-        ]
+        ticks = [tick for tick in ticker.tick_values(low, high) if low <= tick <= high]
         ax.set_xticks([*ticks, at], [*(number(float(tick)) for tick in ticks), "missing"])
         return np.where(missing, at + 0.06 * span * spread, numbers)
 

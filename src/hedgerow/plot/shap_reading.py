@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ class ReadShap:
         )
 
     def label(self) -> str:
-        """What SHAP values are, in which unit."""
+        """Say what the values are, in which unit."""
         return f"SHAP value ({self.unit})" if self.unit else "SHAP value"
 
 
@@ -155,6 +156,4 @@ def _columns(data: Any, shape: tuple[int, ...]) -> list[FeatureValues]:
 
 def explain(model: Any, X: Any) -> Any:
     """Ask for the SHAP values of rows."""
-    from hedgerow.explain import shap_values
-
-    return shap_values(model, X)
+    return import_module("hedgerow.explain").shap_values(model, X)

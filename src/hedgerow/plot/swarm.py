@@ -13,10 +13,10 @@ def swarm(
 ) -> tuple[NDArray[np.intp], Floats, Floats]:
     """Return the rows to draw, where along the line, and how many dots above it each is.
 
-    Values that fall into one bin of a dot's width are a pile at its centre, which lies as much above the line as
-    below it. In a pile, dots are sorted by `level`, that of unknown level at the bottom. If a pile
-    has more than `most` dots, piles of n dots are cut to most · √(n / largest), so that higher ones
-    stay higher; dots are left out evenly.
+    Values that fall into one bin of a dot's width are a pile at its centre, which lies as much
+    above the line as below it. In a pile, dots are sorted by `level`, that of unknown level at the
+    bottom. If a pile has more than `most` dots, piles of n dots are cut to most · √(n / largest),
+    so that higher ones stay higher; dots are left out evenly.
 
     Parameters
     ----------
