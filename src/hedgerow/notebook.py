@@ -24,6 +24,8 @@ _BOX = (
     "display:inline-block;max-width:46em;padding:.6em .9em;border:1px solid rgba(128,128,128,.45);"
     "border-radius:.4em;font-size:.92em;line-height:1.5"
 )
+# Some pages would give tables colours and sizes of their own.
+_TABLE = "border-collapse:collapse;margin:.2em 0;color:inherit;font-size:inherit;background:none"
 _PALE = "opacity:.7"
 _CELL = "padding:0 .9em 0 0;text-align:left;vertical-align:top;border:none;background:none"
 _BAR = "display:inline-block;height:.65em;background:#4a90c2;border-radius:.1em;margin-right:.4em"
@@ -35,12 +37,13 @@ def summary(estimator: Any) -> str:
         _line("saw", list(_seen(estimator))),
         _line("has", list(_size(estimator))),
         _line("chose", list(_chosen(estimator))),
+        _line("scored", list(_scored(estimator))),
         _line("parameters", list(_changed(estimator))),
     ]
     facts = "".join(line for line in lines if line)
     name = escape(type(estimator).__name__)
     title = f"<div><b>{name}</b> <span style='{_PALE}'>fitted</span></div>"
-    table = f"<table style='border-collapse:collapse;margin:.2em 0'>{facts}</table>"
+    table = f"<table style='{_TABLE}'>{facts}</table>"
     return f"<div style='{_BOX}'>{title}{table}{_features(estimator)}</div>"
 
 
@@ -97,13 +100,17 @@ def _size(estimator: Any) -> Iterator[str]:
 
 
 def _chosen(estimator: Any) -> Iterator[str]:
-    """Tell what the fit found out by itself, and how good that was."""
+    """Tell what the automatic choice came to."""
     choice = getattr(estimator, "auto_", None)
     if choice is not None:
         yield from (f"{name}={_short(value)}" for name, value in choice.parameters.items())
+
+
+def _scored(estimator: Any) -> Iterator[str]:
+    """Tell how good the model was where its fit measured that."""
     best = getattr(estimator, "best_iteration_", None)
     if best is not None:
-        yield f"round {best} of the best {_metric(estimator)}, {estimator.best_score_:.4g}"
+        yield f"{_metric(estimator)} {estimator.best_score_:.4g} in round {best}, the best"
     out_of_bag = getattr(estimator, "oob_score_", None)
     if out_of_bag is not None:
         yield f"out-of-bag score {float(out_of_bag):.4g}"
@@ -141,7 +148,7 @@ def _features(estimator: Any) -> str:
             cells = f"<td style='{_CELL}'>{name}</td><td style='{_CELL}'>{bar}</td>"
             rows.append(f"<tr>{cells}</tr>")
     title = f"<div style='{_PALE}'>share of the gain of all splits</div>"
-    return title + f"<table style='border-collapse:collapse'>{''.join(rows)}</table>"
+    return title + f"<table style='{_TABLE}'>{''.join(rows)}</table>"
 
 
 def _importances(estimator: Any) -> Floats | None:

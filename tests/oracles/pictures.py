@@ -40,9 +40,8 @@ def box_of(text, renderer):
     return text.get_window_extent(renderer)
 
 
-def overlap(one, other, renderer):
-    """Tell whether two texts overlap; of slanted ones that are parallel, whether their lines do."""
-    a, b = box_of(one, renderer), box_of(other, renderer)
+def overlap(one, other, a, b):
+    """Tell whether two texts in boxes a and b overlap; of parallel slanted ones, their lines."""
     wide = min(a.x1, b.x1) - max(a.x0, b.x0)
     high = min(a.y1, b.y1) - max(a.y0, b.y0)
     if wide <= TOUCH or high <= TOUCH:
@@ -50,7 +49,6 @@ def overlap(one, other, renderer):
     angle = np.deg2rad(one.get_rotation())
     if one.get_rotation() != other.get_rotation() or one.get_rotation() % 90 == 0:
         return True
-    # A slanted box is as high as its letters and what its length adds.
     (x0, y0), (x1, y1) = (t.get_transform().transform(t.get_position()) for t in (one, other))
     apart = abs((x1 - x0) * np.sin(angle) - (y1 - y0) * np.cos(angle))
     return apart < one.get_fontsize() * one.get_figure(root=True).dpi / 72.0
@@ -59,13 +57,14 @@ def overlap(one, other, renderer):
 def assert_no_overlap(figure):
     """Raise if two texts overlap, or if one is cut off by the edge of the figure."""
     texts = texts_of(figure)
-    renderer = figure.canvas.get_renderer()
     assert texts, "nothing is written"
-    for text in texts:
-        box, edge = box_of(text, renderer), figure.bbox
+    renderer, edge = figure.canvas.get_renderer(), figure.bbox
+    boxes = [box_of(text, renderer) for text in texts]
+    for text, box in zip(texts, boxes, strict=True):
         inside = edge.x0 - TOUCH <= box.x0 and box.x1 <= edge.x1 + TOUCH
         inside &= edge.y0 - TOUCH <= box.y0 and box.y1 <= edge.y1 + TOUCH
         assert inside, f"{text.get_text()!r} is cut off"
-    for one, other in combinations(texts, 2):
-        words = one.get_text(), other.get_text()
-        assert not overlap(one, other, renderer), f"{words[0]!r} overlaps {words[1]!r}"
+    for i, j in combinations(range(len(texts)), 2):
+        words = texts[i].get_text(), texts[j].get_text()
+        is_bad = overlap(texts[i], texts[j], boxes[i], boxes[j])
+        assert not is_bad, f"{words[0]!r} overlaps {words[1]!r}"

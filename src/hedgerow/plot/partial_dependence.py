@@ -197,7 +197,7 @@ def _panels(ax: Any, n_panels: int) -> list[Any]:
     """Divide axes into panels, row by row."""
     if n_panels == 1:
         return [ax]
-    figure, n_columns = ax.figure, _n_columns(n_panels)
+    figure, n_columns, current = ax.figure, _n_columns(n_panels), ax.figure.gca()
     n_rows = ceil(n_panels / n_columns)
     cell = ax.get_subplotspec()
     if cell is None:
@@ -208,7 +208,7 @@ def _panels(ax: Any, n_panels: int) -> list[Any]:
     ax.set_subplotspec(grid[0, 0])
     others = [grid[i // n_columns, i % n_columns] for i in range(1, n_panels)]
     panels = [ax, *(figure.add_subplot(place) for place in others)]
-    figure.sca(ax)
+    figure.sca(current)
     return panels
 
 
