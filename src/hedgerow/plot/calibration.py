@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Number, Options, Parameter
@@ -217,7 +217,7 @@ class CalibrationDisplay(Display):
 
 def wilson_interval(frequency: Floats, n: Floats) -> tuple[Floats, Floats]:
     """Return Wilson's interval (1927) for the probability of what happened so often in n rows."""
-    z = norm.ppf(0.5 + CONFIDENCE / 2.0)
+    z = ndtri(0.5 + CONFIDENCE / 2.0)
     centre = (frequency + z * z / (2.0 * n)) / (1.0 + z * z / n)
     half = z * np.sqrt(frequency * (1.0 - frequency) / n + z * z / (4.0 * n * n))
     half /= 1.0 + z * z / n

@@ -69,6 +69,12 @@ def new_axes(width: float, height: float) -> Any:
     return ax
 
 
+def measured(ax: Any) -> Any:
+    """Return the box of axes in pixels, once layouts have put them in their place."""
+    ax.figure.canvas.figure.draw_without_rendering()
+    return ax.get_window_extent()
+
+
 def open_frame(ax: Any) -> None:
     """Leave out the lines at the top and on the right."""
     ax.spines[["top", "right"]].set_visible(False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
@@ -158,7 +158,7 @@ class ResidualDisplay(Display):
     def _draw_quantiles(self, ax: Any) -> None:
         ordered = np.sort(self.residuals)
         parts = (np.arange(len(ordered)) + 0.5) / len(ordered)
-        normal = norm.ppf(parts)
+        normal = ndtri(parts)
         mean, sd = ordered.mean(), ordered.std()
         ends = normal[[0, -1]]
         ax.plot(ends, mean + sd * ends, color=GREY, linewidth=1, linestyle=":", label="normal")

@@ -13,6 +13,7 @@ from hedgerow.plot.display import (
     SMALL,
     Display,
     counted,
+    measured,
     number,
     open_frame,
     require_axes,
@@ -120,12 +121,11 @@ class ShapBeeswarmDisplay(_ShapDisplay):
         ax.set_xlabel(shap.label() + f", {counted(len(shap.values), 'row')}" + note)
         open_frame(ax)
         _feature_colorbar(ax)
-        ax.figure.draw_without_rendering()  # the size of dots depends on that of the axes
+        box = measured(ax)  # the size of dots depends on that of the axes
         for line, j in enumerate(shown):
-            self._draw_line(line, int(j))
+            self._draw_line(line, int(j), box)
 
-    def _draw_line(self, line: int, j: int) -> None:
-        box = self.ax_.get_window_extent()
+    def _draw_line(self, line: int, j: int, box: Any) -> None:
         to_points = 72.0 / self.ax_.figure.dpi
         low, high = self.ax_.get_xlim()
         diameter = next(size for most, size in DOTS if len(self.shap.values) <= most)

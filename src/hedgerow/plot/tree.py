@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.params import NOTHING, Number, Parameter, any_of
 from hedgerow.plot.colors import COLORS, INK, PALE_INK, class_colors, tint
-from hedgerow.plot.display import Display, counted, number, require_axes, short
+from hedgerow.plot.display import Display, counted, measured, number, require_axes, short
 from hedgerow.plot.tidy_tree import centres
 from hedgerow.plot.tree_contents import DrawnNode, drawn_nodes, read_targets
 from hedgerow.plot.tree_reading import read_tree
@@ -121,14 +121,13 @@ class TreeDisplay(Display):
         targets = read_targets(model, read, X, y)
         is_classes = targets is not None and targets.edges is None
         has_order = read.shares is None and read.tree.value.shape[1] == 1
-        is_added = read.meaning.startswith("what a leaf adds")
         display = cls(
             nodes=drawn_nodes(read, targets, max_depth),
             title=read.title,
             meaning=read.meaning,
             class_names=[str(c) for c in model.classes_.tolist()] if is_classes else None,
             edges=None if targets is None else targets.edges,
-            centre=(0.0 if is_added else float(read.tree.value[0, 0])) if has_order else None,
+            centre=(0.0 if read.adds else float(read.tree.value[0, 0])) if has_order else None,
         )
         return display.plot(ax)
 
@@ -371,7 +370,6 @@ def _caption(display: TreeDisplay) -> list[str]:
 
 def _points_per_unit(ax: Any, layout: _Layout) -> float:
     """Return what a unit of the layout is on paper, in points."""
-    ax.figure.draw_without_rendering()
-    box = ax.get_window_extent()
+    box = measured(ax)
     pixels = min(box.width / layout.width, box.height / layout.height)
     return float(pixels * 72.0 / ax.figure.dpi)

@@ -59,6 +59,8 @@ class ReadTree:
         Parts of the classes that the values are; None if they are no such parts.
     leaves : function of a table
         The leaf of each row.
+    adds : bool
+        Whether values are steps that are added up over trees.
     """
 
     tree: Tree
@@ -68,6 +70,7 @@ class ReadTree:
     value_text: Callable[[Floats], str]
     shares: Callable[[Floats], Floats] | None
     leaves: Callable[[Any], NDArray[Any]]
+    adds: bool = False
 
     def test(self, node: int) -> str:
         """Return what is true of the rows that go left."""
@@ -172,7 +175,7 @@ def _boosted_tree(model: Any, inner: BoostedModel, index: int) -> ReadTree:
     def leaves(X: Any) -> NDArray[Any]:
         return model.apply(X)[:, place]
 
-    return ReadTree(tree, title, meaning, words, _added, None, leaves)
+    return ReadTree(tree, title, meaning, words, _added, None, leaves, adds=True)
 
 
 def _adaboost_tree(model: Any, inner: TreeCommittee, index: int) -> ReadTree:
@@ -190,7 +193,8 @@ def _adaboost_tree(model: Any, inner: TreeCommittee, index: int) -> ReadTree:
         return ensemble.apply(model._matrix(X))[:, place]  # noqa: SLF001
 
     text = _numbers if is_regressor else _added
-    return ReadTree(ensemble.tree(place), title, meaning, words, text, None, leaves)
+    tree = ensemble.tree(place)
+    return ReadTree(tree, title, meaning, words, text, None, leaves, adds=not is_regressor)
 
 
 def _of_output(model: Any, output: int) -> str:
