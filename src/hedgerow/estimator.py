@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_random_state
@@ -70,6 +71,19 @@ class Estimator(BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
+
+    def _repr_html_inner(self) -> str:
+        """Return what a notebook shows: of a fitted estimator, its essentials."""
+        from hedgerow.notebook import summary
+
+        html: str = summary(self) if self.__sklearn_is_fitted__() else super()._repr_html_inner()
+        return html
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        if not self.__sklearn_is_fitted__() or get_config()["display"] != "diagram":
+            bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+            return bundle
+        return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
 
 
 class TableEstimator(Estimator):

@@ -37,6 +37,13 @@ def _default_colors(n_classes: int, colors: Any) -> Floats:
     return even(range(n_classes))[:, :3]
 
 
+def ramp() -> Any:
+    """Return a colormap from low to high whose lightest colour can be seen on white paper."""
+    colors = imported("matplotlib.colors", "plot()")
+    whole = imported("matplotlib", "plot()").colormaps[COLORMAP]
+    return colors.ListedColormap([whole(0.9 * i / 255.0) for i in range(256)])
+
+
 def tint(color: Floats, strength: Any) -> Floats:
     """Return a colour on white paper: all of it where strength is 1, nothing where it is 0."""
     mixed: Floats = 1.0 - (1.0 - color) * strength

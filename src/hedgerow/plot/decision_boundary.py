@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.base import is_outlier_detector
 
 from hedgerow.data.target import read_known_classes, read_regression_target
-from hedgerow.exceptions import ParameterError
 from hedgerow.params import FLAG, NOT_NEGATIVE, Number, Options, Parameter, any_of
 from hedgerow.plot import surfaces
 from hedgerow.plot.colors import COLORMAP, INK, PALE_INK, class_colors, marker, tint
@@ -22,10 +21,12 @@ from hedgerow.plot.decisions import (
     known_classes,
     require_drawable,
 )
+from hedgerow.plot.display import new_axes, require_axes
 from hedgerow.plot.machines import MARGINS, has_margins, support_vectors
 from hedgerow.plot.plane import plain, read_plane
 from hedgerow.result import Floats, imported
 
+FIGURE = 5.6, 4.4  # inches
 # Probabilities beyond one half at which colours grow stronger.
 BANDS = (0.1, 0.2, 0.3, 0.4)
 # Area of a point in square points; of more rows than that, each is smaller, down to the least.
@@ -185,7 +186,7 @@ class DecisionBoundaryDisplay:
         -------
         DecisionBoundaryDisplay
         """
-        _require_axes(ax)
+        require_axes(ax)
         require_drawable(estimator)
         for parameter, value in zip(
             _ARGUMENTS, (grid_resolution, eps, response_method), strict=True
@@ -248,12 +249,12 @@ class DecisionBoundaryDisplay:
         DecisionBoundaryDisplay
             This display, with the attributes that hold what was drawn.
         """
-        _require_axes(ax)
+        require_axes(ax)
         for name, value in zip(_SHOWN, (points, margins, support_vectors), strict=True):
             Parameter(name, True, FLAG, "").check(value)
         _LEGEND.check(legend)
         palette = None if self.classes is None else class_colors(len(self.classes), colors)
-        self.ax_ = _new_axes() if ax is None else ax
+        self.ax_ = new_axes(*FIGURE) if ax is None else ax
         self.figure_ = self.ax_.figure
         self._draw_surface(palette, margins)
         self._draw_points(palette, points)
@@ -364,21 +365,6 @@ class DecisionBoundaryDisplay:
         if len(handles) != len(palette) or self.target is None:
             handles = [patch(facecolor=tint(color, surfaces.REGION)) for color in palette]
         return [(handle, plain(name)) for handle, name in zip(handles, names, strict=True)]
-
-
-def _require_axes(ax: Any) -> None:
-    axes = imported("matplotlib.axes", "plot()")
-    if ax is not None and not isinstance(ax, axes.Axes):
-        raise ParameterError(
-            f"ax is a {type(ax).__name__}, but must be one matplotlib Axes, such as "
-            "plt.subplots()[1], or None."
-        )
-
-
-def _new_axes() -> Any:
-    pyplot = imported("matplotlib.pyplot", "plot()")
-    _, ax = pyplot.subplots(figsize=(5.6, 4.4), layout="constrained")
-    return ax
 
 
 def _line(style: str) -> Any:

@@ -36,7 +36,7 @@ class Wording:
         feature = int(tree.feature[node])
         name, missing_left = self.names[feature], bool(tree.missing_left[node])
         if tree.category_set[node] >= 0:
-            left, right = self._categories(tree, node)
+            left, right = map(_listed, self.categories(tree, node))
             words = f"{name} in {{{left}}}", f"{name} in {{{right}}}"
         elif tree.threshold[node] == np.finfo(np.float64).max:
             return f"{name} is not missing", f"{name} is missing"
@@ -45,15 +45,16 @@ class Wording:
             words = f"{name} <= {threshold}", f"{name} >  {threshold}"
         return words[0] + self.missing * missing_left, words[1] + self.missing * (not missing_left)
 
-    def _categories(self, tree: Tree, node: int) -> tuple[str, str]:
+    def categories(self, tree: Tree, node: int) -> tuple[list[Any], list[Any]]:
+        """Return the categories that go left, and those that go right."""
         feature = int(tree.feature[node])
         bits = tree.category_bits[tree.category_set[node]]
         bins = np.asarray(self.category_bins[feature], np.intp)
         left = (bits[bins >> 5] >> (bins & 31).astype(np.uint32)) & 1
         values = self.schema.categories[feature].values
         return (
-            _listed([v for v, is_left in zip(values, left, strict=True) if is_left]),
-            _listed([v for v, is_left in zip(values, left, strict=True) if not is_left]),
+            [v for v, is_left in zip(values, left, strict=True) if is_left],
+            [v for v, is_left in zip(values, left, strict=True) if not is_left],
         )
 
 
