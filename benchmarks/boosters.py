@@ -31,9 +31,8 @@ class Hedgerow(EstimatorLibrary):
         s = self.settings
         kind: Any = hedgerow.GradientBoostingClassifier
         if self.numeric:
-            kind = partial(
-                hedgerow.GradientBoostingRegressor, loss=s.number_loss, quantile=QUANTILE
-            )
+            level = {"quantile": QUANTILE} if s.number_loss == "quantile" else {}
+            kind = partial(hedgerow.GradientBoostingRegressor, loss=s.number_loss, **level)
         return kind(
             n_estimators=s.n_trees,
             learning_rate=s.learning_rate,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_random_state
 
+from hedgerow.arguments import explain_arguments
 from hedgerow.data.intake import Table, TableSchema, as_matrix, read_table
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Parameter
@@ -41,6 +42,11 @@ class Estimator(BaseEstimator):
 
     _parameters: ClassVar[tuple[Parameter, ...]]
     _model: Any
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        """Refuse what the constructor does not take, and say what might have been meant."""
+        explain_arguments(cls, given, named)
+        return super().__new__(cls)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file, which `hedgerow.load` reads."""

@@ -17,6 +17,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from hedgerow.exceptions import ParameterError
+from hedgerow.spelling import did_you_mean
+from hedgerow.warning import warn_user
 
 T = TypeVar("T", bound=type)
 
@@ -122,6 +124,7 @@ NOT_NEGATIVE = Number(0)
 COUNT = Number(1, MOST, integer=True)
 NOTHING = Kind("None", lambda value: value is None)
 FLAG = Kind("True or False", lambda value: isinstance(value, (bool, np.bool_)))
+TRUE = Kind("True", bool)
 FUNCTION = Kind("a function (y, raw_scores[, sample_weight]) -> (gradient, hessian)", callable)
 COLUMNS = Kind(
     "a list of column names or indices, or a boolean mask",
@@ -148,8 +151,26 @@ class Peers:
 
 
 @dataclass(frozen=True)
+class With:
+    """What another parameter has to be for this one to have an effect."""
+
+    parameter: str
+    allowed: Allowed
+
+
+@dataclass(frozen=True)
 class Parameter:
-    """One parameter; `only` is "classifier" or "regressor" if it does not belong to both."""
+    """One parameter.
+
+    Attributes
+    ----------
+    only : {"classifier", "regressor"}, optional
+        Which estimators have it, if not both.
+    used : With, optional
+        When it is used at all, if not always.
+    remark : str
+        What to tell those who give it a value that is not allowed.
+    """
 
     name: str
     default: Any
@@ -157,14 +178,31 @@ class Parameter:
     description: str
     peers: Peers = Peers()
     only: str | None = None
+    used: With | None = None
+    remark: str = ""
 
     def check(self, value: Any) -> None:
         """Raise unless the value is allowed."""
         if value not in self.allowed:
-            raise ParameterError(
-                f"{self.name}={value!r} is not allowed; it must be {self.allowed}"
-                f"{_too_large(value, self.allowed)}."
+            meant = did_you_mean(value, _options(self.allowed))
+            refused = (
+                f"{self.name}={value!r} is not allowed; {meant}{'It' if meant else 'it'} must be "
+                f"{self.allowed}{_too_large(value, self.allowed)}. {self.remark}"
             )
+            raise ParameterError(refused.rstrip())
+
+    def is_default(self, value: Any) -> bool:
+        """Tell whether a value is the default."""
+        return value is self.default or bool(np.array_equal(value, self.default))
+
+
+def _options(allowed: Allowed) -> Iterator[str]:
+    """Yield the strings that are allowed."""
+    if isinstance(allowed, Options):
+        yield from allowed.names
+    elif isinstance(allowed, AnyOf):
+        for kind in allowed.kinds:
+            yield from _options(kind)
 
 
 def _too_large(value: Any, allowed: Allowed) -> str:
@@ -252,6 +290,19 @@ def check_parameters(estimator: Any) -> None:
     """Raise `ParameterError` if a parameter of the estimator is not allowed; touch no data."""
     for parameter in estimator._parameters:  # noqa: SLF001
         parameter.check(getattr(estimator, parameter.name))
+
+
+def warn_of_unused(estimator: Any) -> None:
+    """Warn of parameters that were set but have no effect beside what others are."""
+    idle = [
+        f"{parameter.name}={value!r} has no effect without {used.parameter}={used.allowed}"
+        for parameter in estimator._parameters  # noqa: SLF001
+        if (used := parameter.used) is not None
+        and getattr(estimator, used.parameter) not in used.allowed
+        and not parameter.is_default(value := getattr(estimator, parameter.name))
+    ]
+    if idle:
+        warn_user(f"{type(estimator).__name__}: {'; '.join(idle)}.")
 
 
 def documented(cls: T) -> T:

@@ -235,7 +235,8 @@ def test_early_stopping_and_calibration_hold_out_the_last_rows():
         n_estimators=5, early_stopping=True, validation_fraction=0.2, validation_rows="last"
     )
     assert model.fit(X, y).evals_result_["validation"]["rmse"][0] > 900.0
-    model.set_params(early_stopping=False, calibration="conformal", calibration_fraction=0.2)
+    model.set_params(early_stopping=False, validation_fraction=0.1)
+    model.set_params(calibration="conformal", calibration_fraction=0.2)
     assert (model.fit(X, y)._model.residuals > 900.0).all()
 
 
@@ -452,7 +453,7 @@ def test_going_on_needs_a_number_of_rounds(fitted):
     warm = GradientBoostingRegressor(**QUICK, warm_start=True).fit(X, NUMBERS)
     with pytest.raises(ParameterError, match="n_estimators='auto' chooses all rounds"):
         warm.fit(X, NUMBERS)
-    warm.set_params(n_estimators=warm.n_iter_ + 5).fit(X, NUMBERS)
+    warm.set_params(n_estimators=warm.n_iter_ + 5, budget="balanced").fit(X, NUMBERS)
     assert not hasattr(warm, "auto_")
     more = GradientBoostingRegressor(n_estimators=5).fit(X, NUMBERS, init_model=fitted)
     assert more.n_iter_ == fitted.n_iter_ + 5
@@ -461,7 +462,8 @@ def test_going_on_needs_a_number_of_rounds(fitted):
 
 def test_what_was_tried_can_be_read_and_drawn(fitted):
     choice = fitted.auto_
-    title, header, *lines = repr(choice).splitlines()
+    title, rate, header, *lines = repr(choice).splitlines()
+    assert rate == "Tried with learning_rate=0.15:"
     assert "the mean of 4 models" in title
     assert header.split()[0] == "max_leaves"
     assert header.split()[-2:] == ["rounds", "rmse"]
@@ -542,17 +544,18 @@ def auc_or_nothing(y, p):
 
 
 def test_a_metric_that_is_never_a_number_chooses_nothing():
-    model = GradientBoostingRegressor(**QUICK, eval_metric=lambda *_: np.nan).fit(X, NUMBERS)
+    model = GradientBoostingRegressor(**QUICK, eval_metric=lambda *_: ("none", np.nan, False)).fit(
+        X, NUMBERS
+    )
     assert "nothing tried had a" in repr(model.auto_)
     assert model.auto_.parameters["n_estimators"] == model.n_iter_ == 100
 
 
 def test_rows_that_leave_a_class_out_are_not_trained_on():
     y = np.repeat([0, 1], [80, 20])
-    last = {"validation_rows": "last", "validation_fraction": 0.2}
-    model = GradientBoostingClassifier(**QUICK, **last)
+    model = GradientBoostingClassifier(**QUICK, validation_rows="last")
     assert model.fit(X[:100], y).auto_.n_folds == 0
-    model.set_params(n_estimators=5, early_stopping=True)
+    model.set_params(n_estimators=5, early_stopping=True, validation_fraction=0.2)
     with pytest.raises(DataError, match=r"early_stopping cannot part .* one of the classes"):
         model.fit(X[:100], y)
 
@@ -618,3 +621,11 @@ def test_theory_takes_the_plain_number_of_a_parameter_that_became_auto():
     before = hr.theory.structure_score(model).score
     after = hr.theory.structure_score(model.set_params(reg_lambda="auto")).score
     np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize(("depth", "leaves"), [(1, [2, 2]), (3, [4, 8, 8]), (5, [4, 12, 31, 32])])
+def test_trees_are_not_tried_larger_than_their_depth_allows(depth, leaves):
+    choice = GradientBoostingRegressor(**QUICK, max_depth=depth).fit(X, NUMBERS).auto_
+    assert [tried.parameters["max_leaves"] for tried in choice.tried] == leaves
+    kinds = [tuple(tried.parameters.items()) for tried in choice.tried]
+    assert len(set(kinds)) == len(kinds)

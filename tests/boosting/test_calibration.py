@@ -14,9 +14,13 @@ from hedgerow import (
     DataError,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    ModelFileError,
     ParameterError,
 )
 from hedgerow.boosting.calibration import interval
+from hedgerow.boosting.losses import EVEN
+from hedgerow.model_file import boosted
+from hedgerow.model_file.stored import Stored
 
 RNG = np.random.default_rng(11)
 N = 9_000
@@ -185,3 +189,71 @@ def test_what_cannot_be_calibrated_is_named():
         GradientBoostingRegressor(calibration="conformal", calibration_fraction=0.01).fit(
             X[:20], NUMBERS[:20]
         )
+
+
+COUNTED = np.random.RandomState(5)
+PLACE = COUNTED.random_sample((12_000, 1))
+MEAN = np.exp(np.log(900.0) * PLACE[:, 0])  # 1 … 900
+COUNTS = {
+    "poisson": COUNTED.poisson(MEAN).astype(float),
+    "gamma": MEAN * COUNTED.gamma(4.0, 0.25, len(MEAN)),
+    "tweedie": np.array([COUNTED.gamma(2.0, 1.0, n).sum() for n in COUNTED.poisson(MEAN)]),
+}
+
+
+@pytest.mark.parametrize("coverage", [0.8, 0.95])
+@pytest.mark.parametrize(("loss", "power"), [("poisson", 1.0), ("gamma", 2.0), ("tweedie", 1.5)])
+def test_intervals_of_counts_are_as_wide_as_their_mean_asks_for(loss, power, coverage, tmp_path):
+    model = GradientBoostingRegressor(loss=loss, n_estimators=100, calibration="conformal")
+    model.fit(PLACE[:8_000], COUNTS[loss][:8_000]).save(tmp_path / "m")
+    ends = model.predict_interval(PLACE[8_000:], coverage)
+    np.testing.assert_array_equal(
+        hr.load(tmp_path / "m").predict_interval(PLACE[8_000:], coverage), ends
+    )
+    low, high = ends.T
+    y, mean = COUNTS[loss][8_000:], model.predict(PLACE[8_000:])
+    inside = (low <= y) & (y <= high)
+    assert inside.mean() == pytest.approx(coverage, abs=0.02)
+    if loss == "gamma":  # whose shape is the same at every mean, but for its scale
+        assert inside[mean > 30.0].mean() == pytest.approx(coverage, abs=0.02)
+        assert inside[mean < 30.0].mean() == pytest.approx(coverage, abs=0.02)
+    assert (low >= 0.0).all()
+    half = high - mean
+    np.testing.assert_allclose(half / mean ** (power / 2), half[0] / mean[0] ** (power / 2))
+
+
+def test_intervals_of_parts_stay_between_0_and_1():
+    parts = COUNTED.beta(0.3, 0.3, len(PLACE))
+    model = GradientBoostingRegressor(loss="log_loss", n_estimators=5, calibration="conformal")
+    low, high = model.fit(PLACE, parts).predict_interval(PLACE, 0.99).T
+    assert low.min() >= 0.0
+    assert high.max() <= 1.0
+
+
+def test_a_file_without_a_spread_has_even_intervals():
+    model = GradientBoostingRegressor(n_estimators=3, calibration="conformal")
+    model.fit(PLACE, COUNTS["poisson"])
+    document, arrays = boosted.write(model)
+    del document["spread"]
+    read = boosted.read(type(model), Stored(document, arrays))
+    assert read["_model"].spread == EVEN
+
+
+@pytest.mark.parametrize(
+    ("loss", "spread"),
+    [
+        ("poisson", [1.0, 0.0]),
+        ("poisson", ["1", 0.0, 1.0]),
+        ("poisson", [2.5, 0.0, 1.0]),
+        ("poisson", [float("nan"), 0.0, 1.0]),
+        ("poisson", [1.0, 1.0, 0.0]),
+        ("squared_error", [1.0, 0.0, 1.0]),
+    ],
+)
+def test_a_file_with_a_wrong_spread_is_refused(loss, spread):
+    model = GradientBoostingRegressor(loss=loss, n_estimators=1, calibration="conformal")
+    model.fit(PLACE[:100], COUNTS["poisson"][:100])
+    document, arrays = boosted.write(model)
+    document["spread"] = boosted.encode(spread)
+    with pytest.raises(ModelFileError, match="spread"):
+        boosted.read(type(model), Stored(document, arrays))

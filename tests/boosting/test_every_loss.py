@@ -15,6 +15,7 @@ from sklearn.metrics import (
     mean_tweedie_deviance,
     roc_auc_score,
 )
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from threadpoolctl import threadpool_limits
 
 import hedgerow as hr
@@ -400,7 +401,7 @@ def test_losses_of_two_classes_refuse_more(loss):
         ({"quantile": []}, "quantile="),
         ({"delta": 0.0}, "delta=0.0"),
         ({"tweedie_power": 2.5}, "tweedie_power=2.5"),
-        ({"loss": "expectile", "quantile": [0.1, 0.9]}, "'expectile' has one level"),
+        ({"loss": "expectile", "quantile": [0.1, 0.9]}, "only loss='quantile' predicts"),
         ({"loss": "squared"}, "loss='squared' is not allowed"),
     ],
 )
@@ -459,3 +460,54 @@ def test_percentage_errors_are_the_same_in_every_unit():
         model = GradientBoostingRegressor(loss="mape", n_estimators=30).fit(X, y)
         errors.append(np.mean(np.abs(model.predict(X) - y) / y))
     np.testing.assert_allclose(errors, errors[0], rtol=1e-6)
+
+
+def test_several_quantiles_are_scored_by_their_pinball_loss():
+    levels, y = (0.1, 0.5, 0.9), TARGETS["quantile"]
+    model = regressor("quantile", quantile=levels, n_estimators=20).fit(X[TRAIN], y[TRAIN])
+    weights = RNG.uniform(0.5, 2.0, N)[TEST]
+    prediction, truth = model.predict(X[TEST]), y[TEST]
+    for w in (None, weights):
+        ours = [
+            mean_pinball_loss(truth, at, alpha=level, sample_weight=w)
+            for at, level in zip(prediction.T, levels, strict=True)
+        ]
+        constant = [least_pinball_loss(truth, level, w) for level in levels]
+        expected = 1.0 - np.mean(ours) / np.mean(constant)
+        assert model.score(X[TEST], truth, w) == pytest.approx(expected, rel=1e-9)
+    assert 0.1 < model.score(X[TEST], truth) < 1.0
+
+
+def least_pinball_loss(y, level, weights):
+    """Try every value as the constant: one of them is a quantile."""
+    some = np.quantile(y, [level - 0.03, level + 0.03])
+    tried = y[(y >= some[0]) & (y <= some[1])]
+    return min(
+        mean_pinball_loss(y, np.full(len(y), at), alpha=level, sample_weight=weights)
+        for at in tried
+    )
+
+
+def test_a_constant_target_has_a_score():
+    model = regressor("quantile", quantile=[0.2, 0.8], n_estimators=2).fit(X[:50], np.ones(50))
+    assert model.score(X[:50], np.ones(50)) == 1.0
+    assert model.score(X[:50], np.zeros(50)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "target"),
+    [
+        ({"loss": "quantile", "quantile": [0.1, 0.9]}, "quantile"),
+        ({"loss": "quantile", "quantile": 0.5}, "quantile"),
+        ({"loss": "expectile", "quantile": 0.5}, "expectile"),
+        ({"multi_strategy": "vector"}, "several"),
+        ({"loss": "poisson"}, "poisson"),
+    ],
+)
+def test_models_of_every_kind_can_be_searched(parameters, target):
+    y = np.column_stack([SIGNAL, -SIGNAL]) if target == "several" else TARGETS[target]
+    model = GradientBoostingRegressor(**parameters, n_estimators=10)
+    search = GridSearchCV(model, {"learning_rate": [0.001, 0.2]}, cv=2).fit(X[:400], y[:400])
+    assert search.best_params_ == {"learning_rate": 0.2}
+    scores = cross_val_score(model, X[:400], y[:400], cv=2)
+    assert ((scores > 0.0) & (scores < 1.0)).all()

@@ -164,12 +164,13 @@ def test_functions_of_the_user_cannot_write_into_the_callers_arrays():
 
 def test_metrics_of_one_name_are_kept_apart_and_the_first_judges():
     X = noise()
-    model = R(
-        n_estimators=5,
-        early_stopping=True,
-        eval_metric=[lambda y, p: float(((y - p) ** 2).mean()), lambda y, _: -float(len(y))],
-    ).fit(X, X[:, 0], eval_set=[(X, X[:, 0])])
-    assert list(model.evals_result_["eval_0"]) == ["<lambda>", "<lambda>_2"]
+    metrics = [
+        lambda y, p: ("mine", float(((y - p) ** 2).mean()), False),
+        lambda y, _: ("mine", -float(len(y)), False),
+    ]
+    model = R(n_estimators=5, early_stopping=True, eval_metric=metrics)
+    model.fit(X, X[:, 0], eval_set=[(X, X[:, 0])])
+    assert list(model.evals_result_["eval_0"]) == ["mine", "mine_2"]
     assert model.best_iteration_ == 5
 
 

@@ -144,7 +144,7 @@ def test_survivors_and_queries_are_held_out_in_groups(kind):
 
     def count(y, prediction):
         held.append(len(y))
-        return 0.0
+        return "rows", 0.0, False
 
     model = made(kind, early_stopping=True, validation_fraction=0.25, eval_metric=count)
     fitted(model, **({} if kind == "ndcg" else {"groups": QID}))

@@ -7,7 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow import GradientBoostingClassifier, GradientBoostingRegressor, ParameterError
+from hedgerow import (
+    GradientBoostingClassifier,
+    GradientBoostingRanker,
+    GradientBoostingRegressor,
+    GradientBoostingSurvival,
+    ParameterError,
+)
 from hedgerow.boosting import gradient_boosting
 from hedgerow.boosting.parameters import PARAMETERS
 from hedgerow.params import Number, parameter_table
@@ -141,3 +147,73 @@ def test_every_description_is_a_sentence():
 def test_an_interval_is_written_as_in_mathematics():
     assert str(Number(0, 1, open_low=True)) == "a number in (0, 1]"
     assert str(Number(1, integer=True)) == "an int >= 1"
+
+
+TABLE = np.arange(80.0)[:, None]
+ODD = np.arange(80) % 2
+
+
+@pytest.mark.parametrize(
+    ("estimator", "parameters", "needs"),
+    [
+        (GradientBoostingRegressor, {"quantile": 0.9}, "loss='quantile' or 'expectile'"),
+        (GradientBoostingRegressor, {"delta": 1.0}, "loss='huber' or 'pseudo_huber' or 'log_cosh'"),
+        (GradientBoostingRegressor, {"tweedie_power": 1.2}, "loss='tweedie'"),
+        (GradientBoostingRegressor, {"calibration_fraction": 0.3}, "calibration=…"),
+        (GradientBoostingClassifier, {"focal_gamma": 1.0}, "loss='focal'"),
+        (GradientBoostingClassifier, {"drop_rate": 0.2}, "boosting='dart'"),
+        (GradientBoostingClassifier, {"skip_drop": 0.2}, "boosting='dart'"),
+        (GradientBoostingClassifier, {"max_drop": 3}, "boosting='dart'"),
+        (GradientBoostingClassifier, {"linear_lambda": 3}, "linear_leaves=True"),
+        (GradientBoostingClassifier, {"n_iter_no_change": 3}, "early_stopping=True"),
+        (GradientBoostingClassifier, {"validation_fraction": 0.5}, "early_stopping=True"),
+        (GradientBoostingClassifier, {"budget": "quick"}, "n_estimators='auto'"),
+        (GradientBoostingSurvival, {"aft_scale": 1.0}, "loss='aft'"),
+        (GradientBoostingSurvival, {"aft_distribution": "logistic"}, "loss='aft'"),
+        (GradientBoostingSurvival, {"loss": "aft", "ties": "breslow"}, "loss='cox'"),
+        (GradientBoostingRanker, {"loss": "pairwise", "truncation": 5}, "loss='ndcg' or 'map'"),
+        (GradientBoostingRanker, {"loss": "listwise", "sigma": 2.0}, "loss='ndcg' or .*'pairwise'"),
+    ],
+)
+def test_a_parameter_that_has_no_effect_is_warned_of_once(estimator, parameters, needs):
+    asked = {"n_estimators": 2, "min_samples_leaf": 2} | parameters
+    queries = {"qid": np.arange(80) // 8} if estimator is GradientBoostingRanker else {}
+    y = ODD + 1 if estimator is GradientBoostingSurvival else ODD
+    *_, (name, _) = parameters.items()
+    message = f"{estimator.__name__}: {name}=.* has no effect without {needs}"
+    with pytest.warns(UserWarning, match=message) as caught:
+        estimator(**asked).fit(TABLE, y, **queries)
+    assert [(one.category, one.filename) for one in caught] == [(UserWarning, __file__)]
+
+
+def test_all_that_have_no_effect_share_a_warning():
+    model = GradientBoostingRegressor(n_estimators=2, quantile=0.9, max_drop=3)
+    with pytest.warns(UserWarning, match="quantile=0.9 .*; max_drop=3 ") as caught:
+        model.fit(TABLE, ODD)
+    assert len(caught) == 1
+
+
+def test_what_is_used_or_at_its_default_is_not_warned_of():
+    """Warnings are errors here."""
+    asked = {"n_estimators": 2, "min_samples_leaf": 2}
+    GradientBoostingRegressor(**asked, quantile=0.5, drop_rate=np.float64(0.1)).fit(TABLE, ODD)
+    GradientBoostingRegressor(**asked, loss="expectile", quantile=0.9).fit(TABLE, ODD)
+    GradientBoostingRegressor(**asked, boosting="dart", drop_rate=0.9).fit(TABLE, ODD)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "expectile", "poisson"])
+def test_several_quantiles_are_of_their_loss_alone(loss):
+    with pytest.raises(ParameterError, match=r"quantile=\[0.1, 0.9\] .* loss='quantile' predicts"):
+        GradientBoostingRegressor(loss=loss, quantile=[0.1, 0.9]).fit(TABLE, ODD)
+
+
+def test_a_misspelt_option_is_answered_with_the_nearest():
+    with pytest.raises(ParameterError, match=r"not allowed; did you mean 'log_loss'\? It must be"):
+        GradientBoostingClassifier(loss="LogLoss").fit(TABLE, ODD)
+    with pytest.raises(ParameterError, match=r"not allowed; did you mean 'accuracy'\? It must be"):
+        GradientBoostingClassifier(eval_metric="acuracy").fit(TABLE, ODD)
+
+
+def test_the_number_of_rounds_to_wait_has_a_parameter_of_its_own():
+    with pytest.raises(ParameterError, match=r"True or False\. .* is n_iter_no_change\.$"):
+        GradientBoostingClassifier(early_stopping=50).fit(TABLE, ODD)

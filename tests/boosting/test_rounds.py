@@ -5,13 +5,14 @@
 import io
 import subprocess
 import sys
+from functools import partial
 from importlib.util import find_spec
 from types import ModuleType
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import log_loss, root_mean_squared_error
+from sklearn.metrics import log_loss, r2_score, root_mean_squared_error
 
 from hedgerow import (
     DataError,
@@ -184,8 +185,8 @@ def test_an_improvement_must_exceed_the_tolerance():
 
 
 def test_a_metric_that_is_never_a_number_ends_after_the_patience_with_all_rounds_kept():
-    model = regressor(eval_metric=lambda y, p: np.nan, early_stopping=True, n_iter_no_change=4)
-    model.fit(X, NUMBERS)
+    model = regressor(early_stopping=True, n_iter_no_change=4)
+    model.set_params(eval_metric=lambda y, p: ("none", np.nan, False)).fit(X, NUMBERS)
     assert model.n_iter_ == 4
     assert not hasattr(model, "best_iteration_")
 
@@ -460,3 +461,66 @@ def test_ctrl_c_ends_a_fit_at_once_and_leaves_the_estimator_as_it_was():
     seconds, unharmed = run.stdout.split()
     assert float(seconds) < 0.5
     assert unharmed == "True"
+
+
+def hits(y, p):
+    return float(np.mean(np.abs(y - p) < 1.0))
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"early_stopping": True}, {"n_estimators": "auto", "budget": 0.1}]
+)
+def test_a_metric_of_unknown_direction_decides_nothing(parameters):
+    model = regressor(eval_metric=hits, **parameters)
+    with pytest.raises(ParameterError, match=r"hits returned .* \(name, number, higher"):
+        model.fit(X, NUMBERS)
+    assert not hasattr(model, "n_iter_")
+
+
+def test_a_metric_of_unknown_direction_is_recorded():
+    model = regressor(eval_metric=hits).fit(X, NUMBERS, eval_set=[(X, NUMBERS)])
+    staged = [hits(NUMBERS, p) for p in model.staged_predict(X)]
+    assert model.evals_result_["eval_0"]["hits"] == staged
+    with pytest.raises(AttributeError, match="does not say whether higher is better"):
+        _ = model.best_iteration_
+
+
+@pytest.mark.parametrize(
+    ("metric", "is_higher_better"),
+    [
+        (root_mean_squared_error, False),
+        (r2_score, True),
+        (partial(r2_score, force_finite=True), True),
+    ],
+)
+def test_a_metric_s_name_may_tell_its_direction(metric, is_higher_better):
+    model = regressor(eval_metric=metric, early_stopping=True).fit(X, NUMBERS)
+    (history,) = model.evals_result_["validation"].values()
+    assert model.best_score_ == (max if is_higher_better else min)(history)
+
+
+def test_what_is_not_there_says_why():
+    model = regressor()
+    with pytest.raises(AttributeError, match="no best_iteration_ before fit"):
+        _ = model.best_iteration_
+    model.fit(X, NUMBERS)
+    with pytest.raises(AttributeError, match="no best_score_, for rounds were not measured"):
+        _ = model.best_score_
+    with pytest.raises(AttributeError, match="auto_ with n_estimators='auto' only"):
+        _ = model.auto_
+    with pytest.raises(AttributeError, match="GradientBoostingRegressor has no attribute 'trees'"):
+        _ = model.trees
+    hinge = classifier(loss="hinge").fit(X, TWO)
+    for name in ("predict_proba", "predict_log_proba", "staged_predict_proba"):
+        assert not hasattr(hinge, name)
+        with pytest.raises(AttributeError, match="With loss='hinge' there are no probabilities"):
+            getattr(hinge, name)
+
+
+def test_a_round_is_shown_without_functions():
+    shown = []
+    regressor(n_estimators=1).fit(
+        X, NUMBERS, eval_set=[(X, NUMBERS)], callbacks=[lambda info: shown.append(repr(info))]
+    )
+    assert shown[0].startswith("RoundInfo(round=1, n_rounds=1, metrics={'eval_0': {'rmse': ")
+    assert "lambda" not in shown[0]

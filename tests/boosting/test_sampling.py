@@ -75,7 +75,7 @@ def test_groups_are_drawn_and_held_out_whole():
         n_estimators=5,
         early_stopping=True,
         validation_fraction=0.2,
-        eval_metric=lambda y, _: seen.append(np.asarray(y)) or 0.0,
+        eval_metric=lambda y, _: ("none", seen.append(np.asarray(y)) or 0.0, False),
     )
     early.fit(X, NUMBERS, groups=groups)
     held = np.isin(NUMBERS, seen[0])

@@ -601,7 +601,7 @@ class TestCategories:
         ("choice", "message"),
         [
             ("b", "'b' is not allowed"),
-            (["z"], "'z', which X does not have. Its columns are 'a', 'b'"),
+            (["z"], "'z', which X does not have; its columns are 'a', 'b'"),
             ([2], "index 2, but the columns of X are 0 to 1"),
             ([-1], "index -1"),
             ([True], "mask of 1 values, but X has 2 columns"),

@@ -2,6 +2,7 @@
 
 import matplotlib as mpl
 import numpy as np
+import pytest
 from sklearn.linear_model import Ridge
 
 import hedgerow as hr
@@ -73,3 +74,30 @@ def test_times_are_there_and_positive():
     rng = np.random.RandomState(0)
     found = hr.cross_validate(Ridge(), rng.normal(size=(30, 2)), rng.normal(size=30), cv=2)
     assert all(fold.fit_time > 0.0 and fold.score_time > 0.0 for fold in found.folds)
+
+
+def test_it_can_be_asked_by_scikit_learn_s_names():
+    found = result(rmse=[1.5, 2.5], r2=[0.25, 0.75])
+    assert (
+        list(found)
+        == list(found.keys())
+        == [
+            *(
+                "fit_time",
+                "score_time",
+                "estimator",
+                "indices",
+                "test_score",
+                "test_rmse",
+                "test_r2",
+            )
+        ]
+    )
+    assert found["test_score"].tolist() == found["test_rmse"].tolist() == [1.5, 2.5]
+    assert found["test_r2"].tolist() == [0.25, 0.75]
+    assert found["fit_time"].tolist() == [0.5, 0.25]
+    assert found["estimator"] is found.models
+    assert found["indices"]["test"][1].tolist() == [0, 1]
+    assert dict(found).keys() == set(found.keys())
+    with pytest.raises(KeyError, match="'train_score'; there are fit_time, "):
+        found["train_score"]

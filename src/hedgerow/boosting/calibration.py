@@ -122,7 +122,11 @@ def _normalised(raw: Floats) -> Floats:
 
 
 def interval(
-    prediction: Floats, residuals: Floats, levels: tuple[float, ...] | None, coverage: float
+    prediction: Floats,
+    residuals: Floats,
+    levels: tuple[float, ...] | None,
+    coverage: float,
+    scale: Floats | float = 1.0,
 ) -> Floats:
     """Return lower and upper ends, (n, 2), that cover this part of new rows.
 
@@ -131,12 +135,14 @@ def interval(
     prediction : array of shape (n,) or (n, K)
         A number a row, or quantiles.
     residuals : array of shape (m, 1) or (m, K)
-        y less the predictions, of rows that were not trained on.
+        y less the predictions, divided by their scale, of rows that were not trained on.
     levels : tuple of K floats, or None
         Which quantiles are predicted: the pair that covers about as much as is asked for is made
-        wider or narrower. None if the prediction is one number: it gets the same width everywhere.
+        wider or narrower. None if the prediction is one number.
     coverage : float
         The part to be covered.
+    scale : float or array of shape (n,)
+        What widths are in proportion to.
     """
     if levels is None or len(levels) == 1:
         columns = prediction.reshape(len(prediction), -1)
@@ -146,7 +152,7 @@ def interval(
         i, j = _nearest_pair(levels, coverage)
         low, high = prediction[:, i], prediction[:, j]
         missed = np.maximum(-residuals[:, i], residuals[:, j])
-    margin = _margin(missed, coverage)
+    margin = _margin(missed, coverage) * scale
     ends = np.column_stack([low - margin, high + margin])
     # A negative margin may make ends of a narrow interval pass each other: they meet half-way.
     middle = ends.mean(axis=1)

@@ -8,7 +8,7 @@ the last; whatever a callback raises ends the fit and leaves the estimator as it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ class RoundInfo:
     round: int
     n_rounds: int
     metrics: Mapping[str, Mapping[str, float]]
-    build_model: Callable[[], Any]
+    build_model: Callable[[], Any] = field(repr=False)
 
     @property
     def model(self) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,6 +141,30 @@ class GradientBoosting(TableEstimator):
         require_calibratable(problem, asked)
         self._model = calibrated(model, problem, settings, held)
         return self
+
+    if not TYPE_CHECKING:  # else any attribute would seem to be there
+
+        def __getattr__(self, name: str) -> Any:
+            why = self._why_not(name) or f"{type(self).__name__} has no attribute {name!r}."
+            raise AttributeError(why, name=name, obj=self)
+
+    def _why_not(self, name: str) -> str | None:
+        """Say why an attribute that some models have is not there, if it is one of those."""
+        if name not in ("auto_", "best_iteration_", "best_score_"):
+            return None
+        if not self.__sklearn_is_fitted__():
+            return f"There is no {name} before fit."
+        if name == "auto_":
+            return "There is an auto_ with n_estimators='auto' only, for nothing else is chosen."
+        if self.evals_result_:
+            return (
+                f"There is no {name}: eval_metric does not say whether higher is better. Let it "
+                "return (name, number, higher_is_better)."
+            )
+        return (
+            f"There is no {name}, for rounds were not measured: that takes an eval_set, or "
+            "early_stopping=True with a number for n_estimators."
+        )
 
     def __getitem__(self, rounds: slice) -> Self:
         """Return the model of some rounds alone, ``model[:50]`` for the first 50.

@@ -31,6 +31,7 @@ from hedgerow.boosting.training_data import Examples, Given
 from hedgerow.data.intake import as_matrix
 from hedgerow.estimator import adopt, column_attributes
 from hedgerow.exceptions import ParameterError
+from hedgerow.params import warn_of_unused
 from hedgerow.progress import Progress, progress
 from hedgerow.tree.grower import DivergenceError
 from hedgerow.tree.structure import Ensemble, Tree
@@ -47,6 +48,7 @@ def fit(estimator: Any, task: Task, before: BoostedModel | None, given: Given) -
     start = find_start(given, before, settings)
     settings = replace(settings, seed=start.seed)
     rows = read_rows(given, task, start.model, settings)
+    warn_of_unused(estimator)
     choice = None
     if is_auto(estimator.n_estimators):
         choice = choose(rows, settings, start.found)

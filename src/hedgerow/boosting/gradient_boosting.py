@@ -15,10 +15,12 @@ from hedgerow.boosting.calibration import interval
 from hedgerow.boosting.classes import labels_of
 from hedgerow.boosting.estimator import GradientBoosting
 from hedgerow.boosting.losses import Floats
+from hedgerow.boosting.metrics import d2_pinball
 from hedgerow.boosting.model import BoostedModel, class_probabilities, prediction_of
 from hedgerow.boosting.multi_output import LabelClassification, NumberRegression
 from hedgerow.boosting.parameters import PARAMETERS
 from hedgerow.boosting.tasks import Task, as_levels
+from hedgerow.data.target import read_regression_target, read_weights
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Number, documented, parameters_for
 from hedgerow.tree.additive import class_names
@@ -28,9 +30,7 @@ LossFunction = Callable[..., tuple[Any, Any]]
 
 def _has_probabilities(estimator: Any) -> bool:
     """Tell whether scores mean probabilities; those of a hinge loss do not."""
-    if estimator.loss == "hinge":
-        raise AttributeError("With loss='hinge' there are no probabilities, only decisions.")
-    return True
+    return bool(estimator.loss != "hinge")
 
 
 @documented
@@ -236,6 +236,11 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         """
         return self._calibrate(X, y, sample_weight, method or self.calibration or "sigmoid")
 
+    def _why_not(self, name: str) -> str | None:
+        if name in ("predict_proba", "predict_log_proba", "staged_predict_proba"):
+            return "With loss='hinge' there are no probabilities, only decisions."
+        return super()._why_not(name)
+
     def _probabilities(self, scores: Floats) -> Floats:
         return class_probabilities(scores, self._model.link, self._model.calibration)
 
@@ -407,6 +412,23 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         scores = self._scores(X)
         return prediction_of(scores, self._model.link)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R², or of several quantiles D² of their mean pinball loss: 1 is perfect.
+
+        Each is the part of the loss of the best constants that the predictions do without.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+            Rows to judge the model by.
+        """
+        if self._fitted_model().link != "sorted":
+            return float(super().score(X, y, sample_weight))
+        prediction = self.predict(X)
+        target = read_regression_target(y, len(prediction))
+        weights = read_weights(sample_weight, len(prediction))
+        return d2_pinball(as_levels(self.quantile), target, prediction, weights)
+
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
         """Return intervals that cover the part `coverage` of new rows: their two ends, (n, 2).
 
@@ -414,7 +436,8 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         ``calibration="conformal"``, or those given to `calibrate`. If these are like new rows, the
         coverage is what was asked for whatever the model is, on average over all rows. With
         ``loss="quantile"`` and several quantiles, intervals are as wide as the model finds each row
-        uncertain; with any other loss they are equally wide.
+        uncertain; with "poisson", "gamma" and "tweedie" they grow with the mean as the loss's
+        standard deviation does, and end at 0; with any other loss they are equally wide.
 
         Parameters
         ----------
@@ -426,14 +449,17 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         allowed = Number(0, 1, open_low=True, open_high=True)
         if coverage not in allowed:
             raise ParameterError(f"coverage={coverage!r} is not allowed; it must be {allowed}.")
-        residuals = self._fitted_model().residuals
-        if residuals is None:
+        model: BoostedModel = self._fitted_model()
+        if model.residuals is None:
             raise ParameterError(
                 "predict_interval needs rows that were not trained on: fit with "
                 "calibration='conformal', or call calibrate first."
             )
         levels = as_levels(self.quantile) if self.loss == "quantile" else None
-        return interval(self.predict(X), residuals, levels, coverage)
+        scores, spread = self._scores(X), model.spread
+        prediction, scale = prediction_of(scores, model.link), spread.scale(scores[:, 0])
+        ends = interval(prediction, model.residuals, levels, coverage, scale)
+        return ends.clip(spread.low, spread.high)
 
     def calibrate(self, X: Any, y: Any) -> Self:
         """Learn how wide intervals must be from rows that the model was not trained on.

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +33,13 @@ from hedgerow.boosting.losses import (
 )
 from hedgerow.boosting.written_loss import WrittenLoss
 from hedgerow.exceptions import ParameterError
+from hedgerow.spelling import did_you_mean
 
 Measure = Callable[[Any, Any, Any], float]
 # By name: whether higher is better, and the measure.
 Metrics = dict[str, tuple[bool, Measure]]
+# How names of functions end, and whether higher is then better.
+DIRECTIONS = {"_score": True, "_loss": False, "_error": False, "_deviance": False}
 
 
 @dataclass(frozen=True)
@@ -52,12 +55,16 @@ class Metric:
     measure: Measure
     of_scores: bool = False
 
+    has_direction: ClassVar[bool] = True
+
 
 class UserMetric:
     """A user's (y, prediction[, sample_weight]) → number or (name, number, higher_is_better).
 
-    If it returns a number alone, higher is better when its name ends in ``_score``, as in
-    scikit-learn, and lower otherwise. In classification y holds the classes as they were given.
+    If it returns a number alone, its name tells the direction, as in scikit-learn: higher is better
+    of a ``_score``, lower of a ``_loss``, an ``_error`` or a ``_deviance``. Of any other name the
+    values can be recorded, but nothing decided by them. In classification y holds the classes as
+    they were given.
     """
 
     of_scores = False
@@ -68,15 +75,33 @@ class UserMetric:
         self.function, _ = with_weights(function)
         self.classes = classes
         self.argument = argument  # that it was given as
-        self.name = getattr(function, "__name__", type(function).__name__)
-        self.higher_is_better = self.name.endswith("_score")
+        named = function.func if isinstance(function, partial) else function
+        self.name = getattr(named, "__name__", type(named).__name__)
+        self._higher_is_better = _direction_of(self.name)
+
+    @property
+    def has_direction(self) -> bool:
+        """Whether it is known which values are better."""
+        return self._higher_is_better is not None
+
+    @property
+    def higher_is_better(self) -> bool:
+        """The direction, for those who decide by it."""
+        if self._higher_is_better is None:
+            raise ParameterError(
+                f"{self.argument}: {self.name} returned a number that is to decide which round is "
+                "best, but not whether higher is better, and its name does not end in "
+                f"{', '.join(map(repr, DIRECTIONS))}. Let it return (name, number, "
+                "higher_is_better)."
+            )
+        return self._higher_is_better
 
     def measure(self, target: Floats, prediction: Floats, weights: Floats | None) -> float:
         """Call the function; a name and direction that it returns replace the guessed ones."""
         y = read_only(target) if self.classes is None else _as_given(self.classes, target)
         returned = self.function(y, read_only(prediction), read_only(weights))
         if isinstance(returned, tuple):
-            self.name, returned, self.higher_is_better = self._checked_triple(returned)
+            self.name, returned, self._higher_is_better = self._checked_triple(returned)
         return self._checked_number(returned)
 
     def _checked_triple(self, returned: tuple[Any, ...]) -> tuple[str, Any, bool]:
@@ -94,6 +119,11 @@ class UserMetric:
             raise ParameterError(
                 f"{self.argument}: {self.name} returned {type(returned).__name__}, not a number."
             ) from None
+
+
+def _direction_of(name: str) -> bool | None:
+    """Return whether higher is better of a function with this name, None if it does not say."""
+    return next((higher for end, higher in DIRECTIONS.items() if f"_{name}".endswith(end)), None)
 
 
 def _as_given(classes: Classes, target: Floats) -> NDArray[Any]:
@@ -248,6 +278,18 @@ def _pinball(levels: Sequence[float], target: Floats, prediction: Floats, weight
     return float(np.mean(losses))
 
 
+def d2_pinball(levels: Sequence[float], target: Floats, prediction: Floats, weights: Any) -> float:
+    """Return the part of the best constants' mean pinball loss that predictions do without.
+
+    Of targets that are all the same, 1 if predictions are too and 0 if not, as R² in scikit-learn.
+    """
+    best = np.tile(QuantileLoss(levels).base_score(target, weights), (len(target), 1))
+    ours, constant = (_pinball(levels, target, at, weights) for at in (prediction, best))
+    if constant == 0.0:
+        return float(ours == 0.0)
+    return 1.0 - ours / constant
+
+
 def _expectile(level: float, target: Floats, prediction: Floats, weights: Any) -> float:
     r = target - prediction
     return float(np.average(np.where(r > 0.0, level, 1.0 - level) * r * r, weights=weights))
@@ -286,8 +328,9 @@ def resolve_metric(
     if callable(wanted):
         return UserMetric(wanted, classes)
     if wanted not in known:
+        meant = did_you_mean(wanted, known)
         raise ParameterError(
-            f"eval_metric={wanted!r} is not allowed; it must be a function or one of "
-            f"{', '.join(known)}."
+            f"eval_metric={wanted!r} is not allowed; {meant}{'It' if meant else 'it'} must be a "
+            f"function or one of {', '.join(known)}."
         )
     return Metric(wanted, *known[wanted])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.boosting.calibration import Calibration
-from hedgerow.boosting.losses import Floats, Link
+from hedgerow.boosting.losses import EVEN, Floats, Link, Spread
 from hedgerow.boosting.survival_curves import SurvivalCurve
 from hedgerow.data.binning import Binner
 from hedgerow.data.intake import Table, TableSchema, as_matrix
@@ -25,7 +25,8 @@ class BoostedModel:
 
     Classes are None in regression, and a list of arrays if y had several columns of labels. What
     was learned from rows held out for calibration: a classifier's way to probabilities, a
-    regressor's residuals (m, K). A survival model has a curve that leads from scores to times.
+    regressor's residuals (m, K), divided by the scale of their spread. A survival model has a curve
+    that leads from scores to times.
     """
 
     schema: TableSchema
@@ -36,6 +37,7 @@ class BoostedModel:
     classes: Any = None
     calibration: Calibration | None = None
     residuals: Floats | None = None
+    spread: Spread = EVEN
     curve: SurvivalCurve | None = None
 
     def first_rounds(self, n_rounds: int) -> BoostedModel:

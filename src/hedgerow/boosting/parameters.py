@@ -26,6 +26,7 @@ from hedgerow.params import (
     NOTHING,
     RANDOM_STATE,
     SUBSAMPLE_FOR_BIN,
+    TRUE,
     UNKNOWN_CATEGORY,
     VERBOSE,
     Kind,
@@ -33,6 +34,7 @@ from hedgerow.params import (
     Options,
     Parameter,
     Peers,
+    With,
     any_of,
 )
 
@@ -102,6 +104,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Of loss='focal', how much less rows count that are told apart already: by (1 − P)^γ.",
         Peers("", "", "focal_gamma", ""),
         only="classifier",
+        used=With("loss", Options(("focal",))),
     ),
     Parameter(
         "quantile",
@@ -112,6 +115,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "level.",
         Peers("quantile_alpha", "alpha", "alpha", "quantile"),
         only="regressor",
+        used=With("loss", Options(("quantile", "expectile"))),
     ),
     Parameter(
         "delta",
@@ -121,6 +125,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "absolute values. None is each round's 0.9-quantile of them.",
         Peers("huber_slope", "alpha", "delta", ""),
         only="regressor",
+        used=With("loss", Options(("huber", "pseudo_huber", "log_cosh"))),
     ),
     Parameter(
         "tweedie_power",
@@ -130,6 +135,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "gamma.",
         Peers("tweedie_variance_power", "tweedie_variance_power", "variance_power", ""),
         only="regressor",
+        used=With("loss", Options(("tweedie",))),
     ),
     Parameter(
         "learning_rate",
@@ -156,6 +162,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Of n_estimators='auto', how much work may be done: 'quick' is a quarter of 'balanced', "
         "'thorough' four times as much, and a number so many times as much.",
         Peers("", "", "", ""),
+        used=With("n_estimators", AUTO),
     ),
     Parameter(
         "max_leaves",
@@ -270,6 +277,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         Number(0, 1),
         "Of boosting='dart', the probability of an earlier round to be dropped.",
         Peers("rate_drop", "drop_rate", "", ""),
+        used=With("boosting", Options(("dart",))),
     ),
     Parameter(
         "skip_drop",
@@ -277,6 +285,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         Number(0, 1),
         "Of boosting='dart', the probability of a round to drop none.",
         Peers("skip_drop", "skip_drop", "", ""),
+        used=With("boosting", Options(("dart",))),
     ),
     Parameter(
         "max_drop",
@@ -284,6 +293,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         COUNT,
         "Of boosting='dart', rounds that are dropped at once, at most.",
         Peers("", "max_drop", "", ""),
+        used=With("boosting", Options(("dart",))),
     ),
     Parameter(
         "grow_policy",
@@ -309,6 +319,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Of linear_leaves, the L2 penalty on slopes: on what a leaf's value changes by over a "
         "standard deviation of the feature in that leaf.",
         Peers("", "linear_lambda", "", ""),
+        used=With("linear_leaves", TRUE),
     ),
     Parameter(
         "splitter",
@@ -402,6 +413,7 @@ PARAMETERS: tuple[Parameter, ...] = (
             "early_stopping_rounds",
             "early_stopping",
         ),
+        remark="How many rounds it waits is n_iter_no_change.",
     ),
     Parameter(
         "validation_fraction",
@@ -410,6 +422,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Part of the rows held out for early stopping when there is no eval_set; of each class the "
         "same part.",
         Peers("", "", "", "validation_fraction"),
+        used=With("early_stopping", TRUE),
     ),
     Parameter(
         "validation_rows",
@@ -444,6 +457,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         Number(0, 1, open_low=True, open_high=True),
         "Part of the rows held out for calibration, if there is one.",
         Peers("", "", "", ""),
+        used=With("calibration", Kind("…", lambda value: value is not None)),
     ),
     Parameter(
         "n_iter_no_change",
@@ -456,6 +470,7 @@ PARAMETERS: tuple[Parameter, ...] = (
             "early_stopping_rounds",
             "n_iter_no_change",
         ),
+        used=With("early_stopping", TRUE),
     ),
     Parameter(
         "tol",
@@ -477,7 +492,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "name. A function is called as (y, prediction[, sample_weight]), where prediction is the "
         "probability of classes_[1], (n, K) probabilities or the predicted number, and returns a "
         "number or (name, number, higher_is_better); of a number alone, higher is better if the "
-        "function's name ends in '_score'. The first metric decides when to stop.",
+        "function's name ends in '_score', and lower if in '_loss', '_error' or '_deviance'. The "
+        "first metric decides when to stop; of one whose direction is not known, no best round "
+        "can be.",
         Peers("eval_metric", "eval_metric", "eval_metric", "scoring"),
     ),
     SUBSAMPLE_FOR_BIN,

@@ -154,6 +154,8 @@ class Watcher:
             for name, value in values.items():
                 self.history.setdefault(of, {}).setdefault(name, []).append(value)
         judge = self.metrics[0]
+        if self.patience is None and not judge.has_direction:
+            return
         self.best.update(
             round_, metrics[self.eval_sets[-1].name][judge.name], judge.higher_is_better
         )

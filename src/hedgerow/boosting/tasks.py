@@ -155,7 +155,12 @@ class Regression(Task):
 
     def choose_loss(self, estimator: Any, classes: Any) -> Loss:  # noqa: ARG002
         """Return the loss by its name, or the user's."""
-        wanted = estimator.loss
+        wanted, levels = estimator.loss, as_levels(estimator.quantile)
+        if wanted != "quantile" and len(levels) > 1:
+            raise ParameterError(
+                f"quantile={estimator.quantile!r} asks for several quantiles, which only "
+                f"loss='quantile' predicts; but loss={wanted!r}."
+            )
         if isinstance(wanted, written_loss.Loss):
             return written_loss.written_for_numbers(wanted)
         if callable(wanted):
@@ -164,8 +169,8 @@ class Regression(Task):
             "squared_error": SquaredError,
             "absolute_error": AbsoluteError,
             "mape": AbsolutePercentageError,
-            "quantile": lambda: QuantileLoss(as_levels(estimator.quantile)),
-            "expectile": lambda: ExpectileLoss(_one_level(estimator.quantile)),
+            "quantile": lambda: QuantileLoss(levels),
+            "expectile": lambda: ExpectileLoss(levels[0]),
             "huber": lambda: RobustLoss("huber", estimator.delta),
             "pseudo_huber": lambda: RobustLoss("pseudo_huber", estimator.delta),
             "log_cosh": lambda: RobustLoss("log_cosh", estimator.delta),
@@ -181,15 +186,6 @@ def as_levels(quantile: Any) -> tuple[float, ...]:
     """Return the levels that `quantile` asks for, of which there may be one alone."""
     several = [quantile] if isinstance(quantile, Real) else list(quantile)
     return tuple(float(level) for level in several)
-
-
-def _one_level(quantile: Any) -> float:
-    levels = as_levels(quantile)
-    if len(levels) > 1:
-        raise ParameterError(
-            f"quantile={quantile!r}: loss='expectile' has one level; only 'quantile' has several."
-        )
-    return levels[0]
 
 
 def _require_two_classes(scale_pos_weight: float, n_classes: int) -> None:

@@ -7,7 +7,6 @@ bin ≤ b. Categories: a table from code to bin. Bin 255 is missing.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NoReturn, Protocol
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.exceptions import DataError, ModelFileError
+from hedgerow.warning import warn_user
 
 MISSING_BIN = 255
 MAX_BINS = 255
@@ -245,10 +245,9 @@ class Binner:
             bins.append(_bins_of_categories(feature_codes, weights, n_categories.get(f, 0), self))
             if len(bins[-1]) > self.max_bins:
                 where = f if names is None else repr(names[f])
-                warnings.warn(
+                warn_user(
                     f"Column {where} has {len(bins[-1])} categories; max_bins={self.max_bins}, so "
                     "the rarest of them share a bin.",
-                    stacklevel=2,
                 )
             self.category_starts[f + 1] = len(bins[-1])
         np.cumsum(self.category_starts, out=self.category_starts)

@@ -7,7 +7,6 @@ Integers beyond 2⁵³ are welcome, but are compared as float64, in `fit` and in
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -30,6 +29,7 @@ from hedgerow.data.schema import Categories, TableSchema, chosen_columns, listed
 from hedgerow.data.sources import Source, column_label, open_table
 from hedgerow.data.table import Table, as_matrix, iter_dense_blocks
 from hedgerow.exceptions import DataError
+from hedgerow.warning import warn_user
 
 __all__ = [
     "CategoricalColumn",
@@ -230,9 +230,9 @@ def _column_order(source: Source, schema: TableSchema, estimator_name: str) -> S
             f"{schema.n_features} features as input."
         )
     if given is not None:
-        _warn(f"X has feature names, but {estimator_name} was fitted without feature names")
+        warn_user(f"X has feature names, but {estimator_name} was fitted without feature names")
     elif learned is not None:
-        _warn(
+        warn_user(
             f"X does not have valid feature names, but {estimator_name} was fitted with "
             "feature names"
         )
@@ -250,8 +250,3 @@ def _places_by_name(learned: tuple[str, ...], given: tuple[str, ...]) -> list[in
             + (f" In X but not seen in fit: {listed(extra)}." if extra else "")
         )
     return [place[name] for name in learned]
-
-
-def _warn(message: str) -> None:
-    """Warn as scikit-learn does; the level is that of the caller of `predict`."""
-    warnings.warn(message, UserWarning, stacklevel=5)

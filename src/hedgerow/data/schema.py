@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hedgerow.data.columns import Label, LabelKind
 from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.spelling import did_you_mean
 
 _LABEL_TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -120,9 +121,10 @@ def column_index(
                 "names: give indices, or a data frame."
             )
         if wanted not in names:
+            meant = did_you_mean(wanted, names)
             raise ParameterError(
-                f"{parameter} names the column {wanted!r}, which X does not have. "
-                f"Its columns are {listed(names)}."
+                f"{parameter} names the column {wanted!r}, which X does not have; {meant}"
+                f"{'Its' if meant else 'its'} columns are {listed(names)}."
             )
         return names.index(wanted)
     if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
@@ -136,7 +138,7 @@ def column_index(
     raise ParameterError(f"{parameter} holds {wanted!r}: it takes {kinds}.")
 
 
-def listed(names: Sequence[str], at_most: int = 20) -> str:
+def listed(names: Sequence[str], at_most: int = 10) -> str:
     """Write names in a sentence, a long list cut short."""
     shown = ", ".join(repr(name) for name in names[:at_most])
     return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"

@@ -7,7 +7,6 @@ gap or an infinity is an error here. What comes out may be the caller's own arra
 from __future__ import annotations
 
 import numbers
-import warnings
 from typing import Any
 
 import narwhals as nw
@@ -20,6 +19,7 @@ from hedgerow.data.columns import LabelColumn, NumericColumn, read_array
 from hedgerow.data.frames import read_series
 from hedgerow.data.sources import as_array
 from hedgerow.exceptions import DataError
+from hedgerow.warning import warn_user
 
 # Whole numbers within this range are encoded by counting, which is faster than sorting.
 _COUNTABLE = 1 << 16
@@ -289,11 +289,10 @@ def _read_column(values: Any, name: str) -> tuple[NumericColumn | LabelColumn, b
 def _require_one_dimension(shape: tuple[int, ...], name: str) -> None:
     """Let a column vector pass as y, with scikit-learn's warning."""
     if name == "y" and len(shape) == 2 and shape[1] == 1:
-        warnings.warn(
+        warn_user(
             "A column-vector y was passed when a 1d array was expected. Give y the shape "
             "(n_samples,), for example by y.ravel().",
             DataConversionWarning,
-            stacklevel=6,
         )
     elif len(shape) != 1:
         raise DataError(f"{name} should be a 1d array, got an array of shape {shape} instead.")

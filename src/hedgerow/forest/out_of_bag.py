@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,15 +14,15 @@ from hedgerow.forest.model import Floats, ForestModel
 from hedgerow.result import GREEN, Result
 from hedgerow.tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow.tree.structure import Rows
+from hedgerow.warning import warn_user
 
 
 def _warn_of_gaps(judged: NDArray[np.bool_], judge: str) -> None:
     if not judged.all():
-        warnings.warn(
+        warn_user(
             f"{np.count_nonzero(~judged)} rows were drawn by every {judge} and have no "
             f"out-of-bag prediction; it is NaN. More {judge}s, or a smaller max_samples, would "
             "help.",
-            stacklevel=7,
         )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any, get_args
 
 import numpy as np
 
 from hedgerow.boosting.calibration import Calibration, Method
 from hedgerow.boosting.classes import Classes
-from hedgerow.boosting.losses import Link
+from hedgerow.boosting.losses import EVEN, Link, Spread
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.estimator import column_attributes
 from hedgerow.model_file.choice import read_choice, write_choice
@@ -56,6 +56,7 @@ def write(estimator: Any) -> tuple[Document, Arrays]:
     if model.residuals is not None:
         document["calibration"] = "conformal"
         arrays["calibration.residuals"] = model.residuals
+        document["spread"] = encode(list(astuple(model.spread)))
     if model.statistics.columns:
         document["statistics_seed"] = model.statistics.seed
         arrays |= statistics_arrays(model.statistics)
@@ -107,7 +108,7 @@ def _read_calibration(stored: Stored, model: BoostedModel) -> BoostedModel:
         (residuals,) = stored.arrays("calibration.", ["residuals"]).values()
         check_array(residuals, (len(residuals), n_outputs), "residuals")
         require(np.isfinite(residuals).all(), "a residual is not finite")
-        return replace(model, residuals=residuals)
+        return replace(model, residuals=residuals, spread=_read_spread(stored, model.link))
     require(
         isinstance(method, str) and method in get_args(Method), f"the calibration is {method!r}"
     )
@@ -124,6 +125,19 @@ def _read_calibration(stored: Stored, model: BoostedModel) -> BoostedModel:
         ends = start[0] == 0 and start[-1] == len(x) and len(start) == n_outputs + 1
         require(ends and (np.diff(start) > 0).all(), "start does not part x")
     return replace(model, calibration=Calibration(method, slope, offset, x, y, start))
+
+
+def _read_spread(stored: Stored, link: Link) -> Spread:
+    """Read what widths of intervals grow by; in files before it they were the same everywhere."""
+    if not stored.has("spread"):
+        return EVEN
+    numbers = decode(stored.field("spread"))
+    is_list = isinstance(numbers, list) and len(numbers) == 3 and all(map(is_number, numbers))
+    require(is_list, "the spread is not three numbers")
+    power, low, high = map(float, numbers)
+    require(0.0 <= power <= (2.0 if link == "log" else 0.0), f"the spread has the power {power}")
+    require(low < high, "the spread has no range")
+    return Spread(power, low, high)
 
 
 def _read_evals_result(stored: Any) -> dict[str, dict[str, list[float]]]:

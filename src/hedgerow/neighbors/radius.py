@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,6 +18,7 @@ from hedgerow.neighbors.queries import NeighborsPredictor, RadiusQueries
 from hedgerow.neighbors.voting import Around
 from hedgerow.params import documented
 from hedgerow.tree.outputs import ClassOutputs, NumberOutputs, one_or_list
+from hedgerow.warning import warn_user
 
 
 @documented
@@ -199,10 +199,9 @@ class RadiusNeighborsRegressor(RegressorMixin, NeighborsPredictor, RadiusQueries
         around = Around(*self._within(X))
         n_outliers = int((around.counts == 0).sum())
         if n_outliers:
-            warnings.warn(
+            warn_user(
                 f"{n_outliers} of {len(around.counts)} rows of X have no neighbors within "
                 f"radius={self.radius}; predicting NaN for them.",
-                stacklevel=2,
             )
         assert isinstance(model.outputs, NumberOutputs)
         assert model.target is not None
@@ -214,10 +213,9 @@ def _vote(votes: Floats, outliers: NDArray[Any], classes: NDArray[Any], label: A
     if label in classes.tolist():
         votes[outliers, classes.tolist().index(label)] = 1.0
         return
-    warnings.warn(
+    warn_user(
         f"outlier_label {label!r} is none of the classes of training: all class probabilities of "
         f"{len(outliers)} rows without neighbors are 0.",
-        stacklevel=4,
     )
 
 

@@ -23,6 +23,7 @@ from hedgerow.params import FLAG, VERBOSE, Options, Parameter, check_parameters
 from hedgerow.progress import progress
 from hedgerow.validation.folds import Indices, require_weights, split_rows
 from hedgerow.validation.predictions import OutOfFold, chosen_method, predict
+from hedgerow.validation.queries import with_queries
 from hedgerow.validation.result import CrossValidation, Fold
 from hedgerow.validation.rows import Rows
 from hedgerow.validation.scoring import (
@@ -51,6 +52,7 @@ def cross_validate(
     *,
     cv: Any = 5,
     groups: Any = None,
+    qid: Any = None,
     sample_weight: Any = None,
     scoring: Any = None,
     method: str = "auto",
@@ -76,6 +78,9 @@ def cross_validate(
     groups : array of shape (n_rows,), optional
         Rows of a group stay together, unless a splitter does otherwise. Models whose ``fit`` takes
         groups get theirs.
+    qid : array of shape (n_rows,), optional
+        Of a ranker without a ``qid_column``, the query of each row. Queries are its groups, unless
+        others are given.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows, in the fits and in the metrics that take any.
     scoring : str, callable, list or dict of those, optional
@@ -105,7 +110,8 @@ def cross_validate(
     Returns
     -------
     CrossValidation
-        Scores, out-of-fold predictions, and the models.
+        Scores, out-of-fold predictions, and the models; also by the names that scikit-learn's
+        function gives them, as in ``result["test_score"]``.
 
     Notes
     -----
@@ -122,7 +128,8 @@ def cross_validate(
     ((5,), (442,))
     """
     _check_options(model, (method, early_stopping, share_bins, verbose), params or {})
-    rows = Rows(model, X, y, groups, sample_weight, params or {})
+    groups, options = with_queries(model, X, qid, groups, params or {})
+    rows = Rows(model, X, y, groups, sample_weight, options)
     splits = split_rows(cv, X, y, groups, n_rows=rows.n_rows, stratify=is_classifier(model))
     require_weights(splits, rows.weights)
     target = read_target(model, y, rows.n_rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +60,35 @@ class CrossValidation(Result):
     def std(self) -> dict[str, float]:
         """The standard deviation of each metric over the folds."""
         return {name: float(values.std()) for name, values in self.scores.items()}
+
+    def keys(self) -> tuple[str, ...]:
+        """Return what the result can be asked for by the names of scikit-learn's `cross_validate`.
+
+        ``result["test_score"]`` is the first metric, ``result["test_rmse"]`` the one of that name.
+        """
+        return tuple(self._by_name())
+
+    def __getitem__(self, name: str) -> Any:
+        by_name = self._by_name()
+        if name not in by_name:
+            raise KeyError(f"{name!r}; there are {', '.join(by_name)}")
+        return by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def _by_name(self) -> dict[str, Any]:
+        return {
+            "fit_time": np.array([fold.fit_time for fold in self.folds]),
+            "score_time": np.array([fold.score_time for fold in self.folds]),
+            "estimator": self.models,
+            "indices": {
+                "train": [fold.train for fold in self.folds],
+                "test": [fold.held_out for fold in self.folds],
+            },
+            "test_score": next(iter(self.scores.values())),
+            **{f"test_{name}": values for name, values in self.scores.items()},
+        }
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
         """Return a column for each metric and more, with an entry for each fold."""

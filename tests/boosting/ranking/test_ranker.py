@@ -151,9 +151,9 @@ def test_rows_of_queries_may_be_mixed(fitted):
     ("told", "message"),
     [
         ({}, "qid .* group .* qid_column .* none of them is given"),
-        ({"qid": QID, "group": GROUP}, "qid and group is given"),
+        ({"qid": QID, "group": GROUP}, "qid and group are given"),
         ({"qid": QID[:-1]}, f"of {N - 1} rows, but X has {N}"),
-        ({"group": GROUP[:-1]}, "qid or group is of"),
+        ({"group": GROUP[:-1]}, r"group adds up to \d+ rows, but X has \d+"),
         ({"group": [N - 1, 1.5]}, "ints, 1 or more"),
         ({"group": [N, 0]}, "ints, 1 or more"),
         ({"group": ["a"]}, "ints, 1 or more"),
@@ -294,7 +294,7 @@ def test_early_stopping_holds_whole_queries_out():
 
     def rows(y, scores):
         seen.append(len(y))
-        return 0.0
+        return "rows", 0.0, False
 
     ranker(early_stopping=True, validation_fraction=0.2, eval_metric=rows).fit(X, Y, qid=QID)
     held = seen[:16]
@@ -407,3 +407,33 @@ def test_stages_end_with_the_prediction(fitted):
 def test_a_rank_that_is_none_is_refused(fitted, k):
     with pytest.raises(hr.ParameterError, match="k="):
         fitted.score(X, Y, qid=QID, k=k)
+
+
+def test_cross_validation_keeps_queries_together():
+    ours = hr.cross_validate(ranker(), X, Y, qid=QID, cv=4, share_bins=False)
+    assert all(not set(QID[f.train]) & set(QID[f.held_out]) for f in ours.folds)
+    for fold, score in zip(ours.folds, ours["test_score"], strict=True):
+        model = ranker().fit(X[fold.train], Y[fold.train], qid=QID[fold.train])
+        held = fold.held_out
+        assert score == model.score(X[held], Y[held], qid=QID[held])
+
+
+@pytest.mark.parametrize("told", ["params", "group", "column"])
+def test_cross_validation_may_be_told_of_queries_in_other_ways(told):
+    ours = hr.cross_validate(ranker(), X, Y, qid=QID, cv=4, share_bins=False)
+    if told == "column":
+        model, table, options = ranker(qid_column=0), np.column_stack([QID, X]), {}
+    else:
+        model, table = ranker(), X
+        options = {"params": {"qid": QID} if told == "params" else {"group": GROUP}}
+    other = hr.cross_validate(model, table, Y, cv=4, share_bins=False, **options)
+    np.testing.assert_array_equal(other.scores["score"], ours.scores["score"])
+
+
+def test_cross_validation_without_queries_says_how_to_give_them():
+    with pytest.raises(hr.DataError, match=r"cross_validate\(model, X, y, qid=qid\)"):
+        hr.cross_validate(ranker(), X, Y)
+    with pytest.raises(hr.ParameterError, match="qid is given twice"):
+        hr.cross_validate(ranker(), X, Y, qid=QID, params={"qid": QID})
+    with pytest.raises(hr.ParameterError, match="fit of GradientBoostingRegressor takes none"):
+        hr.cross_validate(hr.GradientBoostingRegressor(), X, Y, qid=QID)

@@ -6,7 +6,6 @@ fit can stand on. Nothing here is written to the estimator, so a fit that fails 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any, Protocol
 
@@ -48,6 +47,7 @@ from hedgerow.estimator import column_attributes, seed_of
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.cart import CartParams
+from hedgerow.warning import warn_user
 
 Attributes = dict[str, Any]
 MOST_CLASSES = 2**16  # the kernel's class numbers have 16 bits
@@ -65,9 +65,8 @@ def fit_classifier(estimator: Any, X: Any, y: Any, sample_weight: Any, samples: 
     start = starting_weights(weights, ground.n_rows)
     rounds = algorithm.boost(learner, labels, start, estimator.n_estimators)
     if not any(rounds.weights):
-        warnings.warn(
+        warn_user(
             "No member is better than chance: every class gets the same score.",
-            stacklevel=3,
         )
     return _attributes(ground, algorithm, rounds, classes) | {
         "classes_": classes,

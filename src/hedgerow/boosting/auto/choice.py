@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.boosting.auto.budget import LOOK
+from hedgerow.boosting.auto.budget import LOOK, TRIAL_RATE
 from hedgerow.result import BROWN, GREEN, GREY, Columns, Result
 
 LINES = ("--", "-.", ":", (0, (6, 3)))  # of what was not chosen
@@ -69,10 +69,12 @@ class Choice(Result):
             return f"Choice: {chosen}; there were too few rows to try anything"
         if np.isnan([tried.score for tried in self.tried]).all():
             return f"Choice: {chosen}; nothing tried had a {self.metric} that is a number"
-        if self.n_members == 1:
-            return f"Choice: {chosen}"
-        rounds = self.parameters["n_estimators"] // self.n_members
-        return f"Choice: {chosen}; the mean of {self.n_members} models of {rounds} rounds"
+        title = f"Choice: {chosen}"
+        if self.n_members > 1:
+            rounds = self.parameters["n_estimators"] // self.n_members
+            title += f"; the mean of {self.n_members} models of {rounds} rounds"
+        is_hasty = "learning_rate" in self.parameters
+        return f"{title}\nTried with learning_rate={TRIAL_RATE}:" if is_hasty else title
 
     def _columns(self) -> Columns:
         if not self.tried:

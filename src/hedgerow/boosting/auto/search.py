@@ -158,7 +158,23 @@ def _kinds(asked: Any, n_rows: int, n_columns: int) -> list[Numbers]:
         own = {name: _asked_or(asked, name, value) for name, value in kind.items()}
         if own not in kinds:
             kinds.append(own)
-    return kinds
+    return kinds if asked.max_depth is None else _cut(kinds, asked)
+
+
+def _cut(kinds: Sequence[Numbers], asked: Any) -> list[Numbers]:
+    """Return kinds that have no more leaves than the depth allows.
+
+    Of those that it cuts to the same number the first stands for all that differ from it in the
+    least rows of a leaf alone: that of the larger trees was meant to keep them from being larger.
+    """
+    most = 2 ** min(asked.max_depth, 31)
+    found: dict[tuple[Any, ...], Numbers] = {}
+    for kind in kinds:
+        is_cut = is_auto(asked.max_leaves) and kind["max_leaves"] > most
+        own = {**kind, "max_leaves": most} if is_cut else kind
+        told_by = [v for name, v in own.items() if not (is_cut and name == "min_samples_leaf")]
+        found.setdefault(tuple(told_by), own)
+    return list(found.values())
 
 
 def _asked_or(asked: Any, name: str, value: Any) -> Any:

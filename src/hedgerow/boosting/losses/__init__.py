@@ -5,7 +5,15 @@ gradients are native, `several` is one of them for each column of y, `ranking` a
 those that compare rows or take censored times, and `custom` is the door for a user's own function.
 """
 
-from hedgerow.boosting.losses.base import Differentiate, Floats, Link, Loss, NativeLoss
+from hedgerow.boosting.losses.base import (
+    EVEN,
+    Differentiate,
+    Floats,
+    Link,
+    Loss,
+    NativeLoss,
+    Spread,
+)
 from hedgerow.boosting.losses.classification import (
     BinaryLogLoss,
     CrossEntropy,
@@ -31,6 +39,7 @@ from hedgerow.boosting.losses.several import SeveralTargets
 from hedgerow.boosting.losses.survival import CoxLoss, FailureTimeLoss, SurvivalLoss
 
 __all__ = [
+    "EVEN",
     "AbsoluteError",
     "AbsolutePercentageError",
     "BernoulliLogLoss",
@@ -55,6 +64,7 @@ __all__ = [
     "RobustLoss",
     "SeveralTargets",
     "SoftBinaryLogLoss",
+    "Spread",
     "SquaredError",
     "SurvivalLoss",
     "TweedieLoss",

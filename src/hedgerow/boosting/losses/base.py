@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -22,6 +24,37 @@ Link = Literal["identity", "log", "sigmoid", "half_sigmoid", "margin", "softmax"
 SMALLEST_PRIOR = 1e-15
 
 
+# No number of the target divided by e to this power is infinite.
+LEAST_EXPONENT = -300.0
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How y scatters about its prediction, as a loss has it.
+
+    Attributes
+    ----------
+    power : float
+        The power of the mean e^score that the variance grows by; 0 if it is the same everywhere.
+    low, high : float
+        Between which y lies.
+    """
+
+    power: float = 0.0
+    low: float = -inf
+    high: float = inf
+
+    def scale(self, scores: Floats) -> Floats:
+        """Return what the standard deviation is in proportion to, at each score."""
+        exponent = np.maximum(0.5 * self.power * scores, LEAST_EXPONENT)
+        scale = np.ascontiguousarray(exponent)
+        _native.exp_inplace(scale.reshape(-1))
+        return scale
+
+
+EVEN = Spread()
+
+
 class Loss:
     """A loss of raw scores; `link` leads from a score to a prediction.
 
@@ -37,6 +70,8 @@ class Loss:
         What is measured on evaluation sets when nothing else is asked for.
     is_soft : bool
         Whether the targets of a classifier are probabilities.
+    spread : Spread
+        How numbers scatter about their predictions.
     """
 
     name: str
@@ -45,6 +80,7 @@ class Loss:
     n_targets: int = 1
     metric: str
     is_soft: bool = False
+    spread: Spread = EVEN
 
     @property
     def of_one(self) -> Loss:

@@ -11,6 +11,7 @@ from hedgerow.boosting.losses.base import (
     Floats,
     Link,
     NativeLoss,
+    Spread,
     log,
     log_odds,
     weighted_mean,
@@ -157,6 +158,7 @@ class TweedieLoss(NativeLoss):
         self.name = {1.0: "poisson", 2.0: "gamma"}.get(self.power, "tweedie")
         self.metric = f"{self.name}_deviance"
         self.leaf_rates = (self.power - 1.0, 2.0 - self.power)
+        self.spread = Spread(self.power, low=0.0)
 
     def objection(self, target: Floats) -> str | None:
         """Object to negative numbers, of a gamma deviance to 0, and to nothing else than 0."""
@@ -164,7 +166,9 @@ class TweedieLoss(NativeLoss):
         if target.min() < 0.0 or (self.power == 2.0 and target.min() == 0.0):
             row = int(target.argmin())
             return f"y is {target[row]:g} in row {row}, but loss={self.name!r} needs y {least} 0."
-        return None if target.any() else f"y is 0 in every row; loss={self.name!r} needs more."
+        if target.any():
+            return None
+        return f"y is 0 in every row, but loss={self.name!r} predicts a mean above 0."
 
     def shape(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
         """Return the power."""
@@ -181,6 +185,7 @@ class BernoulliLogLoss(NativeLoss):
     name = "log_loss"
     link: Link = "sigmoid"
     metric = "log_loss"
+    spread = Spread(low=0.0, high=1.0)
 
     def objection(self, target: Floats) -> str | None:
         """Object to what is no part of 1."""

@@ -228,7 +228,7 @@ class GradientBoostingRanker(OneScore):
         features, query = self._part(X, qid, group)
         given = Given(
             features,
-            Judgements(y, query, sample_weight),
+            Judgements(y, query, sample_weight, group is not None),
             sample_weight,
             eval_set=None if eval_set is None else [*map(self._judged, _listed(eval_set))],
             eval_names=eval_names,
@@ -268,7 +268,7 @@ class GradientBoostingRanker(OneScore):
         self._fitted_model()
         check_parameters(self)
         features, query = self._part(X, qid, group)
-        judged = Judgements(y, query, sample_weight)
+        judged = Judgements(y, query, sample_weight, group is not None)
         return super().refit(features, judged, sample_weight, keep=keep)
 
     def predict(self, X: Any) -> Floats:
@@ -305,7 +305,7 @@ class GradientBoostingRanker(OneScore):
             raise ParameterError(f"k={k!r} is not allowed; it must be {COUNT} or None.")
         features, query = self._part(X, qid, group)
         scores = self._scores(features)[:, 0]
-        target = Judgements(y, query, sample_weight).read(len(scores))
+        target = Judgements(y, query, sample_weight, group is not None).read(len(scores))
         loss: Any = self._task.choose_loss(self, None)
         objection = loss.objection(target)
         if objection:
@@ -318,11 +318,11 @@ class GradientBoostingRanker(OneScore):
         given = [name for name, value in (("qid", qid), ("group", group)) if value is not None]
         given += [] if self.qid_column is None else ["qid_column"]
         if len(given) != 1:
-            said = " and ".join(given) if given else "none of them"
+            said = f"{' and '.join(given)} are" if given else "none of them is"
             raise DataError(
                 "A ranker must be told which rows belong to a query, by qid (an id for each row), "
                 "group (the number of rows of each query) or the parameter qid_column (a column "
-                f"of X): one of them, but {said} is given."
+                f"of X): one of them, but {said} given."
             )
         if self.qid_column is not None:
             column, features = part_column(X, self.qid_column)

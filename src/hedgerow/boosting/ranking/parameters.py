@@ -16,6 +16,7 @@ from hedgerow.params import (
     Options,
     Parameter,
     Peers,
+    With,
     any_of,
 )
 
@@ -58,6 +59,7 @@ OWN: tuple[Parameter, ...] = (
         "Of loss='ndcg' and 'map', how far down a ranking is looked at: at least one row of a pair "
         "is among so many that are ranked first. None takes all pairs.",
         Peers("lambdarank_num_pair_per_sample", "lambdarank_truncation_level", "", ""),
+        used=With("loss", Options(("ndcg", "map"))),
     ),
     Parameter(
         "sigma",
@@ -65,6 +67,7 @@ OWN: tuple[Parameter, ...] = (
         Number(0, 1e6, open_low=True),
         "σ, how fast the loss of a pair falls with the difference of its scores.",
         Peers("", "sigmoid", "", ""),
+        used=With("loss", Options(("ndcg", "map", "pairwise"))),
     ),
     Parameter(
         "normalize",
@@ -75,6 +78,7 @@ OWN: tuple[Parameter, ...] = (
         "by the difference of its scores; but for 'listwise' the sum L of the forces in a query "
         "becomes log2(1 + L).",
         Peers("lambdarank_normalization", "lambdarank_norm", "", ""),
+        used=With("loss", Options(("ndcg", "map", "pairwise"))),
     ),
     Parameter(
         "qid_column",
@@ -96,7 +100,7 @@ REWORDED = {
     "loss='map', else 'ndcg'. Names: 'ndcg', 'map', 'mrr', up to a rank as in 'ndcg@10'. Each is "
     "the mean over queries, those left out that have no relevant row. A function is called for "
     "each query, as (y, scores), and returns a number or (name, number, higher_is_better); of a "
-    "number alone, higher is better if the function's name ends in '_score'. The first metric "
-    "decides when to stop.",
+    "number alone, higher is better if the function's name ends in '_score', and lower if in "
+    "'_loss', '_error' or '_deviance'. The first metric decides when to stop.",
 }
 RANKING = one_score_parameters(OWN, REWORDED)

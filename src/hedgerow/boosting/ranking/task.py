@@ -19,16 +19,21 @@ from hedgerow.exceptions import DataError
 
 @dataclass(frozen=True)
 class Judgements:
-    """Relevances as they were given, the number of each row's query, and weights, if any."""
+    """Relevances as they were given, the number of each row's query, and weights, if any.
+
+    Queries were told by their sizes (`by_group`), or by an id for each row.
+    """
 
     y: Any
     query: QueryNumbers
     sample_weight: Any = None
+    by_group: bool = False
 
     def read(self, n_rows: int) -> Floats:
         """Return relevance and query of each row, (n_rows, 2)."""
         if len(self.query) != n_rows:
-            raise DataError(f"qid or group is of {len(self.query)} rows, but X has {n_rows} rows.")
+            said = "group adds up to" if self.by_group else "qid is of"
+            raise DataError(f"{said} {len(self.query)} rows, but X has {n_rows}.")
         relevance = read_relevance(self.y, n_rows)
         self._require_weights_of_queries(n_rows)
         return np.column_stack([relevance, self.query.astype(np.float64)])

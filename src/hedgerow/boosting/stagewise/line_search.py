@@ -6,13 +6,14 @@ so a search by value is exact to half the digits, one by slope to nearly all of 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from math import copysign, isfinite
 
 import numpy as np
 from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
+
+from hedgerow.warning import warn_user
 
 Function = Callable[[float], float]
 
@@ -104,4 +105,4 @@ def shortened(step: float, value: Function, rounding: float) -> float:
 
 
 def _warn(what: str) -> None:
-    warnings.warn(f"Line search: the loss {what}.", ConvergenceWarning, stacklevel=2)
+    warn_user(f"Line search: the loss {what}.", ConvergenceWarning)

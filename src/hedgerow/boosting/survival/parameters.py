@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hedgerow.boosting.one_score import one_score_parameters
 from hedgerow.boosting.parameters import BY_GRADIENTS
-from hedgerow.params import Number, Options, Parameter, Peers, any_of
+from hedgerow.params import Number, Options, Parameter, Peers, With, any_of
 
 OWN: tuple[Parameter, ...] = (
     Parameter(
@@ -23,6 +23,7 @@ OWN: tuple[Parameter, ...] = (
         Options(("efron", "breslow")),
         "Of loss='cox', how events at the same time are counted: Efron's way is closer to the mean "
         "over their orders, Breslow's takes each to be the first.",
+        used=With("loss", Options(("cox",))),
     ),
     Parameter(
         "aft_distribution",
@@ -30,6 +31,7 @@ OWN: tuple[Parameter, ...] = (
         Options(("normal", "logistic", "extreme")),
         "Of loss='aft', the distribution of Z: T is log-normal, log-logistic or Weibull.",
         Peers("aft_loss_distribution", "", "dist", ""),
+        used=With("loss", Options(("aft",))),
     ),
     Parameter(
         "aft_scale",
@@ -38,6 +40,7 @@ OWN: tuple[Parameter, ...] = (
         "Of loss='aft', the factor of Z. 'auto' is the one of greatest likelihood, found anew for "
         "the scores of each round.",
         Peers("aft_loss_distribution_scale", "", "scale", ""),
+        used=With("loss", Options(("aft",))),
     ),
 )
 REWORDED = {
@@ -54,6 +57,7 @@ REWORDED = {
     "function is called as (y, prediction[, sample_weight]), where y has the bounds of the time, "
     "(n, 2), and prediction is what predict returns, and returns a number or (name, number, "
     "higher_is_better); of a number alone, higher is better if the function's name ends in "
-    "'_score'. The first metric decides when to stop.",
+    "'_score', and lower if in '_loss', '_error' or '_deviance'. The first metric decides when to "
+    "stop.",
 }
 SURVIVAL = one_score_parameters(OWN, REWORDED)

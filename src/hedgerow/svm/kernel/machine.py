@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -38,6 +37,7 @@ from hedgerow.svm.kernel.model import Certificate, KernelModel
 from hedgerow.svm.kernel.solver import LARGEST_SET, Stop, Watch, solve
 from hedgerow.svm.tables import learn_matrix, read_matrix
 from hedgerow.threads import effective_n_jobs
+from hedgerow.warning import warn_user
 
 # Fewer rows are solved in double precision: it costs them nothing.
 FEW_ROWS = 500
@@ -176,13 +176,12 @@ class KernelMachine(Estimator):
         name = type(self).__name__
         worst = max(machines, key=lambda machine: (not machine.converged, machine.relative_gap))
         if not worst.converged:
-            warnings.warn(
+            warn_user(
                 f"{name} ended after {worst.n_iter} steps (max_iter={self.max_iter}) with a "
                 f"duality gap of {100 * worst.relative_gap:.3g} % of the objective (tol="
                 f"{self.tol:g}): it may be that much above the lowest. Scale the columns of X, "
                 "reduce C, or increase max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         if rows.kernel.is_surely_definite or not len(support):
             return
@@ -192,13 +191,12 @@ class KernelMachine(Estimator):
         require_symmetric_kernel(K)
         smallest = smallest_eigenvalue(K)
         if smallest < INDEFINITE:
-            warnings.warn(
+            warn_user(
                 f"The kernel of {name} is not a scalar product on these rows: its matrix has "
                 f"negative eigenvalues, of up to {-100 * smallest:.2g} % of the largest. So the "
                 "problem is not convex, the solution may be a local one, and duality_gap_ "
                 f"({worst.relative_gap:.2g}) does not bound how far it is from the best.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     @property

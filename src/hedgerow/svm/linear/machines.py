@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -31,6 +30,7 @@ from hedgerow.svm.linear.rows import Rows
 from hedgerow.svm.linear.solving import Way, solve
 from hedgerow.svm.tables import learn_matrix, read_matrix
 from hedgerow.threads import effective_n_jobs
+from hedgerow.warning import warn_user
 
 # The part of `tol` that the relative gap must reach. scikit-learn looks at gradients instead; on
 # dense and text tables its objectives at the default tol were within 1e-6 of the lowest,
@@ -93,13 +93,12 @@ class LinearMachine(Estimator):
         worst = max(solutions, key=lambda solution: (not solution.converged, solution.relative_gap))
         if worst.converged:
             return
-        warnings.warn(
+        warn_user(
             f"{type(self).__name__} ended after {worst.n_iter} iterations (max_iter="
             f"{self.max_iter}) with a duality gap of {worst.relative_gap:.2g} of the objective, "
             f"above tol / 100 = {GAP_PER_TOL * self.tol:.2g}: its objective may be that much above "
             "the lowest. Scale the columns of X, reduce C, or increase max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
     def _scores(self, X: Any) -> Floats:
