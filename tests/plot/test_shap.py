@@ -197,6 +197,14 @@ def test_nothing_overlaps(display):
         assert_no_overlap(ax.figure)
 
 
+def test_the_smallest_tables_can_be_read():
+    shap = SimpleNamespace(
+        values=np.zeros((4, 2)), base_values=0.0, data=None, feature_names=["a", "b"]
+    )
+    for display in DISPLAYS:
+        assert_no_overlap(display.from_values(shap).figure_)
+
+
 @pytest.mark.parametrize("feature", ["income", "age", "town", "nothing"])
 @pytest.mark.parametrize("color", [None, "age", "town"])
 def test_dependence_can_be_read(feature, color):

@@ -89,7 +89,7 @@ def test_tests_gains_and_rows_are_those_of_the_tree():
     model = hr.DecisionTreeClassifier(max_depth=2).fit(IRIS.data, SPECIES)
     display = draw(model)
     assert headlines(display)[0] == "petal length (cm) ≤ 2.45"
-    assert headlines(display)[1] == "setosa 100 %"
+    assert headlines(display)[1] == "setosa: 100 %"
     assert display.nodes[0].lines[1] == "gain 50 · 150 rows"
     assert [node.lines[-1] for node in display.nodes if node.kind == "leaf"] == [
         *("50 rows", "54 rows", "46 rows")
@@ -247,6 +247,30 @@ def test_strange_names_are_written_as_they_are():
     X = IRIS.data.set_axis(["$a_1$", "x" * 80, "a\nb", "<i>"], axis=1)
     display = draw(hr.DecisionTreeClassifier(max_depth=3).fit(X, SPECIES))
     assert_no_overlap(display.figure_)
+
+
+OTHERS = [
+    hr.GradientBoostingClassifier(n_estimators=1, max_leaves=4, multi_strategy="vector"),
+    hr.GradientBoostingRegressor(n_estimators=1, max_leaves=4, linear_leaves=True),
+    hr.AdaBoostRegressor(n_estimators=2),
+]
+
+
+@pytest.mark.parametrize("model", OTHERS, ids=lambda model: type(model).__name__)
+def test_vector_leaves_slopes_and_medians_can_be_drawn(model):
+    is_classifier = hasattr(model, "predict_proba")
+    rows = (IRIS.data, SPECIES) if is_classifier else (DIABETES.data, DIABETES.target)
+    assert_no_overlap(draw(model.fit(*rows), 0, *rows).figure_)
+
+
+def test_several_outputs_can_be_drawn_without_their_targets():
+    several = np.column_stack([DIABETES.target, -DIABETES.target])
+    model = hr.DecisionTreeRegressor(max_depth=2).fit(DIABETES.data, several)
+    display = draw(model)
+    assert_no_overlap(display.figure_)
+    assert ", " in headlines(display)[-1]
+    with pytest.raises(ParameterError, match="several columns"):
+        draw(model, 0, DIABETES.data, several)
 
 
 # Bad input.

@@ -116,14 +116,22 @@ class ShapBeeswarmDisplay(_ShapDisplay):
         ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
         ax.set_yticks(range(len(shown)), [short(shap.names[j]) for j in shown])
         ax.tick_params(axis="y", length=0)
-        left_out = len(shap.names) - len(shown)
-        note = f"\nfirst {len(shown)} of {len(shap.names)} features" if left_out else ""
-        ax.set_xlabel(shap.label() + f", {counted(len(shap.values), 'row')}" + note)
+        ax.set_xlabel("\n".join([shap.label(), self._note(shown)]))
         open_frame(ax)
         _feature_colorbar(ax)
         box = measured(ax)  # the size of dots depends on that of the axes
         for line, j in enumerate(shown):
             self._draw_line(line, int(j), box)
+
+    def _note(self, shown: NDArray[np.intp]) -> str:
+        """Say of how many rows and features the picture is, and what is grey in it."""
+        shap = self.shap
+        notes = [counted(len(shap.values), "row")]
+        if len(shown) < len(shap.names):
+            notes.append(f"first {len(shown)} of {len(shap.names)} features")
+        if any(np.isnan(_between(shap.columns[j])).any() for j in shown):
+            notes.append("grey: category or missing")
+        return ", ".join(notes)
 
     def _draw_line(self, line: int, j: int, box: Any) -> None:
         to_points = 72.0 / self.ax_.figure.dpi
@@ -357,7 +365,8 @@ class ShapDependenceDisplay(_ShapDisplay):
             level = _between(shap.columns[self.color])
             known = ~np.isnan(level)[:, np.newaxis]
             colors = np.where(known, ramp()(np.nan_to_num(level)), _grey())
-            _feature_colorbar(ax, short(shap.names[self.color]))
+            note = "" if known.all() else " (grey: no number)"
+            _feature_colorbar(ax, short(shap.names[self.color]) + note)
         ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
         ax.scatter(
             x,
@@ -437,6 +446,6 @@ def _feature_colorbar(ax: Any, label: str = "feature value") -> Any:
     bar = ax.figure.colorbar(cm.ScalarMappable(cmap=ramp()), ax=ax, aspect=40, pad=0.02)
     bar.set_ticks([0.0, 1.0], labels=["low", "high"])
     bar.ax.tick_params(length=0, labelsize=SMALL)
-    bar.set_label(f"{label} (grey: category or missing)", fontsize=SMALL)
+    bar.set_label(label, fontsize=SMALL)
     bar.outline.set_visible(False)
     return bar

@@ -136,7 +136,7 @@ def _decision_tree(tree: Any, title: str, leaves: Callable[[Any], NDArray[Any]])
 
     def text(values: Floats) -> str:
         p = shares(values)
-        return f"{short(outputs.classes[0][p.argmax()], 16)} {100.0 * p.max():.0f} %"
+        return f"{short(outputs.classes[0][p.argmax()], 16)}: {100.0 * p.max():.0f} %"
 
     if not outputs.is_single:
         return ReadTree(inner.tree, title, "shares of classes", words, _numbers, None, leaves)
