@@ -84,7 +84,7 @@ class BlockWalk {
     }
     went_left_.resize(n_slots_);
     fits_.resize(n_slots_);
-    std::fill_n(fits_[0].at, shap_lanes, -1);
+    fits_[0] = RowMasks::all();
     product_.resize(n_slots_ * n_points_);
     sum_.resize(n_slots_ * n_points_ * trees.n_values);
   }
@@ -94,8 +94,7 @@ class BlockWalk {
   void add(const Prepared& prepared, const ShapColumns& columns, std::size_t first, double* values,
            std::size_t stride) {
     const ShapTree& tree = prepared.tree;
-    for (std::size_t q = 0; q < prepared.n_points; ++q)
-      std::fill_n(product_[q].at, shap_lanes, 1.0);
+    std::fill_n(product_.begin(), prepared.n_points, RowDoubles::all(1.0));
     for (const std::int32_t step : tree.steps) {
       const auto number = static_cast<std::size_t>(step < 0 ? -(step + 1) : step);
       const ShapEdge& edge = tree.edges[number];
@@ -118,72 +117,64 @@ class BlockWalk {
   }
 
  private:
-  ShapLanes* product(std::size_t slot) { return &product_[slot * n_points_]; }
-  ShapLanes* sum(std::size_t slot, std::size_t k) {
+  RowDoubles* product(std::size_t slot) { return &product_[slot * n_points_]; }
+  RowDoubles* sum(std::size_t slot, std::size_t k) {
     return &sum_[(slot * trees_.n_values + k) * n_points_];
   }
 
   // Finds out which rows fit.
   void turn(const ShapTree& tree, const ShapEdge& edge, const ShapColumns& columns,
             std::size_t first) {
-    ShapMasks& left = went_left_[edge.slot - 1];
+    RowMasks& left = went_left_[edge.slot - 1];
     if (!edge.is_right) {
       const ShapTest& test = trees_.tests[tree.root + edge.parent];
-      goes_left(trees_, test, columns.column(test.feature) + first, shap_lanes, left.at);
+      left = goes_left(trees_, test, columns.column(test.feature) + first);
     }
-    const std::int64_t turned = edge.is_right ? -1 : 0;
-    const ShapMasks& before = fits_[edge.previous];
-    ShapMasks& fits = fits_[edge.slot];
-    for (std::size_t i = 0; i < shap_lanes; ++i) fits.at[i] = (left.at[i] ^ turned) & before.at[i];
+    fits_[edge.slot] = (edge.is_right ? ~left : left) & fits_[edge.previous];
   }
 
   void go_down(const ShapEdge& edge, const EdgeNumbers& numbers, std::size_t n_points) {
-    const ShapLanes* __restrict from = product(edge.slot - 1);
-    ShapLanes* __restrict to = product(edge.slot);
-    const ShapMasks fits = fits_[edge.slot], before = fits_[edge.previous];
-    const double share = edge.own_share;
+    const RowDoubles* from = product(edge.slot - 1);
+    RowDoubles* to = product(edge.slot);
+    const RowMasks fits = fits_[edge.slot], before = fits_[edge.previous];
+    const RowDoubles share = RowDoubles::all(edge.own_share);
     for (std::size_t q = 0; q < n_points; ++q) {
-      const double in = numbers.factor_in[q], out = numbers.factor_out[q];
-      if (edge.previous == 0) {
-        for (std::size_t i = 0; i < shap_lanes; ++i)
-          to[q].at[i] = from[q].at[i] * (fits.at[i] ? in : out);
-      } else {
-        for (std::size_t i = 0; i < shap_lanes; ++i)
-          to[q].at[i] = from[q].at[i] * (fits.at[i] ? in : before.at[i] ? out : share);
-      }
+      const RowDoubles in = RowDoubles::all(numbers.factor_in[q]);
+      RowDoubles out = RowDoubles::all(numbers.factor_out[q]);
+      if (edge.previous != 0) out = RowDoubles::select(before, out, share);
+      to[q] = from[q] * RowDoubles::select(fits, in, out);
     }
   }
 
   // Adds to the player, and hands the sum of the leaves below on to the parent.
   template <bool is_leaf>
   void go_up(const ShapEdge& edge, const EdgeNumbers& numbers, std::size_t n_points, std::size_t k,
-             double leaf_value, double* __restrict of_player) {
-    const ShapLanes* __restrict from = is_leaf ? product(edge.slot) : sum(edge.slot, k);
-    ShapLanes* __restrict to = sum(edge.slot - 1, k);
-    const ShapMasks fits = fits_[edge.slot], before = fits_[edge.previous];
-    ShapLanes gained{};
+             double leaf_value, double* of_player) {
+    const RowDoubles* from = is_leaf ? product(edge.slot) : sum(edge.slot, k);
+    RowDoubles* to = sum(edge.slot - 1, k);
+    const RowMasks fits = fits_[edge.slot], before = fits_[edge.previous];
+    const RowDoubles value = RowDoubles::all(leaf_value), nothing = RowDoubles::all(0.0);
+    RowDoubles gained = nothing;
     for (std::size_t q = 0; q < n_points; ++q) {
-      const double in = numbers.gain_in[q], out = numbers.gain_out[q];
-      for (std::size_t i = 0; i < shap_lanes; ++i) {
-        const double below = is_leaf ? leaf_value * from[q].at[i] : from[q].at[i];
-        const double gain = fits.at[i] ? in : before.at[i] ? out : 0.0;
-        gained.at[i] += below * gain;
-        to[q].at[i] = edge.is_right ? to[q].at[i] + below : below;
-      }
+      const RowDoubles below = is_leaf ? from[q] * value : from[q];
+      RowDoubles out = RowDoubles::all(numbers.gain_out[q]);
+      if (edge.previous != 0) out = RowDoubles::select(before, out, nothing);
+      gained = gained + below * RowDoubles::select(fits, RowDoubles::all(numbers.gain_in[q]), out);
+      to[q] = edge.is_right ? to[q] + below : below;
     }
-    for (std::size_t i = 0; i < shap_lanes; ++i) of_player[i] += gained.at[i];
+    (RowDoubles::load(of_player) + gained).store(of_player);
   }
 
   const ShapTrees& trees_;
   std::size_t n_slots_ = 1, n_points_ = 1;
-  std::vector<ShapMasks> went_left_, fits_;
-  std::vector<ShapLanes> product_, sum_;
+  std::vector<RowMasks> went_left_, fits_;
+  std::vector<RowDoubles> product_, sum_;
 };
 
 std::size_t chunk_rows(const ShapTrees& trees) {
   const std::size_t n_values = std::max<std::size_t>(trees.players.size() * trees.n_outputs, 1);
-  const std::size_t rows = max_chunk_values / n_values / shap_lanes * shap_lanes;
-  return std::clamp(rows, shap_lanes, max_chunk_rows);
+  const std::size_t rows = max_chunk_values / n_values / row_lanes * row_lanes;
+  return std::clamp(rows, row_lanes, max_chunk_rows);
 }
 
 }  // namespace
@@ -203,7 +194,7 @@ void ShapExplainer::explain(Strided<const T> rows, std::size_t n_rows, double* v
     BlockWalk walk(trees, prepared);
     for (const Prepared& tree : prepared) {
       check_interrupt();
-      for (std::size_t first = 0; first < n; first += shap_lanes)
+      for (std::size_t first = 0; first < n; first += row_lanes)
         walk.add(tree, columns, first, added.data() + first, chunk);
     }
     for (std::size_t k = 0; k < trees.n_outputs; ++k)

@@ -109,7 +109,7 @@ class Fits {
       const ShapLeaves::Turn& turn = leaves.turns[t];
       const Word bit = Word{1} << turn.member % 64;
       const std::uint8_t* left = went_left(turn.node);
-      const std::uint8_t wrong = turn.is_right ? 255 : 0;
+      const std::uint8_t wrong = turn.is_right;
       Word* word = &bits_[turn.member / 64];
       for (std::size_t i = 0; i < n_rows_; ++i)
         word[i * n_words] &= left[i] == wrong ? ~bit : ~Word{0};

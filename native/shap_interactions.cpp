@@ -36,21 +36,21 @@ class BlockPairs {
     fits_.resize(most_members);
     product_.resize(n_points);
     ratio_.resize(most_members * n_points);
-    pairs_.resize(trees.n_outputs * n_used * (n_used - (n_used > 0)) / 2);
+    pairs_.assign(trees.n_outputs * n_used * (n_used - (n_used > 0)) / 2, RowDoubles::all(0.0));
   }
 
   void add(const Prepared& prepared, const ShapColumns& columns) {
     for (const ShapEdge& edge : prepared.tree.edges) {
       if (edge.is_right) continue;
       const ShapTest& test = trees_.tests[prepared.tree.root + edge.parent];
-      goes_left(trees_, test, columns.column(test.feature), shap_lanes, went_left_[edge.parent].at);
+      went_left_[edge.parent] = goes_left(trees_, test, columns.column(test.feature));
     }
     for (const ShapLeaves::Leaf& leaf : prepared.leaves.leaves)
       if (leaf.member_end - leaf.member_begin > 1) add_leaf(prepared, leaf);
   }
 
   double of(std::size_t output, std::size_t a, std::size_t b, std::size_t i) const {
-    return pairs_[output * n_pairs() + pair_place(a, b)].at[i];
+    return pairs_[output * n_pairs() + pair_place(a, b)][i];
   }
 
  private:
@@ -70,13 +70,11 @@ class BlockPairs {
   }
 
   void find_fits(const ShapLeaves& leaves, const ShapLeaves::Leaf& leaf) {
-    for (std::size_t m = 0; m < leaf.member_end - leaf.member_begin; ++m)
-      std::fill_n(fits_[m].at, shap_lanes, -1);
+    std::fill_n(fits_.begin(), leaf.member_end - leaf.member_begin, RowMasks::all());
     for (std::size_t t = leaf.turn_begin; t < leaf.turn_end; ++t) {
       const ShapLeaves::Turn& turn = leaves.turns[t];
-      const std::int64_t turned = turn.is_right ? -1 : 0;
-      for (std::size_t i = 0; i < shap_lanes; ++i)
-        fits_[turn.member].at[i] &= went_left_[turn.node].at[i] ^ turned;
+      const RowMasks left = went_left_[turn.node];
+      fits_[turn.member] = fits_[turn.member] & (turn.is_right ? ~left : left);
     }
   }
 
@@ -84,42 +82,37 @@ class BlockPairs {
   void multiply(const ShapLeaves::Member* members, std::size_t n_members,
                 const QuadratureRule& rule) {
     for (std::size_t q = 0; q < rule.size(); ++q) {
-      std::fill_n(product_[q].at, shap_lanes, rule.weight[q]);
+      RowDoubles product = RowDoubles::all(rule.weight[q]);
       for (std::size_t m = 0; m < n_members; ++m) {
         const double z = members[m].share, t = rule.point[q];
         const double in = z + t * (1.0 - z), out = z * (1.0 - t);
-        const double ratio_in = (1.0 - z) / in, ratio_out = -1.0 / (1.0 - t);
-        ShapLanes& ratio = ratio_[m * rule.size() + q];
-        for (std::size_t i = 0; i < shap_lanes; ++i) {
-          product_[q].at[i] *= fits_[m].at[i] ? in : out;
-          ratio.at[i] = fits_[m].at[i] ? ratio_in : ratio_out;
-        }
+        product = product * RowDoubles::select(fits_[m], in, out);
+        ratio_[m * rule.size() + q] =
+            RowDoubles::select(fits_[m], (1.0 - z) / in, -1.0 / (1.0 - t));
       }
+      product_[q] = product;
     }
   }
 
-  ShapLanes integral(std::size_t a, std::size_t b, std::size_t n_points) const {
-    const ShapLanes *of_a = &ratio_[a * n_points], *of_b = &ratio_[b * n_points];
-    ShapLanes sum{};
-    for (std::size_t q = 0; q < n_points; ++q)
-      for (std::size_t i = 0; i < shap_lanes; ++i)
-        sum.at[i] += product_[q].at[i] * of_a[q].at[i] * of_b[q].at[i];
+  RowDoubles integral(std::size_t a, std::size_t b, std::size_t n_points) const {
+    const RowDoubles *of_a = &ratio_[a * n_points], *of_b = &ratio_[b * n_points];
+    RowDoubles sum = RowDoubles::all(0.0);
+    for (std::size_t q = 0; q < n_points; ++q) sum = sum + product_[q] * of_a[q] * of_b[q];
     return sum;
   }
 
-  void add_pair(const ShapLanes& integral, std::size_t pair, const double* value,
+  void add_pair(const RowDoubles& integral, std::size_t pair, const double* value,
                 std::int32_t output) {
     for (std::size_t k = 0; k < trees_.n_values; ++k) {
-      ShapLanes& sum = pairs_[(static_cast<std::size_t>(output) + k) * n_pairs() + pair];
-      const double half = 0.5 * value[k];
-      for (std::size_t i = 0; i < shap_lanes; ++i) sum.at[i] += half * integral.at[i];
+      RowDoubles& sum = pairs_[(static_cast<std::size_t>(output) + k) * n_pairs() + pair];
+      sum = sum + integral * RowDoubles::all(0.5 * value[k]);
     }
   }
 
   const ShapTrees& trees_;
-  std::vector<ShapMasks> went_left_, fits_;  // of nodes, of a leaf's members
-  std::vector<ShapLanes> product_, ratio_;
-  std::vector<ShapLanes> pairs_;  // output by output
+  std::vector<RowMasks> went_left_, fits_;  // of nodes, of a leaf's members
+  std::vector<RowDoubles> product_, ratio_;
+  std::vector<RowDoubles> pairs_;  // output by output
 };
 
 // Writes one row's table of one output; the diagonal is what pairs leave of a player's value.
@@ -149,9 +142,9 @@ void ShapExplainer::interact(Strided<const T> rows, std::size_t n_rows, const do
   std::vector<Prepared> prepared;
   for (const ShapTree& tree : trees.trees) prepared.push_back({tree, ShapLeaves(trees, tree)});
   const std::size_t row_values = trees.n_players * trees.n_outputs;
-  parallel_for(threads, (n_rows + shap_lanes - 1) / shap_lanes, [&](std::size_t c) {
-    const std::size_t begin = c * shap_lanes, n = std::min(shap_lanes, n_rows - begin);
-    ShapColumns columns(trees.features.size(), shap_lanes);
+  parallel_for(threads, (n_rows + row_lanes - 1) / row_lanes, [&](std::size_t c) {
+    const std::size_t begin = c * row_lanes, n = std::min(row_lanes, n_rows - begin);
+    ShapColumns columns(trees.features.size(), row_lanes);
     columns.read(rows.from(begin, 0), n, trees.features);
     BlockPairs pairs(trees, prepared);
     for (const Prepared& tree : prepared) {

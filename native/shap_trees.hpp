@@ -11,6 +11,7 @@
 #include "linear_leaves.hpp"
 #include "predict.hpp"
 #include "quadrature.hpp"
+#include "row_lanes.hpp"
 
 namespace hedgerow {
 
@@ -89,36 +90,32 @@ class ShapColumns {
   std::vector<double> values_;
 };
 
-// A number, or a mask of all bits or none, for each of some rows that go side by side.
-inline constexpr std::size_t shap_lanes = 16;  // two registers of eight doubles
+inline bool category_goes_left(const ShapTrees& trees, const ShapTest& test, double value) {
+  const int code = category_code(value);
+  const auto set = 8 * static_cast<std::size_t>(test.category_set);
+  return code == missing_code ? test.missing_left : has_bit(&trees.category_bits[set], code);
+}
 
-struct alignas(64) ShapLanes {
-  double at[shap_lanes];
-};
-struct alignas(64) ShapMasks {
-  std::int64_t at[shap_lanes];
-};
-
-// Which of n values of a column go left: all bits of a mask, or none.
-template <class Mask>
-void goes_left(const ShapTrees& trees, const ShapTest& test, const double* __restrict column,
-               std::size_t n, Mask* __restrict mask) {
-  if (test.category_set >= 0) {
-    const std::uint32_t* bits =
-        &trees.category_bits[8 * static_cast<std::size_t>(test.category_set)];
-    for (std::size_t i = 0; i < n; ++i) {
-      const int code = category_code(column[i]);
-      mask[i] = static_cast<Mask>(
-          -static_cast<Mask>(code == missing_code ? test.missing_left : has_bit(bits, code)));
-    }
-    return;
-  }
-  const double threshold = test.threshold;
-  if (test.missing_left)
-    for (std::size_t i = 0; i < n; ++i)
-      mask[i] = static_cast<Mask>(-Mask{!(column[i] > threshold)});
+// Which of n values of a column go left.
+inline void goes_left(const ShapTrees& trees, const ShapTest& test, const double* column,
+                      std::size_t n, std::uint8_t* left) {
+  if (test.category_set >= 0)
+    for (std::size_t i = 0; i < n; ++i) left[i] = category_goes_left(trees, test, column[i]);
+  else if (test.missing_left)
+    for (std::size_t i = 0; i < n; ++i) left[i] = !(column[i] > test.threshold);
   else
-    for (std::size_t i = 0; i < n; ++i) mask[i] = static_cast<Mask>(-Mask{column[i] <= threshold});
+    for (std::size_t i = 0; i < n; ++i) left[i] = column[i] <= test.threshold;
+}
+
+inline RowMasks goes_left(const ShapTrees& trees, const ShapTest& test, const double* column) {
+  if (test.category_set < 0) {
+    const RowDoubles values = RowDoubles::load(column);
+    return test.missing_left ? ~(values > test.threshold) : values <= test.threshold;
+  }
+  RowMasks left;
+  for (std::size_t i = 0; i < row_lanes; ++i)
+    left.set(i, category_goes_left(trees, test, column[i]));
+  return left;
 }
 
 // Leaves one by one, with the players on their ways.

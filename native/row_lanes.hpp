@@ -1,0 +1,108 @@
+// Sixteen rows side by side: a double, or a mask of all bits or none, for each of them. They are
+// kept as vectors as wide as the instruction set has them, and every operation is done row by row,
+// so that all levels compute the same bits.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace hedgerow {
+
+inline constexpr std::size_t row_lanes = 16;
+
+namespace detail {
+#if defined(__AVX512F__)
+inline constexpr std::size_t vector_bytes = 64;
+#elif defined(__AVX2__)
+inline constexpr std::size_t vector_bytes = 32;
+#else
+inline constexpr std::size_t vector_bytes = 16;
+#endif
+inline constexpr std::size_t n_parts = row_lanes * sizeof(double) / vector_bytes;
+using Doubles = double __attribute__((vector_size(vector_bytes)));
+using Bits = std::int64_t __attribute__((vector_size(vector_bytes)));
+using StoredDoubles = double __attribute__((vector_size(vector_bytes), aligned(8), may_alias));
+inline constexpr std::size_t per_part = row_lanes / n_parts;
+}  // namespace detail
+
+struct RowMasks {
+  detail::Bits part[detail::n_parts];
+
+  static RowMasks all() {
+    RowMasks masks;
+    for (detail::Bits& part : masks.part) part = ~detail::Bits{};
+    return masks;
+  }
+  void set(std::size_t row, bool is_set) {
+    part[row / detail::per_part][row % detail::per_part] = -std::int64_t{is_set};
+  }
+  RowMasks operator&(const RowMasks& other) const {
+    RowMasks masks;
+    for (std::size_t p = 0; p < detail::n_parts; ++p) masks.part[p] = part[p] & other.part[p];
+    return masks;
+  }
+  RowMasks operator~() const {
+    RowMasks masks;
+    for (std::size_t p = 0; p < detail::n_parts; ++p) masks.part[p] = ~part[p];
+    return masks;
+  }
+};
+
+struct RowDoubles {
+  detail::Doubles part[detail::n_parts];
+
+  static RowDoubles all(double x) {
+    RowDoubles rows;
+    for (detail::Doubles& part : rows.part)
+      for (std::size_t i = 0; i < detail::per_part; ++i) part[i] = x;
+    return rows;
+  }
+  static RowDoubles load(const double* from) {
+    RowDoubles rows;
+    for (std::size_t p = 0; p < detail::n_parts; ++p)
+      rows.part[p] = *reinterpret_cast<const detail::StoredDoubles*>(from + p * detail::per_part);
+    return rows;
+  }
+  // One of two numbers for each row.
+  static RowDoubles select(const RowMasks& masks, double in, double out) {
+    return select(masks, all(in), all(out));
+  }
+  static RowDoubles select(const RowMasks& masks, const RowDoubles& in, const RowDoubles& out) {
+    RowDoubles rows;
+    for (std::size_t p = 0; p < detail::n_parts; ++p)
+      rows.part[p] = masks.part[p] ? in.part[p] : out.part[p];
+    return rows;
+  }
+
+  void store(double* to) const {
+    for (std::size_t p = 0; p < detail::n_parts; ++p)
+      *reinterpret_cast<detail::StoredDoubles*>(to + p * detail::per_part) = part[p];
+  }
+  double operator[](std::size_t row) const {
+    return part[row / detail::per_part][row % detail::per_part];
+  }
+
+  RowDoubles operator+(const RowDoubles& other) const {
+    RowDoubles rows;
+    for (std::size_t p = 0; p < detail::n_parts; ++p) rows.part[p] = part[p] + other.part[p];
+    return rows;
+  }
+  RowDoubles operator*(const RowDoubles& other) const {
+    RowDoubles rows;
+    for (std::size_t p = 0; p < detail::n_parts; ++p) rows.part[p] = part[p] * other.part[p];
+    return rows;
+  }
+  RowMasks operator<=(double limit) const {
+    const RowDoubles limits = all(limit);
+    RowMasks masks;
+    for (std::size_t p = 0; p < detail::n_parts; ++p) masks.part[p] = part[p] <= limits.part[p];
+    return masks;
+  }
+  RowMasks operator>(double limit) const {
+    const RowDoubles limits = all(limit);
+    RowMasks masks;
+    for (std::size_t p = 0; p < detail::n_parts; ++p) masks.part[p] = part[p] > limits.part[p];
+    return masks;
+  }
+};
+
+}  // namespace hedgerow

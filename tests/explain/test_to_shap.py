@@ -1,0 +1,98 @@
+"""Models as the package `shap` takes them: the same scores and, where it is installed, values."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.explain import shap_values, to_shap
+from hedgerow.explain.additive import additive_trees
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((150, 5))
+X[rng.random(X.shape) < 0.1] = np.nan
+Y = np.nan_to_num(X[:, 0]) * np.nan_to_num(X[:, 1]) + np.nan_to_num(X[:, 2])
+THREE = np.digitize(Y, [-0.5, 0.5])
+
+FEW = {"n_estimators": 5, "max_leaves": 12}
+MODELS = {
+    "numbers": hr.GradientBoostingRegressor(**FEW).fit(X, Y),
+    "two classes": hr.GradientBoostingClassifier(**FEW).fit(X, Y > 0),
+    "classes": hr.GradientBoostingClassifier(**FEW).fit(X, THREE),
+    "vector leaves": hr.GradientBoostingClassifier(multi_strategy="vector", **FEW).fit(X, THREE),
+    "forest": hr.RandomForestClassifier(n_estimators=4, max_depth=5).fit(X, THREE),
+    "adaboost": hr.AdaBoostClassifier(n_estimators=5, max_depth=3).fit(X, Y > 0),
+}
+
+
+def score(converted: dict[str, Any], row: np.ndarray) -> np.ndarray:
+    """The score of a row by the rules of that package: ≤ goes left, a gap its own way."""
+    total = converted["base_offset"].copy()
+    for tree in converted["trees"]:
+        node = 0
+        while tree["children_left"][node] >= 0:
+            x = row[tree["features"][node]]
+            side = (
+                "default" if np.isnan(x) else "left" if x <= tree["thresholds"][node] else "right"
+            )
+            node = tree[f"children_{side}"][node]
+        total += tree["values"][node]
+    return total
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_converted_model_gives_the_same_scores(name: str) -> None:
+    model = MODELS[name]
+    converted = to_shap(model)
+    expected = additive_trees(model).scores(X[:20])
+    found = np.array([score(converted, row) for row in X[:20]])
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_rows_of_a_node_are_those_of_its_children(name: str) -> None:
+    for tree in to_shap(MODELS[name])["trees"]:
+        inner = np.flatnonzero(tree["children_left"] >= 0)
+        weight = tree["node_sample_weight"]
+        below = weight[tree["children_left"][inner]] + weight[tree["children_right"][inner]]
+        np.testing.assert_allclose(weight[inner], below, rtol=1e-12)
+        assert weight[0] == 1.0
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_tree_explainer_finds_the_same_values(name: str) -> None:
+    shap = pytest.importorskip("shap")
+    explainer = shap.TreeExplainer(
+        to_shap(MODELS[name]), feature_perturbation="tree_path_dependent"
+    )
+    ours = shap_values(MODELS[name], X[:20])
+    theirs = np.asarray(explainer.shap_values(X[:20], check_additivity=False))
+    np.testing.assert_allclose(ours.values, theirs.reshape(ours.shape), rtol=0, atol=1e-12)
+
+
+def test_values_become_an_explanation() -> None:
+    shap = pytest.importorskip("shap")
+    explanation = shap_values(MODELS["classes"], X[:20]).to_explanation()
+    assert isinstance(explanation, shap.Explanation)
+    assert explanation[:, :, 1].values.shape == (20, 5)
+
+
+def test_an_explanation_needs_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "shap", None)  # as if it were not installed
+    with pytest.raises(ImportError, match="pip install shap"):
+        shap_values(MODELS["numbers"], X[:2]).to_explanation()
+
+
+def test_what_that_package_cannot_express_is_refused() -> None:
+    codes = rng.integers(0, 4, len(X))
+    table = np.column_stack([codes, X])
+    categories = hr.GradientBoostingRegressor(categorical_features=[0], **FEW)
+    with pytest.raises(hr.ParameterError, match="to_explanation"):
+        to_shap(categories.fit(table, codes % 2 + Y))
+    linear = hr.GradientBoostingRegressor(linear_leaves=True, **FEW).fit(X, Y)
+    with pytest.raises(hr.ParameterError, match="linear leaves"):
+        to_shap(linear)
