@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hedgerow.boosting.calibrating import calibrated, require_calibratable
 from hedgerow.boosting.fitting import fit
 from hedgerow.boosting.losses import Floats, Link
-from hedgerow.boosting.model import BoostedModel
+from hedgerow.boosting.model import BoostedModel, prediction_of
 from hedgerow.boosting.problem import read_problem
 from hedgerow.boosting.refitting import Refitting
 from hedgerow.boosting.settings import Settings
@@ -23,7 +23,7 @@ from hedgerow.estimator import TableEstimator, adopt
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Number, check_parameters
 from hedgerow.threads import effective_n_jobs
-from hedgerow.tree.additive import AdditiveTrees, column_names, number_names
+from hedgerow.tree.additive import AdditiveTrees, Meaning, column_names, number_names
 
 Importance = Literal["gain", "split", "cover"]
 
@@ -42,6 +42,7 @@ class GradientBoosting(TableEstimator):
     """Gradient boosting of trees, apart from what a target is and what a score means."""
 
     _task: ClassVar[Task]
+    _predicted_unit: ClassVar[str] = "the target"
     _model: BoostedModel
 
     def fit(
@@ -206,6 +207,7 @@ class GradientBoosting(TableEstimator):
             output_names=tuple(self._output_names(model)),
             unit=self._unit(model),
             n_threads=effective_n_jobs(self.n_jobs),
+            prediction=self._meaning(model),
         )
 
     def _output_names(self, model: BoostedModel) -> list[str]:
@@ -215,6 +217,15 @@ class GradientBoosting(TableEstimator):
     def _unit(self, model: BoostedModel) -> str:
         """Return what a score is."""
         return _UNITS[model.link]
+
+    def _meaning(self, model: BoostedModel) -> Meaning | None:
+        """Return what is predicted of scores, None if it is the scores."""
+        if model.link in ("identity", "margin"):
+            return None
+        return Meaning(
+            lambda scores: prediction_of(scores, model.link).reshape(scores.shape),
+            self._predicted_unit,
+        )
 
     def _scores(self, X: Any) -> Floats:
         """Return raw scores, shape (n_rows, n_outputs)."""

@@ -18,6 +18,14 @@ def _as_it_is(X: Any) -> Any:
     return X
 
 
+@dataclass(frozen=True, eq=False)
+class Meaning:
+    """What scores mean: the prediction that is made of them, (n_rows, n_outputs), and its unit."""
+
+    of: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    unit: str
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdditiveTrees:
     """Trees whose sum is the score that a model gives, and how a table is read for them.
@@ -41,6 +49,8 @@ class AdditiveTrees:
         Threads to use.
     features : function of a table
         Returns the table without columns that are no features, such as a ranker's queries.
+    prediction : Meaning or None
+        What the model predicts of its scores, such as probabilities; None if it is the scores.
     """
 
     ensemble: Ensemble
@@ -51,6 +61,7 @@ class AdditiveTrees:
     unit: str
     n_threads: int = 1
     features: Callable[[Any], Any] = _as_it_is
+    prediction: Meaning | None = None
 
     @property
     def n_columns(self) -> int:
