@@ -241,7 +241,7 @@ def test_cover_of_a_classifier_is_its_score() -> None:
 class Product(RegressorMixin, BaseEstimator):
     """x0 · x1, of tables that are arrays."""
 
-    def fit(self, X: Any, y: Any = None) -> Product:
+    def fit(self, X: Any, y: Any = None) -> Product:  # noqa: ARG002
         self.n_features_in_ = X.shape[1]
         return self
 
@@ -415,7 +415,7 @@ def test_models_that_cannot_be_asked_are_refused() -> None:
     with pytest.raises(NotFittedError):
         partial_dependence(hr.GradientBoostingRegressor(), X, "a")
     nearest = hr.KNeighborsClassifier().fit(np.nan_to_num(DENSE), TWO)
-    with pytest.raises(hr.ParameterError, match="response='score'.*no decision_function"):
+    with pytest.raises(hr.ParameterError, match=r"response=.score.: .* has no decision_function"):
         partial_dependence(nearest, np.nan_to_num(DENSE), 0, response="score")
 
 

@@ -23,7 +23,13 @@ from hedgerow.estimator import TableEstimator, adopt
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Number, check_parameters
 from hedgerow.threads import effective_n_jobs
-from hedgerow.tree.additive import AdditiveTrees, Meaning, column_names, number_names
+from hedgerow.tree.additive import (
+    AdditiveTrees,
+    Meaning,
+    column_names,
+    number_names,
+    sums_over_splits,
+)
 
 Importance = Literal["gain", "split", "cover"]
 
@@ -183,12 +189,8 @@ class GradientBoosting(TableEstimator):
                 f"kind={kind!r} is not allowed; it must be 'gain', 'split' or 'cover'."
             )
         model = self._fitted_model()
-        ensemble = model.ensemble
-        inner = ensemble.feature >= 0
-        summed = None if kind == "split" else getattr(ensemble, kind)[inner]
-        columns = model.statistics.sources[ensemble.feature[inner]]
-        counted = np.bincount(columns, summed, minlength=self.n_features_in_)
-        return counted.astype(np.float64)
+        sources = model.statistics.sources
+        return sums_over_splits(model.ensemble, kind, sources, self.n_features_in_)
 
     def _matrix(self, X: Any) -> NDArray[Any]:
         model: BoostedModel = self._fitted_model()

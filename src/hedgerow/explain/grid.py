@@ -174,8 +174,7 @@ class GridMaker:
                 values = np.unique(values.astype(np.float32)).astype(np.float64)
             values = np.append(values, np.nan) if missing.any() else values
             _require_two(values, name)
-        deciles = np.asarray(mquantiles(present, _DECILES)) if len(present) else np.empty(0)
-        return Axis(name, place, values, False, deciles)
+        return Axis(name, place, values, False, deciles_of(present))
 
     def _spread(self, present: Floats) -> Floats:
         """Return all values if they are few, else equal steps between two percentiles.
@@ -202,6 +201,11 @@ class GridMaker:
             _require_two(values, name)
         left_out = 0 if place in self.given else len(found) - len(shown)
         return Axis(name, place, values, True, np.empty(0), left_out)
+
+
+def deciles_of(present: Floats) -> Floats:
+    """Return the nine deciles of numbers, if there are any."""
+    return np.asarray(mquantiles(present, _DECILES)) if len(present) else np.empty(0)
 
 
 def given_numbers(given: Any, name: str) -> Floats:

@@ -87,19 +87,13 @@ class PartialDependence(Result):
 
     def _columns(self) -> Columns:
         """Return a row for each point or, of individual values alone, for each row and point."""
-        lengths = [len(values) for values in self.grid]
-        values = self.average if self.average is not None else self.individual
-        assert values is not None
-        n_repeats = values.size // (int(np.prod(lengths)) * len(self.output_names))
-        index = np.indices([n_repeats, *lengths]).reshape(len(lengths) + 1, -1)
-        columns: dict[str, NDArray[Any]] = {} if self.average is not None else {"row": index[0]}
-        for name, axis, at in zip(self.features, self.grid, index[1:], strict=True):
-            columns[name] = axis[at]
-        by_output = values.reshape(-1, len(self.output_names)).T
-        return columns | {
-            _distinct(name, columns): numbers
-            for name, numbers in zip(self.output_names, by_output, strict=True)
-        }
+        if self.average is not None:
+            return grid_columns(self.features, self.grid, self.output_names, self.average)
+        assert self.individual is not None
+        rows = np.arange(len(self.individual))
+        return grid_columns(
+            ("row", *self.features), (rows, *self.grid), self.output_names, self.individual
+        )
 
     def _draw(self, ax: Any) -> None:
         if len(self.features) == 2:
@@ -114,9 +108,19 @@ def _mean(individual: Floats | None) -> Floats:
     return individual.mean(axis=0)
 
 
-def _distinct(name: str, taken: dict[str, Any]) -> str:
-    """Return the name of an output, changed if a column has it."""
-    return f"{name} (output)" if name in taken else name
+def grid_columns(
+    names: Sequence[str],
+    grid: Sequence[NDArray[Any]],
+    output_names: Sequence[str],
+    values: Floats,
+) -> Columns:
+    """Return values (…, outputs) over a grid as a long table."""
+    index = np.indices([len(axis) for axis in grid]).reshape(len(grid), -1)
+    columns = {name: axis[at] for name, axis, at in zip(names, grid, index, strict=True)}
+    by_output = zip(output_names, values.reshape(-1, len(output_names)).T, strict=True)
+    return columns | {
+        f"{name} (output)" if name in columns else name: numbers for name, numbers in by_output
+    }
 
 
 def partial_dependence(

@@ -73,6 +73,19 @@ class AdditiveTrees:
         return self.ensemble.predict_raw(self.matrix(X), n_threads=self.n_threads)
 
 
+def sums_over_splits(
+    ensemble: Ensemble, kind: str, sources: NDArray[np.int64], n_columns: int
+) -> NDArray[np.float64]:
+    """Return for each column of a table the sum over the splits on the features that it is.
+
+    What is summed is their "gain", their "cover", or 1 for "split".
+    """
+    inner = ensemble.feature >= 0
+    summed = None if kind == "split" else getattr(ensemble, kind)[inner]
+    columns = sources[ensemble.feature[inner]]
+    return np.bincount(columns, summed, minlength=n_columns).astype(np.float64)
+
+
 def column_names(schema: TableSchema) -> tuple[str, ...]:
     """Return the names of a table's columns, or "x0" and so on if they have none."""
     if schema.feature_names is not None:
