@@ -153,7 +153,11 @@ def interaction_strength(
     >>> found.pairs[int(found.strength[:, 0].argmax())]
     ('x0', 'x1')
     """
-    for parameter, value in ((_N_ROWS, n_rows), (_MAX_FEATURES, max_features), (RESPONSE, response)):
+    for parameter, value in (
+        (_N_ROWS, n_rows),
+        (_MAX_FEATURES, max_features),
+        (RESPONSE, response),
+    ):
         parameter.check(value)
     model = fitted(model)
     trees = known_trees(model)

@@ -7,7 +7,7 @@ predicts changed tables, one after another.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -169,16 +169,10 @@ class TreesWhatIf(WhatIf):
         n_points = len(points)
         some_row = self.table.take(np.zeros(n_points, np.intp))
         encoded = self.trees.matrix(points.put(some_row, np.arange(n_points)))
-        columns = [self._column_of(place) for place in points.places]
-        features = np.flatnonzero(np.isin(self.trees.sources, columns))
+        features = features_of(self.trees, self.table, points.places)
         place = np.full(self.trees.ensemble.n_features, -1, np.int32)
         place[features] = np.arange(len(features))
         return place, np.ascontiguousarray(encoded[:, features], np.float64)
-
-    def _column_of(self, place: int) -> int:
-        """Return the model's number of a column of the table, whose order may be another."""
-        known, name = self.trees.feature_names, self.names[place]
-        return known.index(name) if self.table.names is not None and name in known else place
 
     def _blocks(self, place: NDArray[np.int32], values: Floats) -> Iterator[tuple[slice, Floats]]:
         """Yield blocks of rows and what the model says of them at all points."""
@@ -289,6 +283,19 @@ def known_trees(model: Any) -> AdditiveTrees | None:
         raise
     except ParameterError:
         return None
+
+
+def features_of(trees: AdditiveTrees, table: GivenTable, places: Sequence[int]) -> Indices:
+    """Return the features of an ensemble that some columns of a table are.
+
+    The table may have its columns in another order than that of `fit`.
+    """
+    known, names = trees.feature_names, table.names
+    columns = [
+        known.index(names[place]) if names is not None and names[place] in known else place
+        for place in places
+    ]
+    return np.flatnonzero(np.isin(trees.sources, columns))
 
 
 def _names_in(model: Any) -> tuple[str, ...]:

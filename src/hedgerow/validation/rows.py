@@ -38,8 +38,8 @@ class Rows:
         self.model, self.X, self.y, self.groups, self.params = model, X, y, groups, params
         self.n_rows = _count("X", X)
         for name, given in (("y", y), ("groups", groups)):
-            if given is not None and _count(name, given) != self.n_rows:
-                raise DataError(f"X has {self.n_rows} rows, but {name} has {_count(name, given)}.")
+            if given is not None:
+                require_rows(name, given, self.n_rows)
         self.weights = read_weights(sample_weight, self.n_rows)
         if self.weights is not None and not self._fit_takes("sample_weight"):
             raise ParameterError(
@@ -139,6 +139,13 @@ def _count(name: str, given: Any) -> int:
         return int(_num_samples(given))
     except TypeError as error:
         raise DataError(f"{name} has no rows: {error}") from error
+
+
+def require_rows(name: str, given: Any, n_rows: int) -> None:
+    """Raise unless something that was given under a name has as many rows as X."""
+    found = _count(name, given)
+    if found != n_rows:
+        raise DataError(f"X has {n_rows} rows, but {name} has {found}.")
 
 
 def taken(array: Any, rows: Indices) -> Any:
