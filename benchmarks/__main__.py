@@ -11,6 +11,7 @@ Examples::
     python -m benchmarks --cases svc                      # kernel machines beside their peers
     python -m benchmarks --cases ranking                  # rankers beside their peers
     python -m benchmarks --cases shap                     # Shapley values beside their peers
+    python -m benchmarks --cases dependence               # partial dependence beside its peer
     python -m benchmarks --cases adult --data FOLDER      # a real table from a folder
 """
 
@@ -23,6 +24,7 @@ from pathlib import Path
 from benchmarks import report
 from benchmarks.breiman import PROBLEMS, Problem, run_problem
 from benchmarks.cases import CASES, Case
+from benchmarks.dependence import DEPENDENCE_CASES, DependenceCase, run_dependence
 from benchmarks.explanations import EXPLANATION_CASES, ExplanationCase, run_explanations
 from benchmarks.kernel_machines import KERNEL_CASES, KernelCase, run_kernel
 from benchmarks.libraries import LIBRARIES
@@ -47,6 +49,7 @@ GROUPS = {
     "breiman": [problem.name for problem in PROBLEMS],
     "linear": [case.name for case in MACHINE_CASES],
     "svc": [case.name for case in KERNEL_CASES],
+    "dependence": [case.name for case in DEPENDENCE_CASES],
 }
 
 AnyCase = (
@@ -57,6 +60,7 @@ AnyCase = (
     | KernelCase
     | RankingCase
     | ExplanationCase
+    | DependenceCase
     | RealSet
 )
 GENERATED: list[AnyCase] = [
@@ -67,6 +71,7 @@ GENERATED: list[AnyCase] = [
     *KERNEL_CASES,
     *RANKING_CASES,
     *EXPLANATION_CASES,
+    *DEPENDENCE_CASES,
 ]
 
 
@@ -156,6 +161,8 @@ def run(case: AnyCase, libraries: Sequence[str], data: Path | None) -> report.Ca
         results = run_ranking(case, data, chosen, say)
     elif isinstance(case, ExplanationCase):
         results = run_explanations(case, chosen, say)
+    elif isinstance(case, DependenceCase):
+        results = run_dependence(case, chosen, say)
     elif isinstance(case, Problem):
         results = run_problem(case, chosen, say)
     elif isinstance(case, MachineCase):

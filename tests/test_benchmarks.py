@@ -33,6 +33,7 @@ from benchmarks.cases import (
     NeighborSettings,
     TreeSettings,
 )
+from benchmarks.dependence import DEPENDENCE_CASES, DependenceCase, run_dependence
 from benchmarks.generated import FOREST_GROUPS, FOREST_NUMERIC, binary_table, forest_table, make
 from benchmarks.kernel_machines import KERNEL_CASES, run_kernel
 from benchmarks.libraries import LIBRARIES, adapter
@@ -709,3 +710,12 @@ def test_very_many_categories_are_timed_and_scored(case):
     assert ours.fit.best > 0
     assert ours.predict.best > 0
     assert 0.4 < ours.score < 0.6
+
+
+@pytest.mark.parametrize("case", DEPENDENCE_CASES, ids=lambda case: case.name)
+def test_partial_dependence_is_timed_beside_scikit_learn(case: DependenceCase) -> None:
+    ours, theirs = run_dependence(case.made_quick(), [HEDGEROW, "scikit-learn"], print)
+    for result in (ours, theirs):
+        assert result.error is None
+        assert result.explain.best > 0.0
+        assert result.score is None if case.method == "cover" else result.score < 1e-6

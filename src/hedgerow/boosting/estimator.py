@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hedgerow.boosting.calibrating import calibrated, require_calibratable
 from hedgerow.boosting.fitting import fit
 from hedgerow.boosting.losses import Floats, Link
-from hedgerow.boosting.model import BoostedModel
+from hedgerow.boosting.model import BoostedModel, prediction_of
 from hedgerow.boosting.problem import read_problem
 from hedgerow.boosting.refitting import Refitting
 from hedgerow.boosting.settings import Settings
@@ -23,7 +23,13 @@ from hedgerow.estimator import TableEstimator, adopt
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Number, check_parameters
 from hedgerow.threads import effective_n_jobs
-from hedgerow.tree.additive import AdditiveTrees, column_names, number_names
+from hedgerow.tree.additive import (
+    AdditiveTrees,
+    Meaning,
+    column_names,
+    number_names,
+    sums_over_splits,
+)
 
 Importance = Literal["gain", "split", "cover"]
 
@@ -42,6 +48,7 @@ class GradientBoosting(TableEstimator):
     """Gradient boosting of trees, apart from what a target is and what a score means."""
 
     _task: ClassVar[Task]
+    _predicted_unit: ClassVar[str] = "the target"
     _model: BoostedModel
 
     def fit(
@@ -207,12 +214,8 @@ class GradientBoosting(TableEstimator):
                 f"kind={kind!r} is not allowed; it must be 'gain', 'split' or 'cover'."
             )
         model = self._fitted_model()
-        ensemble = model.ensemble
-        inner = ensemble.feature >= 0
-        summed = None if kind == "split" else getattr(ensemble, kind)[inner]
-        columns = model.statistics.sources[ensemble.feature[inner]]
-        counted = np.bincount(columns, summed, minlength=self.n_features_in_)
-        return counted.astype(np.float64)
+        sources = model.statistics.sources
+        return sums_over_splits(model.ensemble, kind, sources, self.n_features_in_)
 
     def _matrix(self, X: Any) -> NDArray[Any]:
         model: BoostedModel = self._fitted_model()
@@ -231,6 +234,7 @@ class GradientBoosting(TableEstimator):
             output_names=tuple(self._output_names(model)),
             unit=self._unit(model),
             n_threads=effective_n_jobs(self.n_jobs),
+            prediction=self._meaning(model),
         )
 
     def _output_names(self, model: BoostedModel) -> list[str]:
@@ -240,6 +244,15 @@ class GradientBoosting(TableEstimator):
     def _unit(self, model: BoostedModel) -> str:
         """Return what a score is."""
         return _UNITS[model.link]
+
+    def _meaning(self, model: BoostedModel) -> Meaning | None:
+        """Return what is predicted of scores, None if it is the scores."""
+        if model.link in ("identity", "margin"):
+            return None
+        return Meaning(
+            lambda scores: prediction_of(scores, model.link).reshape(scores.shape),
+            self._predicted_unit,
+        )
 
     def _scores(self, X: Any) -> Floats:
         """Return raw scores, shape (n_rows, n_outputs)."""

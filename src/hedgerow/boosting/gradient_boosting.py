@@ -23,7 +23,7 @@ from hedgerow.boosting.tasks import Task, as_levels
 from hedgerow.data.target import read_regression_target, read_weights
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Number, documented, parameters_for
-from hedgerow.tree.additive import class_names
+from hedgerow.tree.additive import Meaning, class_names
 
 LossFunction = Callable[..., tuple[Any, Any]]
 
@@ -255,6 +255,16 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
 
     def _output_names(self, model: BoostedModel) -> list[str]:
         return class_names(model.classes)
+
+    def _meaning(self, model: BoostedModel) -> Meaning | None:
+        if model.link == "margin":
+            return None
+        return Meaning(self._scored_probabilities, "probability")
+
+    def _scored_probabilities(self, scores: Floats) -> Floats:
+        """Return a probability for each score: of two classes, that of the second."""
+        p = self._probabilities(scores)
+        return p[:, 1:] if scores.shape[1] == 1 else p
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -1,7 +1,28 @@
-"""Why a model predicts what it does: a prediction as a sum of what each column adds."""
+"""Why a model predicts what it does, and what its columns do: by rows, on average, and together."""
 
+from hedgerow.explain.accumulated import AccumulatedEffects, accumulated_effects
 from hedgerow.explain.additive import AdditiveTrees, additive_trees
+from hedgerow.explain.importance import Importance, importance
+from hedgerow.explain.interaction import InteractionStrength, interaction_strength
+from hedgerow.explain.partial import PartialDependence, partial_dependence
+from hedgerow.explain.permutation import PermutationImportance, permutation_importance
 from hedgerow.explain.shap import ShapValues, shap_values
 from hedgerow.explain.to_shap import to_shap
 
-__all__ = ["AdditiveTrees", "ShapValues", "additive_trees", "shap_values", "to_shap"]
+__all__ = [
+    "AccumulatedEffects",
+    "AdditiveTrees",
+    "Importance",
+    "InteractionStrength",
+    "PartialDependence",
+    "PermutationImportance",
+    "ShapValues",
+    "accumulated_effects",
+    "additive_trees",
+    "importance",
+    "interaction_strength",
+    "partial_dependence",
+    "permutation_importance",
+    "shap_values",
+    "to_shap",
+]

@@ -18,6 +18,14 @@ def _as_it_is(X: Any) -> Any:
     return X
 
 
+@dataclass(frozen=True, eq=False)
+class Meaning:
+    """What scores mean: the prediction that is made of them, (n_rows, n_outputs), and its unit."""
+
+    of: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    unit: str
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdditiveTrees:
     """Trees whose sum is the score that a model gives, and how a table is read for them.
@@ -41,6 +49,8 @@ class AdditiveTrees:
         Threads to use.
     features : function of a table
         Returns the table without columns that are no features, such as a ranker's queries.
+    prediction : Meaning or None
+        What the model predicts of its scores, such as probabilities; None if it is the scores.
     """
 
     ensemble: Ensemble
@@ -51,6 +61,7 @@ class AdditiveTrees:
     unit: str
     n_threads: int = 1
     features: Callable[[Any], Any] = _as_it_is
+    prediction: Meaning | None = None
 
     @property
     def n_columns(self) -> int:
@@ -60,6 +71,19 @@ class AdditiveTrees:
     def scores(self, X: Any) -> NDArray[np.float64]:
         """Return the raw scores of a table's rows, (n_rows, n_outputs)."""
         return self.ensemble.predict_raw(self.matrix(X), n_threads=self.n_threads)
+
+
+def sums_over_splits(
+    ensemble: Ensemble, kind: str, sources: NDArray[np.int64], n_columns: int
+) -> NDArray[np.float64]:
+    """Return for each column of a table the sum over the splits on the features that it is.
+
+    What is summed is their "gain", their "cover", or 1 for "split".
+    """
+    inner = ensemble.feature >= 0
+    summed = None if kind == "split" else getattr(ensemble, kind)[inner]
+    columns = sources[ensemble.feature[inner]]
+    return np.bincount(columns, summed, minlength=n_columns).astype(np.float64)
 
 
 def column_names(schema: TableSchema) -> tuple[str, ...]:

@@ -38,8 +38,8 @@ class Rows:
         self.model, self.X, self.y, self.groups, self.params = model, X, y, groups, params
         self.n_rows = _count("X", X)
         for name, given in (("y", y), ("groups", groups)):
-            if given is not None and _count(name, given) != self.n_rows:
-                raise DataError(f"X has {self.n_rows} rows, but {name} has {_count(name, given)}.")
+            if given is not None:
+                require_rows(name, given, self.n_rows)
         self.weights = read_weights(sample_weight, self.n_rows)
         if self.weights is not None and not self._fit_takes("sample_weight"):
             raise ParameterError(
@@ -103,11 +103,11 @@ class Rows:
 
     def raw_table(self, rows: Indices) -> Any:
         """Return some rows of the table as it came."""
-        return _taken(self.X, rows)
+        return taken(self.X, rows)
 
     def y_of(self, rows: Indices) -> Any:
         """Return some rows' targets as they came."""
-        return None if self.y is None else _taken(self.y, rows)
+        return None if self.y is None else taken(self.y, rows)
 
     def weights_of(self, rows: Indices) -> NDArray[np.float64] | None:
         """Return some rows' weights."""
@@ -116,13 +116,13 @@ class Rows:
     def options_of(self, rows: Indices) -> dict[str, Any]:
         """Return what `fit` gets beside X and y, for some rows."""
         options = {
-            name: _taken(value, rows) if self._is_by_row(value) else value
+            name: taken(value, rows) if self._is_by_row(value) else value
             for name, value in self.params.items()
         }
         if self.weights is not None:
             options["sample_weight"] = self.weights_of(rows)
         if self.groups is not None and self._fit_takes("groups"):
-            options["groups"] = _taken(self.groups, rows)
+            options["groups"] = taken(self.groups, rows)
         return options
 
     def _is_by_row(self, value: Any) -> bool:
@@ -141,7 +141,14 @@ def _count(name: str, given: Any) -> int:
         raise DataError(f"{name} has no rows: {error}") from error
 
 
-def _taken(array: Any, rows: Indices) -> Any:
+def require_rows(name: str, given: Any, n_rows: int) -> None:
+    """Raise unless something that was given under a name has as many rows as X."""
+    found = _count(name, given)
+    if found != n_rows:
+        raise DataError(f"X has {n_rows} rows, but {name} has {found}.")
+
+
+def taken(array: Any, rows: Indices) -> Any:
     """Return some rows of an array, table or list, as the same kind of thing."""
     native = nw.from_native(array, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame | nw.Series):

@@ -27,6 +27,7 @@ from hedgerow.boosting.metrics import (
 )
 from hedgerow.boosting.model import prediction_of
 from hedgerow.boosting.multi_output import choose_loss
+from hedgerow.data.target import read_known_classes
 from hedgerow.exceptions import ParameterError
 
 
@@ -62,9 +63,26 @@ def read_target(model: Any, y: Any, n_rows: int) -> Target:
     return Target(numbers, classes, {}, OWN_SCORE)
 
 
+def read_known_target(model: Any, y: Any, n_rows: int) -> Target:
+    """Read the target of other rows than those of `fit`, with the classes that the model knows."""
+    if isinstance(model, GradientBoosting) and (is_classifier(model) or is_regressor(model)):
+        classes = model._fitted_model().classes  # noqa: SLF001
+        values = model._task.read_target(y, n_rows, classes, model.loss)  # noqa: SLF001
+        return _boosted_target(model, classes, values)
+    classes = getattr(model, "classes_", None)
+    if not (isinstance(classes, np.ndarray) and hasattr(model, "predict_proba")):
+        return read_target(model, y, n_rows)
+    numbers = read_known_classes(y, classes, n_rows).astype(np.float64)
+    return Target(numbers, classes, CLASSIFICATION, "log_loss")
+
+
 def _read_boosted(model: GradientBoosting, y: Any, n_rows: int) -> Target:
     task: Any = model._task  # noqa: SLF001  the judge is a friend
-    classes, values = task.learn_target(y, n_rows, model.loss)
+    return _boosted_target(model, *task.learn_target(y, n_rows, model.loss))
+
+
+def _boosted_target(model: GradientBoosting, classes: Any, values: NDArray[Any]) -> Target:
+    task: Any = model._task  # noqa: SLF001
     loss = choose_loss(task, model, classes, task.count_targets(classes, values))
     own = model.eval_metric
     return Target(

@@ -25,7 +25,7 @@ from hedgerow.estimator import TableEstimator, adopt
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import check_parameters, documented, parameters_for
 from hedgerow.threads import effective_n_jobs
-from hedgerow.tree.additive import AdditiveTrees, class_names, column_names
+from hedgerow.tree.additive import AdditiveTrees, Meaning, class_names, column_names
 
 # Rows whose predictions by every member are sorted at once: 8 MB with 128 members.
 BLOCK_ROWS = 8192
@@ -255,7 +255,15 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             output_names=tuple(class_names(self.classes_)),
             unit=algorithm.unit,
             n_threads=effective_n_jobs(self.n_jobs),
+            prediction=Meaning(self._scored_probabilities, "probability"),
         )
+
+    def _scored_probabilities(self, decision: Floats) -> Floats:
+        """Return a probability for each decision: of two classes, that of the second."""
+        algorithm: Any = self._model.algorithm
+        if decision.shape[1] == 1:
+            return algorithm.probabilities(decision[:, 0])[:, 1:]
+        return algorithm.probabilities(decision)
 
     def _classes_of(self, decision: Floats) -> NDArray[Any]:
         if decision.ndim == 1:

@@ -76,6 +76,7 @@ class GradientBoostingSurvival(OneScore):
     """
 
     _task: ClassVar[Task] = Survival()
+    _predicted_unit: ClassVar[str] = "the time"
     _parameters = SURVIVAL
 
     def __init__(

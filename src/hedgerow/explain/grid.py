@@ -1,0 +1,254 @@
+"""Where a column is looked at: grids of numbers, categories by frequency, gaps as a point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats.mstats import mquantiles
+
+from hedgerow.data.columns import (
+    LabelColumn,
+    NumericColumn,
+    is_missing,
+    labels_of_numbers,
+    plain_label,
+    refuse_infinite_column,
+)
+from hedgerow.data.schema import column_index, listed
+from hedgerow.data.sources import as_array
+from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.explain.what_if import Floats, Points, WhatIf
+from hedgerow.params import Number, Parameter
+
+# Categories of a column that are looked at, the most frequent ones.
+MOST_CATEGORIES = 30
+_DECILES = np.arange(1, 10) / 10.0
+
+RESOLUTION = Parameter("grid_resolution", 50, Number(2, 10_000, integer=True), "")
+Feature = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """The values of one column at which a model is looked at.
+
+    Attributes
+    ----------
+    name : str
+    place : int
+        The column of the table.
+    values : array
+        Increasing floats, then NaN if the column has gaps; or labels, the most frequent first, then
+        None.
+    is_categorical : bool
+    deciles : array of shape (9,), or (0,) for categories
+        Those of the column.
+    left_out : int
+        Categories that are too rare to be looked at.
+    """
+
+    name: str
+    place: int
+    values: NDArray[Any]
+    is_categorical: bool
+    deciles: Floats
+    left_out: int = 0
+
+
+def read_features(features: Any, names: Sequence[str]) -> tuple[list[Feature], bool]:
+    """Return the columns of each feature or pair asked for, and whether it was a list of them."""
+    is_list = isinstance(features, list | np.ndarray)
+    asked = list(features) if is_list else [features]
+    if not asked:
+        raise ParameterError("features is empty: name a column, a pair of columns, or several.")
+    return [_read_feature(one, names) for one in asked], is_list
+
+
+def _read_feature(feature: Any, names: Sequence[str]) -> Feature:
+    parts = feature if isinstance(feature, tuple) else (feature,)
+    if len(parts) not in (1, 2):
+        raise ParameterError(
+            f"features has {feature!r}: one column or a pair can be looked at together, not "
+            f"{len(parts)}. Several columns, each by itself, are a list."
+        )
+    columns = tuple(find_column(part, names, "features") for part in parts)
+    if len(set(columns)) < len(columns):
+        raise ParameterError(f"features has {feature!r}, which is one column twice.")
+    return columns
+
+
+def find_column(wanted: Any, names: Sequence[str], argument: str) -> int:
+    """Find a column by its name or its number; a name that is not there meets its like."""
+    if isinstance(wanted, str) and wanted not in names:
+        near = get_close_matches(wanted, names, n=3, cutoff=0.5)
+        raise ParameterError(
+            f"{argument} names the column {wanted!r}, which X does not have. "
+            + (f"Did you mean {listed(near)}?" if near else f"Its columns are {listed(names)}.")
+        )
+    return column_index(wanted, names, len(names), argument)
+
+
+def read_percentiles(percentiles: Any) -> tuple[float, float]:
+    """Check a pair of shares of rows."""
+    allowed = Number(0, 1)
+    is_pair = isinstance(percentiles, tuple | list) and len(percentiles) == 2
+    if (
+        not is_pair
+        or any(p not in allowed for p in percentiles)
+        or percentiles[0] >= percentiles[1]
+    ):
+        raise ParameterError(
+            f"percentiles={percentiles!r} is not allowed; it must be two numbers in [0, 1], the "
+            "smaller first."
+        )
+    return float(percentiles[0]), float(percentiles[1])
+
+
+def read_grids(grid: Any, features: Sequence[Feature], names: Sequence[str]) -> dict[int, Any]:
+    """Return the values that were given for columns: a dict, or the values of the one feature."""
+    if grid is None:
+        return {}
+    columns = {column for feature in features for column in feature}
+    if isinstance(grid, Mapping):
+        given = {find_column(name, names, "grid"): values for name, values in grid.items()}
+        extra = [names[column] for column in given if column not in columns]
+        if extra:
+            raise ParameterError(f"grid has values of {listed(extra)}, but features does not.")
+        return given
+    if len(columns) == 1:
+        return {columns.pop(): grid}
+    raise ParameterError(
+        "grid must be a dict from columns to their values if there is more than one column."
+    )
+
+
+def categorical_columns(model: Any, names: Sequence[str]) -> set[int]:
+    """Return the columns of numbers that a model takes for categories, as far as it tells."""
+    schema = getattr(getattr(model, "_model", None), "schema", None)
+    if schema is None:
+        return set()
+    known = schema.feature_names
+    if known is None or not set(known) <= set(names):
+        return set(schema.categories)
+    return {list(names).index(known[column]) for column in schema.categories}
+
+
+def read_column(asked: WhatIf, place: int, categorical: set[int]) -> NumericColumn | LabelColumn:
+    """Read a column as numbers or, where the model does so, as labels."""
+    column, where = asked.table.column(place), f"X, column {asked.names[place]!r}"
+    if isinstance(column, LabelColumn):
+        return column
+    refuse_infinite_column(column, where)
+    return labels_of_numbers(column, where) if place in categorical else column
+
+
+@dataclass(frozen=True, eq=False)
+class GridMaker:
+    """How grids are made of columns."""
+
+    resolution: int
+    percentiles: tuple[float, float]
+    given: Mapping[int, Any]
+
+    def axis(self, name: str, place: int, column: NumericColumn | LabelColumn) -> Axis:
+        """Return where a column is looked at."""
+        if isinstance(column, LabelColumn):
+            return self._of_labels(name, place, column)
+        return self._of_numbers(name, place, column)
+
+    def _of_numbers(self, name: str, place: int, column: NumericColumn) -> Axis:
+        missing = column.is_missing()
+        present = column.values[~missing].astype(np.float64)
+        if place in self.given:
+            values = given_numbers(self.given[place], name)
+        elif not len(present):
+            raise DataError(f"features: X, column {name!r} has no value at all.")
+        else:
+            values = self._spread(present)
+            if column.values.dtype == np.float32:  # which is what a model would see
+                values = np.unique(values.astype(np.float32)).astype(np.float64)
+            values = np.append(values, np.nan) if missing.any() else values
+            _require_two(values, name)
+        return Axis(name, place, values, False, deciles_of(present))
+
+    def _spread(self, present: Floats) -> Floats:
+        """Return all values if they are few, else equal steps between two percentiles.
+
+        If these are the same number, as in a column that is mostly 0, steps go from end to end.
+        """
+        distinct = np.unique(present)
+        if len(distinct) < self.resolution:
+            return distinct
+        low, high = np.asarray(mquantiles(present, self.percentiles))
+        if np.isclose(low, high):
+            low, high = distinct[0], distinct[-1]
+        return np.linspace(low, high, self.resolution)
+
+    def _of_labels(self, name: str, place: int, column: LabelColumn) -> Axis:
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.labels))
+        found: list[Any] = [k for k in range(len(column.labels)) if counts[k]]
+        found.sort(key=lambda k: (-counts[k], column.labels[k]))
+        shown = [column.labels[k] for k in found[:MOST_CATEGORIES]]
+        if place in self.given:
+            values = given_labels(self.given[place], name)
+        else:
+            values = as_objects([*shown, None] if (column.codes < 0).any() else shown)
+            _require_two(values, name)
+        left_out = 0 if place in self.given else len(found) - len(shown)
+        return Axis(name, place, values, True, np.empty(0), left_out)
+
+
+def deciles_of(present: Floats) -> Floats:
+    """Return the nine deciles of numbers, if there are any."""
+    return np.asarray(mquantiles(present, _DECILES)) if len(present) else np.empty(0)
+
+
+def given_numbers(given: Any, name: str) -> Floats:
+    """Read values of a column of numbers from a user."""
+    try:
+        values = as_array(given, "grid").astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"grid: the values of {name!r} are not numbers: {error}") from error
+    if values.ndim != 1 or not len(values) or np.isinf(values).any():
+        raise ParameterError(
+            f"grid: the values of {name!r} must be one or more finite numbers, or NaN for missing."
+        )
+    return values
+
+
+def given_labels(given: Any, name: str) -> NDArray[Any]:
+    """Read values of a column of labels from a user."""
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise ParameterError(f"grid: the values of {name!r} must be a list, not {given!r}.")
+    labels = [None if is_missing(value) else plain_label(value) for value in given]
+    if not labels or len(set(labels)) < len(labels):
+        raise ParameterError(f"grid: the values of {name!r} must be one or more different labels.")
+    return as_objects(labels)
+
+
+def as_objects(values: Sequence[Any]) -> NDArray[Any]:
+    """Return a 1-d array of objects."""
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
+def _require_two(values: NDArray[Any], name: str) -> None:
+    if len(values) < 2:
+        raise DataError(
+            f"features: X, column {name!r} has the one value {values[0]}, so that nothing can be "
+            "said of others. Give grid to look at values that X does not have."
+        )
+
+
+def points_of(axes: Sequence[Axis]) -> Points:
+    """Return every combination of the axes' values, the last one changing fastest."""
+    lengths = [len(axis.values) for axis in axes]
+    indices = np.indices(lengths).reshape(len(axes), -1)
+    values = [axis.values[index] for axis, index in zip(axes, indices, strict=True)]
+    return Points(tuple(axis.place for axis in axes), tuple(values))

@@ -1,0 +1,330 @@
+"""What a model says of rows some of whose columns are changed: the one question of dependence.
+
+Models that are sums of trees are asked natively, once for all points of a grid; every other model
+predicts changed tables, one after another.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_outlier_detector
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow import _native
+from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.explain.additive import AdditiveTrees, additive_trees
+from hedgerow.explain.tables import GivenTable, Indices, holds
+from hedgerow.params import Options, Parameter
+from hedgerow.tree.additive import class_names, number_names, numbered_names
+from hedgerow.tree.structure import Rows
+
+Floats = NDArray[np.float64]
+
+RESPONSE = Parameter("response", "auto", Options(("auto", "score", "prediction")), "")
+# Bytes of the scores of rows at points that are looked at together.
+_BLOCK_BYTES = 1 << 25
+# Rows that are copied to be changed together.
+_BLOCK_ROWS = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Values that some columns of a table take together, one point after another.
+
+    `places` are the columns, and `values` has an array for each, with an entry for each point.
+    """
+
+    places: tuple[int, ...]
+    values: tuple[NDArray[Any], ...]
+
+    def __len__(self) -> int:
+        return len(self.values[0])
+
+    def put(self, table: GivenTable, at: Indices) -> Any:
+        """Return a table each of whose rows is at a point of its own."""
+        return table.with_values(self.places, [values[at] for values in self.values])
+
+
+@dataclass(frozen=True, eq=False)
+class RowsAsPoints(Points):
+    """Points where the rows of a table are: the columns take these rows' values."""
+
+    rows: GivenTable
+
+    @classmethod
+    def of(cls, rows: GivenTable, places: tuple[int, ...]) -> RowsAsPoints:
+        """Return the rows' values of some columns."""
+        return cls(places, (), rows)
+
+    def __len__(self) -> int:
+        return self.rows.n_rows
+
+    def put(self, table: GivenTable, at: Indices) -> Any:
+        """Return a table each of whose rows is at a point of its own."""
+        return table.with_columns_of(self.rows.take(at), self.places)
+
+
+class WhatIf(ABC):
+    """A fitted model, and rows whose columns can be changed.
+
+    Attributes
+    ----------
+    table : GivenTable
+        The rows.
+    names : tuple of str
+        A name for each column.
+    output_names : tuple of str
+        A name for each number that the model says of a row.
+    unit : str
+        What these numbers are.
+    """
+
+    table: GivenTable
+    names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    unit: str
+
+    @abstractmethod
+    def means(self, points: Points, weights: Floats | None) -> Floats:
+        """Return the mean over rows of what the model says at each point, (points, outputs)."""
+
+    @abstractmethod
+    def each(self, points: Points) -> Floats:
+        """Return what the model says of each row at each point, (rows, points, outputs)."""
+
+    @abstractmethod
+    def own(self, points: Points, rows: Indices, at: Indices) -> Floats:
+        """Return what the model says of some rows, each at a point of its own, (rows, outputs)."""
+
+
+class TreesWhatIf(WhatIf):
+    """A sum of trees, asked for its scores or for the predictions that they mean."""
+
+    def __init__(self, trees: AdditiveTrees, X: Any, *, predicts: bool) -> None:
+        self.trees, self.table = trees, GivenTable(trees.features(X))
+        self._matrix: Rows = trees.matrix(self.table.X)
+        self._meaning = trees.prediction if predicts else None
+        self.names = self.table.names or trees.feature_names
+        self.output_names = trees.output_names
+        self.unit = trees.unit if self._meaning is None else self._meaning.unit
+
+    def means(self, points: Points, weights: Floats | None) -> Floats:
+        """Add up leaves by the rows in them; predictions that are no sums, row by row."""
+        place, values = self._grid(points)
+        if self._meaning is None:
+            mean = np.empty((len(points), len(self.output_names)))
+            self._native.mean_scores(
+                self._matrix, weights, place, values, mean, self.trees.n_threads
+            )
+            return mean
+        total = np.zeros((len(points), len(self.output_names)))
+        for block, scores in self._blocks(place, values):
+            weighed = scores if weights is None else scores * weights[block, None, None]
+            total += weighed.sum(axis=0)
+        return total / (self.table.n_rows if weights is None else weights.sum())
+
+    def means_by_cover(self, points: Points) -> Floats:
+        """Return means over the training rows that the trees remember; always of scores."""
+        place, values = self._grid(points)
+        mean = np.empty((len(points), len(self.output_names)))
+        cover = self.trees.ensemble.cover
+        self._native.scores_by_cover(cover, place, values, mean, self.trees.n_threads)
+        return mean
+
+    def each(self, points: Points) -> Floats:
+        """Follow rows and points down the trees together."""
+        every = np.empty((self.table.n_rows, len(points), len(self.output_names)))
+        for block, scores in self._blocks(*self._grid(points)):
+            every[block] = scores
+        return every
+
+    def own(self, points: Points, rows: Indices, at: Indices) -> Floats:
+        """Predict rows whose features are overwritten, a block at a time."""
+        place, values = self._grid(points)
+        features = np.flatnonzero(place >= 0)
+        dtype = self._matrix.dtype if holds(self._matrix.dtype, values) else np.dtype(np.float64)
+        found = np.empty((len(rows), len(self.output_names)))
+        for first in range(0, len(rows), _BLOCK_ROWS):
+            block = slice(first, first + _BLOCK_ROWS)
+            changed: Any = self._matrix[rows[block]].astype(dtype, copy=False)
+            changed[:, features] = values[at[block]]
+            scores = self.trees.ensemble.predict_raw(changed, n_threads=self.trees.n_threads)
+            found[block] = self._meant(scores)
+        return found
+
+    def _grid(self, points: Points) -> tuple[NDArray[np.int32], Floats]:
+        """Return each feature's column in the grid, or −1, and the grid as trees see it.
+
+        A small table of the points is read as any table is, so that a column may be several
+        features, such as statistics of the target for each category.
+        """
+        n_points = len(points)
+        some_row = self.table.take(np.zeros(n_points, np.intp))
+        encoded = self.trees.matrix(points.put(some_row, np.arange(n_points)))
+        features = features_of(self.trees, self.table, points.places)
+        place = np.full(self.trees.ensemble.n_features, -1, np.int32)
+        place[features] = np.arange(len(features))
+        return place, np.ascontiguousarray(encoded[:, features], np.float64)
+
+    def _blocks(self, place: NDArray[np.int32], values: Floats) -> Iterator[tuple[slice, Floats]]:
+        """Yield blocks of rows and what the model says of them at all points."""
+        n_outputs = len(self.output_names)
+        n_rows = max(1, _BLOCK_BYTES // (8 * len(values) * n_outputs))
+        for first in range(0, self.table.n_rows, n_rows):
+            rows = self._matrix[first : first + n_rows]
+            scores = np.empty((len(rows), len(values), n_outputs))
+            self._native.scores_at_points(rows, place, values, scores, self.trees.n_threads)
+            meant = self._meant(scores.reshape(-1, n_outputs))
+            yield slice(first, first + n_rows), meant.reshape(scores.shape)
+
+    def _meant(self, scores: Floats) -> Floats:
+        return scores if self._meaning is None else self._meaning.of(scores)
+
+    @cached_property
+    def _native(self) -> _native.Dependence:
+        e = self.trees.ensemble
+        return _native.Dependence(
+            *(e.feature, e.threshold, e.left, e.right, e.missing_left, e.category_set, e.value),
+            *(e.category_bits, e.tree_offset, e.tree_output, e.base_score),
+        )
+
+
+class PredictedWhatIf(WhatIf):
+    """Any model, asked by its own methods about changed tables."""
+
+    def __init__(self, model: Any, X: Any, response: str) -> None:
+        self.model, self.table = model, GivenTable(X)
+        self.names = self.table.names or _names_in(model) or numbered_names(self.table.n_columns)
+        self._method = _method_of(model, response)
+        self.output_names = self._output_names()
+        units = {"predict_proba": "probability", "decision_function": "score"}
+        self.unit = units.get(self._method, "the target")
+
+    def means(self, points: Points, weights: Floats | None) -> Floats:
+        """Predict all rows at one point after the other."""
+        found = (self._at(points, point) for point in range(len(points)))
+        if weights is None:
+            return np.stack([said.mean(axis=0) for said in found])
+        total = weights.sum()
+        return np.stack([(said * weights[:, None]).sum(axis=0) / total for said in found])
+
+    def each(self, points: Points) -> Floats:
+        """Predict all rows at one point after the other."""
+        return np.stack([self._at(points, point) for point in range(len(points))], axis=1)
+
+    def own(self, points: Points, rows: Indices, at: Indices) -> Floats:
+        """Predict the table of these rows."""
+        return self._said(points.put(self.table.take(rows), at))
+
+    def _at(self, points: Points, point: int) -> Floats:
+        return self._said(points.put(self.table, np.full(self.table.n_rows, point)))
+
+    def _said(self, X: Any) -> Floats:
+        """Return a number a row and output; of two classes, that of the second."""
+        said = getattr(self.model, self._method)(X)
+        by_target = said if isinstance(said, list) else [said]
+        # Of several labels, an array has a column for each; a list, a pair of columns.
+        is_labels = (
+            isinstance(getattr(self.model, "classes_", None), list) and by_target is not said
+        )
+        columns = [_columns(np.asarray(one), self._method, is_labels) for one in by_target]
+        return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
+
+    def _output_names(self) -> tuple[str, ...]:
+        first = self._said(self.table.take(np.zeros(1, np.intp)).X)
+        classes = getattr(self.model, "classes_", None)
+        if self._method != "predict" and classes is not None:
+            names = class_names(classes)
+            if len(names) == first.shape[1]:
+                return tuple(names)
+        return tuple(number_names(first.shape[1]))
+
+
+def what_if(model: Any, X: Any, response: str) -> WhatIf:
+    """Open a fitted model and a table for questions.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : table
+    response : {"auto", "score", "prediction"}
+        "auto" is the prediction.
+    """
+    RESPONSE.check(response)
+    model = fitted(model)
+    trees = known_trees(model)
+    if trees is not None and trees.ensemble.slopes is None:
+        return TreesWhatIf(trees, X, predicts=response != "score")
+    return PredictedWhatIf(model, X if trees is None else trees.features(X), response)
+
+
+def fitted(model: Any) -> Any:
+    """Return the model that predicts, of a search its best, or raise if it is not fitted."""
+    if isinstance(model, type) or not (hasattr(model, "fit") or hasattr(model, "predict")):
+        raise ParameterError(f"model={model!r} is not allowed; it must be a fitted estimator.")
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    return getattr(model, "best_estimator_", model)
+
+
+def known_trees(model: Any) -> AdditiveTrees | None:
+    """Return a fitted model as a sum of trees, None if it is something else."""
+    try:
+        return additive_trees(model)
+    except NotFittedError:
+        raise
+    except ParameterError:
+        return None
+
+
+def features_of(trees: AdditiveTrees, table: GivenTable, places: Sequence[int]) -> Indices:
+    """Return the features of an ensemble that some columns of a table are.
+
+    The table may have its columns in another order than that of `fit`.
+    """
+    known, names = trees.feature_names, table.names
+    columns = [
+        known.index(names[place]) if names is not None and names[place] in known else place
+        for place in places
+    ]
+    return np.flatnonzero(np.isin(trees.sources, columns))
+
+
+def _names_in(model: Any) -> tuple[str, ...]:
+    return tuple(map(str, getattr(model, "feature_names_in_", ())))
+
+
+def _method_of(model: Any, response: str) -> str:
+    """Return the method that answers: probabilities, decisions, or numbers."""
+    if is_outlier_detector(model):
+        wanted = ["decision_function", "score_samples"]
+    elif not is_classifier(model):
+        wanted = ["predict"]
+    elif response == "score":
+        wanted = ["decision_function"]
+    else:
+        wanted = ["predict_proba", "decision_function"]
+    for method in wanted:
+        if hasattr(model, method):
+            return method
+    raise ParameterError(
+        f"response={response!r}: {type(model).__name__} has no {' or '.join(wanted)}."
+    )
+
+
+def _columns(said: NDArray[Any], method: str, is_labels: bool) -> Floats:
+    """Return numbers with a column for each output."""
+    if said.dtype.kind not in "biuf":
+        raise DataError(f"{method} of the model gives {said.dtype}, not numbers.")
+    if said.ndim == 1:
+        return said[:, np.newaxis].astype(np.float64)
+    is_pair = method == "predict_proba" and said.shape[1] == 2 and not is_labels
+    return said[:, 1:].astype(np.float64) if is_pair else said.astype(np.float64)
