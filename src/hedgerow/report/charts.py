@@ -108,7 +108,7 @@ def _bars(
             y=alt.Y(f"{label}:N", sort=None, title=None, axis=alt.Axis(grid=False, ticks=False, domain=False)),
             tooltip=[alt.Tooltip(f"{label}:N"), alt.Tooltip(f"{value}:Q", format=".1%" if percent else ".4~g")],
         )
-        .properties(height=alt.Step(24))
+        .properties(height=24 * len(bars))
     )
 
 
@@ -291,7 +291,8 @@ def _effect(effect: dict[str, Any], unit: str) -> Any:
         side = alt.Y("x:N", title=None, sort=None, axis=alt.Axis(grid=True, ticks=False))
         along = alt.X("y:Q", title=unit, scale=alt.Scale(zero=False))
         dots = base.mark_circle(size=60, opacity=1).encode(y=side, x=along, color=color, tooltip=tip)
-        return dots.properties(height=alt.Step(22))
+        n_labels = len({point["x"] for point in effect["points"]})
+        return dots.properties(height=max(22 * n_labels, 60))
     lines = base.mark_line(strokeWidth=2).encode(
         x=alt.X("x:Q", title=effect["name"], scale=alt.Scale(zero=False)), y=y, color=color, tooltip=tip
     )
@@ -343,4 +344,4 @@ def _waterfall(found: dict[str, Any]) -> Any:
             tooltip=["label:N", alt.Tooltip("adds:Q", format="+.4~g")],
         )
     )
-    return (marks + drawn).properties(height=alt.Step(24))
+    return (marks + drawn).properties(height=24 * len(bars))
