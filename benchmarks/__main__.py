@@ -10,6 +10,7 @@ Examples::
     python -m benchmarks --cases linear                   # linear machines beside scikit-learn's
     python -m benchmarks --cases svc                      # kernel machines beside their peers
     python -m benchmarks --cases ranking                  # rankers beside their peers
+    python -m benchmarks --cases shap                     # Shapley values beside their peers
     python -m benchmarks --cases adult --data FOLDER      # a real table from a folder
 """
 
@@ -22,6 +23,7 @@ from pathlib import Path
 from benchmarks import report
 from benchmarks.breiman import PROBLEMS, Problem, run_problem
 from benchmarks.cases import CASES, Case
+from benchmarks.explanations import EXPLANATION_CASES, ExplanationCase, run_explanations
 from benchmarks.kernel_machines import KERNEL_CASES, KernelCase, run_kernel
 from benchmarks.libraries import LIBRARIES
 from benchmarks.linear_machines import MACHINE_CASES, MachineCase, run_machine
@@ -47,7 +49,16 @@ GROUPS = {
     "svc": [case.name for case in KERNEL_CASES],
 }
 
-AnyCase = Case | CategoryCase | Problem | MachineCase | KernelCase | RankingCase | RealSet
+AnyCase = (
+    Case
+    | CategoryCase
+    | Problem
+    | MachineCase
+    | KernelCase
+    | RankingCase
+    | ExplanationCase
+    | RealSet
+)
 GENERATED: list[AnyCase] = [
     *CASES,
     *CATEGORY_CASES,
@@ -55,6 +66,7 @@ GENERATED: list[AnyCase] = [
     *MACHINE_CASES,
     *KERNEL_CASES,
     *RANKING_CASES,
+    *EXPLANATION_CASES,
 ]
 
 
@@ -109,8 +121,7 @@ def chosen_cases(options: argparse.Namespace) -> list[AnyCase]:
 def _adjusted(case: AnyCase, options: argparse.Namespace) -> AnyCase:
     if options.quick and not isinstance(case, RealSet):
         case = case.made_quick()
-    in_turns = isinstance(case, Case | CategoryCase | MachineCase | KernelCase | RankingCase)
-    takes_repeats = options.repeats and in_turns
+    takes_repeats = options.repeats and not isinstance(case, Problem | RealSet)
     return replace(case, turns=options.repeats) if takes_repeats else case
 
 
@@ -143,6 +154,8 @@ def run(case: AnyCase, libraries: Sequence[str], data: Path | None) -> report.Ca
         results = run_real(case, data, chosen, say)
     elif isinstance(case, RankingCase):
         results = run_ranking(case, data, chosen, say)
+    elif isinstance(case, ExplanationCase):
+        results = run_explanations(case, chosen, say)
     elif isinstance(case, Problem):
         results = run_problem(case, chosen, say)
     elif isinstance(case, MachineCase):

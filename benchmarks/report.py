@@ -76,6 +76,8 @@ def columns(case: CaseReport) -> list[Column]:
         Column("fits", lambda r: str(len(r.fit.seconds)) if r.fit and uneven else None),
         Column("predict s", lambda r: f"{r.predict.best:.4f}" if r.predict else None),
         Column("ratio", ratio("predict")),
+        Column("explain s", lambda r: f"{r.explain.best:.4f}" if r.explain else None),
+        Column("ratio", ratio("explain")),
         Column("one row µs", lambda r: _microseconds(r.one_row.median) if r.one_row else None),
         Column("best", lambda r: _microseconds(r.one_row.best) if r.one_row else None),
         Column("ratio", ratio("one row")),

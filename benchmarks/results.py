@@ -12,7 +12,9 @@ from typing import Literal
 
 HEDGEROW = "hedgerow"
 
-Measure = Literal["fit", "predict", "one row", "memory", "file", "score", "staged errors"]
+Measure = Literal[
+    "fit", "predict", "explain", "one row", "memory", "file", "score", "staged errors"
+]
 Rule = Literal["times", "within", "near", "noise", "absolute"]
 
 GREATER_IS_BETTER = {
@@ -26,6 +28,7 @@ GREATER_IS_BETTER = {
     "dual objective": True,
     "NDCG@5": True,
     "NDCG@10": True,
+    "gap": False,
 }
 
 
@@ -55,6 +58,7 @@ class Result:
     library: str
     fit: Timing | None = None
     predict: Timing | None = None
+    explain: Timing | None = None
     one_row: Timing | None = None
     extra_bytes: int | None = None
     file_bytes: int | None = None
@@ -74,6 +78,8 @@ class Result:
                 return self.fit.best if self.fit else None
             case "predict":
                 return self.predict.best if self.predict else None
+            case "explain":
+                return self.explain.best if self.explain else None
             case "one row":
                 return self.one_row.median if self.one_row else None
             case "memory":

@@ -14,6 +14,7 @@
 #include "bind/neighbors.hpp"
 #include "bind/predict.hpp"
 #include "bind/ranking.hpp"
+#include "bind/shap.hpp"
 #include "bind/survival.hpp"
 #include "bind/svm.hpp"
 #include "bind/target_statistics.hpp"
@@ -41,6 +42,7 @@ HEDGEROW_NB_MODULE(HEDGEROW_MODULE, m) {
   hedgerow::bind_predict::bind(m);
   hedgerow::bind_dependence::bind(m);
   hedgerow::bind_linear_leaves::bind(m);
+  hedgerow::bind_shap::bind(m);
   hedgerow::bind_deep_forest::bind(m);
   hedgerow::bind_neighbors::bind(m);
   hedgerow::bind_linear::bind(m);

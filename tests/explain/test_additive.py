@@ -161,7 +161,7 @@ def test_bagging_of_trees_is_its_probabilities(
 
 
 def test_bagging_of_trees_that_miss_a_class_is_its_probabilities() -> None:
-    samples = [np.flatnonzero(THREE != missed) for missed in (0, 1, 2)]
+    samples = [np.flatnonzero(missed != THREE) for missed in (0, 1, 2)]
     bag = hr.BaggingClassifier(n_estimators=3).fit(X, THREE, samples=samples)
     np.testing.assert_allclose(additive_trees(bag).scores(X), bag.predict_proba(X), atol=1e-12)
 

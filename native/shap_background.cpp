@@ -1,0 +1,358 @@
+// Shapley values against a background, leaf by leaf.
+//
+// Row x and row b of the background take part in a leaf only if each of its players fits in one of
+// them. With A the players that fit in x alone and B those that fit in b alone, the game is "all of
+// A and none of B is known", whose values are
+//   v (|A| − 1)! |B|! / (|A| + |B|)!   for each of A,   −v |A|! (|B| − 1)! / (|A| + |B|)!   of B.
+// So only the pattern of who fits counts: rows with the same one are served together.
+//
+// A linear leaf's term is a number of one player times such a game. It is that of x if this player
+// is known, else that of b: two more games, in which the player fits in x alone, or in b alone.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "interrupt.hpp"
+#include "shap.hpp"
+#include "shap_trees.hpp"
+#include "threads.hpp"
+
+namespace hedgerow {
+
+namespace {
+
+constexpr std::size_t chunk_rows = 1024;
+
+using Word = std::uint64_t;
+
+// What a player has in a game of |A| = a and |B| = b, by a and b: 1 / (a · (a + b over a)).
+class Weights {
+ public:
+  explicit Weights(std::size_t most) : width_(most + 1), in_(width_ * width_, 0.0) {
+    std::vector<double> choose(width_ * width_, 1.0);  // a + b over a
+    for (std::size_t a = 1; a < width_; ++a)
+      for (std::size_t b = 1; b < width_; ++b)
+        choose[a * width_ + b] = choose[(a - 1) * width_ + b] + choose[a * width_ + b - 1];
+    for (std::size_t a = 1; a < width_; ++a)
+      for (std::size_t b = 0; b < width_; ++b)
+        in_[a * width_ + b] = 1.0 / (static_cast<double>(a) * choose[a * width_ + b]);
+  }
+
+  double of_known(std::size_t a, std::size_t b) const { return in_[a * width_ + b]; }
+  double of_unknown(std::size_t a, std::size_t b) const { return in_[b * width_ + a]; }
+
+ private:
+  std::size_t width_;
+  std::vector<double> in_;
+};
+
+// Patterns of bits, each once, in the order in which they came.
+class Patterns {
+ public:
+  void begin(std::size_t n_words, std::size_t at_most) {
+    n_words_ = n_words;
+    words_.clear();
+    slots_.assign(std::bit_ceil(2 * at_most + 1), 0);
+  }
+
+  std::size_t size() const { return words_.size() / n_words_; }
+  const Word* operator[](std::size_t pattern) const { return &words_[pattern * n_words_]; }
+
+  std::size_t place_of(const Word* pattern) {
+    Word hash = 0;
+    for (std::size_t w = 0; w < n_words_; ++w) {
+      hash = (hash ^ pattern[w]) * 0x9e3779b97f4a7c15u;
+      hash ^= hash >> 32;
+    }
+    std::size_t slot = hash & (slots_.size() - 1);
+    for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1))
+      if (std::equal(pattern, pattern + n_words_, (*this)[slots_[slot] - 1]))
+        return slots_[slot] - 1;
+    words_.insert(words_.end(), pattern, pattern + n_words_);
+    slots_[slot] = static_cast<std::uint32_t>(size());
+    return size() - 1;
+  }
+
+ private:
+  std::size_t n_words_ = 1;
+  std::vector<Word> words_;
+  std::vector<std::uint32_t> slots_;  // 1 + the pattern; 0: free
+};
+
+// How rows go through a tree, and their patterns at its leaves.
+class Fits {
+ public:
+  Fits(const ShapTrees& trees, const ShapTree& tree, std::size_t capacity)
+      : columns(trees.features.size(), capacity),
+        trees_(trees),
+        tree_(tree),
+        went_left_((tree.edges.size() + 1) * capacity),
+        capacity_(capacity) {}
+
+  template <class T>
+  void read(Strided<const T> rows, std::size_t n_rows, const std::vector<std::size_t>& features) {
+    n_rows_ = n_rows;
+    columns.read(rows, n_rows, features);
+    for (const ShapEdge& edge : tree_.edges) {
+      if (edge.is_right) continue;
+      const ShapTest& test = trees_.tests[tree_.root + edge.parent];
+      goes_left(trees_, test, columns.column(test.feature), n_rows, went_left(edge.parent));
+    }
+  }
+
+  // Sets the patterns of a leaf, and the place among them that each row has.
+  void find(const ShapLeaves& leaves, const ShapLeaves::Leaf& leaf) {
+    const std::size_t n_members = leaf.member_end - leaf.member_begin;
+    const std::size_t n_words = (n_members + 63) / 64;
+    bits_.assign(n_rows_ * n_words, ~Word{0});
+    for (std::size_t t = leaf.turn_begin; t < leaf.turn_end; ++t) {
+      const ShapLeaves::Turn& turn = leaves.turns[t];
+      const Word bit = Word{1} << turn.member % 64;
+      const std::uint8_t* left = went_left(turn.node);
+      const std::uint8_t wrong = turn.is_right ? 255 : 0;
+      Word* word = &bits_[turn.member / 64];
+      for (std::size_t i = 0; i < n_rows_; ++i)
+        word[i * n_words] &= left[i] == wrong ? ~bit : ~Word{0};
+    }
+    patterns.begin(n_words, n_rows_);
+    place.resize(n_rows_);
+    for (std::size_t i = 0; i < n_rows_; ++i)
+      place[i] = static_cast<std::uint32_t>(patterns.place_of(&bits_[i * n_words]));
+  }
+
+  ShapColumns columns;
+  Patterns patterns;
+  std::vector<std::uint32_t> place;  // of each row among the patterns
+
+ private:
+  std::uint8_t* went_left(std::size_t node) { return &went_left_[node * capacity_]; }
+
+  const ShapTrees& trees_;
+  const ShapTree& tree_;
+  std::vector<std::uint8_t> went_left_;  // of each node
+  std::size_t capacity_, n_rows_ = 0;
+  std::vector<Word> bits_;
+};
+
+// The background's patterns at a leaf, and how much each counts. In a linear leaf, for each term
+// and value: the sum of the term over the rows that have the pattern.
+struct LeafBackground {
+  Patterns patterns;
+  std::vector<double> weight;
+  std::vector<double> terms;  // (terms, values, patterns)
+};
+
+// One game: who is taken to fit in one of the rows alone, whatever their patterns say.
+struct Game {
+  static constexpr std::size_t nobody = static_cast<std::size_t>(-1);
+  std::size_t only_in_x = nobody, only_in_b = nobody;
+};
+
+class LeafGames {
+ public:
+  LeafGames(const Weights& weights, std::size_t n_members)
+      : weights_(weights), n_members_(n_members), n_words_((n_members + 63) / 64) {}
+
+  // Adds to `values` (members) of a row with pattern x, of a leaf that adds 1. False if nothing.
+  bool add(const Word* x, const Patterns& background, const double* counts, const Game& game,
+           double* values) {
+    bool is_any = false;
+    for (std::size_t p = 0; p < background.size(); ++p) {
+      if (!meet(x, background[p], game) || counts[p] == 0.0) continue;
+      std::size_t n_known = 0, n_unknown = 0;
+      for (std::size_t w = 0; w < n_words_; ++w) {
+        n_known += static_cast<std::size_t>(std::popcount(known_[w]));
+        n_unknown += static_cast<std::size_t>(std::popcount(unknown_[w]));
+      }
+      if (n_known + n_unknown == 0) continue;
+      is_any = true;
+      spread(known_, counts[p] * weights_.of_known(n_known, n_unknown), values);
+      spread(unknown_, -counts[p] * weights_.of_unknown(n_known, n_unknown), values);
+    }
+    return is_any;
+  }
+
+ private:
+  // Finds A and B; false if some member fits in neither row.
+  bool meet(const Word* x, const Word* b, const Game& game) {
+    known_.assign(n_words_, 0);
+    unknown_.assign(n_words_, 0);
+    for (std::size_t w = 0; w < n_words_; ++w) {
+      const Word of_x = x[w] & ~bit_of(game.only_in_b, w), of_b = b[w] & ~bit_of(game.only_in_x, w);
+      const std::size_t n_last = n_members_ - 64 * w;
+      const Word all = n_last >= 64 ? ~Word{0} : (Word{1} << n_last) - 1;
+      if ((of_x | of_b | ~all) != ~Word{0}) return false;
+      known_[w] = of_x & ~of_b & all;
+      unknown_[w] = of_b & ~of_x & all;
+    }
+    return true;
+  }
+
+  static Word bit_of(std::size_t member, std::size_t w) {
+    return member / 64 == w && member != Game::nobody ? Word{1} << member % 64 : 0;
+  }
+
+  void spread(const std::vector<Word>& members, double weight, double* values) const {
+    for (std::size_t w = 0; w < n_words_; ++w)
+      for (Word bits = members[w]; bits; bits &= bits - 1)
+        values[64 * w + static_cast<std::size_t>(std::countr_zero(bits))] += weight;
+  }
+
+  const Weights& weights_;
+  std::size_t n_members_, n_words_;
+  std::vector<Word> known_, unknown_;
+};
+
+// A linear leaf's terms, and what one is for a row: its number without the coefficient's value.
+struct LeafTerms {
+  const ShapTrees::Slopes& slopes;
+  std::size_t begin = 0, end = 0, n_values;
+
+  LeafTerms(const ShapTrees& trees, std::size_t node)
+      : slopes(trees.slopes), n_values(trees.n_values) {
+    if (slopes.start.empty()) return;
+    begin = static_cast<std::size_t>(slopes.start[node]);
+    end = static_cast<std::size_t>(slopes.start[node + 1]);
+  }
+
+  double of(std::size_t t, std::size_t k, double x) const {
+    if (!std::isfinite(x)) return 0.0;
+    const double held = std::clamp(x, slopes.low[t], slopes.high[t]);
+    return slopes.coefficient[t * n_values + k] * (held - slopes.centre[t * n_values + k]);
+  }
+};
+
+LeafBackground background_of(const ShapTrees& trees, const ShapTree& tree, const ShapLeaves& leaves,
+                             const ShapLeaves::Leaf& leaf, Fits& fits) {
+  LeafBackground found;
+  fits.find(leaves, leaf);
+  const std::size_t n_rows = fits.place.size(), n_patterns = fits.patterns.size();
+  const double share = 1.0 / static_cast<double>(n_rows);
+  std::vector<double> counts(n_patterns, 0.0);
+  for (const std::uint32_t place : fits.place) counts[place] += 1.0;
+  for (const double count : counts) found.weight.push_back(count * share);
+  const LeafTerms terms(trees, tree.root + leaf.node);
+  found.terms.assign((terms.end - terms.begin) * trees.n_values * n_patterns, 0.0);
+  double* sum = found.terms.data();
+  for (std::size_t t = terms.begin; t < terms.end; ++t) {
+    const double* column = fits.columns.column(terms.slopes.feature[t]);
+    for (std::size_t k = 0; k < trees.n_values; ++k, sum += n_patterns)
+      for (std::size_t i = 0; i < n_rows; ++i)
+        sum[fits.place[i]] += share * terms.of(t, k, column[i]);
+  }
+  found.patterns = fits.patterns;
+  return found;
+}
+
+// Adds one leaf's values to a chunk of rows.
+class LeafAddition {
+ public:
+  LeafAddition(const ShapTrees& trees, const ShapTree& tree, const ShapLeaves& leaves,
+               const ShapLeaves::Leaf& leaf, const LeafBackground& background, const Fits& rows,
+               const Weights& weights)
+      : trees_(trees),
+        tree_(tree),
+        members_(&leaves.members[leaf.member_begin]),
+        n_members_(leaf.member_end - leaf.member_begin),
+        node_(tree.root + leaf.node),
+        background_(background),
+        rows_(rows),
+        games_(weights, n_members_),
+        table_(rows.patterns.size() * n_members_),
+        is_any_(rows.patterns.size()) {}
+
+  void add_to(double* values) {
+    play(background_.weight.data(), {});
+    for (std::size_t k = 0; k < trees_.n_values; ++k) {
+      const double value = trees_.value[node_ * trees_.n_values + k];
+      add_table(values, k, [value](std::size_t) { return value; });
+    }
+    const LeafTerms terms(trees_, node_);
+    const double* sums = background_.terms.data();
+    for (std::size_t t = terms.begin; t < terms.end; ++t) {
+      const std::size_t member = member_of(terms.slopes.player[t]);
+      const double* column = rows_.columns.column(terms.slopes.feature[t]);
+      play(background_.weight.data(), {member, Game::nobody});
+      for (std::size_t k = 0; k < trees_.n_values; ++k)
+        add_table(values, k, [&](std::size_t i) { return terms.of(t, k, column[i]); });
+      for (std::size_t k = 0; k < trees_.n_values; ++k, sums += background_.patterns.size()) {
+        play(sums, {Game::nobody, member});
+        add_table(values, k, [](std::size_t) { return 1.0; });
+      }
+    }
+  }
+
+ private:
+  // Fills the table (patterns of rows, members).
+  void play(const double* counts, const Game& game) {
+    std::fill(table_.begin(), table_.end(), 0.0);
+    for (std::size_t p = 0; p < rows_.patterns.size(); ++p)
+      is_any_[p] = games_.add(rows_.patterns[p], background_.patterns, counts, game,
+                              &table_[p * n_members_]);
+  }
+
+  template <class Factor>
+  void add_table(double* values, std::size_t k, const Factor& factor) const {
+    const std::size_t width = trees_.n_outputs, output = static_cast<std::size_t>(tree_.output) + k;
+    for (std::size_t i = 0; i < rows_.place.size(); ++i) {
+      const std::size_t p = rows_.place[i];
+      if (!is_any_[p]) continue;
+      double* of_row = values + i * trees_.n_players * width + output;
+      const double times = factor(i);
+      for (std::size_t m = 0; m < n_members_; ++m)
+        of_row[trees_.players[members_[m].player] * width] += times * table_[p * n_members_ + m];
+    }
+  }
+
+  std::size_t member_of(std::uint32_t player) const {
+    std::size_t member = 0;
+    while (members_[member].player != player) ++member;
+    return member;
+  }
+
+  const ShapTrees& trees_;
+  const ShapTree& tree_;
+  const ShapLeaves::Member* members_;
+  std::size_t n_members_, node_;
+  const LeafBackground& background_;
+  const Fits& rows_;
+  LeafGames games_;
+  std::vector<double> table_;
+  std::vector<std::uint8_t> is_any_;
+};
+
+}  // namespace
+
+template <class T>
+void ShapExplainer::compare(Strided<const T> rows, std::size_t n_rows, Strided<const T> background,
+                            std::size_t n_background, double* values, int threads) const {
+  const ShapTrees& trees = *trees_;
+  for (const ShapTree& tree : trees.trees) {
+    const ShapLeaves leaves(trees, tree);
+    const Weights weights(leaves.most_members());
+    Fits of_background(trees, tree, n_background);
+    of_background.read(background, n_background, trees.features);
+    std::vector<LeafBackground> by_leaf;
+    for (const ShapLeaves::Leaf& leaf : leaves.leaves)
+      by_leaf.push_back(background_of(trees, tree, leaves, leaf, of_background));
+    parallel_for(threads, (n_rows + chunk_rows - 1) / chunk_rows, [&](std::size_t c) {
+      check_interrupt();
+      const std::size_t begin = c * chunk_rows, n = std::min(chunk_rows, n_rows - begin);
+      Fits fits(trees, tree, n);
+      fits.read(rows.from(begin, 0), n, trees.features);
+      double* of_chunk = values + begin * trees.n_players * trees.n_outputs;
+      for (std::size_t l = 0; l < by_leaf.size(); ++l) {
+        fits.find(leaves, leaves.leaves[l]);
+        LeafAddition(trees, tree, leaves, leaves.leaves[l], by_leaf[l], fits, weights)
+            .add_to(of_chunk);
+      }
+    });
+  }
+}
+
+template void ShapExplainer::compare(Strided<const float>, std::size_t, Strided<const float>,
+                                     std::size_t, double*, int) const;
+template void ShapExplainer::compare(Strided<const double>, std::size_t, Strided<const double>,
+                                     std::size_t, double*, int) const;
+
+}  // namespace hedgerow

@@ -1,0 +1,173 @@
+// Interaction values, leaf by leaf: of players i and j, half of
+//   v (oᵢ − zᵢ) (oⱼ − zⱼ) ∫₀¹ ∏_{m ≠ i, j} (z_m + t (o_m − z_m)) dt.
+#include <algorithm>
+
+#include "interrupt.hpp"
+#include "shap.hpp"
+#include "shap_trees.hpp"
+#include "threads.hpp"
+
+namespace hedgerow {
+
+namespace {
+
+// Where the pair of two players stands among all pairs.
+std::size_t pair_place(std::size_t a, std::size_t b) {
+  const auto [low, high] = std::minmax(a, b);
+  return high * (high - 1) / 2 + low;
+}
+
+struct Prepared {
+  const ShapTree& tree;
+  ShapLeaves leaves;
+};
+
+// Pairs of a block of rows; the values of a leaf's pairs are added up in the order of trees.
+class BlockPairs {
+ public:
+  BlockPairs(const ShapTrees& trees, const std::vector<Prepared>& prepared) : trees_(trees) {
+    std::size_t most_nodes = 0, most_members = 0;
+    for (const Prepared& tree : prepared) {
+      most_nodes = std::max(most_nodes, tree.tree.edges.size() + 1);
+      most_members = std::max(most_members, tree.leaves.most_members());
+    }
+    const std::size_t n_used = trees.players.size(), n_points = trees.rules.size();
+    went_left_.resize(most_nodes);
+    fits_.resize(most_members);
+    product_.resize(n_points);
+    ratio_.resize(most_members * n_points);
+    pairs_.resize(trees.n_outputs * n_used * (n_used - (n_used > 0)) / 2);
+  }
+
+  void add(const Prepared& prepared, const ShapColumns& columns) {
+    for (const ShapEdge& edge : prepared.tree.edges) {
+      if (edge.is_right) continue;
+      const ShapTest& test = trees_.tests[prepared.tree.root + edge.parent];
+      goes_left(trees_, test, columns.column(test.feature), shap_lanes, went_left_[edge.parent].at);
+    }
+    for (const ShapLeaves::Leaf& leaf : prepared.leaves.leaves)
+      if (leaf.member_end - leaf.member_begin > 1) add_leaf(prepared, leaf);
+  }
+
+  double of(std::size_t output, std::size_t a, std::size_t b, std::size_t i) const {
+    return pairs_[output * n_pairs() + pair_place(a, b)].at[i];
+  }
+
+ private:
+  std::size_t n_pairs() const { return pairs_.size() / trees_.n_outputs; }
+
+  void add_leaf(const Prepared& prepared, const ShapLeaves::Leaf& leaf) {
+    const ShapLeaves::Member* members = &prepared.leaves.members[leaf.member_begin];
+    const std::size_t n_members = leaf.member_end - leaf.member_begin;
+    const QuadratureRule& rule = trees_.rules[n_members / 2];
+    find_fits(prepared.leaves, leaf);
+    multiply(members, n_members, rule);
+    const std::size_t node = prepared.tree.root + leaf.node;
+    for (std::size_t a = 1; a < n_members; ++a)
+      for (std::size_t b = 0; b < a; ++b)
+        add_pair(integral(a, b, rule.size()), pair_place(members[a].player, members[b].player),
+                 &trees_.value[node * trees_.n_values], prepared.tree.output);
+  }
+
+  void find_fits(const ShapLeaves& leaves, const ShapLeaves::Leaf& leaf) {
+    for (std::size_t m = 0; m < leaf.member_end - leaf.member_begin; ++m)
+      std::fill_n(fits_[m].at, shap_lanes, -1);
+    for (std::size_t t = leaf.turn_begin; t < leaf.turn_end; ++t) {
+      const ShapLeaves::Turn& turn = leaves.turns[t];
+      const std::int64_t turned = turn.is_right ? -1 : 0;
+      for (std::size_t i = 0; i < shap_lanes; ++i)
+        fits_[turn.member].at[i] &= went_left_[turn.node].at[i] ^ turned;
+    }
+  }
+
+  // At each point the product of all factors, weighed, and of each member (o − z) / factor.
+  void multiply(const ShapLeaves::Member* members, std::size_t n_members,
+                const QuadratureRule& rule) {
+    for (std::size_t q = 0; q < rule.size(); ++q) {
+      std::fill_n(product_[q].at, shap_lanes, rule.weight[q]);
+      for (std::size_t m = 0; m < n_members; ++m) {
+        const double z = members[m].share, t = rule.point[q];
+        const double in = z + t * (1.0 - z), out = z * (1.0 - t);
+        const double ratio_in = (1.0 - z) / in, ratio_out = -1.0 / (1.0 - t);
+        ShapLanes& ratio = ratio_[m * rule.size() + q];
+        for (std::size_t i = 0; i < shap_lanes; ++i) {
+          product_[q].at[i] *= fits_[m].at[i] ? in : out;
+          ratio.at[i] = fits_[m].at[i] ? ratio_in : ratio_out;
+        }
+      }
+    }
+  }
+
+  ShapLanes integral(std::size_t a, std::size_t b, std::size_t n_points) const {
+    const ShapLanes *of_a = &ratio_[a * n_points], *of_b = &ratio_[b * n_points];
+    ShapLanes sum{};
+    for (std::size_t q = 0; q < n_points; ++q)
+      for (std::size_t i = 0; i < shap_lanes; ++i)
+        sum.at[i] += product_[q].at[i] * of_a[q].at[i] * of_b[q].at[i];
+    return sum;
+  }
+
+  void add_pair(const ShapLanes& integral, std::size_t pair, const double* value,
+                std::int32_t output) {
+    for (std::size_t k = 0; k < trees_.n_values; ++k) {
+      ShapLanes& sum = pairs_[(static_cast<std::size_t>(output) + k) * n_pairs() + pair];
+      const double half = 0.5 * value[k];
+      for (std::size_t i = 0; i < shap_lanes; ++i) sum.at[i] += half * integral.at[i];
+    }
+  }
+
+  const ShapTrees& trees_;
+  std::vector<ShapMasks> went_left_, fits_;  // of nodes, of a leaf's members
+  std::vector<ShapLanes> product_, ratio_;
+  std::vector<ShapLanes> pairs_;  // output by output
+};
+
+// Writes one row's table of one output; the diagonal is what pairs leave of a player's value.
+void write_row(const ShapTrees& trees, const BlockPairs& pairs, std::size_t i, std::size_t k,
+               const double* values, double* interactions) {
+  const std::size_t n_outputs = trees.n_outputs, n_used = trees.players.size();
+  const auto at = [&](std::size_t a, std::size_t b) -> double& {
+    return interactions[(trees.players[a] * trees.n_players + trees.players[b]) * n_outputs + k];
+  };
+  for (std::size_t a = 0; a < n_used; ++a) {
+    double left = values[trees.players[a] * n_outputs + k];
+    for (std::size_t b = 0; b < n_used; ++b) {
+      if (b == a) continue;
+      at(a, b) = pairs.of(k, a, b, i);
+      left -= at(a, b);
+    }
+    at(a, a) = left;
+  }
+}
+
+}  // namespace
+
+template <class T>
+void ShapExplainer::interact(Strided<const T> rows, std::size_t n_rows, const double* values,
+                             double* interactions, int threads) const {
+  const ShapTrees& trees = *trees_;
+  std::vector<Prepared> prepared;
+  for (const ShapTree& tree : trees.trees) prepared.push_back({tree, ShapLeaves(trees, tree)});
+  const std::size_t row_values = trees.n_players * trees.n_outputs;
+  parallel_for(threads, (n_rows + shap_lanes - 1) / shap_lanes, [&](std::size_t c) {
+    const std::size_t begin = c * shap_lanes, n = std::min(shap_lanes, n_rows - begin);
+    ShapColumns columns(trees.features.size(), shap_lanes);
+    columns.read(rows.from(begin, 0), n, trees.features);
+    BlockPairs pairs(trees, prepared);
+    for (const Prepared& tree : prepared) {
+      check_interrupt();
+      pairs.add(tree, columns);
+    }
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t k = 0; k < trees.n_outputs; ++k)
+        write_row(trees, pairs, i, k, values + (begin + i) * row_values,
+                  interactions + (begin + i) * row_values * trees.n_players);
+  });
+}
+
+template void ShapExplainer::interact(Strided<const float>, std::size_t, const double*, double*,
+                                      int) const;
+template void ShapExplainer::interact(Strided<const double>, std::size_t, const double*, double*,
+                                      int) const;
+
+}  // namespace hedgerow

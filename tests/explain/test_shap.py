@@ -1,0 +1,411 @@
+"""Shapley values: equal to their definition, summing to the score, and the same everywhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hedgerow._native.cpu import isa_level
+
+import hedgerow as hr
+from hedgerow import _native
+from hedgerow._native import LEVELS
+from hedgerow.explain.additive import additive_trees
+from hedgerow.explain.shap import shap_values
+from hedgerow.tree.additive import AdditiveTrees
+from hedgerow.tree.structure import Ensemble
+from oracles.shap import expected, interaction_values, mixed, shapley_values
+from oracles.trees import random_ensemble, random_rows, random_slopes, random_tree
+
+
+class TreesAlone(hr.DecisionTreeRegressor):
+    """A model that is nothing but an ensemble of any kind, and reads arrays as they are."""
+
+    def __init__(self, ensemble: Any = None, sources: Any = None, n_threads: int = 2) -> None:
+        self.ensemble = ensemble
+        self.sources = sources
+        self.n_threads = n_threads
+
+    def _additive_trees(self) -> AdditiveTrees:
+        n_columns = int(self.sources.max()) + 1
+        return AdditiveTrees(
+            ensemble=self.ensemble,
+            matrix=np.asarray,
+            sources=self.sources,
+            feature_names=tuple(f"x{j}" for j in range(n_columns)),
+            output_names=tuple(f"y{k}" for k in range(self.ensemble.n_outputs)),
+            unit="the target",
+            n_threads=self.n_threads,
+            features=lambda X: X[:, np.unique(self.sources, return_index=True)[1]],
+        )
+
+
+def alone(ensemble: Ensemble, sources: Any = None) -> TreesAlone:
+    return TreesAlone(ensemble, np.arange(ensemble.n_features) if sources is None else sources)
+
+
+def with_outputs(values: np.ndarray, n_outputs: int) -> np.ndarray:
+    return values[..., np.newaxis] if n_outputs == 1 else values
+
+
+def assert_as_defined(model: Any, X: Any, *, background: Any = None, pairs: bool = False) -> None:
+    """Compare values, interactions and base values with the exponential-time definition."""
+    trees = additive_trees(model)
+    ensemble, matrix = trees.ensemble, trees.matrix(X)
+    rows = None if background is None else trees.matrix(background)
+    found = shap_values(model, X, background=background)
+    values = with_outputs(found.values, ensemble.n_outputs)
+    if pairs:
+        interactions = shap_values(model, X, interactions=True)
+        of_pairs = with_outputs(interactions.values, ensemble.n_outputs)
+    for i, row in enumerate(matrix):
+
+        def game(known: frozenset[int], row: np.ndarray = row) -> np.ndarray:
+            if rows is None:
+                return expected(ensemble, row, trees.sources, known)
+            return mixed(ensemble, row, rows, trees.sources, known)
+
+        defined = shapley_values(game, trees.n_columns)
+        scale = max(1.0, np.abs(defined).max())
+        np.testing.assert_allclose(values[i], defined, rtol=0, atol=1e-12 * scale)
+        base = np.atleast_1d(found.base_values[i])
+        np.testing.assert_allclose(base, game(frozenset()), rtol=0, atol=1e-12 * scale)
+        if pairs:
+            defined = interaction_values(game, trees.n_columns)
+            np.testing.assert_allclose(of_pairs[i], defined, rtol=0, atol=1e-12 * scale)
+
+
+def assert_additive(model: Any, X: Any, **options: Any) -> None:
+    found = shap_values(model, X, **options)
+    axes = (1, 2) if found.is_interactions else (1,)
+    total = found.values.sum(axis=axes) + found.base_values
+    scores = additive_trees(model).scores(X)
+    scale = max(1.0, np.abs(scores).max())
+    np.testing.assert_allclose(total.reshape(scores.shape), scores, rtol=0, atol=1e-9 * scale)
+
+
+# The definition, on trees that no fit would grow.
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_values_are_as_defined_with_gaps_categories_and_repeated_features(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ensemble = random_ensemble(rng, [1, 2, 9, 24], 5, n_categorical=2)
+    X = random_rows(rng, 5, 5, n_categorical=2, missing=0.2)
+    assert_as_defined(alone(ensemble), X, pairs=True)
+    assert_as_defined(alone(ensemble), X, background=random_rows(rng, 4, 5, n_categorical=2))
+
+
+@pytest.mark.parametrize("vector", [False, True])
+def test_values_of_several_outputs_are_as_defined(vector: bool) -> None:
+    rng = np.random.default_rng(7)
+    ensemble = random_ensemble(rng, [8, 5, 12, 3, 6, 2], 4, n_outputs=3, vector=vector)
+    X = random_rows(rng, 3, 4)
+    assert_as_defined(alone(ensemble), X, pairs=True)
+    assert_as_defined(alone(ensemble), X, background=random_rows(rng, 3, 4))
+
+
+def test_features_of_one_column_are_one_player() -> None:
+    rng = np.random.default_rng(1)
+    ensemble = random_ensemble(rng, [20, 15], 7)
+    X = random_rows(rng, 4, 7)
+    model = alone(ensemble, np.array([0, 1, 2, 1, 3, 2, 1]))
+    assert_as_defined(model, X, pairs=True)
+    assert_as_defined(model, X, background=random_rows(rng, 3, 7))
+
+
+def test_a_long_chain_of_splits_is_as_defined() -> None:
+    rng = np.random.default_rng(2)
+    ensemble = Ensemble.from_trees([random_tree(rng, 40, 8, chain=True)], [0], [0.5], 8)
+    assert_as_defined(alone(ensemble), random_rows(rng, 2, 8), pairs=True)
+
+
+def test_covers_of_zero_leave_it_to_counts_and_empty_nodes_go_both_ways() -> None:
+    rng = np.random.default_rng(3)
+    ensemble = random_ensemble(rng, [16, 16], 5)
+    empty = rng.random(ensemble.n_nodes) < 0.5
+    cover = np.where(empty, 0.0, ensemble.cover)
+    count = np.where(rng.random(ensemble.n_nodes) < 0.7, 0, ensemble.count)
+    ensemble = replace(ensemble, cover=cover, count=count)
+    assert_as_defined(alone(ensemble), random_rows(rng, 5, 5), pairs=True)
+
+
+def test_linear_leaves_are_as_defined_against_a_background() -> None:
+    rng = np.random.default_rng(4)
+    for n_values in (1, 2):
+        trees = [random_tree(rng, 7, 5, n_categorical=1, n_values=n_values) for _ in range(3)]
+        trees = [replace(tree, slopes=random_slopes(rng, tree, 4)) for tree in trees]
+        ensemble = Ensemble.from_trees(trees, [0] * 3, rng.normal(size=n_values), 5)
+        X = random_rows(rng, 4, 5, n_categorical=1)
+        rows = random_rows(rng, 5, 5, n_categorical=1)
+        assert_as_defined(alone(ensemble), X, background=rows)
+
+
+def test_trees_without_a_split_add_to_the_base_value_alone() -> None:
+    ensemble = random_ensemble(np.random.default_rng(0), [1, 1], 3)
+    X = np.zeros((4, 3))
+    for options in ({}, {"interactions": True}, {"background": X[:2]}):
+        found = shap_values(alone(ensemble), X, **options)
+        assert not found.values.any()
+        assert np.allclose(found.base_values, ensemble.base_score + ensemble.value.sum())
+
+
+def test_more_players_than_a_word_has_bits() -> None:
+    rng = np.random.default_rng(5)
+    n = 150
+    tree = random_tree(rng, n + 1, n, chain=True)
+    feature = np.where(tree.feature >= 0, np.cumsum(tree.feature >= 0) - 1, -1).astype(np.int32)
+    ensemble = Ensemble.from_trees([replace(tree, feature=feature)], [0], [0.0], n)
+    X = random_rows(rng, 20, n)
+    assert_additive(alone(ensemble), X)
+    assert_additive(alone(ensemble), X, background=random_rows(rng, 9, n))
+
+
+def test_rows_of_both_precisions_and_any_strides_have_the_same_values() -> None:
+    rng = np.random.default_rng(6)
+    ensemble = random_ensemble(rng, [20] * 5, 6)
+    X = random_rows(rng, 40, 6).astype(np.float32)
+    wide = X.astype(np.float64)
+    for options in ({}, {"interactions": True}, {"background": X[:7]}):
+        narrow = shap_values(alone(ensemble), X, **options).values
+        assert np.array_equal(narrow, shap_values(alone(ensemble), wide, **options).values)
+        turned = np.asfortranarray(wide)
+        assert np.array_equal(narrow, shap_values(alone(ensemble), turned, **options).values)
+
+
+def test_a_row_has_the_same_values_alone_as_among_others() -> None:
+    rng = np.random.default_rng(8)
+    ensemble = random_ensemble(rng, [30] * 4, 6)
+    X = random_rows(rng, 300, 6)
+    for options in ({}, {"interactions": True}, {"background": X[:5]}):
+        together = shap_values(alone(ensemble), X, **options).values
+        by_itself = shap_values(alone(ensemble), X[270:271], **options).values
+        assert np.array_equal(together[270:271], by_itself)
+
+
+# Models that were fitted.
+
+
+def table(n_rows: int = 200) -> pd.DataFrame:
+    draw = np.random.RandomState(0)
+    frame = pd.DataFrame(
+        {
+            "a": draw.normal(size=n_rows),
+            "b": draw.randint(0, 5, n_rows).astype(float),
+            "c": draw.choice(["u", "v", "w", "x"], n_rows),
+            "d": [f"k{k}" for k in draw.randint(0, 40, n_rows)],
+            "e": draw.normal(size=n_rows),
+        }
+    )
+    frame.loc[frame.index % 6 == 0, "a"] = np.nan
+    return frame
+
+
+X = table()
+CODES = X["c"].map({"u": 0.0, "v": 1.0, "w": 3.0, "x": 2.0}).to_numpy()
+PLACES = X["d"].str[1:].astype(float).to_numpy() % 7
+NUMBER = np.nan_to_num(X["a"].to_numpy()) * CODES + PLACES - X["e"].to_numpy() ** 2
+THREE = np.digitize(NUMBER, [0.0, 3.0])
+WEIGHTS = np.random.RandomState(1).uniform(0.1, 3.0, len(X))
+FEW = X.head(3)
+
+BOOSTED = {"n_estimators": 6, "max_leaves": 8, "max_categories": 10}
+MODELS = {
+    "numbers": hr.GradientBoostingRegressor(**BOOSTED).fit(X, NUMBER, WEIGHTS),
+    "two classes": hr.GradientBoostingClassifier(**BOOSTED).fit(X, NUMBER > 2.0, WEIGHTS),
+    "classes": hr.GradientBoostingClassifier(**BOOSTED).fit(X, THREE),
+    "vector leaves": hr.GradientBoostingClassifier(multi_strategy="vector", **BOOSTED).fit(
+        X, THREE
+    ),
+    "exact splits": hr.GradientBoostingRegressor(
+        n_estimators=3, max_leaves=5, splitter="exact", max_categories=10
+    ).fit(X.drop(columns="d"), NUMBER),
+    "tree": hr.DecisionTreeClassifier(max_depth=4).fit(X.drop(columns="d"), THREE, WEIGHTS),
+    "forest": hr.RandomForestClassifier(n_estimators=3, max_depth=4).fit(X, NUMBER > 2.0),
+    "extra trees": hr.ExtraTreesRegressor(n_estimators=3, max_depth=4).fit(X, NUMBER),
+    "bagging": hr.BaggingClassifier(
+        hr.DecisionTreeClassifier(max_depth=3), 3, max_features=0.6, bootstrap_features=True
+    ).fit(X, THREE),
+    "adaboost": hr.AdaBoostClassifier(n_estimators=5, max_depth=2).fit(X, NUMBER > 2.0),
+    "adaboost of classes": hr.AdaBoostClassifier(
+        n_estimators=3, max_depth=2, algorithm="logit"
+    ).fit(X, THREE),
+    "survival": hr.GradientBoostingSurvival(**BOOSTED).fit(X, np.exp(NUMBER / 5.0)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_values_of_a_fitted_model_are_as_defined(name: str) -> None:
+    model = MODELS[name]
+    rows = FEW[list(model.feature_names_in_)]
+    others = X.iloc[10:14][list(model.feature_names_in_)]
+    assert_as_defined(model, rows, pairs=True)
+    assert_as_defined(model, rows, background=others)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("options", [{}, {"interactions": True}, {"background": 20}], ids=str)
+def test_values_and_base_value_add_up_to_the_score(name: str, options: dict[str, Any]) -> None:
+    model = MODELS[name]
+    assert_additive(model, X[list(model.feature_names_in_)], **options)
+
+
+def test_a_column_of_many_categories_is_one_column() -> None:
+    assert (additive_trees(MODELS["numbers"]).sources == 3).sum() > 1
+    found = shap_values(MODELS["numbers"], X)
+    assert found.values.shape == (len(X), 5)
+    assert np.abs(found.values[:, 3]).max() > 0.5
+
+
+def test_linear_leaves_are_explained_against_a_background_only() -> None:
+    numbers = X[["a", "b", "e"]]
+    model = hr.GradientBoostingRegressor(linear_leaves=True, n_estimators=5, max_leaves=6)
+    model.fit(numbers, NUMBER)
+    with pytest.raises(hr.ParameterError, match="background=100"):
+        shap_values(model, numbers)
+    assert_as_defined(model, numbers.head(2), background=numbers.iloc[5:9])
+    assert_additive(model, numbers, background=30)
+
+
+def test_deep_forests_add_up() -> None:
+    forest = hr.RandomForestRegressor(n_estimators=5).fit(X, NUMBER)
+    assert_additive(forest, X)
+    assert_additive(forest, X.head(20), background=20)
+
+
+# What is returned.
+
+
+def test_values_come_with_what_is_needed_to_show_them() -> None:
+    found = shap_values(MODELS["classes"], X)
+    assert found.shape == (len(X), 5, 3) == np.asarray(found).shape
+    assert found.base_values.shape == (len(X), 3)
+    assert found.feature_names == ("a", "b", "c", "d", "e")
+    assert found.output_names == ("0", "1", "2")
+    assert found.data.shape == (len(X), 5)
+    assert found.data[1].tolist() == X.iloc[1].tolist()
+    assert np.isnan(found.data[0, 0])
+    assert repr(found).startswith("ShapValues(200 rows, 5 features; log of the probability")
+    one = shap_values(MODELS["two classes"], X)
+    assert one.shape == (len(X), 5)
+    assert one.base_values.shape == (len(X),)
+    assert "log-odds of True" in repr(one)
+
+
+def test_columns_of_a_frame_may_come_in_any_order() -> None:
+    turned = X[["e", "d", "c", "b", "a"]]
+    found, expected_ = shap_values(MODELS["numbers"], turned), shap_values(MODELS["numbers"], X)
+    assert np.array_equal(found.values, expected_.values)
+    assert (pd.DataFrame(found.data).fillna(0) == pd.DataFrame(expected_.data).fillna(0)).all(None)
+
+
+def test_a_number_as_background_draws_rows_of_the_table() -> None:
+    model = MODELS["numbers"]
+    all_rows = shap_values(model, X, background=10_000)
+    assert np.array_equal(all_rows.values, shap_values(model, X, background=X).values)
+    drawn = shap_values(model, X, background=30)
+    assert np.array_equal(drawn.values, shap_values(model, X, background=30).values)
+    assert not np.array_equal(drawn.values, all_rows.values)
+
+
+def test_a_ranker_is_explained_without_its_queries() -> None:
+    numbers = np.column_stack([np.repeat(np.arange(20), 10), X[["a", "b", "e"]].to_numpy()])
+    model = hr.GradientBoostingRanker(qid_column=0, n_estimators=3).fit(numbers, THREE)
+    found = shap_values(model, numbers)
+    assert found.shape == (200, 3)
+    assert np.array_equal(found.data, numbers[:, 1:], equal_nan=True)
+
+
+def test_gaps_and_categories_that_fit_did_not_see_are_explained() -> None:
+    rows = X.head(2).assign(c="never seen", d=[None, "k1"])
+    found = shap_values(MODELS["numbers"], rows)
+    assert found.data[:, 2:4].tolist() == [["never seen", None], ["never seen", "k1"]]
+    assert_as_defined(MODELS["numbers"], rows)
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"interactions": 1}, "interactions=1"),
+        ({"interactions": True, "background": 5}, "leave background out"),
+        ({"background": 0}, "background=0"),
+        ({"background": True}, "background=True"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(hr.ParameterError, match=words):
+        shap_values(MODELS["numbers"], X, **options)
+
+
+def test_tables_of_other_columns_are_refused() -> None:
+    with pytest.raises(hr.DataError, match="Missing from X"):
+        shap_values(MODELS["numbers"], X.drop(columns="a"))
+    with pytest.raises(hr.DataError, match="Missing from X"):
+        shap_values(MODELS["numbers"], X, background=X.drop(columns="a"))
+    with pytest.raises(hr.DataError, match="X is a str"):
+        shap_values(MODELS["numbers"], X, background="all")
+
+
+def test_the_kernel_refuses_arrays_that_do_not_fit() -> None:
+    from hedgerow.explain.shap import _explainer
+
+    model = alone(random_ensemble(np.random.default_rng(0), [4], 3))
+    explainer = _explainer(model._additive_trees())
+    with pytest.raises(ValueError, match="number of columns"):
+        explainer.explain(np.zeros((2, 4)), np.zeros((2, 3, 1)), 1)
+    with pytest.raises(ValueError, match="rows, players, outputs"):
+        explainer.explain(np.zeros((2, 3)), np.zeros((3, 3, 1)), 1)
+    with pytest.raises(ValueError, match="background"):
+        explainer.compare(np.zeros((2, 3)), np.zeros((0, 3)), np.zeros((2, 3, 1)), 1)
+
+
+# The same bytes everywhere.
+
+EXPLAIN_AND_HASH = """
+import hashlib, sys
+import numpy as np
+import hedgerow as hr
+rng = np.random.default_rng(0)
+X = rng.standard_normal((1500, 8))
+X[rng.random(X.shape) < 0.05] = np.nan
+X[:, 3] = rng.integers(0, 30, len(X))
+y = np.nan_to_num(X[:, 0]) * np.nan_to_num(X[:, 1]) + np.sin(X[:, 3])
+shared = {"n_estimators": 8, "max_leaves": 20, "categorical_features": [3]}
+for n_jobs in map(int, sys.argv[1].split(",")):
+    numbers = hr.GradientBoostingRegressor(n_jobs=n_jobs, **shared).fit(X, y)
+    classes = hr.GradientBoostingClassifier(n_jobs=n_jobs, multi_strategy="vector", **shared)
+    classes.fit(X, np.digitize(y, [-0.5, 0.5]))
+    for model in (numbers, classes):
+        digest = hashlib.sha256()
+        for options in ({}, {"interactions": True}, {"background": 20}):
+            found = hr.explain.shap_values(model, X[:700], **options)
+            digest.update(found.values.tobytes() + found.base_values.tobytes())
+        print(digest.hexdigest())
+"""
+
+
+def test_values_are_the_same_bytes_for_any_threads_and_instructions() -> None:
+    levels = [level for level in LEVELS if level <= isa_level()]
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", EXPLAIN_AND_HASH, "1,2,3" if level == _native.level else "2"],
+            env=os.environ | {"HEDGEROW_ISA": level},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        for level in levels
+    ]
+    first = printed[0][:2]
+    assert first[0] != first[1]
+    for hashes in printed:
+        assert hashes == first * (len(hashes) // 2)
