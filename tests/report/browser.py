@@ -1,11 +1,10 @@
-"""Debian's Chromium, headless, driven over its DevTools protocol: open a page, ask it, picture it."""
+"""Debian's Chromium, headless, over its DevTools protocol: open a page, ask it, picture it."""
 
 from __future__ import annotations
 
 import base64
 import json
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -25,7 +24,13 @@ class Browser:
 
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         command = [
-            *(str(CHROMIUM), "--headless=new", "--disable-gpu", "--no-first-run", "--hide-scrollbars"),
+            *(
+                str(CHROMIUM),
+                "--headless=new",
+                "--disable-gpu",
+                "--no-first-run",
+                "--hide-scrollbars",
+            ),
             *("--disable-dev-shm-usage", "--disable-background-networking"),
             *("--remote-debugging-port=0", f"--user-data-dir={self._profile.name}", "about:blank"),
         ]
@@ -134,7 +139,8 @@ class Browser:
         options: dict[str, Any] = {"format": "png", "captureBeyondViewport": True}
         box = self.ask(
             f"(() => {{ const b = document.querySelector({json.dumps(selector or 'html')})"
-            ".getBoundingClientRect(); return [b.x + scrollX, b.y + scrollY, b.width, b.height]; })()"
+            ".getBoundingClientRect();"
+            " return [b.x + scrollX, b.y + scrollY, b.width, b.height]; })()"
         )
         options["clip"] = dict(zip(("x", "y", "width", "height"), box, strict=True)) | {"scale": 1}
         data = self.call("Page.captureScreenshot", **options)["data"]
@@ -146,8 +152,3 @@ class Browser:
         self._process.terminate()
         self._process.wait(timeout=PATIENCE)
         self._profile.cleanup()
-
-
-def number_of_sections(page: str) -> int:
-    """Count the sections of a page's text."""
-    return len(re.findall(r"<section ", page))

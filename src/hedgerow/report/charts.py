@@ -42,18 +42,34 @@ def _chart(place: str, title: str, words: str, drawn: Any, *, wide: bool = False
         "font": FONT,
         "view": {"stroke": None},
         "axis": {
-            "labelColor": SOFT, "titleColor": SOFT, "gridColor": LINE, "domainColor": LINE,
-            "tickColor": LINE, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 400,
-            "labelLimit": 220, "titlePadding": 8,
+            "labelColor": SOFT,
+            "titleColor": SOFT,
+            "gridColor": LINE,
+            "domainColor": LINE,
+            "tickColor": LINE,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "titleFontWeight": 400,
+            "labelLimit": 220,
+            "titlePadding": 8,
+            "labelFlush": False,
         },
         "legend": {
-            "labelColor": INK, "titleColor": SOFT, "labelFontSize": 12, "titleFontSize": 12,
-            "titleFontWeight": 400, "orient": "bottom", "labelLimit": 240, "columns": 3,
+            "labelColor": INK,
+            "titleColor": SOFT,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "titleFontWeight": 400,
+            "orient": "bottom",
+            "labelLimit": 240,
+            "columns": 3,
         },
         "range": {"category": SERIES},
     }
     spec = drawn.properties(
-        width=width, description=words, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
+        width=width,
+        description=words,
+        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
     ).to_dict(validate=False)
     spec["config"] = config
     return {"place": place, "title": title, "words": words, "spec": spec, "wide": wide}
@@ -90,7 +106,11 @@ def _histogram(bars: list[dict[str, Any]], title: str) -> Any:
             x=alt.X("low:Q", bin="binned", title=title, axis=alt.Axis(grid=False)),
             x2="high:Q",
             y=alt.Y("rows:Q", title="rows"),
-            tooltip=[alt.Tooltip("low:Q", format=".4~g"), alt.Tooltip("high:Q", format=".4~g"), "rows:Q"],
+            tooltip=[
+                alt.Tooltip("low:Q", format=".4~g"),
+                alt.Tooltip("high:Q", format=".4~g"),
+                "rows:Q",
+            ],
         )
         .properties(height=HEIGHT)
     )
@@ -104,9 +124,21 @@ def _bars(
         alt.Chart(_data(bars))
         .mark_bar(color=ACCENT, cornerRadiusEnd=2, height={"band": 0.75})
         .encode(
-            x=alt.X(f"{value}:Q", title=title, axis=alt.Axis(format=".0%" if percent else "~g", tickCount=5)),
-            y=alt.Y(f"{label}:N", sort=None, title=None, axis=alt.Axis(grid=False, ticks=False, domain=False)),
-            tooltip=[alt.Tooltip(f"{label}:N"), alt.Tooltip(f"{value}:Q", format=".1%" if percent else ".4~g")],
+            x=alt.X(
+                f"{value}:Q",
+                title=title,
+                axis=alt.Axis(format=".0%" if percent else "~g", tickCount=5),
+            ),
+            y=alt.Y(
+                f"{label}:N",
+                sort=None,
+                title=None,
+                axis=alt.Axis(grid=False, ticks=False, domain=False),
+            ),
+            tooltip=[
+                alt.Tooltip(f"{label}:N"),
+                alt.Tooltip(f"{value}:Q", format=".1%" if percent else ".4~g"),
+            ],
         )
         .properties(height=24 * len(bars))
     )
@@ -160,7 +192,9 @@ def _of_outcome(outcome: dict[str, Any], k: int, target: str) -> list[dict[str, 
         charts.append(_chart(place, "Precision and recall", words, drawn))
     if "calibration" in curves:
         words = "How often rows were of a class, by the probability that the model gave it."
-        drawn = _with_intervals(curves["calibration"], "probability that was said", "how often it was so")
+        drawn = _with_intervals(
+            curves["calibration"], "probability that was said", "how often it was so"
+        )
         charts.append(_chart(place, "Calibration", words, drawn))
     if "coverage" in curves:
         words = "Part of true values below each quantile, by the part that was asked for."
@@ -170,9 +204,13 @@ def _of_outcome(outcome: dict[str, Any], k: int, target: str) -> list[dict[str, 
         charts += _of_residuals(curves, place, target)
     if curves.get("ndcg"):
         words = "How many queries have which NDCG."
-        charts.append(_chart(place, "NDCG of the queries", words, _histogram(curves["ndcg"], "NDCG")))
+        charts.append(
+            _chart(place, "NDCG of the queries", words, _histogram(curves["ndcg"], "NDCG"))
+        )
     if "survival" in curves:
-        words = "Part that survives, of the thirds that the model expects to last shortest to longest."
+        words = (
+            "Part that survives, of the thirds that the model expects to last shortest to longest."
+        )
         drawn = _curve(curves["survival"], "time", "part that survives", step=True)
         charts.append(_chart(place, "Survival by prediction", words, drawn))
     return charts
@@ -191,7 +229,11 @@ def _curve(
             x=alt.X("x:Q", title=x, scale=alt.Scale(domain=domain)),
             y=alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, 1])),
             color=alt.Color("class:N", title=None, sort=None) if several else alt.value(ACCENT),
-            tooltip=["class:N", alt.Tooltip("x:Q", title=x, format=".3f"), alt.Tooltip("y:Q", title=y, format=".3f")],
+            tooltip=[
+                "class:N",
+                alt.Tooltip("x:Q", title=x, format=".3f"),
+                alt.Tooltip("y:Q", title=y, format=".3f"),
+            ],
         )
     )
     return ((_diagonal() + drawn) if diagonal else drawn).properties(height=HEIGHT)
@@ -200,7 +242,11 @@ def _curve(
 def _diagonal() -> Any:
     alt = _altair()
     ends = [{"x": 0, "y": 0}, {"x": 1, "y": 1}]
-    return alt.Chart(_data(ends)).mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1).encode(x="x:Q", y="y:Q")
+    return (
+        alt.Chart(_data(ends))
+        .mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1)
+        .encode(x="x:Q", y="y:Q")
+    )
 
 
 def _with_intervals(points: list[dict[str, Any]], x: str, y: str) -> Any:
@@ -216,7 +262,10 @@ def _with_intervals(points: list[dict[str, Any]], x: str, y: str) -> Any:
         x=at,
         y=alt.Y("y:Q", title=y),
         color=color,
-        tooltip=[alt.Tooltip("x:Q", title=x, format=".3f"), alt.Tooltip("y:Q", title=y, format=".3f")],
+        tooltip=[
+            alt.Tooltip("x:Q", title=x, format=".3f"),
+            alt.Tooltip("y:Q", title=y, format=".3f"),
+        ],
     )
     return (_diagonal() + bars + dots).properties(height=HEIGHT)
 
@@ -273,7 +322,7 @@ def _of_importances(importances: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _of_effects(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    effects = summary.get("effects", {})
+    effects = summary["effects"]
     return [
         _chart("effects", effect["name"], effect["words"], _effect(effect, effects["unit"]))
         for effect in effects.get("curves", [])
@@ -290,11 +339,16 @@ def _effect(effect: dict[str, Any], unit: str) -> Any:
     if effect["is_category"]:
         side = alt.Y("x:N", title=None, sort=None, axis=alt.Axis(grid=True, ticks=False))
         along = alt.X("y:Q", title=unit, scale=alt.Scale(zero=False))
-        dots = base.mark_circle(size=60, opacity=1).encode(y=side, x=along, color=color, tooltip=tip)
+        dots = base.mark_circle(size=60, opacity=1).encode(
+            y=side, x=along, color=color, tooltip=tip
+        )
         n_labels = len({point["x"] for point in effect["points"]})
         return dots.properties(height=max(22 * n_labels, 60))
     lines = base.mark_line(strokeWidth=2).encode(
-        x=alt.X("x:Q", title=effect["name"], scale=alt.Scale(zero=False)), y=y, color=color, tooltip=tip
+        x=alt.X("x:Q", title=effect["name"], scale=alt.Scale(zero=False)),
+        y=y,
+        color=color,
+        tooltip=tip,
     )
     return lines.properties(height=HEIGHT - 60)
 
@@ -332,12 +386,21 @@ def _waterfall(found: dict[str, Any]) -> Any:
     )
     title = f"{found['unit']} of {found['of']}"
     ends = [{"at": found["base"], "what": "average"}, {"at": found["score"], "what": "this row"}]
-    marks = alt.Chart(_data(ends)).mark_rule(color=SOFT, strokeDash=[4, 4]).encode(x="at:Q", tooltip=["what:N", alt.Tooltip("at:Q", format=".4~g")])
+    marks = (
+        alt.Chart(_data(ends))
+        .mark_rule(color=SOFT, strokeDash=[4, 4])
+        .encode(x="at:Q", tooltip=["what:N", alt.Tooltip("at:Q", format=".4~g")])
+    )
     drawn = (
         alt.Chart(_data(bars))
         .mark_bar(height={"band": 0.7})
         .encode(
-            y=alt.Y("label:N", sort=None, title=None, axis=alt.Axis(grid=False, ticks=False, domain=False)),
+            y=alt.Y(
+                "label:N",
+                sort=None,
+                title=None,
+                axis=alt.Axis(grid=False, ticks=False, domain=False),
+            ),
             x=alt.X("from:Q", title=title, scale=alt.Scale(zero=False)),
             x2="to:Q",
             color=color,

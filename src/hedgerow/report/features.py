@@ -9,10 +9,16 @@ import numpy as np
 
 from hedgerow import explain
 from hedgerow.exceptions import HedgerowError
+from hedgerow.forest.bagging.tables import take_rows
 from hedgerow.report.columns import Column
 
 MOST_BARS = 20
-MOST_CURVES = 6
+MOST_EFFECTS = 6
+EFFECT_ROWS = (
+    2000  # that means are taken over: a curve's error is then below a fortieth of the spread
+)
+EFFECT_POINTS = 40
+MOST_OUTPUTS = 6  # that are drawn
 
 
 def importance_summary(model: Any, columns: Sequence[Column]) -> dict[str, Any]:
@@ -22,13 +28,58 @@ def importance_summary(model: Any, columns: Sequence[Column]) -> dict[str, Any]:
     except (AttributeError, HedgerowError):
         return {"absent": f"{type(model).__name__} has no importances of its own."}
     if len(importances) != len(columns):
-        return {"absent": "its importances are not of the columns of the table."}
+        return {"absent": "its importances are not those of the table's columns."}
     order = np.argsort(-importances, kind="stable")
     return {
-        "what": "share of the gain of all splits",
+        "what": "part of the gain of all splits",
         "order": order.tolist(),
         "bars": [
             {"name": columns[j].name, "value": float(importances[j])} for j in order[:MOST_BARS]
         ],
         "n_more": max(0, len(columns) - MOST_BARS),
+    }
+
+
+def effect_summary(model: Any, X: Any, n_rows: int, importances: dict[str, Any]) -> dict[str, Any]:
+    """Return the partial dependence on the most important columns."""
+    partial_dependence = getattr(explain, "partial_dependence", None)
+    if partial_dependence is None:
+        return {"absent": "this version has no partial dependence."}
+    order = importances.get("order", [])[:MOST_EFFECTS]
+    if not order:
+        return {"absent": "it is not known which columns matter most."}
+    rows = np.arange(n_rows)
+    if n_rows > EFFECT_ROWS:
+        rows = np.sort(np.random.RandomState(0).permutation(n_rows)[:EFFECT_ROWS])
+    try:
+        found = partial_dependence(model, take_rows(X, rows), order, grid_resolution=EFFECT_POINTS)
+    except HedgerowError as error:
+        return {"absent": str(error)}
+    return {
+        "unit": found[0].unit,
+        "words": (
+            f"The mean {found[0].unit} over {len(rows):,} rows, if the column had this or that "
+            "value and all others stayed (partial dependence)."
+        ),
+        "curves": [_effect(one) for one in found],
+    }
+
+
+def _effect(found: Any) -> dict[str, Any]:
+    is_category = bool(found.is_categorical[0])
+    points = []
+    for place, value in enumerate(found.grid[0].tolist()):
+        is_gap = value is None or value != value
+        if is_gap and not is_category:
+            continue  # a gap has no place on an axis of numbers
+        at = "missing" if is_gap else str(value) if is_category else float(value)
+        points += [
+            {"x": at, "y": float(found.average[place, k]), "output": name}
+            for k, name in enumerate(found.output_names[:MOST_OUTPUTS])
+        ]
+    return {
+        "name": found.features[0],
+        "is_category": is_category,
+        "points": points,
+        "words": f"How {found.unit} goes with {found.features[0]}.",
     }

@@ -120,9 +120,7 @@ def _fitting(ensemble: Ensemble) -> Ensemble:
     return ensemble if n_fitting == ensemble.n_trees else ensemble.first_trees(n_fitting)
 
 
-def _how_many(
-    tree_offset: NDArray[np.int64], width: int, shown: int, more: float = 0.0
-) -> int:
+def _how_many(tree_offset: NDArray[np.int64], width: int, shown: int, more: float = 0.0) -> int:
     """Return how many trees fit: a node takes about 11 bytes, and values as a leaf or to show."""
     bytes_so_far = tree_offset[1:] * (11.0 + 4.0 * width + 2.0 * shown + more)
     return max(1, int(np.searchsorted(bytes_so_far, MOST_BYTES)))
@@ -212,7 +210,9 @@ def _boosted_rule(fitted: BoostedModel) -> dict[str, Any]:
 
 
 def _calibration(found: Calibration) -> dict[str, Any]:
-    arrays = {name: getattr(found, name).tolist() for name in ("slope", "offset", "x", "y", "start")}
+    arrays = {
+        name: getattr(found, name).tolist() for name in ("slope", "offset", "x", "y", "start")
+    }
     return {"method": found.method, **arrays}
 
 

@@ -73,9 +73,7 @@ def measured(
     ]
 
 
-def _bootstrap(
-    measures: Sequence[Measure], weights: Floats, n_bootstrap: int, seed: int
-) -> Floats:
+def _bootstrap(measures: Sequence[Measure], weights: Floats, n_bootstrap: int, seed: int) -> Floats:
     """Return each metric of each draw, (n_bootstrap, n_measures)."""
     draw, n = np.random.RandomState(seed), len(weights)
     values = np.empty((n_bootstrap, len(measures)))
@@ -129,7 +127,9 @@ def _of_classes(outcome: ClassOutcome) -> list[Measure]:
         surprise = _mean_of(outcome.surprise)
         brier = _mean_of(_squared_errors(outcome))
         measures[1:1] = [
-            Measure("log loss", "mean of −log of the probability of what was true", False, surprise),
+            Measure(
+                "log loss", "mean of −log of the probability of what was true", False, surprise
+            ),
             Measure("Brier score", "mean squared error of the probabilities", False, brier),
         ]
     return measures
@@ -158,7 +158,7 @@ def confusion(outcome: ClassOutcome, weights: Floats) -> Floats:
     """Return the weight of rows by true (rows) and predicted class (columns)."""
     k = len(outcome.classes)
     cells = np.bincount(outcome.index * k + outcome.predicted, weights, minlength=k * k)
-    return cells.reshape(k, k)
+    return cells.reshape(k, k).astype(np.float64)
 
 
 def by_class(outcome: ClassOutcome, weights: Floats | None) -> list[dict[str, Any]]:
@@ -290,7 +290,10 @@ def _mean_of_known(values: Floats) -> Callable[[Floats], float]:
 def _of_survival(outcome: SurvivalOutcome) -> list[Measure]:
     return [
         Measure(
-            *("concordance", "chance that of two rows the one that lasts longer is told; ½ is guessing"),
+            *(
+                "concordance",
+                "chance that of two rows the one that lasts longer is told; ½ is guessing",
+            ),
             *(True, lambda weights: concordance(outcome.bounds, outcome.longer, weights)),
         )
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from hedgerow import explain
 from hedgerow.exceptions import HedgerowError
 from hedgerow.forest.bagging.tables import take_rows
-from hedgerow.report.columns import Column
 from hedgerow.report.outcomes import (
     ClassOutcome,
     NumberOutcome,
@@ -34,9 +32,7 @@ def most_wrong(outcome: Outcome, n_rows: int) -> list[int]:
     return [int(i) for i in order if surprise[i] > 0.0]
 
 
-def mistakes_summary(
-    model: Any, X: Any, outcome: Outcome, columns: Sequence[Column], n_rows: int
-) -> dict[str, Any]:
+def mistakes_summary(model: Any, X: Any, outcome: Outcome, n_rows: int) -> dict[str, Any]:
     """Return the most wrong rows: what was, what was said, and a waterfall of each."""
     if isinstance(outcome, RankingOutcome | SurvivalOutcome):
         return {"absent": "a row by itself is neither right nor wrong in a comparison of rows."}
@@ -83,7 +79,7 @@ def _waterfalls(
 
 
 def _output(outcome: Outcome, found: Any, row: int) -> int | None:
-    """Return which of several scores to explain: the class that was said, or the middle quantile."""
+    """Return which of several scores to explain: that of the class said, the middle quantile."""
     n = len(found.output_names)
     if n == 1:
         return None
@@ -100,8 +96,14 @@ def _waterfall(found: Any, i: int, output: int | None) -> dict[str, Any]:
     bars, at = [], base
     for j in shown:
         end = at + float(values[j])
-        bars.append({"name": found.feature_names[j], "value": _shown(found.data[i][j]),
-                     "from": at, "to": end})
+        bars.append(
+            {
+                "name": found.feature_names[j],
+                "value": _shown(found.data[i][j]),
+                "from": at,
+                "to": end,
+            }
+        )
         at = end
     if len(shown) < len(order):
         rest = float(values[order[len(shown) :]].sum())

@@ -252,7 +252,8 @@ def _numbers(model: Any, X: Any, y: Any, n_rows: int) -> list[Outcome]:
         )
     names = [""] if targets.shape[1] == 1 else [f"y{k}" for k in range(targets.shape[1])]
     return [
-        NumberOutcome(name, *both) for name, *both in zip(names, targets.T, predicted.T, strict=True)
+        NumberOutcome(name, *both)
+        for name, *both in zip(names, targets.T, predicted.T, strict=True)
     ]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from hedgerow.data.target import read_weights
 from hedgerow.report.columns import Column, data_summary, read_columns
 from hedgerow.report.curves import curves_of, histogram
-from hedgerow.report.features import importance_summary
+from hedgerow.report.features import effect_summary, importance_summary
 from hedgerow.report.forest_payload import NotShownError, shown_trees, trees_payload
 from hedgerow.report.metrics import COVERAGE, by_class, measured
 from hedgerow.report.mistakes import mistakes_summary, most_wrong
@@ -66,7 +66,8 @@ def summarise(
         "coverage": COVERAGE,
         "n_bootstrap": wishes.n_bootstrap,
         "importances": importances,
-        "mistakes": mistakes_summary(model, X, outcomes[0], columns, wishes.n_mistakes),
+        "effects": effect_summary(model, X, n_rows, importances),
+        "mistakes": mistakes_summary(model, X, outcomes[0], wishes.n_mistakes),
         **_trees(model, columns, importances, outcomes[0], wishes),
         "parameters": parameter_table(model),
         "reproducibility": reproducibility(model),

@@ -85,7 +85,7 @@ def _learning_curves(model: Any) -> list[dict[str, Any]]:
 
 
 def parameter_table(model: Any) -> list[dict[str, Any]]:
-    """Return each parameter: its value, whether it was set, and what it was in the fit if "auto"."""
+    """Return each parameter: its value, whether it was set, and what "auto" was in the fit."""
     declared = {parameter.name: parameter for parameter in model._parameters}  # noqa: SLF001
     chosen = getattr(getattr(model, "auto_", None), "parameters", {})
     table = []

@@ -76,8 +76,9 @@ def number(value: float | None) -> str:
     """Return a number with as many digits as a reader can use."""
     if value is None or not np.isfinite(value):
         return "–"
-    if value == 0 or 1e-3 <= abs(value) < 1e5:
-        digits = max(0, 3 - int(np.floor(np.log10(abs(value))))) if value else 0
-        text = f"{value:,.{min(digits, 4)}f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
-    return f"{value:.3g}"
+    size = abs(value)
+    if size != 0.0 and not 0.1 <= size < 1e10:
+        return f"{value:.3g}"
+    whole_digits = len(f"{size:.0f}") if size >= 1.0 else 0
+    text = f"{value:,.{max(0, 4 - whole_digits)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

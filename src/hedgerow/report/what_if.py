@@ -54,8 +54,10 @@ def what_if_payload(
         "fields": fields,
         "order": [int(j) for j in order][:MOST_FIELDS],
         "rows": [
-            {"row": int(i), "values": [_value(column, fields[j], i) for j, column in
-                                       enumerate(columns)]}
+            {
+                "row": int(i),
+                "values": [_value(column, fields[j], i) for j, column in enumerate(columns)],
+            }
             for i in rows
         ],
     }
@@ -98,7 +100,11 @@ def _choice(
         bins = np.asarray(shown.category_bins[j])
         return field | {"seen": [[int(bins[code])] for code in codes], "gap": [None]}
     gap = [None if np.isnan(number) else float(number) for number in numbers[:, -1]]
-    return field | {"seen": numbers[:, codes].T.tolist(), "gap": gap, "features": _features(j, shown)}
+    return field | {
+        "seen": numbers[:, codes].T.tolist(),
+        "gap": gap,
+        "features": _features(j, shown),
+    }
 
 
 def _offered(labels: list[str], column: Column, rows: Any) -> list[int]:
@@ -114,7 +120,7 @@ def _offered(labels: list[str], column: Column, rows: Any) -> list[int]:
 
 
 def _features(j: int, shown: ShownTrees) -> list[int]:
-    """Return the features that numbers of a column's categories are: its own, then those at the end."""
+    """Return the features that a column's numbers are: its own, then those at the end."""
     n_targets = len(shown.encoded[0].numbers)
     which = [c.feature for c in shown.encoded].index(j)
     first = shown.schema.n_features + which * (n_targets - 1)

@@ -118,7 +118,8 @@ def _check_model(model: Any) -> None:
     if not isinstance(model, Estimator):
         instead = " Give its best_estimator_." if hasattr(model, "best_estimator_") else ""
         raise ParameterError(
-            f"model is a {type(model).__name__}; it must be a fitted estimator of Hedgerow's.{instead}"
+            f"model is a {type(model).__name__}; it must be a fitted estimator of Hedgerow's."
+            + instead
         )
     model._fitted_model()  # noqa: SLF001  says how, if it is not fitted
 
