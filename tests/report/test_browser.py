@@ -1,4 +1,4 @@
-"""The page in a real browser: no error, all charts drawn, and a what-if that says what predict says."""
+"""The page in a real browser: no error, every chart drawn, and a what-if as good as predict."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Pa
     folder = tmp_path_factory.mktemp("reports")
     two, new_two = (np.where(y > 2.0, "yes", "no") for y in (NUMBER, NEW_NUMBER))
     classifier = hr.GradientBoostingClassifier(
-        n_estimators=40, early_stopping=True, calibration="isotonic", max_categories=10
+        n_estimators=40, early_stopping=True, calibration="sigmoid", max_categories=10
     ).fit(X, two)
     regressor = hr.GradientBoostingRegressor(n_estimators=40).fit(X, NUMBER)
     hr.report(classifier, NEW, new_two, folder / "classes.html", n_bootstrap=20)
@@ -158,7 +158,7 @@ def test_a_row_to_start_from_fills_the_fields(opened: tuple[Any, Browser]) -> No
 
 
 def test_the_tree_is_browsed_by_keyboard(opened: tuple[Any, Browser]) -> None:
-    model, browser = opened
+    _, browser = opened
     browser.ask("document.querySelector('#tree [tabindex=\"0\"]').focus()")
     visible = "document.querySelectorAll('#tree [role=treeitem]').length"
     focused = "document.activeElement.getAttribute('aria-level')"
@@ -195,6 +195,7 @@ def test_dark_and_light_follow_the_system_and_the_button(opened: tuple[Any, Brow
     paper = "getComputedStyle(document.body).backgroundColor"
     light = browser.ask(paper)
     browser.prefer("dark")
+    browser.ask("new Promise((done) => setTimeout(done, 200))")
     dark = browser.ask(paper)
     assert dark != light
     browser.ask("document.getElementById('theme').click()")

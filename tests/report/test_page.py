@@ -92,11 +92,11 @@ def test_sections_are_landmarks_with_names(page: str) -> None:
 
 
 def test_charts_hold_to_the_schema(summary: dict[str, Any]) -> None:
-    import altair
+    import altair as alt
 
     for chart in charts_of(summary):
         spec = {name: part for name, part in chart["spec"].items() if name != "config"}
-        altair.Chart.from_dict(spec, validate=True)
+        alt.Chart.from_dict(spec, validate=True)
 
 
 def test_a_page_of_a_model_without_trees_says_why() -> None:

@@ -157,7 +157,7 @@ def test_a_waterfall_leads_from_the_average_to_the_score() -> None:
 
 
 def test_what_was_set_and_what_was_chosen_are_told() -> None:
-    model = hr.GradientBoostingClassifier(max_depth=4, budget="fast").fit(X, TWO)
+    model = hr.GradientBoostingClassifier(max_depth=4, budget="quick").fit(X, TWO)
     summary = summary_of(model, NEW, NEW_TWO)
     is_set = [entry["name"] for entry in summary["parameters"] if entry["is_set"]]
     assert sorted(is_set) == ["budget", "max_depth"]
@@ -251,10 +251,11 @@ def test_several_targets_are_judged_one_by_one() -> None:
         expected = sk.r2_score(new_y[:, k], model.predict(NEW)[:, k])
         assert figures(summary, k)["R²"] == pytest.approx(expected)
     labels, new_labels = (np.column_stack([a > 2.0, a > 3.0]) for a in (NUMBER, NEW_NUMBER))
-    for classifier in (
+    boosted, forest = (
         hr.GradientBoostingClassifier(**FEW),
         hr.RandomForestClassifier(n_estimators=5),
-    ):
+    )
+    for classifier in (boosted, forest):
         summary = summary_of(classifier.fit(X, labels), NEW, new_labels)
         expected = sk.accuracy_score(new_labels[:, 1], classifier.predict(NEW)[:, 1])
         assert figures(summary, 1)["accuracy"] == pytest.approx(expected)
