@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hedgerow.report.features import score_words
 from hedgerow.result import imported
 
 HEIGHT = 260
@@ -28,13 +29,18 @@ def charts_of(summary: dict[str, Any]) -> list[dict[str, Any]]:
         for k, outcome in enumerate(summary["outcomes"]):
             found += _of_outcome(outcome, k, summary["target"])
         found += _of_importances(summary["importances"])
-        found += _of_effects(summary)
-        found += _of_mistakes(summary["mistakes"])
+        found += _of_effects(summary["effects"])
+        found += _of_mistakes(summary["mistakes"], summary["target"])
     return found
 
 
-def _chart(place: str, title: str, words: str, drawn: Any, *, wide: bool = False) -> dict[str, Any]:
-    """Return a chart with its place in the page, its heading and a description for all readers."""
+def _chart(
+    place: str, title: str, words: str, drawn: Any, *, wide: bool = False, caption: bool = True
+) -> dict[str, Any]:
+    """Return a chart with its place in the page, its heading and a description for all readers.
+
+    Without a caption, the description is for those who cannot see the chart.
+    """
     alt = _altair()
     width: Any = "container"
     config: dict[str, Any] = {
@@ -72,7 +78,14 @@ def _chart(place: str, title: str, words: str, drawn: Any, *, wide: bool = False
         autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
     ).to_dict(validate=False)
     spec["config"] = config
-    return {"place": place, "title": title, "words": words, "spec": spec, "wide": wide}
+    return {
+        "place": place,
+        "title": title,
+        "words": words,
+        "spec": spec,
+        "wide": wide,
+        "caption": caption,
+    }
 
 
 def _altair() -> Any:
@@ -321,24 +334,38 @@ def _of_importances(importances: dict[str, Any]) -> list[dict[str, Any]]:
     return [_chart("importances", "Importance of the columns", words, drawn, wide=True)]
 
 
-def _of_effects(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    effects = summary["effects"]
+def _of_effects(effects: dict[str, Any]) -> list[dict[str, Any]]:
     return [
-        _chart("effects", effect["name"], effect["words"], _effect(effect, effects["unit"]))
+        _chart(
+            "effects",
+            effect["name"],
+            f"How {effects['what']} goes with {effect['name']}.",
+            _effect(effect, effects["what"]),
+            caption=False,
+        )
         for effect in effects.get("curves", [])
     ]
 
 
-def _effect(effect: dict[str, Any], unit: str) -> Any:
+def _effect(effect: dict[str, Any], what: str) -> Any:
     alt = _altair()
+    kind = "N" if effect["is_category"] else "Q"
     several = len({point["output"] for point in effect["points"]}) > 1
     color = alt.Color("output:N", title=None, sort=None) if several else alt.value(ACCENT)
-    y = alt.Y("y:Q", title=unit, scale=alt.Scale(zero=False))
-    tip = [alt.Tooltip("x", title=effect["name"]), alt.Tooltip("y:Q", title=unit, format=".4~g")]
+    y = alt.Y("y:Q", title=what, scale=alt.Scale(zero=False))
+    tip = [
+        alt.Tooltip(f"x:{kind}", title=effect["name"]),
+        alt.Tooltip("y:Q", title=what, format=".4~g"),
+    ]
     base = alt.Chart(_data(effect["points"]))
     if effect["is_category"]:
         side = alt.Y("x:N", title=None, sort=None, axis=alt.Axis(grid=True, ticks=False))
-        along = alt.X("y:Q", title=unit, scale=alt.Scale(zero=False))
+        along = alt.X(
+            "y:Q",
+            title=what,
+            scale=alt.Scale(zero=False, padding=8),
+            axis=alt.Axis(tickCount=4),
+        )
         dots = base.mark_circle(size=60, opacity=1).encode(
             y=side, x=along, color=color, tooltip=tip
         )
@@ -353,13 +380,16 @@ def _effect(effect: dict[str, Any], unit: str) -> Any:
     return lines.properties(height=HEIGHT - 60)
 
 
-def _of_mistakes(mistakes: dict[str, Any]) -> list[dict[str, Any]]:
+def _of_mistakes(mistakes: dict[str, Any], target: str) -> list[dict[str, Any]]:
     return [
         _chart(
             f"mistake-{k}",
             "",
-            f"What each column added to the score of row {entry['row']}.",
-            _waterfall(entry["waterfall"]),
+            (
+                f"What each column added to the score of row {entry['row']:,}; dashed, the average "
+                "and this row."
+            ),
+            _waterfall(entry["waterfall"], target),
             wide=True,
         )
         for k, entry in enumerate(mistakes.get("rows", []))
@@ -367,7 +397,7 @@ def _of_mistakes(mistakes: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _waterfall(found: dict[str, Any]) -> Any:
+def _waterfall(found: dict[str, Any], target: str) -> Any:
     alt = _altair()
     bars = [
         {
@@ -384,7 +414,7 @@ def _waterfall(found: dict[str, Any]) -> Any:
         title=None,
         scale=alt.Scale(domain=["raises", "lowers"], range=["var(--c4)", "var(--c0)"]),
     )
-    title = f"{found['unit']} of {found['of']}"
+    title = score_words(found["unit"], [found["of"]], target)
     ends = [{"at": found["base"], "what": "average"}, {"at": found["score"], "what": "this row"}]
     marks = (
         alt.Chart(_data(ends))
@@ -401,7 +431,12 @@ def _waterfall(found: dict[str, Any]) -> Any:
                 title=None,
                 axis=alt.Axis(grid=False, ticks=False, domain=False),
             ),
-            x=alt.X("from:Q", title=title, scale=alt.Scale(zero=False)),
+            x=alt.X(
+                "from:Q",
+                title=title,
+                scale=alt.Scale(zero=False, padding=4),
+                axis=alt.Axis(tickCount=5),
+            ),
             x2="to:Q",
             color=color,
             tooltip=["label:N", alt.Tooltip("adds:Q", format="+.4~g")],

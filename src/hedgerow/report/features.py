@@ -40,7 +40,9 @@ def importance_summary(model: Any, columns: Sequence[Column]) -> dict[str, Any]:
     }
 
 
-def effect_summary(model: Any, X: Any, n_rows: int, importances: dict[str, Any]) -> dict[str, Any]:
+def effect_summary(
+    model: Any, X: Any, n_rows: int, importances: dict[str, Any], target_name: str
+) -> dict[str, Any]:
     """Return the partial dependence on the most important columns."""
     partial_dependence = getattr(explain, "partial_dependence", None)
     if partial_dependence is None:
@@ -55,14 +57,22 @@ def effect_summary(model: Any, X: Any, n_rows: int, importances: dict[str, Any])
         found = partial_dependence(model, take_rows(X, rows), order, grid_resolution=EFFECT_POINTS)
     except HedgerowError as error:
         return {"absent": str(error)}
+    what = score_words(found[0].unit, found[0].output_names, target_name)
     return {
-        "unit": found[0].unit,
+        "what": what,
         "words": (
-            f"The mean {found[0].unit} over {len(rows):,} rows, if the column had this or that "
-            "value and all others stayed (partial dependence)."
+            f"The mean of {what} over {len(rows):,} rows, if the column had this or that value and "
+            "all others stayed (partial dependence)."
         ),
         "curves": [_effect(one) for one in found],
     }
+
+
+def score_words(unit: str, output_names: Sequence[str], target_name: str) -> str:
+    """Say what a score is: the target, or a probability, or log-odds of a class."""
+    if unit == "the target":
+        return target_name
+    return f"{unit} of {output_names[0]}" if len(output_names) == 1 else unit
 
 
 def _effect(found: Any) -> dict[str, Any]:
@@ -81,5 +91,4 @@ def _effect(found: Any) -> dict[str, Any]:
         "name": found.features[0],
         "is_category": is_category,
         "points": points,
-        "words": f"How {found.unit} goes with {found.features[0]}.",
     }

@@ -66,7 +66,7 @@ def summarise(
         "coverage": COVERAGE,
         "n_bootstrap": wishes.n_bootstrap,
         "importances": importances,
-        "effects": effect_summary(model, X, n_rows, importances),
+        "effects": effect_summary(model, X, n_rows, importances, wishes.target_name),
         "mistakes": mistakes_summary(model, X, outcomes[0], wishes.n_mistakes),
         **_trees(model, columns, importances, outcomes[0], wishes),
         "parameters": parameter_table(model),
