@@ -30,6 +30,7 @@ from hedgerow.neighbors import (
     RadiusNeighborsClassifier,
     RadiusNeighborsRegressor,
 )
+from hedgerow.report import report
 from hedgerow.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from hedgerow.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hedgerow.validation import cross_validate
@@ -75,5 +76,6 @@ __all__ = [
     "isa_level",
     "load",
     "plot",
+    "report",
     "theory",
 ]

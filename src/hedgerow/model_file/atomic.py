@@ -23,8 +23,7 @@ def write_atomically(path: str, data: bytes) -> None:
     The bytes go to a temporary file in the same folder and reach the disk before that takes the
     name; so even a crash of the machine leaves one whole file. A symbolic link is followed.
     """
-    target = Path(os.path.realpath(path))
-    _check_target(path, target)
+    target = check_target(path)
     temporary = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}.tmp")
     try:
         _write_and_rename(temporary, data, target)
@@ -37,7 +36,9 @@ def write_atomically(path: str, data: bytes) -> None:
     _sync_folder(target.parent)
 
 
-def _check_target(path: str, target: Path) -> None:
+def check_target(path: str) -> Path:
+    """Return the file that `path` means, or raise OSError if no file could be written there."""
+    target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(
             errno.ENOENT, "The folder to save into does not exist", str(target.parent)
@@ -45,7 +46,8 @@ def _check_target(path: str, target: Path) -> None:
     if target.is_dir() or not os.path.basename(path):  # noqa: PTH119  pathlib drops a final slash
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if target.exists() and not stat.S_ISREG(target.stat().st_mode):
-        raise OSError(errno.EINVAL, "Only a regular file can be replaced by a model", path)
+        raise OSError(errno.EINVAL, "Only a regular file can be replaced", path)
+    return target
 
 
 def _write_and_rename(temporary: Path, data: bytes, target: Path) -> None:

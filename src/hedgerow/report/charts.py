@@ -1,0 +1,445 @@
+"""Parts of a summary → Vega-Lite charts, by Altair.
+
+Colours are the page's CSS variables, so that a chart follows light, dark and print by itself. Names
+that a user chose are data or titles, never fields, so that any of them will do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hedgerow.report.features import score_words
+from hedgerow.result import imported
+
+HEIGHT = 260
+INK, SOFT, LINE, ACCENT = "var(--ink)", "var(--soft)", "var(--line)", "var(--c0)"
+SERIES = [f"var(--c{i})" for i in range(7)]
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
+
+Spec = dict[str, Any]
+
+
+def charts_of(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return every chart of the page: where it stands, what it is, and its specification."""
+    found: list[dict[str, Any]] = []
+    # Altair would hold every point against its schema, for seconds; a test does that once.
+    with imported("altair.utils.schemapi", "report()").debug_mode(False):
+        found += _of_targets(summary)
+        found += _of_training(summary["training"])
+        for k, outcome in enumerate(summary["outcomes"]):
+            found += _of_outcome(outcome, k, summary["target"])
+        found += _of_importances(summary["importances"])
+        found += _of_effects(summary["effects"])
+        found += _of_mistakes(summary["mistakes"], summary["target"])
+    return found
+
+
+def _chart(
+    place: str, title: str, words: str, drawn: Any, *, wide: bool = False, caption: bool = True
+) -> dict[str, Any]:
+    """Return a chart with its place in the page, its heading and a description for all readers.
+
+    Without a caption, the description is for those who cannot see the chart.
+    """
+    alt = _altair()
+    width: Any = "container"
+    config: dict[str, Any] = {
+        "background": "transparent",
+        "font": FONT,
+        "view": {"stroke": None},
+        "axis": {
+            "labelColor": SOFT,
+            "titleColor": SOFT,
+            "gridColor": LINE,
+            "domainColor": LINE,
+            "tickColor": LINE,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "titleFontWeight": 400,
+            "labelLimit": 220,
+            "titlePadding": 8,
+            "labelFlush": False,
+        },
+        "legend": {
+            "labelColor": INK,
+            "titleColor": SOFT,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "titleFontWeight": 400,
+            "orient": "bottom",
+            "labelLimit": 240,
+            "columns": 3,
+        },
+        "range": {"category": SERIES},
+    }
+    spec = drawn.properties(
+        width=width,
+        description=words,
+        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+    ).to_dict(validate=False)
+    spec["config"] = config
+    return {
+        "place": place,
+        "title": title,
+        "words": words,
+        "spec": spec,
+        "wide": wide,
+        "caption": caption,
+    }
+
+
+def _altair() -> Any:
+    return imported("altair", "report()")
+
+
+def _data(points: list[dict[str, Any]]) -> Any:
+    return _altair().Data(values=points)
+
+
+def _of_targets(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    charts = []
+    for target in summary["targets"]:
+        name = target["name"] or summary["target"]
+        if target["kind"] == "classes":
+            drawn = _bars(target["classes"], "label", "share", "part of the rows", percent=True)
+            words = f"How often each class of {name} occurs."
+        else:
+            drawn = _histogram(target["histogram"], name)
+            words = f"Histogram of {name}: {target['kind']}."
+        charts.append(_chart("target", f"Distribution of {name}", words, drawn))
+    return charts
+
+
+def _histogram(bars: list[dict[str, Any]], title: str) -> Any:
+    alt = _altair()
+    return (
+        alt.Chart(_data(bars))
+        .mark_bar(color=ACCENT, binSpacing=1)
+        .encode(
+            x=alt.X("low:Q", bin="binned", title=title, axis=alt.Axis(grid=False)),
+            x2="high:Q",
+            y=alt.Y("rows:Q", title="rows"),
+            tooltip=[
+                alt.Tooltip("low:Q", format=".4~g"),
+                alt.Tooltip("high:Q", format=".4~g"),
+                "rows:Q",
+            ],
+        )
+        .properties(height=HEIGHT)
+    )
+
+
+def _bars(
+    bars: list[dict[str, Any]], label: str, value: str, title: str, *, percent: bool = False
+) -> Any:
+    alt = _altair()
+    return (
+        alt.Chart(_data(bars))
+        .mark_bar(color=ACCENT, cornerRadiusEnd=2, height={"band": 0.75})
+        .encode(
+            x=alt.X(
+                f"{value}:Q",
+                title=title,
+                axis=alt.Axis(format=".0%" if percent else "~g", tickCount=5),
+            ),
+            y=alt.Y(
+                f"{label}:N",
+                sort=None,
+                title=None,
+                axis=alt.Axis(grid=False, ticks=False, domain=False),
+            ),
+            tooltip=[
+                alt.Tooltip(f"{label}:N"),
+                alt.Tooltip(f"{value}:Q", format=".1%" if percent else ".4~g"),
+            ],
+        )
+        .properties(height=24 * len(bars))
+    )
+
+
+def _of_training(training: dict[str, Any]) -> list[dict[str, Any]]:
+    charts = []
+    for curve in training["curves"]:
+        if not curve["points"]:
+            continue
+        words = f"{curve['metric']} after each round of training."
+        drawn = _learning(curve, training["best_round"])
+        charts.append(_chart("training", f"Learning curve: {curve['metric']}", words, drawn))
+    return charts
+
+
+def _learning(curve: dict[str, Any], best_round: int | None) -> Any:
+    alt = _altair()
+    lines = (
+        alt.Chart(_data(curve["points"]))
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=alt.X("round:Q", title="round", axis=alt.Axis(grid=False)),
+            y=alt.Y("value:Q", title=curve["metric"], scale=alt.Scale(zero=False)),
+            color=alt.Color("set:N", title=None, sort=None),
+            tooltip=["set:N", "round:Q", alt.Tooltip("value:Q", format=".5~g")],
+        )
+    )
+    if best_round is None:
+        return lines.properties(height=HEIGHT)
+    chosen = [{"round": best_round, "label": f"best: round {best_round}"}]
+    rule = alt.Chart(_data(chosen)).mark_rule(color=SOFT, strokeDash=[4, 4]).encode(x="round:Q")
+    text = (
+        alt.Chart(_data(chosen))
+        .mark_text(color=SOFT, align="right", dx=-6, fontSize=12, baseline="top")
+        .encode(x="round:Q", y=alt.value(2), text="label:N")
+    )
+    return (lines + rule + text).properties(height=HEIGHT)
+
+
+def _of_outcome(outcome: dict[str, Any], k: int, target: str) -> list[dict[str, Any]]:
+    curves, place = outcome["curves"], f"curves-{k}"
+    charts = []
+    if "roc" in curves:
+        words = "Part of each class that is found, by the part of other rows that is taken for it."
+        drawn = _curve(curves["roc"], "false positive rate", "true positive rate", diagonal=True)
+        charts.append(_chart(place, "ROC curve", words, drawn))
+    if "precision" in curves:
+        words = "Part of what is taken for a class that is of it, by the part of the class found."
+        drawn = _curve(curves["precision"], "recall", "precision")
+        charts.append(_chart(place, "Precision and recall", words, drawn))
+    if "calibration" in curves:
+        words = "How often rows were of a class, by the probability that the model gave it."
+        drawn = _with_intervals(
+            curves["calibration"], "probability that was said", "how often it was so"
+        )
+        charts.append(_chart(place, "Calibration", words, drawn))
+    if "coverage" in curves:
+        words = "Part of true values below each quantile, by the part that was asked for."
+        drawn = _with_intervals(curves["coverage"], "asked for", "part of rows below")
+        charts.append(_chart(place, "Coverage of the quantiles", words, drawn))
+    if "dots" in curves:
+        charts += _of_residuals(curves, place, target)
+    if curves.get("ndcg"):
+        words = "How many queries have which NDCG."
+        charts.append(
+            _chart(place, "NDCG of the queries", words, _histogram(curves["ndcg"], "NDCG"))
+        )
+    if "survival" in curves:
+        words = (
+            "Part that survives, of the thirds that the model expects to last shortest to longest."
+        )
+        drawn = _curve(curves["survival"], "time", "part that survives", step=True)
+        charts.append(_chart(place, "Survival by prediction", words, drawn))
+    return charts
+
+
+def _curve(
+    points: list[dict[str, Any]], x: str, y: str, *, diagonal: bool = False, step: bool = False
+) -> Any:
+    alt = _altair()
+    several = len({point["class"] for point in points}) > 1
+    domain = alt.Undefined if step else [0, 1]
+    drawn = (
+        alt.Chart(_data(points))
+        .mark_line(strokeWidth=2, interpolate="step-after" if step else "linear")
+        .encode(
+            x=alt.X("x:Q", title=x, scale=alt.Scale(domain=domain)),
+            y=alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, 1])),
+            color=alt.Color("class:N", title=None, sort=None) if several else alt.value(ACCENT),
+            tooltip=[
+                "class:N",
+                alt.Tooltip("x:Q", title=x, format=".3f"),
+                alt.Tooltip("y:Q", title=y, format=".3f"),
+            ],
+        )
+    )
+    return ((_diagonal() + drawn) if diagonal else drawn).properties(height=HEIGHT)
+
+
+def _diagonal() -> Any:
+    alt = _altair()
+    ends = [{"x": 0, "y": 0}, {"x": 1, "y": 1}]
+    return (
+        alt.Chart(_data(ends))
+        .mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1)
+        .encode(x="x:Q", y="y:Q")
+    )
+
+
+def _with_intervals(points: list[dict[str, Any]], x: str, y: str) -> Any:
+    alt = _altair()
+    several = len({point.get("class") for point in points}) > 1
+    color = alt.Color("class:N", title=None, sort=None) if several else alt.value(ACCENT)
+    at = alt.X("x:Q", title=x, scale=alt.Scale(domain=[0, 1]))
+    base = alt.Chart(_data(points))
+    bars = base.mark_rule(strokeWidth=2, opacity=0.5).encode(
+        x=at, y=alt.Y("low:Q", title=y, scale=alt.Scale(domain=[0, 1])), y2="high:Q", color=color
+    )
+    dots = base.mark_line(point=alt.OverlayMarkDef(size=45, filled=True), strokeWidth=1.5).encode(
+        x=at,
+        y=alt.Y("y:Q", title=y),
+        color=color,
+        tooltip=[
+            alt.Tooltip("x:Q", title=x, format=".3f"),
+            alt.Tooltip("y:Q", title=y, format=".3f"),
+        ],
+    )
+    return (_diagonal() + bars + dots).properties(height=HEIGHT)
+
+
+def _of_residuals(curves: dict[str, Any], place: str, target: str) -> list[dict[str, Any]]:
+    n = len(curves["dots"])
+    drawn_of = "" if n == curves["n_rows"] else f" {n:,} of {curves['n_rows']:,} rows are drawn."
+    return [
+        _chart(
+            place,
+            "Predicted and true",
+            f"Each dot is a row; on the line, the prediction is right.{drawn_of}",
+            _cloud(curves["dots"], "true", f"true {target}", identity=True),
+        ),
+        _chart(
+            place,
+            "Residuals",
+            f"What the prediction left over, by the prediction.{drawn_of}",
+            _cloud(curves["dots"], "residual", "true less predicted", identity=False),
+        ),
+        _chart(
+            place,
+            "Sizes of the errors",
+            "Histogram of true less predicted.",
+            _histogram(curves["residuals"], "true less predicted"),
+        ),
+    ]
+
+
+def _cloud(dots: list[dict[str, Any]], y: str, title: str, *, identity: bool) -> Any:
+    alt = _altair()
+    low = min(dot["predicted"] for dot in dots)
+    high = max(dot["predicted"] for dot in dots)
+    ends = [{"x": at, "y": at if identity else 0.0} for at in (low, high)]
+    line = alt.Chart(_data(ends)).mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1)
+    cloud = alt.Chart(_data(dots)).mark_circle(color=ACCENT, size=16, opacity=0.35)
+    tip = [alt.Tooltip(f"{name}:Q", format=".5~g") for name in ("predicted", "true")]
+    return (
+        cloud.encode(
+            x=alt.X("predicted:Q", title="predicted", scale=alt.Scale(zero=False)),
+            y=alt.Y(f"{y}:Q", title=title, scale=alt.Scale(zero=False)),
+            tooltip=tip,
+        )
+        + line.encode(x="x:Q", y="y:Q")
+    ).properties(height=HEIGHT)
+
+
+def _of_importances(importances: dict[str, Any]) -> list[dict[str, Any]]:
+    if "absent" in importances:
+        return []
+    words = f"The most important columns: {importances['what']}."
+    drawn = _bars(importances["bars"], "name", "value", importances["what"], percent=True)
+    return [_chart("importances", "Importance of the columns", words, drawn, wide=True)]
+
+
+def _of_effects(effects: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        _chart(
+            "effects",
+            effect["name"],
+            f"How {effects['what']} goes with {effect['name']}.",
+            _effect(effect, effects["what"]),
+            caption=False,
+        )
+        for effect in effects.get("curves", [])
+    ]
+
+
+def _effect(effect: dict[str, Any], what: str) -> Any:
+    alt = _altair()
+    kind = "N" if effect["is_category"] else "Q"
+    several = len({point["output"] for point in effect["points"]}) > 1
+    color = alt.Color("output:N", title=None, sort=None) if several else alt.value(ACCENT)
+    y = alt.Y("y:Q", title=what, scale=alt.Scale(zero=False))
+    tip = [
+        alt.Tooltip(f"x:{kind}", title=effect["name"]),
+        alt.Tooltip("y:Q", title=what, format=".4~g"),
+    ]
+    base = alt.Chart(_data(effect["points"]))
+    if effect["is_category"]:
+        side = alt.Y("x:N", title=None, sort=None, axis=alt.Axis(grid=True, ticks=False))
+        along = alt.X(
+            "y:Q",
+            title=what,
+            scale=alt.Scale(zero=False, padding=8),
+            axis=alt.Axis(tickCount=4),
+        )
+        dots = base.mark_circle(size=60, opacity=1).encode(
+            y=side, x=along, color=color, tooltip=tip
+        )
+        n_labels = len({point["x"] for point in effect["points"]})
+        return dots.properties(height=max(22 * n_labels, 60))
+    lines = base.mark_line(strokeWidth=2).encode(
+        x=alt.X("x:Q", title=effect["name"], scale=alt.Scale(zero=False)),
+        y=y,
+        color=color,
+        tooltip=tip,
+    )
+    return lines.properties(height=HEIGHT - 60)
+
+
+def _of_mistakes(mistakes: dict[str, Any], target: str) -> list[dict[str, Any]]:
+    return [
+        _chart(
+            f"mistake-{k}",
+            "",
+            (
+                f"What each column added to the score of row {entry['row']:,}; dashed, the average "
+                "and this row."
+            ),
+            _waterfall(entry["waterfall"], target),
+            wide=True,
+        )
+        for k, entry in enumerate(mistakes.get("rows", []))
+        if entry["waterfall"] is not None
+    ]
+
+
+def _waterfall(found: dict[str, Any], target: str) -> Any:
+    alt = _altair()
+    bars = [
+        {
+            "label": f"{bar['name']} = {bar['value']}" if bar["value"] else bar["name"],
+            "from": bar["from"],
+            "to": bar["to"],
+            "adds": bar["to"] - bar["from"],
+            "side": "raises" if bar["to"] >= bar["from"] else "lowers",
+        }
+        for bar in found["bars"]
+    ]
+    color = alt.Color(
+        "side:N",
+        title=None,
+        scale=alt.Scale(domain=["raises", "lowers"], range=["var(--c4)", "var(--c0)"]),
+    )
+    title = score_words(found["unit"], [found["of"]], target)
+    ends = [{"at": found["base"], "what": "average"}, {"at": found["score"], "what": "this row"}]
+    marks = (
+        alt.Chart(_data(ends))
+        .mark_rule(color=SOFT, strokeDash=[4, 4])
+        .encode(x="at:Q", tooltip=["what:N", alt.Tooltip("at:Q", format=".4~g")])
+    )
+    drawn = (
+        alt.Chart(_data(bars))
+        .mark_bar(height={"band": 0.7})
+        .encode(
+            y=alt.Y(
+                "label:N",
+                sort=None,
+                title=None,
+                axis=alt.Axis(grid=False, ticks=False, domain=False),
+            ),
+            x=alt.X(
+                "from:Q",
+                title=title,
+                scale=alt.Scale(zero=False, padding=4),
+                axis=alt.Axis(tickCount=5),
+            ),
+            x2="to:Q",
+            color=color,
+            tooltip=["label:N", alt.Tooltip("adds:Q", format="+.4~g")],
+        )
+    )
+    return (marks + drawn).properties(height=24 * len(bars))

@@ -1,0 +1,158 @@
+"""Model and rows → a dict of plain Python that says all that the report shows.
+
+It can be stored as JSON. A section that does not apply to a model is ``{"absent": reason}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from hedgerow.data.target import read_weights
+from hedgerow.report.columns import Column, data_summary, read_columns
+from hedgerow.report.curves import curves_of, histogram
+from hedgerow.report.features import effect_summary, importance_summary
+from hedgerow.report.forest_payload import NotShownError, shown_trees, trees_payload
+from hedgerow.report.metrics import COVERAGE, by_class, measured
+from hedgerow.report.mistakes import mistakes_summary, most_wrong
+from hedgerow.report.outcomes import (
+    ClassOutcome,
+    Floats,
+    NumberOutcome,
+    Outcome,
+    QuantileOutcome,
+    RankingOutcome,
+    SurvivalOutcome,
+    read_outcomes,
+)
+from hedgerow.report.training import parameter_table, reproducibility, training_summary
+from hedgerow.report.verdict import verdict
+from hedgerow.report.what_if import what_if_payload
+
+ROWS_TO_START_FROM = 12
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the caller asked for; `report` says what each is."""
+
+    title: str
+    target_name: str
+    n_mistakes: int
+    n_bootstrap: int
+    seed: int
+
+
+def summarise(
+    model: Any, X: Any, y: Any, wishes: Wishes, *, sample_weight: Any = None, qid: Any = None
+) -> dict[str, Any]:
+    """Return everything that the report of a model on some rows shows."""
+    columns = read_columns(model, X)
+    n_rows = len(columns[0].values)
+    weights = read_weights(sample_weight, n_rows)
+    outcomes = read_outcomes(model, X, y, qid, n_rows)
+    importances = importance_summary(model, columns)
+    summary: dict[str, Any] = {
+        "title": wishes.title,
+        "target": wishes.target_name,
+        "data": data_summary(columns, n_rows),
+        "targets": [_target(outcome) for outcome in outcomes],
+        "training": training_summary(model),
+        "outcomes": [_judged(outcome, weights, wishes) for outcome in outcomes],
+        "coverage": COVERAGE,
+        "n_bootstrap": wishes.n_bootstrap,
+        "importances": importances,
+        "effects": effect_summary(model, X, n_rows, importances, wishes.target_name),
+        "mistakes": mistakes_summary(model, X, outcomes[0], wishes.n_mistakes),
+        **_trees(model, columns, importances, outcomes[0], wishes),
+        "parameters": parameter_table(model),
+        "reproducibility": reproducibility(model),
+    }
+    summary["verdict"] = verdict(summary, outcomes[0])
+    return plain(summary)
+
+
+def _judged(outcome: Outcome, weights: Floats | None, wishes: Wishes) -> dict[str, Any]:
+    judged: dict[str, Any] = {
+        "name": outcome.name,
+        "metrics": measured(outcome, weights, wishes.n_bootstrap, wishes.seed),
+        "curves": curves_of(outcome, wishes.seed),
+    }
+    if isinstance(outcome, ClassOutcome):
+        judged |= {"classes": list(outcome.classes), "by_class": by_class(outcome, weights)}
+    return judged
+
+
+def _target(outcome: Outcome) -> dict[str, Any]:
+    """Return how the target is distributed."""
+    if isinstance(outcome, ClassOutcome):
+        counts = np.bincount(outcome.index, minlength=len(outcome.classes))
+        shares = [
+            {"label": label, "rows": int(n), "share": float(n / outcome.n_rows)}
+            for label, n in zip(outcome.classes, counts, strict=True)
+        ]
+        return {"kind": "classes", "name": outcome.name, "classes": shares}
+    if isinstance(outcome, NumberOutcome | QuantileOutcome):
+        return _number_target(outcome.name, outcome.y, "numbers")
+    if isinstance(outcome, RankingOutcome):
+        relevance = outcome.target[:, 0]
+        n_queries = len(np.unique(outcome.target[:, 1]))
+        return _number_target("", relevance, "relevances") | {"n_queries": n_queries}
+    return _survival_target(outcome)
+
+
+def _number_target(name: str, values: Floats, kind: str) -> dict[str, Any]:
+    low, middle, high = np.quantile(values, [0.0, 0.5, 1.0]).tolist()
+    summary = {"min": low, "median": middle, "max": high, "mean": float(values.mean())}
+    return {"kind": kind, "name": name, **summary, "histogram": histogram(values)}
+
+
+def _survival_target(outcome: SurvivalOutcome) -> dict[str, Any]:
+    lower, upper = outcome.bounds.T
+    summary = _number_target("", lower, "times")
+    return summary | {"seen": float(np.mean(lower == upper))}
+
+
+def _trees(
+    model: Any,
+    columns: Sequence[Column],
+    importances: dict[str, Any],
+    outcome: Outcome,
+    wishes: Wishes,
+) -> dict[str, Any]:
+    """Return the trees to browse and the fields of the what-if, or why there are none."""
+    try:
+        shown = shown_trees(model)
+    except NotShownError as reason:
+        return {"trees": {"absent": str(reason)}, "what_if": {"absent": str(reason)}}
+    order = importances.get("order", range(len(columns)))
+    rows = _rows_to_start_from(outcome, wishes)
+    try:
+        what_if = what_if_payload(model, shown, columns, order, rows)
+    except NotShownError as reason:
+        what_if = {"absent": str(reason)}
+    return {"trees": trees_payload(shown), "what_if": what_if}
+
+
+def _rows_to_start_from(outcome: Outcome, wishes: Wishes) -> list[int]:
+    """Return a few rows drawn at random, and the most wrong ones."""
+    drawn = np.random.RandomState(wishes.seed).permutation(outcome.n_rows)[:ROWS_TO_START_FROM]
+    wrong = most_wrong(outcome, wishes.n_mistakes)
+    return list(dict.fromkeys([*np.sort(drawn).tolist(), *wrong]))
+
+
+def plain(value: Any) -> Any:
+    """Return the same as JSON has it: numbers that are not finite become None."""
+    if isinstance(value, dict):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if isfinite(value) else None
+    if isinstance(value, np.bool_):
+        return bool(value)
+    return int(value) if isinstance(value, np.integer) else value

@@ -1,0 +1,147 @@
+"""What the page lets a reader change: a field for each column, rows to start from, and the trees.
+
+The page adds up the trees itself; page/what_if.js gives what `predict_proba`, or `predict`, returns
+for the same values, to the last bit. Where that cannot be, the section says why and is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hedgerow.data.schema import Categories
+from hedgerow.report.columns import Column
+from hedgerow.report.forest_payload import (
+    MOST_OPTIONS,
+    NotShownError,
+    ShownTrees,
+    rule_payload,
+)
+
+MOST_FIELDS = 60
+DECIMALS = 6  # significant digits of a slider's ends
+
+
+def what_if_payload(
+    model: Any, shown: ShownTrees, columns: Sequence[Column], order: Sequence[int], rows: Any
+) -> dict[str, Any]:
+    """Return fields, rows to start from and the rule of the prediction, as JSON types.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    shown : ShownTrees
+        Its trees; there must be all of them.
+    columns : sequence of Column
+        The table of the report.
+    order : sequence of int
+        The columns, the most important first: of very many, only the first get a field.
+    rows : array of int
+        Rows that a reader can start from.
+    """
+    if not shown.is_whole:
+        raise NotShownError(
+            f"the model has {shown.n_trees:,} trees, which are too large to travel in a page of "
+            "5 MB; a part of them would give other predictions."
+        )
+    rule = rule_payload(model)
+    fields = [_field(j, columns[j], shown, rows) for j in range(len(columns))]
+    return {
+        "rule": rule,
+        "method": "predict_proba" if _gives_probabilities(model, rule) else "predict",
+        "fields": fields,
+        "order": [int(j) for j in order][:MOST_FIELDS],
+        "rows": [
+            {
+                "row": int(i),
+                "values": [_value(column, fields[j], i) for j, column in enumerate(columns)],
+            }
+            for i in rows
+        ],
+    }
+
+
+def _gives_probabilities(model: Any, rule: dict[str, Any]) -> bool:
+    return ("classes" in rule or "labels" in rule) and hasattr(model, "predict_proba")
+
+
+def _field(j: int, column: Column, shown: ShownTrees, rows: Any) -> dict[str, Any]:
+    categories = shown.schema.categories.get(j)
+    if categories is not None:
+        return _choice(j, column, categories, shown, rows)
+    known = column.values[~np.isnan(column.values)]
+    low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
+    return {
+        "name": column.name,
+        "kind": "number",
+        "is_whole": bool(len(known) and (known == np.round(known)).all()),
+        "is_float32": column.is_float32,
+        "low": float(low),
+        "high": float(high),
+    }
+
+
+def _choice(
+    j: int, column: Column, categories: Categories, shown: ShownTrees, rows: Any
+) -> dict[str, Any]:
+    """Return a column's categories, and what trees see in place of each."""
+    labels = [str(label) for label in categories.values]
+    codes = _offered(labels, column, rows)
+    numbers = next((c.numbers for c in shown.encoded if c.feature == j), None)
+    field: dict[str, Any] = {
+        "name": column.name,
+        "kind": "choice",
+        "labels": [labels[code] for code in codes],
+        "n_labels": len(labels),
+    }
+    if numbers is None:
+        bins = np.asarray(shown.category_bins[j])
+        return field | {"seen": [[int(bins[code])] for code in codes], "gap": [None]}
+    gap = [None if np.isnan(number) else float(number) for number in numbers[:, -1]]
+    return field | {
+        "seen": numbers[:, codes].T.tolist(),
+        "gap": gap,
+        "features": _features(j, shown),
+    }
+
+
+def _offered(labels: list[str], column: Column, rows: Any) -> list[int]:
+    """Return the codes to choose from: all, or the most frequent and those of the rows."""
+    if len(labels) <= MOST_OPTIONS:
+        return list(range(len(labels)))
+    place = {label: code for code, label in enumerate(labels)}
+    found = [place[v] for v in _texts(column) if v in place]
+    frequent = np.argsort(-np.bincount(found, minlength=len(labels)), kind="stable")[:MOST_OPTIONS]
+    texts = _texts(column)
+    needed = [place[texts[i]] for i in rows if texts[i] in place]
+    return sorted({*frequent.tolist(), *needed})
+
+
+def _features(j: int, shown: ShownTrees) -> list[int]:
+    """Return the features that a column's numbers are: its own, then those at the end."""
+    n_targets = len(shown.encoded[0].numbers)
+    which = [c.feature for c in shown.encoded].index(j)
+    first = shown.schema.n_features + which * (n_targets - 1)
+    return [j, *range(first, first + n_targets - 1)]
+
+
+def _texts(column: Column) -> list[Any]:
+    """Return labels as text; numbers that are categories as they are written in the schema."""
+    if column.is_category:
+        return list(column.values)
+    return [None if np.isnan(v) else _number_text(v) for v in column.values.tolist()]
+
+
+def _number_text(value: float) -> str:
+    return str(int(value)) if value == int(value) else str(value)
+
+
+def _value(column: Column, field: dict[str, Any], row: int) -> Any:
+    """Return a number, a place among a field's labels, or None for a gap."""
+    if field["kind"] == "number":
+        value = float(column.values[row])
+        return None if np.isnan(value) else value
+    text = _texts(column)[row]
+    return field["labels"].index(text) if text in field["labels"] else None

@@ -1,0 +1,131 @@
+"""`report`: model and rows → a file. All that can be wrong is found before anything is written."""
+
+from __future__ import annotations
+
+import os
+from os import PathLike
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from hedgerow.estimator import Estimator
+from hedgerow.exceptions import ParameterError
+from hedgerow.model_file.atomic import check_target, write_atomically
+from hedgerow.params import Number
+from hedgerow.report.summary import Wishes, summarise
+from hedgerow.result import imported
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: Any,
+    path: str | PathLike[str],
+    *,
+    sample_weight: Any = None,
+    qid: Any = None,
+    title: str | None = None,
+    target_name: str | None = None,
+    n_mistakes: int = 6,
+    n_bootstrap: int = 200,
+    random_state: int = 0,
+) -> None:
+    """Write a page about a model and how it does on some rows: one file, which fetches nothing.
+
+    It holds a summary of the data, how the model was trained, metrics with confidence intervals,
+    curves, the most important columns and how each acts, the most wrong rows, the trees to browse,
+    fields to change a row and see its prediction, and all parameters. What does not apply to a
+    model is left out, and the page says why.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Any of the library's that predicts a target.
+    X : table of shape (n_rows, n_features)
+        Rows to judge the model by, as `predict` takes them; best such as it was not trained on.
+    y : array
+        What they turned out to be, as `fit` takes it.
+    path : str or path-like
+        Where to. A file of that name is replaced in one step once the new one is whole.
+    sample_weight : array of shape (n_rows,), optional
+        Weights of the rows in the metrics; a ranker's are of no account.
+    qid : array of shape (n_rows,), optional
+        A ranker's query of each row, unless X has a column of them.
+    title : str, optional
+        The page's; the estimator's name if left out.
+    target_name : str, optional
+        What the target is called; the name of y if it has one.
+    n_mistakes : int
+        How many of the most wrong rows to show.
+    n_bootstrap : int
+        Draws for the confidence intervals; 0 for none.
+    random_state : int
+        Seed of the draws. The same call gives the same page.
+
+    Raises
+    ------
+    ParameterError, DataError, sklearn.exceptions.NotFittedError
+        If the model, the rows or the wishes are not what they should be.
+    OSError
+        If the file cannot be written.
+    ImportError
+        If what pages are made with is not installed: ``pip install hedgerow[report]``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import hedgerow as hr
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = hr.GradientBoostingRegressor(n_estimators=50).fit(X[:300], y[:300])
+    >>> hr.report(model, X[300:], y[300:], "report.html")  # doctest: +SKIP
+    """
+    _require_packages()
+    _check_model(model)
+    _check_numbers(n_mistakes=n_mistakes, n_bootstrap=n_bootstrap, random_state=random_state)
+    name = os.fsdecode(path)
+    check_target(name)
+    wishes = Wishes(
+        title=type(model).__name__ if title is None else str(title),
+        target_name=str(getattr(y, "name", None) or "y") if target_name is None else target_name,
+        n_mistakes=n_mistakes,
+        n_bootstrap=n_bootstrap,
+        seed=random_state,
+    )
+    summary = summarise(model, X, y, wishes, sample_weight=sample_weight, qid=qid)
+    from hedgerow.report.rendering import render
+
+    write_atomically(name, render(summary).encode())
+
+
+def _require_packages() -> None:
+    """Find out what is missing before any work."""
+    for package in ("altair", "jinja2", "vl_convert"):
+        try:
+            imported(package, "report()")
+        except ImportError as error:
+            raise ImportError(
+                "report() needs Altair, Jinja2 and vl-convert. Install them: "
+                "pip install hedgerow[report]"
+            ) from error
+
+
+def _check_model(model: Any) -> None:
+    if isinstance(model, Pipeline):
+        raise ParameterError(
+            "model is a Pipeline: give its last step, pipeline[-1], and as X the table that this "
+            "step sees, pipeline[:-1].transform(X)."
+        )
+    if not isinstance(model, Estimator):
+        instead = " Give its best_estimator_." if hasattr(model, "best_estimator_") else ""
+        raise ParameterError(
+            f"model is a {type(model).__name__}; it must be a fitted estimator of Hedgerow's."
+            + instead
+        )
+    model._fitted_model()  # noqa: SLF001  says how, if it is not fitted
+
+
+def _check_numbers(**numbers: Any) -> None:
+    allowed = Number(0, 2**31 - 1, integer=True)
+    for name, value in numbers.items():
+        if value not in allowed:
+            raise ParameterError(f"{name}={value!r} is not allowed; it must be {allowed}.")

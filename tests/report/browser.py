@@ -1,0 +1,154 @@
+"""Debian's Chromium, headless, over its DevTools protocol: open a page, ask it, picture it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+PATIENCE = 120.0  # seconds; the machine may be busy
+
+
+class Browser:
+    """One page. Everything that it logs as an error, or tries to fetch, is kept."""
+
+    def __init__(self) -> None:
+        import websocket
+
+        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        command = [
+            *(
+                str(CHROMIUM),
+                "--headless=new",
+                "--disable-gpu",
+                "--no-first-run",
+                "--hide-scrollbars",
+            ),
+            *("--disable-dev-shm-usage", "--disable-background-networking"),
+            *("--remote-debugging-port=0", f"--user-data-dir={self._profile.name}", "about:blank"),
+        ]
+        if os.geteuid() == 0:
+            command.insert(1, "--no-sandbox")  # which Chromium asks for of root
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        self.errors: list[str] = []
+        self.fetched: list[str] = []
+        self._number = 0
+        self._socket = websocket.create_connection(
+            self._page_address(), timeout=PATIENCE, suppress_origin=True
+        )
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def _page_address(self) -> str:
+        """Find the page's socket once the browser has said where it listens."""
+        from urllib.request import urlopen
+
+        known = Path(self._profile.name) / "DevToolsActivePort"
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if known.exists() and known.read_text().strip():
+                port = known.read_text().split()[0]
+                with urlopen(f"http://127.0.0.1:{port}/json/list") as answer:
+                    pages = [page for page in json.load(answer) if page["type"] == "page"]
+                if pages:
+                    return str(pages[0]["webSocketDebuggerUrl"])
+            time.sleep(0.1)
+        raise TimeoutError("Chromium did not start")
+
+    def call(self, method: str, **params: Any) -> Any:
+        """Send a command and wait for its answer."""
+        self._number += 1
+        self._socket.send(json.dumps({"id": self._number, "method": method, "params": params}))
+        while True:
+            message = json.loads(self._socket.recv())
+            self._note(message)
+            if message.get("id") == self._number:
+                if "error" in message:
+                    raise RuntimeError(f"{method}: {message['error']['message']}")
+                return message["result"]
+
+    def _note(self, message: dict[str, Any]) -> None:
+        params = message.get("params", {})
+        if message.get("method") == "Runtime.exceptionThrown":
+            details = params["exceptionDetails"]
+            said = details.get("exception", {}).get("description", details["text"])
+            self.errors.append(said)
+        elif message.get("method") == "Runtime.consoleAPICalled":
+            if params["type"] in ("error", "warning", "assert"):
+                self.errors.append(" ".join(str(a.get("value", a)) for a in params["args"]))
+        elif message.get("method") == "Log.entryAdded":
+            if params["entry"]["level"] in ("error", "warning"):
+                self.errors.append(params["entry"]["text"])
+        elif message.get("method") == "Network.requestWillBeSent":
+            self.fetched.append(params["request"]["url"])
+
+    def open(self, path: Path) -> None:
+        """Open a report and wait until all of it is drawn."""
+        self.call("Page.navigate", url=path.resolve().as_uri())
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if self.ask("document.readyState === 'complete' && !!window.hedgerowReady"):
+                break
+            time.sleep(0.05)
+        self.ask("window.hedgerowReady.then(() => true)")
+
+    def ask(self, expression: str) -> Any:
+        """Evaluate an expression in the page; a promise is waited for."""
+        answer = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
+        if "exceptionDetails" in answer:
+            raise RuntimeError(str(answer["exceptionDetails"]))
+        return answer["result"].get("value")
+
+    def press(self, key: str) -> None:
+        """Press and release a key."""
+        code = {"ArrowDown": 40, "ArrowUp": 38, "ArrowLeft": 37, "ArrowRight": 39, "Tab": 9}
+        known = {"key": key, "code": key, "windowsVirtualKeyCode": code.get(key, 0)}
+        self.call("Input.dispatchKeyEvent", type="keyDown", **known)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **known)
+
+    def resize(self, width: int, height: int, *, phone: bool = False) -> None:
+        """Make the window another size."""
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=2 if phone else 1,
+            mobile=phone,
+        )
+
+    def prefer(self, scheme: str) -> None:
+        """Prefer light or dark, as a system's setting does."""
+        self.call(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": scheme}],
+        )
+
+    def picture(self, path: Path, selector: str | None = None) -> None:
+        """Store a picture of the page, or of a part of it."""
+        options: dict[str, Any] = {"format": "png", "captureBeyondViewport": True}
+        box = self.ask(
+            f"(() => {{ const b = document.querySelector({json.dumps(selector or 'html')})"
+            ".getBoundingClientRect();"
+            " return [b.x + scrollX, b.y + scrollY, b.width, b.height]; })()"
+        )
+        options["clip"] = dict(zip(("x", "y", "width", "height"), box, strict=True)) | {"scale": 1}
+        data = self.call("Page.captureScreenshot", **options)["data"]
+        path.write_bytes(base64.b64decode(data))
+
+    def close(self) -> None:
+        """End the browser."""
+        self._socket.close()
+        self._process.terminate()
+        self._process.wait(timeout=PATIENCE)
+        self._profile.cleanup()

@@ -1,0 +1,221 @@
+"""The page in a real browser: no error, every chart drawn, and a what-if as good as predict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from report.browser import CHROMIUM, Browser
+from report.tables import number_of, table
+
+if CHROMIUM is None:
+    pytest.skip("there is no Chromium", allow_module_level=True)
+for package in ("websocket", "altair", "jinja2", "vl_convert"):
+    pytest.importorskip(package)
+
+pytestmark = pytest.mark.slow
+
+X, NEW = table(600), table(200, seed=7)
+NUMBER, NEW_NUMBER = number_of(X), number_of(NEW, seed=8)
+N_INPUTS = 200
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    browser = Browser()
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Path]]:
+    folder = tmp_path_factory.mktemp("reports")
+    two, new_two = (np.where(y > 2.0, "yes", "no") for y in (NUMBER, NEW_NUMBER))
+    classifier = hr.GradientBoostingClassifier(
+        n_estimators=40, early_stopping=True, calibration="sigmoid", max_categories=10
+    ).fit(X, two)
+    regressor = hr.GradientBoostingRegressor(n_estimators=40).fit(X, NUMBER)
+    hr.report(classifier, NEW, new_two, folder / "classes.html", n_bootstrap=20)
+    hr.report(regressor, NEW, NEW_NUMBER, folder / "numbers.html", n_bootstrap=20)
+    return {
+        "classes": (classifier, folder / "classes.html"),
+        "numbers": (regressor, folder / "numbers.html"),
+    }
+
+
+@pytest.fixture(params=["classes", "numbers"])
+def opened(
+    request: pytest.FixtureRequest, browser: Browser, reports: dict[str, tuple[Any, Path]]
+) -> Iterator[tuple[Any, Browser]]:
+    """Open a report on a desk in the light; there must be no error until the test has ended."""
+    model, path = reports[request.param]
+    browser.resize(1200, 900)
+    browser.prefer("light")
+    browser.errors.clear()
+    browser.fetched.clear()
+    browser.open(path)
+    yield model, browser
+    assert browser.errors == []
+    assert browser.fetched == [path.resolve().as_uri()]
+
+
+def test_every_chart_is_drawn(opened: tuple[Any, Browser]) -> None:
+    _, browser = opened
+    sizes = browser.ask(
+        "Array.from(document.querySelectorAll('[data-chart]'), (place) => {"
+        "  const svg = place.querySelector('svg');"
+        "  const box = svg ? svg.getBoundingClientRect() : {width: 0, height: 0};"
+        "  const marks = place.querySelectorAll('svg .mark-rect path, svg .mark-line path,"
+        " svg .mark-symbol path, svg .mark-rule line').length;"
+        "  return [box.width, box.height, marks]; })"
+    )
+    assert len(sizes) >= 5
+    for width, height, marks in sizes:
+        assert width > 200
+        assert height > 40
+        assert marks > 0
+
+
+def test_the_what_if_says_what_predict_says(opened: tuple[Any, Browser]) -> None:
+    """Values go in through the fields themselves, as a reader's would."""
+    model, browser = opened
+    fields = browser.ask("hedgerowWhatIf.whatIf.fields")
+    order = browser.ask("hedgerowWhatIf.whatIf.order")
+    draw = np.random.RandomState(0)
+    assert sorted(order) == list(range(len(fields)))
+    rows = [[_drawn(field, draw) for field in fields] for _ in range(N_INPUTS)]
+    typed = [["" if value is None else repr(value) for value in row] for row in rows]
+    script = """
+      (rows => rows.map((row) => {
+        row.forEach((text, j) => {
+          const input = document.getElementById(`field-${j}`);
+          input.value = text;
+          input.dispatchEvent(new Event(input.tagName === "SELECT" ? "change" : "input"));
+        });
+        return JSON.parse(document.getElementById("prediction").dataset.prediction);
+      }))(ROWS)"""
+    found = np.array(browser.ask(script.replace("ROWS", json.dumps(typed))), np.float64)
+    frame = NEW.iloc[[0] * N_INPUTS].reset_index(drop=True)
+    for j, field in enumerate(fields):
+        values = [row[j] for row in rows]
+        if field["kind"] == "choice":
+            values = [None if v is None else field["labels"][v] for v in values]
+            frame[field["name"]] = np.array(values, dtype=object)
+        else:
+            frame[field["name"]] = np.array([np.nan if v is None else v for v in values]).astype(
+                np.float32 if field["is_float32"] else np.float64
+            )
+    expected = model.predict_proba(frame) if hasattr(model, "classes_") else model.predict(frame)
+    assert np.array_equal(found, expected.reshape(found.shape))
+    assert len(np.unique(found[:, 0])) > N_INPUTS // 2  # the inputs do matter
+
+
+def _drawn(field: dict[str, Any], draw: np.random.RandomState) -> Any:
+    """Return what a reader may put into a field: nothing, a number beyond its range, a label."""
+    if draw.rand() < 0.1:
+        return None
+    if field["kind"] == "choice":
+        return int(draw.randint(len(field["labels"])))
+    width = field["high"] - field["low"]
+    value = float(draw.uniform(field["low"] - 0.1 * width, field["high"] + 0.1 * width))
+    return float(round(value)) if field["is_whole"] else value
+
+
+def test_a_slider_moves_the_number_and_the_prediction(opened: tuple[Any, Browser]) -> None:
+    _, browser = opened
+    before, after, number, slider = browser.ask(
+        "(() => { const out = document.getElementById('prediction');"
+        " const first = document.querySelector('#inputs input[type=range]');"
+        " const before = out.dataset.prediction;"
+        " const values = new Set();"
+        " for (const at of [first.min, first.max]) { first.value = at;"
+        "   first.dispatchEvent(new Event('input')); values.add(out.dataset.prediction); }"
+        " const number = first.parentElement.querySelector('input[type=number]');"
+        " return [before, [...values], Number(number.value), Number(first.value)]; })()"
+    )
+    assert len({before, *after}) > 1
+    assert number == pytest.approx(slider, rel=1e-5)
+
+
+def test_a_row_to_start_from_fills_the_fields(opened: tuple[Any, Browser]) -> None:
+    model, browser = opened
+    for place in (1, 3):
+        row, said = browser.ask(
+            f"(() => {{ const s = document.getElementById('start'); s.value = {place};"
+            " s.dispatchEvent(new Event('change'));"
+            " return [Number(s.selectedOptions[0].textContent),"
+            " JSON.parse(document.getElementById('prediction').dataset.prediction)]; })()"
+        )
+        one = NEW.iloc[[row]]
+        expected = model.predict_proba(one)[0] if hasattr(model, "classes_") else model.predict(one)
+        assert said == expected.tolist()
+
+
+def test_the_tree_is_browsed_by_keyboard(opened: tuple[Any, Browser]) -> None:
+    _, browser = opened
+    browser.ask("document.querySelector('#tree [tabindex=\"0\"]').focus()")
+    visible = "document.querySelectorAll('#tree [role=treeitem]').length"
+    focused = "document.activeElement.getAttribute('aria-level')"
+    before = browser.ask(visible)
+    assert browser.ask(focused) == "1"
+    browser.press("ArrowLeft")
+    assert browser.ask(visible) == 1
+    browser.press("ArrowRight")
+    browser.press("ArrowRight")
+    assert browser.ask(focused) == "2"
+    browser.press("ArrowLeft")
+    browser.press("ArrowLeft")
+    assert browser.ask(focused) == "1"
+    assert browser.ask(visible) <= before
+    assert browser.ask("document.querySelectorAll('#tree [tabindex=\"0\"]').length") == 1
+
+
+def test_every_tree_can_be_chosen(opened: tuple[Any, Browser]) -> None:
+    model, browser = opened
+    ensemble = model._model.ensemble
+    browser.ask(
+        "(() => { const n = document.getElementById('tree-number');"
+        f" n.value = {ensemble.n_trees}; n.dispatchEvent(new Event('change')); }})()"
+    )
+    leaves = ensemble.tree(ensemble.n_trees - 1).n_leaves
+    facts = browser.ask("document.getElementById('tree-facts').textContent")
+    assert facts == f"of {ensemble.n_trees}: {leaves} leaves"
+    root = browser.ask("document.querySelector('#tree .facts-of').textContent")
+    assert root == f"{ensemble.tree(ensemble.n_trees - 1).count[0]} rows"
+
+
+def test_dark_and_light_follow_the_system_and_the_button(opened: tuple[Any, Browser]) -> None:
+    _, browser = opened
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = browser.ask(paper)
+    browser.prefer("dark")
+    browser.ask("new Promise((done) => setTimeout(done, 200))")
+    dark = browser.ask(paper)
+    assert dark != light
+    browser.ask("document.getElementById('theme').click()")
+    assert browser.ask(paper) == light
+    assert browser.ask("document.getElementById('theme').getAttribute('aria-pressed')") == "false"
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_nothing_is_wider_than_a_phone(opened: tuple[Any, Browser], width: int) -> None:
+    _, browser = opened
+    browser.resize(width, 800, phone=True)
+    browser.ask("new Promise((done) => setTimeout(done, 200))")
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+
+
+def test_every_control_has_a_name(opened: tuple[Any, Browser]) -> None:
+    _, browser = opened
+    nameless = browser.ask(
+        "Array.from(document.querySelectorAll('input, select, button')).filter((control) =>"
+        " !control.getAttribute('aria-label') && !control.textContent.trim()"
+        " && !(control.labels && control.labels.length)).map((control) => control.outerHTML)"
+    )
+    assert nameless == []

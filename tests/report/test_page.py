@@ -1,0 +1,160 @@
+"""The page: it escapes all that users wrote, is one file, and is written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import hedgerow as hr
+from hedgerow.exceptions import DataError, ParameterError
+from report.tables import number_of, table
+
+pytest.importorskip("altair")
+pytest.importorskip("jinja2")
+pytest.importorskip("vl_convert")
+
+from hedgerow.report.charts import charts_of
+from hedgerow.report.rendering import json_text, render
+from hedgerow.report.summary import Wishes, summarise
+
+EVIL = "</script><script>alert('x')</script>"
+X, NEW = (table(n, seed).rename(columns={"size": EVIL}) for n, seed in ((300, 0), (100, 7)))
+NUMBER, NEW_NUMBER = (number_of(frame.rename(columns={EVIL: "size"})) for frame in (X, NEW))
+TWO, NEW_TWO = (np.where(y > 2.0, EVIL, "no & no") for y in (NUMBER, NEW_NUMBER))
+WISHES = Wishes(title=EVIL, target_name=EVIL, n_mistakes=3, n_bootstrap=10, seed=0)
+
+
+@pytest.fixture(scope="module")
+def summary() -> dict[str, Any]:
+    model = hr.GradientBoostingClassifier(n_estimators=8, early_stopping=True).fit(X, TWO)
+    return summarise(model, NEW, NEW_TWO, WISHES)
+
+
+@pytest.fixture(scope="module")
+def page(summary: dict[str, Any]) -> str:
+    return render(summary)
+
+
+def test_all_that_users_wrote_is_escaped(page: str) -> None:
+    assert "alert(" in page
+    assert EVIL not in page
+    assert len(re.findall(r"<script[ >]", _without_library(page))) == 3
+    assert page.count("</script>") == 3
+
+
+def _without_library(page: str) -> str:
+    """Return the page without the charts' library, whose strings may hold anything."""
+    start = page.index("<script>(() => {") + len("<script>")
+    return page[:start] + page[page.index("</script>", start) :]
+
+
+def test_data_in_the_page_is_the_summarys(page: str, summary: dict[str, Any]) -> None:
+    found = re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    data = json.loads(found[1])
+    assert data["what_if"] == summary["what_if"]
+    assert data["trees"] == summary["trees"]
+
+
+def test_json_in_a_page_cannot_end_its_element() -> None:
+    value = {"</script>": ["<!--", "&amp;", "\u2028", 0.1]}
+    text = json_text(value)
+    assert json.loads(text) == value
+    assert not set("<>&\u2028") & set(text)
+    with pytest.raises(ValueError, match="Out of range"):
+        json_text(float("nan"))
+
+
+def test_nothing_is_fetched(page: str) -> None:
+    markup = _without_library(page)
+    assert not re.findall(r'(?:src|href)="(?!#)[^"]*"', markup)
+    assert "@import" not in markup
+    assert "url(" not in markup
+    assert len(page) < 5_000_000
+
+
+def test_sections_are_landmarks_with_names(page: str) -> None:
+    ids = re.findall(r'<section id="[\w-]+" aria-labelledby="([\w-]+)"', page)
+    assert len(ids) == 9
+    for name in ids:
+        assert f'<h2 id="{name}"' in page
+    assert '<main id="content"' in page
+    assert '<nav aria-label="' in page
+    assert '<html lang="en">' in page
+
+
+def test_charts_hold_to_the_schema(summary: dict[str, Any]) -> None:
+    import altair as alt
+
+    for chart in charts_of(summary):
+        spec = {name: part for name, part in chart["spec"].items() if name != "config"}
+        alt.Chart.from_dict(spec, validate=True)
+
+
+def test_a_page_of_a_model_without_trees_says_why() -> None:
+    filled = NEW[["single", "count"]].to_numpy(float)
+    model = hr.SVC().fit(filled, NEW_TWO)
+    page = render(summarise(model, filled, NEW_TWO, WISHES))
+    assert page.count("Not shown:") >= 3
+
+
+def report_of(path: Any, **options: Any) -> None:
+    model = hr.GradientBoostingRegressor(n_estimators=3).fit(X, NUMBER)
+    hr.report(model, NEW, NEW_NUMBER, path, **({"n_bootstrap": 3} | options))
+
+
+def test_a_report_is_a_file_that_is_the_same_every_time(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.html", tmp_path / "b.html"
+    report_of(first)
+    report_of(str(second))
+    assert first.read_bytes() == second.read_bytes()
+    assert "<title>GradientBoostingRegressor</title>" in first.read_text()
+
+
+def test_an_error_leaves_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    model = hr.GradientBoostingRegressor(n_estimators=3).fit(X, NUMBER)
+    scaled = make_pipeline(StandardScaler(), hr.LinearSVR()).fit(np.eye(3), [1.0, 2.0, 3.0])
+    for error, arguments in (
+        (NotFittedError, (hr.GradientBoostingRegressor(), NEW, NEW_NUMBER)),
+        (ParameterError, (scaled, np.eye(3), [1.0, 2.0, 3.0])),
+        (ParameterError, ("model", NEW, NEW_NUMBER)),
+        (DataError, (model, NEW[["single"]], NEW_NUMBER)),
+        (DataError, (model, NEW, None)),
+        (DataError, (model, NEW, NEW_NUMBER[:5])),
+    ):
+        with pytest.raises(error):
+            hr.report(*arguments, path)
+    for options in ({"n_bootstrap": -1}, {"n_mistakes": 1.5}, {"random_state": None}):
+        with pytest.raises(ParameterError, match=next(iter(options))):
+            report_of(path, **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_bad_path_is_refused_before_any_work(tmp_path: Path, monkeypatch: Any) -> None:
+    def no_work(*_: Any, **__: Any) -> None:
+        raise AssertionError("worked before the path was looked at")
+
+    from hedgerow.report import writing
+
+    monkeypatch.setattr(writing, "summarise", no_work)
+    with pytest.raises(FileNotFoundError):
+        report_of(tmp_path / "no such folder" / "report.html")
+    with pytest.raises(IsADirectoryError):
+        report_of(tmp_path)
+
+
+def test_a_package_that_is_missing_is_named(tmp_path: Path, monkeypatch: Any) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(ImportError, match=r"pip install hedgerow\[report\]"):
+        report_of(tmp_path / "report.html")

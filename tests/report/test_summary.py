@@ -1,0 +1,292 @@
+"""The summary of a report: its figures are scikit-learn's, and it is plain JSON of any model."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn import metrics as sk
+
+import hedgerow as hr
+from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.report.summary import Wishes, summarise
+from report.tables import number_of, table
+
+X, NEW = table(), table(150, seed=7)
+NUMBER, NEW_NUMBER = number_of(X), number_of(NEW, seed=8)
+TWO, NEW_TWO = (np.where(y > 2.0, "yes", "no") for y in (NUMBER, NEW_NUMBER))
+MANY, NEW_MANY = (np.digitize(y, [1.0, 2.5]) for y in (NUMBER, NEW_NUMBER))
+NUMBERS = ["size", "single", "count"]
+FILLED, NEW_FILLED = (frame[NUMBERS].fillna(0.0).astype(float) for frame in (X, NEW))
+FEW = {"n_estimators": 10, "max_leaves": 6}
+WISHES = Wishes(title="t", target_name="y", n_mistakes=3, n_bootstrap=20, seed=0)
+
+
+def summary_of(model: Any, rows: Any, y: Any, **options: Any) -> dict[str, Any]:
+    """Return a summary that has been through JSON, which NaN and NumPy's numbers would not."""
+    summary = summarise(model, rows, y, options.pop("wishes", WISHES), **options)
+    return json.loads(json.dumps(summary, allow_nan=False))
+
+
+def figures(summary: dict[str, Any], k: int = 0) -> dict[str, float]:
+    """Return the metrics by name."""
+    return {metric["name"]: metric["value"] for metric in summary["outcomes"][k]["metrics"]}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_metrics_of_two_classes_are_scikit_learns(weighted: bool) -> None:
+    model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
+    w = np.random.RandomState(0).uniform(0.5, 2.0, len(NEW)) if weighted else None
+    found = figures(summary_of(model, NEW, NEW_TWO, sample_weight=w))
+    p, said = model.predict_proba(NEW)[:, 1], model.predict(NEW)
+    expected = {
+        "AUC": sk.roc_auc_score(NEW_TWO == "yes", p, sample_weight=w),
+        "log loss": sk.log_loss(NEW_TWO == "yes", p, sample_weight=w),
+        "Brier score": sk.brier_score_loss(NEW_TWO == "yes", p, sample_weight=w),
+        "accuracy": sk.accuracy_score(NEW_TWO, said, sample_weight=w),
+        "balanced accuracy": sk.balanced_accuracy_score(NEW_TWO, said, sample_weight=w),
+    }
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_metrics_of_many_classes_are_scikit_learns() -> None:
+    model = hr.GradientBoostingClassifier(**FEW).fit(X, MANY)
+    summary = summary_of(model, NEW, NEW_MANY)
+    found, p = figures(summary), model.predict_proba(NEW)
+    assert found["AUC"] == pytest.approx(sk.roc_auc_score(NEW_MANY, p, multi_class="ovr"))
+    assert found["log loss"] == pytest.approx(sk.log_loss(NEW_MANY, p))
+    assert found["Brier score"] == pytest.approx(sk.brier_score_loss(NEW_MANY, p))
+    precision, recall, f1, rows = sk.precision_recall_fscore_support(NEW_MANY, model.predict(NEW))
+    by_class = summary["outcomes"][0]["by_class"]
+    assert [entry["precision"] for entry in by_class] == pytest.approx(precision.tolist())
+    assert [entry["recall"] for entry in by_class] == pytest.approx(recall.tolist())
+    assert [entry["f1"] for entry in by_class] == pytest.approx(f1.tolist())
+    assert [entry["rows"] for entry in by_class] == rows.tolist()
+    confusion = sk.confusion_matrix(NEW_MANY, model.predict(NEW))
+    assert summary["outcomes"][0]["curves"]["confusion"] == confusion.tolist()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_metrics_of_numbers_are_scikit_learns(weighted: bool) -> None:
+    model = hr.GradientBoostingRegressor(**FEW).fit(X, NUMBER)
+    w = np.random.RandomState(0).uniform(0.5, 2.0, len(NEW)) if weighted else None
+    found = figures(summary_of(model, NEW, NEW_NUMBER, sample_weight=w))
+    said = model.predict(NEW)
+    expected = {
+        "R²": sk.r2_score(NEW_NUMBER, said, sample_weight=w),
+        "RMSE": sk.root_mean_squared_error(NEW_NUMBER, said, sample_weight=w),
+        "MAE": sk.mean_absolute_error(NEW_NUMBER, said, sample_weight=w),
+    }
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_metrics_of_quantiles() -> None:
+    levels = [0.1, 0.5, 0.9]
+    model = hr.GradientBoostingRegressor(loss="quantile", quantile=levels, **FEW).fit(X, NUMBER)
+    found = figures(summary_of(model, NEW, NEW_NUMBER))
+    said = model.predict(NEW)
+    pinball = [sk.mean_pinball_loss(NEW_NUMBER, said[:, k], alpha=levels[k]) for k in range(3)]
+    assert found["pinball loss"] == pytest.approx(np.mean(pinball))
+    within = (said[:, 0] <= NEW_NUMBER) & (said[:, 2] >= NEW_NUMBER)
+    assert found["coverage of 0.1 … 0.9"] == pytest.approx(within.mean())
+
+
+def test_metrics_of_rankings_and_times_are_the_models_own_scores() -> None:
+    qid, new_qid = np.arange(len(X)) // 20, np.arange(len(NEW)) // 15
+    ranker = hr.GradientBoostingRanker(**FEW).fit(X, MANY, qid=qid)
+    found = figures(summary_of(ranker, NEW, NEW_MANY, qid=new_qid))
+    assert found["NDCG"] == pytest.approx(ranker.score(NEW, NEW_MANY, qid=new_qid))
+    assert found["NDCG@3"] == pytest.approx(ranker.score(NEW, NEW_MANY, qid=new_qid, k=3))
+    times, new_times = np.exp(NUMBER / 4.0), np.exp(NEW_NUMBER / 4.0)
+    for loss in ("cox", "aft"):
+        model = hr.GradientBoostingSurvival(loss=loss, **FEW).fit(X, times)
+        summary = summary_of(model, NEW, new_times)
+        assert figures(summary)["concordance"] == pytest.approx(model.score(NEW, new_times))
+        assert summary["outcomes"][0]["curves"]["survival"]
+
+
+def test_intervals_are_those_of_drawn_rows() -> None:
+    model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
+    summary = summary_of(model, NEW, NEW_TWO)
+    p, draw, values = model.predict_proba(NEW)[:, 1], np.random.RandomState(0), []
+    for _ in range(20):
+        rows = draw.randint(0, len(NEW), len(NEW))
+        values.append(sk.roc_auc_score(NEW_TWO[rows] == "yes", p[rows]))
+    auc = summary["outcomes"][0]["metrics"][0]
+    assert [auc["low"], auc["high"]] == pytest.approx(np.quantile(values, [0.025, 0.975]).tolist())
+    assert auc["low"] <= auc["value"] <= auc["high"]
+
+
+def test_the_same_call_gives_the_same_summary() -> None:
+    model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
+    assert summary_of(model, NEW, NEW_TWO) == summary_of(model, NEW, NEW_TWO)
+
+
+def test_columns_are_summed_up() -> None:
+    model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
+    columns = {c["name"]: c for c in summary_of(model, NEW, NEW_TWO)["data"]["columns"]}
+    assert columns["size"]["missing"] == pytest.approx(NEW["size"].isna().mean())
+    assert columns["size"]["median"] == pytest.approx(NEW["size"].median())
+    assert columns["count"]["kind"] == "whole numbers"
+    assert columns["flag"]["kind"] == "true or false"
+    assert columns["color"]["n_labels"] == 4
+    most = NEW["color"].value_counts().iloc[0] / len(NEW)
+    assert columns["color"]["labels"][0]["share"] == pytest.approx(most)
+
+
+def test_the_most_wrong_rows_are_the_most_wrong() -> None:
+    model = hr.GradientBoostingRegressor(**FEW).fit(X, NUMBER)
+    rows = summary_of(model, NEW, NEW_NUMBER)["mistakes"]["rows"]
+    errors = np.abs(NEW_NUMBER - model.predict(NEW))
+    assert [entry["row"] for entry in rows] == np.argsort(-errors)[:3].tolist()
+    for entry in rows:
+        assert entry["said"] == pytest.approx([model.predict(NEW)[entry["row"]]])
+
+
+def test_a_waterfall_leads_from_the_average_to_the_score() -> None:
+    model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
+    entry = summary_of(model, NEW, NEW_TWO)["mistakes"]["rows"][0]
+    score = model.decision_function(NEW)[entry["row"]]
+    bars = entry["waterfall"]["bars"]
+    assert entry["waterfall"]["score"] == pytest.approx(score)
+    assert bars[0]["from"] == pytest.approx(entry["waterfall"]["base"])
+    assert [bar["to"] for bar in bars[:-1]] == pytest.approx([bar["from"] for bar in bars[1:]])
+
+
+def test_what_was_set_and_what_was_chosen_are_told() -> None:
+    model = hr.GradientBoostingClassifier(max_depth=4, budget="quick").fit(X, TWO)
+    summary = summary_of(model, NEW, NEW_TWO)
+    is_set = [entry["name"] for entry in summary["parameters"] if entry["is_set"]]
+    assert sorted(is_set) == ["budget", "max_depth"]
+    chosen = summary["training"]["choice"]
+    assert int(chosen["parameters"]["n_estimators"]) == model.n_iter_
+    assert len(chosen["tried"]) == len(model.auto_.tried)
+
+
+def test_the_digest_is_that_of_the_saved_file(tmp_path: Any) -> None:
+    import hashlib
+
+    model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
+    model.save(tmp_path / "model.hedgerow")
+    expected = hashlib.sha256((tmp_path / "model.hedgerow").read_bytes()).hexdigest()
+    assert summary_of(model, NEW, NEW_TWO)["reproducibility"]["digest"] == expected
+
+
+CLASSIFIERS = [
+    hr.GradientBoostingClassifier(loss="hinge", **FEW),
+    hr.RandomForestClassifier(n_estimators=5),
+    hr.RandomForestClassifier(n_estimators=5, feature_combinations=2),
+    hr.ExtraTreesClassifier(n_estimators=5),
+    hr.BaggingClassifier(n_estimators=3),
+    hr.BaggingClassifier(hr.KNeighborsClassifier(), n_estimators=2),
+    hr.DecisionTreeClassifier(max_depth=3),
+    hr.AdaBoostClassifier(n_estimators=4),
+    hr.StagewiseClassifier(n_estimators=3),
+    hr.KNeighborsClassifier(),
+    hr.RadiusNeighborsClassifier(radius=3.0, outlier_label="most_frequent"),
+    hr.SVC(),
+    hr.NuSVC(nu=0.3),
+    hr.LinearSVC(),
+]
+REGRESSORS = [
+    hr.GradientBoostingRegressor(linear_leaves=True, **FEW),
+    hr.RandomForestRegressor(n_estimators=5),
+    hr.ExtraTreesRegressor(n_estimators=5),
+    hr.BaggingRegressor(n_estimators=3),
+    hr.DecisionTreeRegressor(max_depth=3),
+    hr.AdaBoostRegressor(n_estimators=4),
+    hr.StagewiseRegressor(n_estimators=3),
+    hr.KNeighborsRegressor(),
+    hr.RadiusNeighborsRegressor(radius=4.0),
+    hr.SVR(),
+    hr.NuSVR(),
+    hr.LinearSVR(),
+]
+
+
+def _name(model: Any) -> str:
+    return type(model).__name__
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=_name)
+def test_every_classifier_has_a_summary(model: Any) -> None:
+    model.fit(FILLED, TWO)
+    summary = summary_of(model, NEW_FILLED, NEW_TWO)
+    expected = sk.accuracy_score(NEW_TWO, model.predict(NEW_FILLED))
+    assert figures(summary)["accuracy"] == pytest.approx(expected)
+    _assert_reasons_are_sentences(summary)
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=_name)
+def test_every_regressor_has_a_summary(model: Any) -> None:
+    model.fit(FILLED, NUMBER)
+    summary = summary_of(model, NEW_FILLED, NEW_NUMBER)
+    expected = sk.r2_score(NEW_NUMBER, model.predict(NEW_FILLED))
+    assert figures(summary)["R²"] == pytest.approx(expected)
+    _assert_reasons_are_sentences(summary)
+
+
+def _assert_reasons_are_sentences(summary: dict[str, Any]) -> None:
+    for part in summary.values():
+        if isinstance(part, dict) and "absent" in part:
+            assert part["absent"].endswith("."), part["absent"]
+
+
+def test_a_one_class_machine_is_judged_by_inside_and_outside() -> None:
+    model = hr.OneClassSVM(nu=0.2).fit(FILLED)
+    inside = np.where(np.abs(NEW_FILLED["size"]) < 1.0, 1, -1)
+    found = figures(summary_of(model, NEW_FILLED, inside))
+    expected = sk.roc_auc_score(inside, model.decision_function(NEW_FILLED))
+    assert found["AUC"] == pytest.approx(expected)
+
+
+def test_several_targets_are_judged_one_by_one() -> None:
+    y, new_y = (np.column_stack([a, a**2]) for a in (NUMBER, NEW_NUMBER))
+    model = hr.GradientBoostingRegressor(**FEW).fit(X, y)
+    summary = summary_of(model, NEW, new_y)
+    for k in range(2):
+        expected = sk.r2_score(new_y[:, k], model.predict(NEW)[:, k])
+        assert figures(summary, k)["R²"] == pytest.approx(expected)
+    labels, new_labels = (np.column_stack([a > 2.0, a > 3.0]) for a in (NUMBER, NEW_NUMBER))
+    boosted, forest = (
+        hr.GradientBoostingClassifier(**FEW),
+        hr.RandomForestClassifier(n_estimators=5),
+    )
+    for classifier in (boosted, forest):
+        summary = summary_of(classifier.fit(X, labels), NEW, new_labels)
+        expected = sk.accuracy_score(new_labels[:, 1], classifier.predict(NEW)[:, 1])
+        assert figures(summary, 1)["accuracy"] == pytest.approx(expected)
+
+
+def test_a_sparse_table_has_a_summary() -> None:
+    rows = scipy.sparse.random(200, 30, 0.2, "csr", random_state=0)
+    y = rows.toarray()[:, 0] + rows.toarray()[:, 1]
+    model = hr.GradientBoostingRegressor(**FEW).fit(rows, y)
+    assert summary_of(model, rows, y)["data"]["n_columns"] == 30
+
+
+def test_one_class_alone_in_the_rows_leaves_what_is_not_defined_open() -> None:
+    model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
+    only = NEW_TWO == "yes"
+    summary = summary_of(model, NEW[only], NEW_TWO[only])
+    assert figures(summary)["AUC"] is None
+    assert "–" in summary["verdict"]
+
+
+def test_a_report_needs_something_to_judge() -> None:
+    model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
+    with pytest.raises(DataError, match="y is None"):
+        summarise(model, NEW, None, WISHES)
+    with pytest.raises(DataError, match=r"feature names|features"):
+        summarise(model, NEW.drop(columns="size"), NEW_TWO, WISHES)
+    with pytest.raises(DataError, match="maybe"):
+        summarise(model, NEW, np.where(NEW_TWO == "yes", "maybe", "no"), WISHES)
+    with pytest.raises(DataError, match="y"):
+        summarise(model, NEW, NEW_TWO[:-1], WISHES)
+    with pytest.raises(ParameterError, match="predicts nothing"):
+        summarise(hr.NearestNeighbors().fit(FILLED), NEW_FILLED, NEW_NUMBER, WISHES)
+    with pytest.raises(ParameterError, match="qid"):
+        summarise(model, NEW, NEW_TWO, WISHES, qid=np.zeros(len(NEW)))
