@@ -13,7 +13,10 @@ _HOW = """\b
   fish   hedgerow completion fish > ~/.config/fish/completions/hedgerow.fish"""
 
 
-@click.command(help=f"Print a script that completes commands in a shell.\n\n{_HOW}")
+@click.command(
+    short_help="Let a shell complete commands.",
+    help=f"Print a script that completes commands in a shell.\n\n{_HOW}",
+)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @debug_option
 @click.pass_context

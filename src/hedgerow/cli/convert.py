@@ -15,7 +15,7 @@ from hedgerow.model_file.atomic import write_atomically
 from hedgerow.model_file.text import from_json, to_json
 
 
-@click.command()
+@click.command(short_help="Write a model as JSON, or back.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("out", type=FILE)
 @debug_option

@@ -17,7 +17,7 @@ _N_ROWS, _N_NEW = 4_000, 5
 _TOWNS = ("Bonn", "Essen", "Köln", "Mainz", "Trier", "Ulm")
 
 
-@click.command()
+@click.command(short_help="Show the commands at work.")
 @click.option(
     "--out", type=FILE, default=Path("hedgerow-demo"), show_default=True, help="Folder to write."
 )

@@ -14,7 +14,7 @@ from hedgerow.cli.output import answer_json, lines_of, number
 from hedgerow.cli.scores import measure
 
 
-@click.command()
+@click.command(short_help="Judge a model by rows whose targets are known.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("data", type=FILE)
 @truth_options

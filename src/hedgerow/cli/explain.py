@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +9,18 @@ import click
 import numpy as np
 import pandas as pd
 
-import hedgerow as hr
 from hedgerow.cli.examples import Examples, Known, read_features
 from hedgerow.cli.models import load_model
 from hedgerow.cli.options import FILE, debug_option, format_option, json_option
 from hedgerow.cli.output import answer_json, require_table_name, write_table
+from hedgerow.data.columns import is_missing
 from hedgerow.exceptions import ParameterError
+from hedgerow.explain import ShapValues, shap_values
 
 _BAR = 30  # characters of the longest bar
 
 
-@click.command()
+@click.command(short_help="Tell what each column adds to predictions.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("data", type=FILE)
 @click.option("--rows", "wanted", metavar="0-4,7", help="Explain each of these rows, from 0 on.")
@@ -46,7 +46,7 @@ def explain(
     model = load_model(model_file)
     X, _ = read_features(data, kind, Known.of_model(model), None)
     rows = np.arange(X.shape[0]) if wanted is None else _row_numbers(wanted, X.shape[0])
-    explained = _shap_values()(model, Examples(X, None).take(rows).X)
+    explained = shap_values(model, Examples(X, None).take(rows).X)
     if out is not None:
         write_table(_all_values(explained, rows), out)
     if as_json:
@@ -55,13 +55,6 @@ def explain(
         click.echo(_average_text(explained, top))
     else:
         click.echo("\n".join(_row_text(explained, i, row, top) for i, row in enumerate(rows)))
-
-
-def _shap_values() -> Callable[..., Any]:
-    found: Callable[..., Any] | None = getattr(hr.explain, "shap_values", None)
-    if found is None:
-        raise ParameterError("this version of Hedgerow has no Shapley values.")
-    return found
 
 
 def _row_numbers(text: str, n_rows: int) -> Any:
@@ -79,7 +72,7 @@ def _row_numbers(text: str, n_rows: int) -> Any:
     return np.array(rows)
 
 
-def _by_output(explained: Any) -> tuple[Any, Any]:
+def _by_output(explained: ShapValues) -> tuple[Any, Any]:
     """Return values (rows, columns, outputs) and base values (rows, outputs)."""
     n_rows, n_columns = explained.values.shape[:2]
     return explained.values.reshape(n_rows, n_columns, -1), explained.base_values.reshape(
@@ -87,7 +80,7 @@ def _by_output(explained: Any) -> tuple[Any, Any]:
     )
 
 
-def _all_values(explained: Any, rows: Any) -> Any:
+def _all_values(explained: ShapValues, rows: Any) -> Any:
     """Return a line for each row and output, with a column for each column of the table."""
     values, base = _by_output(explained)
     parts = []
@@ -98,7 +91,7 @@ def _all_values(explained: Any, rows: Any) -> Any:
     return pd.concat(parts).sort_values("row", kind="stable", ignore_index=True)
 
 
-def _as_dict(explained: Any, rows: Any, *, each: bool) -> dict[str, Any]:
+def _as_dict(explained: ShapValues, rows: Any, *, each: bool) -> dict[str, Any]:
     values, base = _by_output(explained)
     names = explained.feature_names
     outputs = {}
@@ -113,7 +106,7 @@ def _as_dict(explained: Any, rows: Any, *, each: bool) -> dict[str, Any]:
     return {"unit": explained.unit, "n_rows": len(rows), "outputs": outputs}
 
 
-def _average_text(explained: Any, top: int) -> str:
+def _average_text(explained: ShapValues, top: int) -> str:
     """Return the columns that add most, over all rows and outputs, with bars."""
     values, _ = _by_output(explained)
     sizes = np.abs(values).mean(axis=(0, 2))
@@ -129,7 +122,7 @@ def _average_text(explained: Any, top: int) -> str:
     return "\n".join([title, *lines])
 
 
-def _row_text(explained: Any, i: int, row: int, top: int) -> str:
+def _row_text(explained: ShapValues, i: int, row: int, top: int) -> str:
     """Return a row's score as a sum, the largest terms first."""
     values, base = _by_output(explained)
     lines = []
@@ -141,10 +134,14 @@ def _row_text(explained: Any, i: int, row: int, top: int) -> str:
         )
         order = np.argsort(-np.abs(terms), kind="stable")
         lines += [
-            f"  {terms[j]:+.4g}  {explained.feature_names[j]} = {explained.data[i, j]}"
+            f"  {terms[j]:+.4g}  {explained.feature_names[j]} {_said(explained.data[i, j])}"
             for j in order[:top]
         ]
         if len(order) > top:
             rest = terms[order[top:]].sum()
             lines.append(f"  {rest:+.4g}  {len(order) - top} other columns")
     return "\n".join(lines)
+
+
+def _said(value: Any) -> str:
+    return "is missing" if is_missing(value) else f"= {value}"

@@ -25,7 +25,7 @@ _DEPTH = 1_000  # of a tree that is printed: all of it
 _DECIMALS = 6
 
 
-@click.command()
+@click.command(short_help="Tell what a model file holds.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.option("--tree", "number_of_tree", type=click.IntRange(0), help="Print a tree, from 0 on.")
 @json_option

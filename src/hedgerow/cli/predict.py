@@ -18,7 +18,7 @@ from hedgerow.exceptions import ParameterError
 _COVERAGE = 0.9
 
 
-@click.command()
+@click.command(short_help="Predict the rows of a file.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("data", type=FILE)
 @click.option(

@@ -84,6 +84,9 @@ def _report(error: Exception) -> int:
     if isinstance(error, OSError) and error.strerror:
         _complain(error.strerror + ("" if error.filename is None else f": {error.filename}"))
         return BAD_INPUT
+    if isinstance(error, ImportError):  # of what is optional
+        _complain(str(error))
+        return UNEXPECTED
     _complain(f"unexpected: {type(error).__name__}: {error} (--debug shows where)")
     return UNEXPECTED
 

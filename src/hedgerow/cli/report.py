@@ -11,11 +11,10 @@ from hedgerow.cli.examples import Known, Roles, read_examples
 from hedgerow.cli.models import load_model
 from hedgerow.cli.options import FILE, debug_option, format_option, truth_options
 from hedgerow.cli.output import all_or_nothing, require_file, say, size_of
-from hedgerow.cli.reporting import report_writer
-from hedgerow.exceptions import ParameterError
+from hedgerow.cli.reporting import write_report
 
 
-@click.command()
+@click.command(short_help="Write a page about a model for any browser.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("data", type=FILE)
 @truth_options
@@ -25,11 +24,8 @@ from hedgerow.exceptions import ParameterError
 def report(model_file: Path, data: Path, out: Path, kind: str | None, **columns: Any) -> None:
     """Write a report of a model on the rows of the file DATA: one HTML file for any browser."""
     require_file(out)
-    writer = report_writer()
-    if writer is None:
-        raise ParameterError("this version of Hedgerow cannot write reports.")
     model, roles = load_model(model_file), Roles(**columns)
     examples = read_examples(data, kind, roles, Known.of_model(model, roles.target))
     with all_or_nothing(out.parent) as folder:
-        writer(model, examples.X, examples.y, folder / out.name)
+        write_report(model, examples, folder / out.name, roles.target)
     say(f"{out} ({size_of(out)})")

@@ -27,7 +27,7 @@ from hedgerow.cli.output import (
     size_of,
     to_json,
 )
-from hedgerow.cli.reporting import report_writer
+from hedgerow.cli.reporting import write_report
 from hedgerow.cli.scores import fold_scores, measure
 from hedgerow.cli.tasks import TASKS, Task, find_task
 from hedgerow.exceptions import ParameterError
@@ -39,7 +39,7 @@ _ROUNDS_A_LINE = 100  # of progress, where there is no terminal for a bar
 _SHOWN_FEATURES = 5
 
 
-@click.command()
+@click.command(short_help="Train a model on a file.")
 @click.argument("data", type=FILE)
 @truth_options
 @click.option("--groups", metavar="COL", help="Column of groups of rows that stay together.")
@@ -233,15 +233,15 @@ class Training:
             return self._write_report(model, judged, folder / REPORT)
 
     def _write_report(self, model: Any, judged: Judged | None, path: Path) -> str | None:
-        writer = report_writer()
         if self.no_report:
             return "--no-report"
         if judged is None or judged.rows is None:
             return "no rows were held out to report on"
-        if writer is None:
-            return "this version of Hedgerow cannot write one"
         self._note("writing the report")
-        writer(model, judged.rows.X, judged.rows.y, path)
+        try:
+            write_report(model, judged.rows, path, self.roles.target)
+        except ImportError as error:
+            return str(error)
         return None
 
     def _summary(self, model: Any, judged: Judged | None) -> dict[str, Any]:
@@ -297,7 +297,8 @@ class Training:
         click.echo(lines_of(fields))
 
     def _note(self, line: str) -> None:
-        if not self.quiet:
+        """Say what comes next to whoever watches; a log shall hold what matters only."""
+        if not self.quiet and sys.stderr.isatty():
             say(line)
 
 
