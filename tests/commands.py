@@ -1,5 +1,6 @@
 """For tests of the command line: people as a table, a command as a process, files in a folder."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
 FEW = ("--param", "n_estimators=12", "--param", "max_leaves=6", "--quiet")
 PARAMETERS = {"n_estimators": 12, "max_leaves": 6}
 NOT_FEATURES = ["person", "weight", "group", "answer", "amount"]
@@ -42,9 +44,10 @@ def without(target):
 
 
 def run_process(*arguments, **options):
-    """Run a command in a process of its own."""
+    """Run a command in a process of its own, which finds the library from any folder."""
     command = [sys.executable, "-m", "hedgerow", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    options |= {"capture_output": True, "text": True, "check": False, "env": ENVIRONMENT}
+    return subprocess.run(command, **options)
 
 
 def everything_in(folder):

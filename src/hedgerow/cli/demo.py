@@ -36,6 +36,7 @@ def demo(context: click.Context, out: Path) -> None:
         f"train {_quoted(data)} --target outcome --drop customer --quiet --out {_quoted(out)}",
         f"predict {_quoted(model)} {_quoted(new)} --id customer --proba",
         f"evaluate {_quoted(model)} {_quoted(data)} --target outcome",
+        f"explain {_quoted(model)} {_quoted(new)} --rows 2 --top 3",
         f"inspect {_quoted(model)}",
     ):
         _run(context, command)

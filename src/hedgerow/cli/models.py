@@ -47,11 +47,8 @@ def new_model(name: str, task: Task, given: tuple[str, ...], machine: dict[str, 
         raise ParameterError(f"--model {name} is not for {task.name}; gradient_boosting is.")
     kind = kinds[task.name]
     parameters = {"loss": "poisson"} if task.name == "counts" else {}
-    parameters |= {
-        parameter.name: machine[parameter.name]
-        for parameter in kind._parameters  # noqa: SLF001
-        if machine.get(parameter.name) in parameter.allowed and parameter.name in machine
-    }
+    declared = {parameter.name for parameter in kind._parameters}  # noqa: SLF001
+    parameters |= {name: value for name, value in machine.items() if name in declared}
     return kind(**parameters | read_parameters(given, kind))
 
 

@@ -57,7 +57,9 @@ def predict(
     of their digits: they are what the Python API gives, bit for bit.
     """
     require_table_name(out)
-    model = load_model(model_file).set_params(n_jobs=threads)
+    model = load_model(model_file)
+    if threads is not None and "n_jobs" in model.get_params(deep=False):
+        model.set_params(n_jobs=threads)
     X, kept = read_features(data, kind, Known.of_model(model), keep)
     columns = _predictions(model, X)
     if proba:
