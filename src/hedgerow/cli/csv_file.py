@@ -1,0 +1,182 @@
+"""A CSV file → a data frame. The same column has the same type whenever it is read.
+
+All fields are read as text, and a column then becomes what all of its values are: whole numbers,
+numbers, true and false, or else text. What a model has learned about a column decides instead, if
+there is a model: a category "7" stays text, though a file may hold no other.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+
+from hedgerow.exceptions import DataError
+
+ColumnKind = Literal["text", "number"]
+# What a column is by its name: None if that is to be found out.
+Kinds = Callable[[str], ColumnKind | None]
+
+# What pandas takes for a gap, too, so that `pandas.read_csv` gives the same table.
+GAPS = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+)
+_DELIMITERS = (",", ";", "\t", "|")
+# Zip codes and the like, and hexadecimal numbers: digits that are no quantity.
+_CODE = r"^\s*[+-]?0[0-9xX]"
+_DATE = re.compile(r"\s*(\d{4}-\d\d?-\d\d?([ T]\d\d?:.*)?|\d\d?[./]\d\d?[./]\d{4})\s*")
+_DATES_LOOKED_AT = 100
+# A row must fit into a block; tables of a million columns exist.
+_BLOCK_BYTES = 1 << 25
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a file is written: what parts its fields, and the names of its columns."""
+
+    delimiter: str
+    names: tuple[str, ...]
+
+    @property
+    def has_decimal_commas(self) -> bool:
+        """Whether 1,5 may be a number, as where a semicolon parts fields."""
+        return self.delimiter == ";"
+
+
+def read_csv(path: Path, kinds: Kinds) -> Any:
+    """Read a file as a pandas data frame; `kinds` tells what columns are, where it is known."""
+    dialect = _dialect(path)
+    text = _read_text(path, dialect)
+    if text.num_rows == 0:
+        raise DataError(f"{path} has a line of names, but no rows.")
+    columns = {
+        name: _typed(text.column(i), name, kinds(name), dialect)
+        for i, name in enumerate(dialect.names)
+    }
+    return pa.table(columns).to_pandas()
+
+
+def _dialect(path: Path) -> Dialect:
+    """Look at the line of names."""
+    is_packed = path.suffix.lower() == ".gz"
+    try:
+        with gzip.open(path) if is_packed else path.open("rb") as file:
+            lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+            first = lines.readline()
+            while first and not first.strip():
+                first = lines.readline()
+            delimiter = _delimiter(first)
+            header = next(csv.reader(_and_on(first, lines), delimiter=delimiter), [])
+    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, csv.Error) as error:
+        raise DataError(f"{path} is not a CSV file in UTF-8: {error}.") from error
+    if not header:
+        raise DataError(f"{path} is empty.")
+    names = tuple(name or f"Unnamed: {i}" for i, name in enumerate(header))  # as pandas calls them
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(f"{path} has more than one column named {twice!r}.")
+    return Dialect(delimiter, names)
+
+
+def _and_on(first: str, lines: Any) -> Any:
+    yield first
+    yield from lines
+
+
+def _delimiter(line: str) -> str:
+    """Return what parts the names most often; quoted names are not looked into."""
+    bare = re.sub(r'"[^"]*"', "", line)
+    return max(_DELIMITERS, key=bare.count)
+
+
+def _read_text(path: Path, dialect: Dialect) -> Any:
+    """Read all fields as text, gaps as nulls."""
+    try:
+        with pa.input_stream(str(path)) as stream:
+            table = arrow_csv.read_csv(
+                stream,
+                arrow_csv.ReadOptions(block_size=_BLOCK_BYTES),
+                arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
+                arrow_csv.ConvertOptions(
+                    column_types={
+                        **dict.fromkeys(dialect.names, pa.string()),
+                        "": pa.string(),
+                    },
+                    null_values=list(GAPS),
+                    strings_can_be_null=True,
+                ),
+            )
+    except pa.ArrowInvalid as error:
+        raise DataError(f"{path}: {error}") from error
+    return table
+
+
+def _typed(text: Any, name: str, kind: ColumnKind | None, dialect: Dialect) -> Any:
+    """Return a column as what it is, or as what it is known to be."""
+    if kind == "text":
+        return text
+    if text.null_count == len(text):
+        return text.cast(pa.float64())
+    if kind is None and pc.any(pc.match_substring_regex(text, _CODE)).as_py():
+        if _as_numbers(text, dialect) is not None:
+            _warn(f"column {name!r} has numbers with leading zeros, and is read as text.")
+        return text
+    found = _as_numbers(text, dialect)
+    if found is None:
+        found = _as_flags(text)
+    if found is not None:
+        return found
+    if kind is None and _are_dates(text):
+        _warn(
+            f"column {name!r} holds dates, and each is taken as a category of its own. Numbers "
+            "(year, month, days since a day) would say more; --drop leaves it out."
+        )
+    return text
+
+
+def _as_numbers(text: Any, dialect: Dialect) -> Any:
+    """Return whole numbers, or numbers, or None if not all are."""
+    bare = pc.utf8_trim_whitespace(text)
+    bare = pc.if_else(pc.equal(bare, ""), None, bare)
+    bare = pc.replace_substring_regex(bare, r"^\+([0-9.])", r"\1")
+    kinds: tuple[Any, ...] = (pa.int64(), pa.float64())
+    found = _cast(bare, *kinds)
+    if found is None and dialect.has_decimal_commas:
+        found = _cast(pc.replace_substring(bare, ",", ".", max_replacements=1), pa.float64())
+    return found
+
+
+def _cast(text: Any, *types: Any) -> Any:
+    for wanted in types:
+        try:
+            return text.cast(wanted)
+        except pa.ArrowInvalid:
+            continue
+    return None
+
+
+def _as_flags(text: Any) -> Any:
+    """Return booleans if all values are true or false, in any case; else None."""
+    bare = pc.utf8_lower(pc.utf8_trim_whitespace(text))
+    known = pc.is_in(bare.drop_null(), value_set=pa.array(["true", "false"]))
+    return pc.equal(bare, "true") if pc.all(known).as_py() else None
+
+
+def _are_dates(text: Any) -> bool:
+    some = text.drop_null()[:_DATES_LOOKED_AT].to_pylist()
+    return all(_DATE.fullmatch(value) for value in some)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, UserWarning, stacklevel=2)

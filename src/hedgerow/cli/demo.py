@@ -1,0 +1,83 @@
+"""`hedgerow demo`: a tour of the commands on a table of customers that is made up here."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+
+from hedgerow.cli.options import FILE, debug_option
+from hedgerow.cli.output import require_folder, write_table
+
+_N_ROWS, _N_NEW = 4_000, 5
+_TOWNS = ("Bonn", "Essen", "Köln", "Mainz", "Trier", "Ulm")
+
+
+@click.command(short_help="Show the commands at work.")
+@click.option(
+    "--out", type=FILE, default=Path("hedgerow-demo"), show_default=True, help="Folder to write."
+)
+@debug_option
+@click.pass_context
+def demo(context: click.Context, out: Path) -> None:
+    """Show the commands at work on customers, some of whom leave: text, numbers and gaps."""
+    require_folder(out)
+    out.mkdir(parents=True, exist_ok=True)
+    customers = _customers()
+    data, new, model = out / "customers.csv", out / "new.csv", out / "model.hedgerow"
+    write_table(customers[:-_N_NEW], data)
+    write_table(customers[-_N_NEW:].drop(columns="outcome"), new)
+    click.echo(f"{data} has {_N_ROWS - _N_NEW:,} customers, {new} five more. What to do with them:")
+    for command in (
+        f"train {_quoted(data)} --target outcome --drop customer --quiet --out {_quoted(out)}",
+        f"predict {_quoted(model)} {_quoted(new)} --id customer --proba",
+        f"evaluate {_quoted(model)} {_quoted(data)} --target outcome",
+        f"explain {_quoted(model)} {_quoted(new)} --rows 2 --top 3",
+        f"inspect {_quoted(model)}",
+    ):
+        _run(context, command)
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(str(path))
+
+
+def _run(context: click.Context, line: str) -> None:
+    """Print a command and what it answers."""
+    click.echo(f"\n$ hedgerow {line}")
+    group: Any = context.find_root().command
+    name, *arguments = shlex.split(line)
+    with group.commands[name].make_context(name, arguments, parent=context.parent) as made:
+        group.commands[name].invoke(made)
+
+
+def _customers() -> Any:
+    """Make up customers, the same on every machine."""
+    random = np.random.RandomState(7)  # whose stream never changes
+    table = pd.DataFrame(
+        {
+            "customer": [f"{i:05}" for i in range(_N_ROWS)],
+            "plan": random.choice(["basic", "family", "plus", "student"], _N_ROWS),
+            "town": random.choice(_TOWNS, _N_ROWS),
+            "months": np.round(random.gamma(2.0, 12.0, _N_ROWS)).astype(int),
+            "fee": np.round(random.normal(30, 8, _N_ROWS), 2),
+            "calls": random.poisson(1.2, _N_ROWS),
+            "days_since_login": np.round(random.exponential(9.0, _N_ROWS), 1),
+        }
+    )
+    score = (
+        -1.2
+        + 0.6 * (table["calls"] > 2)
+        + 1.4 * ((table["plan"] == "basic") & (table["fee"] > 32))
+        - 1.3 * ((table["plan"] == "family") & (table["months"] > 18))
+        + 1.6 * np.tanh((table["days_since_login"] - 14) / 5)
+        + 0.5 * table["town"].isin(["Essen", "Trier"])
+    )
+    leaves = score + random.logistic(size=_N_ROWS) > 0
+    for column, part in (("days_since_login", 0.15), ("plan", 0.05)):
+        table.loc[random.random_sample(_N_ROWS) < part, column] = None
+    return table.assign(outcome=np.where(leaves, "leaves", "stays"))

@@ -1,0 +1,214 @@
+"""Tables → examples: the rows of a file, parted into features and what else is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hedgerow.cli.csv_file import ColumnKind
+from hedgerow.cli.names import suggestion
+from hedgerow.cli.tables import SparseFile, read_file
+from hedgerow.exceptions import DataError
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Names of the columns that are no features."""
+
+    target: str | None = None
+    event: str | None = None
+    qid: str | None = None
+    weights: str | None = None
+    groups: str | None = None
+    drop: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """All of them that are given."""
+        named = (self.target, self.event, self.qid, self.weights, self.groups, *self.drop)
+        return [name for name in named if name is not None]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Rows with their targets; what is not known of them is None."""
+
+    X: Any
+    y: Any
+    weights: Any = None
+    groups: Any = None
+    qid: Any = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.X.shape[0])
+
+    @property
+    def keep_together(self) -> Any:
+        """What rows must not be parted: queries, or groups."""
+        return self.groups if self.qid is None else self.qid
+
+    def take(self, rows: Indices) -> Examples:
+        """Return some of the rows."""
+        parts = (self.X, self.y, self.weights, self.groups, self.qid)
+        return Examples(*(None if part is None else _rows_of(part, rows) for part in parts))
+
+
+def _rows_of(values: Any, rows: Indices) -> Any:
+    return values.iloc[rows] if hasattr(values, "iloc") else values[rows]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a file before it is read: its columns are those of a model, or of a table.
+
+    `names` are the columns to take, in order; None takes all of a table without names.
+    """
+
+    names: list[str] | None
+    kinds: Mapping[str, ColumnKind]
+    n_features: int
+
+    @classmethod
+    def of_model(cls, model: Any, target: str | None = None) -> Known:
+        """Tell what a model has learned of its columns."""
+        schema = getattr(model._fitted_model(), "schema", None)  # noqa: SLF001
+        kinds: dict[str, ColumnKind] = {}
+        if schema is not None and schema.feature_names is not None:
+            for j, name in enumerate(schema.feature_names):
+                categories = schema.categories.get(j)
+                is_text = categories is not None and categories.kind == "string"
+                kinds[name] = "text" if is_text else "number"
+        classes = getattr(model, "classes_", None)
+        if target is not None and isinstance(classes, np.ndarray):
+            kinds[target] = "text" if classes.dtype.kind in "UOT" else "number"
+        names = getattr(model, "feature_names_in_", None)
+        return cls(None if names is None else list(names), kinds, model.n_features_in_)
+
+    @classmethod
+    def of_examples(cls, examples: Examples, target: str | None) -> Known:
+        """Tell what the columns of other rows are."""
+        if not isinstance(examples.X, pd.DataFrame):
+            return cls(None, {}, examples.X.shape[1])
+        kinds = {name: _kind_of(examples.X[name]) for name in examples.X.columns}
+        if target is not None and isinstance(examples.y, pd.Series):
+            kinds[target] = _kind_of(examples.y)
+        return cls(list(examples.X.columns), kinds, examples.X.shape[1])
+
+    def kind_of(self, name: str) -> ColumnKind:
+        """Tell what a column is; of one that is not known it does not matter."""
+        return self.kinds.get(name, "text")
+
+    def columns(self, table: Any, path: Path) -> Any:
+        """Return the columns to take; others, such as a target, do not matter."""
+        if self.names is None:
+            return table
+        require_columns(table, self.names, path)
+        return table[self.names]
+
+
+def _kind_of(column: Any) -> ColumnKind:
+    is_number = pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column)
+    return "number" if is_number or set(column.dropna()) <= {True, False} else "text"
+
+
+def read_examples(
+    path: Path, kind: str | None, roles: Roles, known: Known | None = None
+) -> Examples:
+    """Read rows to learn from or, with columns that are known, rows to judge a model by.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    kind : str, optional
+        What kind of file it is, if its name does not tell.
+    roles : Roles
+        Columns that are no features.
+    known : Known, optional
+        The columns that the model has.
+    """
+    table = _read_table(path, kind, roles, known)
+    if isinstance(table, SparseFile):
+        return _sparse_examples(table, roles, path)
+    if roles.target is None:
+        raise DataError(f"--target must name the column of {path} that is to be predicted.")
+    require_columns(table, roles.names, path)
+    target, event = table[roles.target], _column(table, roles.event)
+    return Examples(
+        X=_features(table, roles, path) if known is None else known.columns(table, path),
+        y=target if event is None else pd.DataFrame({"event": _flags(event), "time": target}),
+        weights=_column(table, roles.weights),
+        groups=_column(table, roles.groups),
+        qid=_column(table, roles.qid),
+    )
+
+
+def _read_table(path: Path, kind: str | None, roles: Roles, known: Known | None) -> Any:
+    """Read a table, whose columns are what is known of them, or else what they look like."""
+
+    def kind_of(name: str) -> ColumnKind | None:
+        if known is None:
+            return "text" if name in roles.drop else None
+        is_open = name in roles.names and name not in known.kinds
+        return None if is_open else known.kind_of(name)
+
+    return read_file(path, kind, kind_of, None if known is None else known.n_features)
+
+
+def read_features(path: Path, kind: str | None, known: Known, keep: str | None) -> tuple[Any, Any]:
+    """Read rows to predict, and a column to keep beside the predictions, as it stands."""
+    table = read_file(path, kind, known.kind_of, known.n_features)
+    if isinstance(table, SparseFile):
+        if keep is not None:
+            raise DataError(f"{path} has no column {keep!r}: columns of SVMlight have no names.")
+        return table.X, None
+    require_columns(table, [] if keep is None else [keep], path)
+    return known.columns(table, path), _column(table, keep)
+
+
+def require_columns(table: Any, names: Sequence[str], path: Path) -> None:
+    """Refuse names that are no columns."""
+    for name in names:
+        if name not in table.columns:
+            known = list(map(str, table.columns))
+            raise DataError(f"{path} has no column {name!r}. {suggestion(name, known)}")
+
+
+def _sparse_examples(table: SparseFile, roles: Roles, path: Path) -> Examples:
+    if roles.names:
+        raise DataError(
+            f"{path} has no column {roles.names[0]!r}: SVMlight files hold targets and queries in "
+            "places of their own, and their columns have no names."
+        )
+    return Examples(table.X, table.y, qid=table.qid)
+
+
+def _features(table: Any, roles: Roles, path: Path) -> Any:
+    features = table.drop(columns=roles.names)
+    if features.shape[1] == 0:
+        raise DataError(f"{path} has no columns to learn from beside {', '.join(roles.names)}.")
+    return features
+
+
+def _column(table: Any, name: str | None) -> Any:
+    return None if name is None else table[name]
+
+
+def _flags(event: Any) -> Any:
+    """Return whether events were seen, as booleans; files often have 1 and 0."""
+    if not event.isin([0, 1]).all():
+        raise DataError(
+            f"--event: column {event.name!r} must tell whether the event was seen: true or false, "
+            "1 or 0, in every row."
+        )
+    return event.astype(bool)

@@ -1,0 +1,147 @@
+"""`hedgerow explain`: what each column adds to predictions, row by row or on average."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+
+from hedgerow.cli.examples import Examples, Known, read_features
+from hedgerow.cli.models import load_model
+from hedgerow.cli.options import FILE, debug_option, format_option, json_option
+from hedgerow.cli.output import answer_json, require_table_name, write_table
+from hedgerow.data.columns import is_missing
+from hedgerow.exceptions import ParameterError
+from hedgerow.explain import ShapValues, shap_values
+
+_BAR = 30  # characters of the longest bar
+
+
+@click.command(short_help="Tell what each column adds to predictions.")
+@click.argument("model_file", metavar="MODEL", type=FILE)
+@click.argument("data", type=FILE)
+@click.option("--rows", "wanted", metavar="0-4,7", help="Explain each of these rows, from 0 on.")
+@click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="Columns shown.")
+@click.option("-o", "--out", type=FILE, help="File for the values of all columns.")
+@format_option
+@json_option
+@debug_option
+def explain(
+    model_file: Path,
+    data: Path,
+    wanted: str | None,
+    top: int,
+    out: Path | None,
+    kind: str | None,
+    as_json: bool,
+) -> None:
+    """Tell what each column adds to the predictions for the file DATA (exact Shapley values).
+
+    Without --rows it is the mean over all rows of how much that is, in either direction.
+    """
+    require_table_name(out)
+    model = load_model(model_file)
+    X, _ = read_features(data, kind, Known.of_model(model), None)
+    rows = np.arange(X.shape[0]) if wanted is None else _row_numbers(wanted, X.shape[0])
+    explained = shap_values(model, Examples(X, None).take(rows).X)
+    if out is not None:
+        write_table(_all_values(explained, rows), out)
+    if as_json:
+        answer_json(_as_dict(explained, rows, each=wanted is not None))
+    elif wanted is None:
+        click.echo(_average_text(explained, top))
+    else:
+        click.echo("\n".join(_row_text(explained, i, row, top) for i, row in enumerate(rows)))
+
+
+def _row_numbers(text: str, n_rows: int) -> Any:
+    """Read numbers and ranges of rows, such as 0-4,7."""
+    rows: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if not (first.isdecimal() and (last or first).isdecimal()):
+            raise ParameterError(f"--rows {text}: write row numbers and ranges, such as 0-4,7.")
+        rows += range(int(first), int(last or first) + 1)
+        if int(last or first) >= n_rows:
+            raise ParameterError(f"--rows {text}: the rows are 0 to {n_rows - 1}.")
+    if not rows:
+        raise ParameterError(f"--rows {text} names no row.")
+    return np.array(rows)
+
+
+def _by_output(explained: ShapValues) -> tuple[Any, Any]:
+    """Return values (rows, columns, outputs) and base values (rows, outputs)."""
+    n_rows, n_columns = explained.values.shape[:2]
+    return explained.values.reshape(n_rows, n_columns, -1), explained.base_values.reshape(
+        n_rows, -1
+    )
+
+
+def _all_values(explained: ShapValues, rows: Any) -> Any:
+    """Return a line for each row and output, with a column for each column of the table."""
+    values, base = _by_output(explained)
+    parts = []
+    for k, output in enumerate(explained.output_names):
+        frame = pd.DataFrame(values[:, :, k], columns=list(explained.feature_names))
+        leading = {"row": rows, "output": output, "base value": base[:, k]}
+        parts.append(pd.concat([pd.DataFrame(leading), frame], axis=1))
+    return pd.concat(parts).sort_values("row", kind="stable", ignore_index=True)
+
+
+def _as_dict(explained: ShapValues, rows: Any, *, each: bool) -> dict[str, Any]:
+    values, base = _by_output(explained)
+    names = explained.feature_names
+    outputs = {}
+    for k, output in enumerate(explained.output_names):
+        sizes = dict(zip(names, np.abs(values[:, :, k]).mean(axis=0).tolist(), strict=True))
+        outputs[output] = {"base_value": float(base[0, k]), "mean_absolute_value": sizes}
+        if each:
+            outputs[output]["rows"] = [
+                {"row": int(row), "values": dict(zip(names, line.tolist(), strict=True))}
+                for row, line in zip(rows, values[:, :, k], strict=True)
+            ]
+    return {"unit": explained.unit, "n_rows": len(rows), "outputs": outputs}
+
+
+def _average_text(explained: ShapValues, top: int) -> str:
+    """Return the columns that add most, over all rows and outputs, with bars."""
+    values, _ = _by_output(explained)
+    sizes = np.abs(values).mean(axis=(0, 2))
+    order = np.argsort(-sizes, kind="stable")[:top]
+    width = max(len(explained.feature_names[j]) for j in order)
+    largest = sizes[order[0]] or 1.0
+    lines = [
+        f"{explained.feature_names[j]:<{width}}  {sizes[j]:<10.4g}"
+        f"{'▇' * round(_BAR * sizes[j] / largest)}".rstrip()
+        for j in order
+    ]
+    title = f"what columns add to the {explained.unit}, up or down: mean of {len(values):,} rows"
+    return "\n".join([title, *lines])
+
+
+def _row_text(explained: ShapValues, i: int, row: int, top: int) -> str:
+    """Return a row's score as a sum, the largest terms first."""
+    values, base = _by_output(explained)
+    lines = []
+    for k, output in enumerate(explained.output_names):
+        terms = values[i, :, k]
+        score = base[i, k] + terms.sum()
+        lines.append(
+            f"row {row}, {output}: {explained.unit} {score:.4g}, where {base[i, k]:.4g} is usual"
+        )
+        order = np.argsort(-np.abs(terms), kind="stable")
+        lines += [
+            f"  {terms[j]:+.4g}  {explained.feature_names[j]} {_said(explained.data[i, j])}"
+            for j in order[:top]
+        ]
+        if len(order) > top:
+            rest = terms[order[top:]].sum()
+            lines.append(f"  {rest:+.4g}  {len(order) - top} other columns")
+    return "\n".join(lines)
+
+
+def _said(value: Any) -> str:
+    return "is missing" if is_missing(value) else f"= {value}"

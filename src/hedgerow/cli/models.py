@@ -1,0 +1,81 @@
+"""Models by the names that ``--model`` takes, and what their fits are given."""
+
+from __future__ import annotations
+
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import hedgerow as hr
+from hedgerow.cli.examples import Examples
+from hedgerow.cli.names import suggestion
+from hedgerow.cli.parameters import read_parameters
+from hedgerow.cli.tasks import Task
+from hedgerow.exceptions import ParameterError
+
+MODELS: dict[str, dict[str, type[Any]]] = {
+    "gradient_boosting": {
+        "classification": hr.GradientBoostingClassifier,
+        "regression": hr.GradientBoostingRegressor,
+        "counts": hr.GradientBoostingRegressor,
+        "ranking": hr.GradientBoostingRanker,
+        "survival": hr.GradientBoostingSurvival,
+    },
+} | {
+    name: {"classification": classifier, "regression": regressor}
+    for name, classifier, regressor in (
+        ("random_forest", hr.RandomForestClassifier, hr.RandomForestRegressor),
+        ("extra_trees", hr.ExtraTreesClassifier, hr.ExtraTreesRegressor),
+        ("decision_tree", hr.DecisionTreeClassifier, hr.DecisionTreeRegressor),
+        ("bagging", hr.BaggingClassifier, hr.BaggingRegressor),
+        ("adaboost", hr.AdaBoostClassifier, hr.AdaBoostRegressor),
+        ("stagewise", hr.StagewiseClassifier, hr.StagewiseRegressor),
+        ("svm", hr.SVC, hr.SVR),
+        ("linear_svm", hr.LinearSVC, hr.LinearSVR),
+        ("neighbors", hr.KNeighborsClassifier, hr.KNeighborsRegressor),
+    )
+}
+
+
+def new_model(name: str, task: Task, given: tuple[str, ...], machine: dict[str, Any]) -> Any:
+    """Return an estimator with the parameters that are given.
+
+    `machine` are settings that a model need not have: seed, threads, lines of progress.
+    """
+    kinds = MODELS[name]
+    if task.name not in kinds:
+        raise ParameterError(f"--model {name} is not for {task.name}; gradient_boosting is.")
+    kind = kinds[task.name]
+    parameters = {"loss": "poisson"} if task.name == "counts" else {}
+    declared = {parameter.name for parameter in kind._parameters}  # noqa: SLF001
+    parameters |= {name: value for name, value in machine.items() if name in declared}
+    return kind(**parameters | read_parameters(given, kind))
+
+
+def fit_options(model: Any, examples: Examples) -> dict[str, Any]:
+    """Return what a fit is given beside X and y; refuse what the model cannot use."""
+    taken = signature(model.fit).parameters
+    options = {} if examples.qid is None else {"qid": examples.qid}
+    if examples.weights is not None:
+        if "sample_weight" not in taken:
+            raise ParameterError(f"--weights: {type(model).__name__} takes no weights.")
+        options["sample_weight"] = examples.weights
+    if examples.groups is not None and "groups" in taken:
+        options["groups"] = examples.groups
+    return options
+
+
+def load_model(path: Path) -> Any:
+    """Load a model that can predict."""
+    model = hr.load(path)
+    if not hasattr(model, "predict"):
+        raise ParameterError(f"{path} holds a {type(model).__name__}, which predicts nothing.")
+    return model
+
+
+def model_named(name: str) -> str:
+    """Return a model's name, with - or _, or say which there are."""
+    found = name.replace("-", "_")
+    if found not in MODELS:
+        raise ParameterError(f"--model {name}: there is no such model. {suggestion(found, MODELS)}")
+    return found

@@ -1,0 +1,129 @@
+"""What is shown and written: lines or one JSON object, and files that are whole or not there."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hedgerow.exceptions import ParameterError
+from hedgerow.model_file.atomic import write_atomically
+from hedgerow.model_file.values import encode
+
+TABLE_ENDS = (".csv", ".csv.gz", ".parquet", ".feather")
+
+
+def say(line: str) -> None:
+    """Tell on standard error what is going on."""
+    click.echo(line, err=True)
+
+
+def to_json(value: Any) -> str:
+    """Return JSON, with what it has no word for as `hedgerow.model_file.values` has it."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=encode)
+
+
+def answer_json(value: Any) -> None:
+    """Print one JSON object."""
+    click.echo(to_json(value))
+
+
+def number(value: float | None) -> str:
+    """Return a number with four digits, or a dash if there is none."""
+    return "–" if value is None else f"{value:.4g}"
+
+
+def lines_of(fields: Mapping[str, str]) -> str:
+    """Return names and texts in two columns; texts of several lines stay in theirs."""
+    width = max(map(len, fields))
+    indent = "\n" + " " * (width + 2)
+    return "\n".join(
+        f"{name:<{width}}  {text.replace(chr(10), indent)}" for name, text in fields.items()
+    )
+
+
+def size_of(path: Path) -> str:
+    """Return a file's size as people say it."""
+    size = path.stat().st_size
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
+
+
+def require_folder(folder: Path) -> None:
+    """Raise before any work if files could not be written there; make nothing yet."""
+    found = folder.absolute()
+    while not found.exists():
+        found = found.parent
+    if not found.is_dir():
+        raise ParameterError(f"cannot write into {folder}: {found} is not a folder.")
+    if not os.access(found, os.W_OK | os.X_OK):
+        raise ParameterError(f"cannot write into {folder}: no permission in {found}.")
+
+
+def require_file(path: Path) -> None:
+    """Raise before any work if a file could not be written there."""
+    if path.is_dir():
+        raise ParameterError(f"cannot write {path}: it is a folder.")
+    if not path.absolute().parent.is_dir():
+        raise ParameterError(f"cannot write {path}: there is no folder {path.parent}.")
+    require_folder(path.parent)
+
+
+def require_table_name(path: Path | None) -> None:
+    """Raise before any work if a table cannot be written there, or not as what its name says."""
+    if path is None:
+        return
+    require_file(path)
+    if not path.name.lower().endswith(TABLE_ENDS):
+        raise ParameterError(f"cannot write {path}: its name must end in {', '.join(TABLE_ENDS)}.")
+
+
+@contextmanager
+def all_or_nothing(folder: Path) -> Iterator[Path]:
+    """Give a folder to write files into, which move to `folder` if nothing fails.
+
+    If anything does, there are no files, and no folder that was not there before.
+    """
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".hedgerow-", dir=folder) as temporary:
+            yield Path(temporary)
+            for file in sorted(Path(temporary).iterdir()):
+                file.replace(folder / file.name)
+    except BaseException:
+        for path in missing:
+            path.rmdir()
+        raise
+
+
+def write_table(frame: Any, path: Path | None) -> None:
+    """Write a data frame as what the file's name says, or as CSV on standard output.
+
+    CSV has the shortest digits that give the same float64 back.
+    """
+    if path is None:
+        click.echo(_as_csv(frame), nl=False)
+        return
+    name = path.name.lower()
+    if name.endswith(".csv"):
+        data = _as_csv(frame).encode()
+    elif name.endswith(".csv.gz"):
+        data = gzip.compress(_as_csv(frame).encode(), mtime=0)
+    else:
+        buffer = io.BytesIO()
+        write = frame.to_parquet if name.endswith(".parquet") else frame.to_feather
+        write(buffer)
+        data = buffer.getvalue()
+    write_atomically(str(path), data)
+
+
+def _as_csv(frame: Any) -> str:
+    return str(frame.to_csv(index=False, lineterminator="\n"))

@@ -1,0 +1,96 @@
+"""`hedgerow predict`: a model and a file → a table of predictions, those of the Python API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+
+from hedgerow.cli.examples import Known, read_features
+from hedgerow.cli.models import load_model
+from hedgerow.cli.options import FILE, debug_option, format_option
+from hedgerow.cli.output import require_table_name, write_table
+from hedgerow.exceptions import ParameterError
+
+_COVERAGE = 0.9
+
+
+@click.command(short_help="Predict the rows of a file.")
+@click.argument("model_file", metavar="MODEL", type=FILE)
+@click.argument("data", type=FILE)
+@click.option(
+    "-o",
+    "--out",
+    type=FILE,
+    help="File to write: .csv, .csv.gz, .parquet or .feather. [default: CSV to the terminal]",
+)
+@click.option("--proba", is_flag=True, help="Add the probability of each class.")
+@click.option("--interval", is_flag=True, help="Add the ends of an interval.")
+@click.option(
+    "--coverage",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=_COVERAGE,
+    show_default=True,
+    help="Part of rows that lie within their interval.",
+)
+@click.option("--id", "keep", metavar="COL", help="Column to write beside the predictions.")
+@click.option("--threads", type=int, help="Default: as many as are useful.")
+@format_option
+@debug_option
+def predict(
+    model_file: Path,
+    data: Path,
+    out: Path | None,
+    proba: bool,
+    interval: bool,
+    coverage: float,
+    keep: str | None,
+    threads: int | None,
+    kind: str | None,
+) -> None:
+    """Predict the rows of the file DATA with a model.
+
+    Columns are found by name; those that the model does not know are left aside. Numbers have all
+    of their digits: they are what the Python API gives, bit for bit.
+    """
+    require_table_name(out)
+    model = load_model(model_file)
+    if threads is not None and "n_jobs" in model.get_params(deep=False):
+        model.set_params(n_jobs=threads)
+    X, kept = read_features(data, kind, Known.of_model(model), keep)
+    columns = _predictions(model, X)
+    if proba:
+        columns |= _probabilities(model, X)
+    if interval:
+        columns |= _ends(model, X, coverage)
+    if keep in columns:
+        raise ParameterError(f"--id {keep}: there is a column of predictions of this name.")
+    beside = {} if keep is None else {keep: kept.to_numpy()}
+    write_table(pd.DataFrame(beside | columns), out)
+
+
+def _predictions(model: Any, X: Any) -> dict[str, Any]:
+    predicted = np.asarray(model.predict(X))
+    if predicted.ndim == 1:
+        return {"prediction": predicted}
+    return {f"prediction_{k}": column for k, column in enumerate(predicted.T)}
+
+
+def _probabilities(model: Any, X: Any) -> dict[str, Any]:
+    classes = getattr(model, "classes_", None)
+    if not hasattr(model, "predict_proba") or not isinstance(classes, np.ndarray):
+        raise ParameterError(f"--proba: a {type(model).__name__} has no probabilities of classes.")
+    return {
+        f"probability_{label}": column
+        for label, column in zip(classes, model.predict_proba(X).T, strict=True)
+    }
+
+
+def _ends(model: Any, X: Any, coverage: float) -> dict[str, Any]:
+    if not hasattr(model, "predict_interval"):
+        raise ParameterError(f"--interval: a {type(model).__name__} has no intervals.")
+    low, high = model.predict_interval(X, coverage=coverage).T
+    return {"low": low, "high": high}

@@ -1,0 +1,110 @@
+"""The program: its commands, and how whatever goes wrong becomes one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+import hedgerow
+from hedgerow.cli.completion import completion
+from hedgerow.cli.convert import convert
+from hedgerow.cli.demo import demo
+from hedgerow.cli.evaluate import evaluate
+from hedgerow.cli.explain import explain
+from hedgerow.cli.inspect import inspect
+from hedgerow.cli.options import Run
+from hedgerow.cli.predict import predict
+from hedgerow.cli.report import report
+from hedgerow.cli.train import train
+from hedgerow.exceptions import HedgerowError
+
+FINE, UNEXPECTED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+_COMMANDS = (train, predict, evaluate, explain, report, inspect, convert, demo, completion)
+
+
+class _InOrder(click.Group):
+    """Commands in the order in which they are used, not by name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click passes it
+        """Return the names of the commands."""
+        return list(self.commands)
+
+
+@click.group(
+    cls=_InOrder,
+    commands=_COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(hedgerow.__version__, message="%(prog)s %(version)s")
+def program() -> None:
+    """Learn from tables: train a model on a file, predict, look at it.
+
+    Exit codes: 0 fine, 2 bad input, 130 interrupted, 1 anything else.
+    """
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code; errors are a line on standard error."""
+    this = Run()
+    with _one_line_warnings():
+        try:
+            program.main(arguments, "hedgerow", standalone_mode=False, obj=this)
+        except click.Abort:
+            click.echo("hedgerow: interrupted", err=True)
+            return INTERRUPTED
+        except Exception as error:  # noqa: BLE001  the last one who could catch it
+            if this.debug:
+                traceback.print_exception(error)
+            return _report(error)
+    return FINE
+
+
+def _report(error: Exception) -> int:
+    """Say in a line what went wrong, and return the exit code that it means."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return BAD_INPUT
+    if isinstance(error, BrokenPipeError):  # whoever reads has had enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNEXPECTED
+    if isinstance(error, click.ClickException):
+        _complain(error.format_message())
+        return BAD_INPUT
+    if isinstance(error, HedgerowError):
+        _complain(str(error))
+        return BAD_INPUT
+    if isinstance(error, OSError) and error.strerror:
+        _complain(error.strerror + ("" if error.filename is None else f": {error.filename}"))
+        return BAD_INPUT
+    if isinstance(error, ImportError):  # of what is optional
+        _complain(str(error))
+        return UNEXPECTED
+    _complain(f"unexpected: {type(error).__name__}: {error} (--debug shows where)")
+    return UNEXPECTED
+
+
+def _complain(message: str) -> None:
+    click.echo(f"hedgerow: error: {' '.join(message.split())}", err=True)
+
+
+@contextmanager
+def _one_line_warnings() -> Iterator[None]:
+    """Let warnings of the library be lines on standard error, and keep quiet about others'."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        click.echo(f"hedgerow: warning: {' '.join(str(message).split())}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for category in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("default", category)
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,114 @@
+"""How good a model is on rows that it has not seen: a few numbers that people ask for first."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn import metrics as sk
+from sklearn.base import is_classifier
+
+import hedgerow as hr
+from hedgerow.boosting.metrics import CLASSIFICATION, REGRESSION
+from hedgerow.cli.examples import Examples
+from hedgerow.data.schema import listed
+from hedgerow.data.target import read_classification_target, read_regression_target, read_weights
+from hedgerow.exceptions import DataError, ParameterError
+
+Scores = dict[str, float | None]
+
+_OF_CLASSES = ("log_loss", "auc", "accuracy")
+_OF_NUMBERS = ("rmse", "mae", "r2")
+_TOP = 10  # of a ranking
+
+
+def measure(model: Any, examples: Examples) -> Scores:
+    """Return names and values of metrics; None where rows do not allow one."""
+    _require_truth(model, examples)
+    if isinstance(model, hr.GradientBoostingRanker):
+        scores = _of_ranking(model, examples)
+    elif isinstance(model, hr.GradientBoostingSurvival):
+        found = model.score(examples.X, examples.y, sample_weight=examples.weights)
+        scores = {"concordance": found}
+    elif is_classifier(model):
+        scores = _of_classes(model, examples)
+    else:
+        scores = _of_numbers(model, examples)
+    return {name: _finite(value) for name, value in scores.items()}
+
+
+def fold_scores(model: Any, task: str) -> Any:
+    """Return what `cross_validate` is to measure: the same, as far as it knows it by name."""
+    if task in ("ranking", "survival"):
+        return None
+    if task != "classification":
+        return list(_OF_NUMBERS)
+    return list(_OF_CLASSES) if hasattr(model, "predict_proba") else ["accuracy"]
+
+
+def _require_truth(model: Any, examples: Examples) -> None:
+    """Refuse rows of another task than the model's."""
+    ranks = isinstance(model, hr.GradientBoostingRanker)
+    if ranks != (examples.qid is not None):
+        name = type(model).__name__
+        raise ParameterError(
+            f"a {name} needs --qid." if ranks else f"--qid is for rankings; this is a {name}."
+        )
+    survives = isinstance(model, hr.GradientBoostingSurvival)
+    has_events = np.ndim(examples.y) == 2
+    if survives != has_events:
+        name = type(model).__name__
+        raise ParameterError(
+            f"a {name} needs --event." if survives else f"--event is for survival, not a {name}."
+        )
+
+
+def _of_ranking(model: Any, examples: Examples) -> dict[str, float]:
+    def ndcg(k: int | None) -> float:
+        truth = {"qid": examples.qid, "sample_weight": examples.weights}
+        return float(model.score(examples.X, examples.y, k=k, **truth))
+
+    return {f"ndcg@{_TOP}": ndcg(_TOP), "ndcg": ndcg(None)}
+
+
+def _of_classes(model: Any, examples: Examples) -> dict[str, float]:
+    numbers = _class_numbers(model, examples)
+    weights = read_weights(examples.weights, len(numbers))
+    if not hasattr(model, "predict_proba"):
+        predicted = np.searchsorted(model.classes_, model.predict(examples.X))
+        return {"accuracy": float(sk.accuracy_score(numbers, predicted, sample_weight=weights))}
+    p = model.predict_proba(examples.X)
+    prediction = p[:, 1] if p.shape[1] == 2 else p
+    all_occur = len(np.unique(numbers)) == len(model.classes_)
+    return {
+        name: CLASSIFICATION[name][1](numbers.astype(np.float64), prediction, weights)
+        if all_occur or name != "auc"  # which compares each class with the others
+        else math.nan
+        for name in _OF_CLASSES
+    }
+
+
+def _class_numbers(model: Any, examples: Examples) -> Any:
+    """Return the number of each row's class in the model."""
+    found, index = read_classification_target(examples.y, examples.n_rows, fewest_classes=1)
+    unknown = [label for label in found.tolist() if label not in model.classes_.tolist()]
+    if unknown:
+        raise DataError(
+            f"the target holds {listed(list(map(str, unknown)))}, but the model knows the classes "
+            f"{listed(list(map(str, model.classes_)))}."
+        )
+    return np.searchsorted(model.classes_, found.astype(model.classes_.dtype))[index]
+
+
+def _of_numbers(model: Any, examples: Examples) -> dict[str, float]:
+    target = read_regression_target(examples.y, examples.n_rows)
+    prediction = model.predict(examples.X)
+    if np.ndim(prediction) != 1:
+        raise ParameterError("a model of several outputs or quantiles has no score here.")
+    weights = read_weights(examples.weights, len(target))
+    return {name: REGRESSION[name][1](target, prediction, weights) for name in _OF_NUMBERS}
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,113 @@
+"""Files → tables: CSV, Parquet and Arrow become data frames, SVMlight a sparse matrix.
+
+The one door through which files of data enter: whatever is wrong with one is a `DataError`, or the
+`OSError` of a file that cannot be read.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import ipc, parquet
+from sklearn.datasets import load_svmlight_file
+
+from hedgerow.cli.csv_file import Kinds, read_csv
+from hedgerow.exceptions import DataError
+
+FORMATS = {
+    "csv": (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+    "svmlight": (".svm", ".svmlight", ".libsvm", ".svm.gz", ".svmlight.gz", ".libsvm.gz"),
+}
+
+
+@dataclass(frozen=True)
+class SparseFile:
+    """What an SVMlight file holds: rows without names of columns, targets, and maybe queries."""
+
+    X: Any
+    y: NDArray[np.float64]
+    qid: NDArray[np.int64] | None
+
+
+def read_file(path: Path, kind: str | None, kinds: Kinds, n_features: int | None = None) -> Any:
+    """Read a file as a pandas data frame or a `SparseFile`.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    kind : str, optional
+        One of `FORMATS`; the end of the name tells if it is left out.
+    kinds : function of a name
+        What a column of a CSV file is, None if that is to be found out.
+    n_features : int, optional
+        Columns that an SVMlight file must not exceed.
+    """
+    if not path.is_file():
+        code = errno.EISDIR if path.is_dir() else errno.ENOENT
+        raise OSError(code, os.strerror(code), str(path))
+    if path.stat().st_size == 0:
+        raise DataError(f"{path} is empty.")
+    kind = kind or _kind_of(path)
+    if kind == "svmlight":
+        return _read_svmlight(path, n_features)
+    frame = read_csv(path, kinds) if kind == "csv" else _READERS[kind](path)
+    if len(frame) == 0 or frame.shape[1] == 0:
+        raise DataError(f"{path} has no rows or no columns.")
+    return frame
+
+
+def _kind_of(path: Path) -> str:
+    name = path.name.lower()
+    for kind, ends in FORMATS.items():
+        if name.endswith(ends):
+            return kind
+    known = ", ".join(end for ends in FORMATS.values() for end in ends if ".gz" not in end)
+    raise DataError(
+        f"{path}: the name does not tell what kind of file it is. It may end in {known} "
+        "(text also with .gz), or --format tells."
+    )
+
+
+def _read_parquet(path: Path) -> Any:
+    try:
+        return parquet.read_table(path).to_pandas()
+    except pa.ArrowInvalid as error:
+        raise DataError(f"{path} is not a Parquet file: {error}") from error
+
+
+def _read_arrow(path: Path) -> Any:
+    """Read Arrow's file format, which is Feather's, or its format of streams."""
+    with pa.memory_map(str(path)) as source:
+        try:
+            return ipc.open_file(source).read_pandas()
+        except pa.ArrowInvalid:
+            source.seek(0)
+        try:
+            return ipc.open_stream(source).read_pandas()
+        except pa.ArrowInvalid as error:
+            raise DataError(f"{path} is not an Arrow file: {error}") from error
+
+
+_READERS: Mapping[str, Any] = {"parquet": _read_parquet, "arrow": _read_arrow}
+
+
+def _read_svmlight(path: Path, n_features: int | None) -> SparseFile:
+    """Read an SVMlight file. Its columns are numbered from 1, unless a number 0 occurs."""
+    try:
+        X, y, qid = load_svmlight_file(str(path), n_features=n_features, query_id=True)
+    except ValueError as error:
+        raise DataError(f"{path} is not an SVMlight file that fits: {error}") from error
+    if X.shape[0] == 0:
+        raise DataError(f"{path} has no rows.")
+    return SparseFile(X, y, qid if len(qid) else None)

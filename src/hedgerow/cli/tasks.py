@@ -1,0 +1,77 @@
+"""What is to be learned: inferred from the target, and said, unless it is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hedgerow.cli.examples import Examples, Roles
+from hedgerow.exceptions import DataError, ParameterError
+
+TASKS = ("classification", "regression", "counts", "ranking", "survival")
+# Whole numbers are names of classes if they are no more than this, and count from 0 or 1 on.
+_MOST_NUMBERED_CLASSES = 10
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is learned, and why that."""
+
+    name: str
+    why: str
+
+
+def find_task(wanted: str | None, examples: Examples, roles: Roles) -> Task:
+    """Return the task that is asked for, or that the target looks like."""
+    implied = _implied(examples, roles)
+    if wanted is None:
+        return implied or _inferred(examples.y)
+    if implied is not None and implied.name != wanted:
+        raise ParameterError(f"--task {wanted} does not go with {implied.name}, {implied.why}.")
+    if wanted in ("ranking", "survival") and implied is None:
+        option = "--qid" if wanted == "ranking" else "--event"
+        raise ParameterError(f"--task {wanted} needs {option}.")
+    return Task(wanted, "as --task says")
+
+
+def _implied(examples: Examples, roles: Roles) -> Task | None:
+    """Return the task that other columns than the target imply."""
+    if roles.event is not None and examples.qid is not None:
+        raise ParameterError("--event is for survival and --qid for ranking: give one of them.")
+    if roles.event is not None:
+        return Task("survival", f"since --event {roles.event} is given")
+    if examples.qid is not None:
+        found = "queries are" if roles.qid is None else f"--qid {roles.qid} is"
+        return Task("ranking", f"since {found} given")
+    return None
+
+
+def _inferred(y: Any) -> Task:
+    values = pd.Series(y)
+    distinct = values.dropna().unique()
+    if len(distinct) == 0:
+        raise DataError("the target is empty: there is nothing to learn.")
+    if pd.api.types.is_bool_dtype(values):
+        return Task("classification", "since the target is true or false")
+    if not pd.api.types.is_numeric_dtype(values):
+        return Task(
+            "classification", f"since the target is text, with {len(distinct)} different values"
+        )
+    numbers = np.sort(np.asarray(distinct, np.float64))
+    if not (numbers == np.round(numbers)).all():
+        return Task("regression", "since the target is numbers with fractions")
+    if len(numbers) == 2:
+        return Task("classification", f"since the target is {numbers[0]:g} or {numbers[1]:g}")
+    counts_on = np.array_equal(numbers, numbers[0] + np.arange(len(numbers)))
+    if len(numbers) <= _MOST_NUMBERED_CLASSES and numbers[0] in (0, 1) and counts_on:
+        return Task(
+            "classification",
+            f"since the target is the whole numbers {numbers[0]:g} to {numbers[-1]:g}",
+        )
+    hint = "; if they are counts: --task counts" if numbers[0] >= 0 else ""
+    return Task(
+        "regression", f"since the target is whole numbers, {len(numbers)} different ones{hint}"
+    )

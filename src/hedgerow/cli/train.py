@@ -1,0 +1,317 @@
+"""`hedgerow train`: a file → a model, its metrics and its report."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import click
+
+import hedgerow as hr
+from hedgerow.cli.examples import Examples, Known, Roles, read_examples
+from hedgerow.cli.holding_out import folds, part_rows
+from hedgerow.cli.models import MODELS, fit_options, model_named, new_model
+from hedgerow.cli.options import FILE, debug_option, format_option, json_option, truth_options
+from hedgerow.cli.output import (
+    all_or_nothing,
+    answer_json,
+    lines_of,
+    number,
+    require_folder,
+    say,
+    size_of,
+    to_json,
+)
+from hedgerow.cli.reporting import write_report
+from hedgerow.cli.scores import fold_scores, measure
+from hedgerow.cli.tasks import TASKS, Task, find_task
+from hedgerow.exceptions import ParameterError
+from hedgerow.params import check_parameters
+
+MODEL, METRICS, REPORT = "model.hedgerow", "metrics.json", "report.html"
+_TEST_SIZE = 0.2
+_ROUNDS_A_LINE = 100  # of progress, where there is no terminal for a bar
+_SHOWN_FEATURES = 5
+
+
+@click.command(short_help="Train a model on a file.")
+@click.argument("data", type=FILE)
+@truth_options
+@click.option("--groups", metavar="COL", help="Column of groups of rows that stay together.")
+@click.option("--drop", metavar="COL,...", default="", help="Columns to leave out.")
+@format_option
+@click.option("--task", type=click.Choice(TASKS), help="Inferred, and said, if left out.")
+@click.option(
+    "--model",
+    "family",
+    default="gradient_boosting",
+    show_default=True,
+    help=f"One of {', '.join(MODELS)}.",
+)
+@click.option(
+    "--param", "given", multiple=True, metavar="NAME=VALUE", help="A parameter; may be repeated."
+)
+@click.option("--budget", help="Gradient boosting: how long to search, as its parameter budget.")
+@click.option("--test", "test_file", type=FILE, help="Another file to judge the model by.")
+@click.option(
+    "--test-size",
+    type=click.FloatRange(0, 1, max_open=True),
+    help=f"Part of the rows to judge the model by. [default: {_TEST_SIZE}]",
+)
+@click.option(
+    "--cv",
+    "n_folds",
+    type=click.IntRange(2),
+    help="Judge by so many folds; the model is of all rows.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
+@click.option("--threads", type=int, help="Default: as many as are useful.")
+@click.option("--out", type=FILE, default=Path("out"), show_default=True, help="Folder to write.")
+@click.option("--no-report", is_flag=True, help=f"Leave {REPORT} out.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@json_option
+@debug_option
+def train(as_json: bool, **options: Any) -> None:
+    """Train a model on the table in the file DATA (CSV, Parquet, Arrow or SVMlight).
+
+    Writes the model, metrics of rows that were held out, and a report of them into a folder.
+    """
+    options["roles"] = Roles(
+        **{name: options.pop(name) for name in ("target", "event", "qid", "weights", "groups")},
+        drop=tuple(name.strip() for name in options.pop("drop").split(",") if name.strip()),
+    )
+    Training(**options).run(as_json=as_json)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What rows that were held out say of a model: metrics, and the rows if there is one set."""
+
+    how: str
+    metrics: Mapping[str, float | None]
+    spread: Mapping[str, float | None] | None = None
+    rows: Examples | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what metrics.json says."""
+        fields: dict[str, Any] = {"how": self.how, "metrics": dict(self.metrics)}
+        if self.spread is not None:
+            fields["standard_deviation"] = dict(self.spread)
+        return fields
+
+    def text(self) -> str:
+        """Return lines for people."""
+        width = max(map(len, self.metrics), default=0)
+        lines = [self.how]
+        for name, value in self.metrics.items():
+            spread = "" if self.spread is None else f" ± {number(self.spread[name])}"
+            lines.append(f"{name:<{width}}  {number(value)}{spread}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """A run of the command, step by step; its fields are the options."""
+
+    data: Path
+    roles: Roles
+    kind: str | None
+    task: str | None
+    family: str
+    given: tuple[str, ...]
+    budget: str | None
+    test_file: Path | None
+    test_size: float | None
+    n_folds: int | None
+    seed: int
+    threads: int | None
+    out: Path
+    no_report: bool
+    quiet: bool
+
+    def run(self, *, as_json: bool) -> None:
+        """Train, judge, write, and say so."""
+        self._check()
+        model = self.new_model
+        check_parameters(model)
+        self._note(f"task: {self.found_task.name}, {self.found_task.why}")
+        started = time.perf_counter()
+        judged = self._fit_and_judge(model)
+        seconds = time.perf_counter() - started
+        report_note = self._write(model, judged)
+        self._answer(model, judged, seconds, report_note, as_json=as_json)
+
+    def _check(self) -> None:
+        """Refuse what cannot be done, before anything is read."""
+        model_named(self.family)
+        ways = {"--test": self.test_file, "--test-size": self.test_size, "--cv": self.n_folds}
+        chosen = [name for name, value in ways.items() if value is not None]
+        if len(chosen) > 1:
+            raise ParameterError(f"{' and '.join(chosen)} are two ways to judge: choose one.")
+        require_folder(self.out)
+        for name in (MODEL, METRICS, REPORT):
+            if (self.out / name).is_dir():
+                raise ParameterError(f"cannot write {self.out / name}: it is a folder.")
+
+    @cached_property
+    def examples(self) -> Examples:
+        """All rows of the file."""
+        self._note(f"reading {self.data}")
+        return read_examples(self.data, self.kind, self.roles)
+
+    @cached_property
+    def found_task(self) -> Task:
+        """What is learned."""
+        return find_task(self.task, self.examples, self.roles)
+
+    @property
+    def new_model(self) -> Any:
+        """The model, not yet fitted."""
+        given = self.given if self.budget is None else (f"budget={self.budget}", *self.given)
+        verbose = 0 if self.quiet else 1 if sys.stderr.isatty() else _ROUNDS_A_LINE
+        machine = {"random_state": self.seed, "n_jobs": self.threads, "verbose": verbose}
+        return new_model(model_named(self.family), self.found_task, given, machine)
+
+    def _fit_and_judge(self, model: Any) -> Judged | None:
+        """Fit the model to the rows that are not held out, and judge it by those that are."""
+        stratify = self.found_task.name == "classification"
+        examples = self.examples
+        if self.test_file is not None:
+            known = Known.of_examples(examples, self.roles.target)
+            test = read_examples(self.test_file, self.kind, self.roles, known)
+            self._fit(model, examples)
+            how = f"{test.n_rows:,} rows of {self.test_file}"
+            return Judged(how, measure(model, test), rows=test)
+        if self.n_folds is not None:
+            judged = self._cross_validate(model, stratify=stratify)
+            self._fit(model, examples)
+            return judged
+        size = _TEST_SIZE if self.test_size is None else self.test_size
+        if size == 0.0:
+            self._fit(model, examples)
+            return None
+        rest, test = part_rows(examples, size, self.seed, stratify=stratify)
+        self._fit(model, rest)
+        how = f"{test.n_rows:,} rows that were held out; the model is of the other {rest.n_rows:,}"
+        return Judged(how, measure(model, test), rows=test)
+
+    def _fit(self, model: Any, examples: Examples) -> Any:
+        self._note(f"training {type(model).__name__} on {examples.n_rows:,} rows")
+        return model.fit(examples.X, examples.y, **fit_options(model, examples))
+
+    def _cross_validate(self, model: Any, *, stratify: bool) -> Judged:
+        examples, n_folds = self.examples, self.n_folds
+        assert n_folds is not None
+        options = fit_options(model, examples)
+        weights = options.pop("sample_weight", None)
+        options.pop("groups", None)
+        found = hr.cross_validate(
+            model,
+            examples.X,
+            examples.y,
+            cv=folds(n_folds, examples, self.seed, stratify=stratify),
+            groups=examples.keep_together,
+            sample_weight=weights,
+            scoring=fold_scores(model, self.found_task.name),
+            params=options,
+            verbose=0 if self.quiet else 1,
+        )
+        how = f"{n_folds} folds, each judged by a model of the others; the model is of all rows"
+        return Judged(how, found.mean, found.std)
+
+    def _write(self, model: Any, judged: Judged | None) -> str | None:
+        """Write all files or none; return why there is no report, if there is none."""
+        with all_or_nothing(self.out) as folder:
+            model.save(folder / MODEL)
+            summary = to_json(self._summary(model, judged)) + "\n"
+            (folder / METRICS).write_text(summary, encoding="utf-8")
+            return self._write_report(model, judged, folder / REPORT)
+
+    def _write_report(self, model: Any, judged: Judged | None, path: Path) -> str | None:
+        if self.no_report:
+            return "--no-report"
+        if judged is None or judged.rows is None:
+            return "no rows were held out to report on"
+        self._note("writing the report")
+        try:
+            write_report(model, judged.rows, path, self.roles.target)
+        except ImportError as error:
+            return str(error)
+        return None
+
+    def _summary(self, model: Any, judged: Judged | None) -> dict[str, Any]:
+        """Return what metrics.json says: all that does not depend on the machine."""
+        kind = type(model)
+        defaults = {parameter.name: parameter.default for parameter in kind._parameters}  # noqa: SLF001
+        of_machine = ("n_jobs", "verbose")
+        return {
+            "hedgerow": hr.__version__,
+            "data": {
+                "file": self.data.name,
+                "rows": self.examples.n_rows,
+                "features": model.n_features_in_,
+            },
+            "target": self.roles.target,
+            "task": {"name": self.found_task.name, "why": self.found_task.why},
+            "model": kind.__name__,
+            "parameters": {
+                name: value
+                for name, value in model.get_params(deep=False).items()
+                if value != defaults[name] and name not in of_machine
+            },
+            "seed": self.seed,
+            "test": None if judged is None else judged.as_dict(),
+        }
+
+    def _answer(
+        self,
+        model: Any,
+        judged: Judged | None,
+        seconds: float,
+        no_report: str | None,
+        *,
+        as_json: bool,
+    ) -> None:
+        files = [MODEL, METRICS] if no_report else [MODEL, METRICS, REPORT]
+        paths = [self.out / name for name in files]
+        if as_json:
+            more = {"files": list(map(str, paths)), "no_report": no_report, "seconds": seconds}
+            answer_json(self._summary(model, judged) | more)
+            return
+        task, examples = self.found_task, self.examples
+        fields = {
+            "task": f"{task.name}, {task.why}",
+            "data": f"{self.data}: {examples.n_rows:,} rows, {model.n_features_in_} columns",
+            "model": f"{type(model).__name__}{_rounds(model)}, in {seconds:.1f} s",
+            "test": "no rows were held out" if judged is None else judged.text(),
+        }
+        fields |= _most_important(model)
+        fields["files"] = "\n".join(f"{path} ({size_of(path)})" for path in paths)
+        if no_report:
+            fields["files"] += f"\nno report: {no_report}"
+        click.echo(lines_of(fields))
+
+    def _note(self, line: str) -> None:
+        """Say what comes next to whoever watches; a log shall hold what matters only."""
+        if not self.quiet and sys.stderr.isatty():
+            say(line)
+
+
+def _rounds(model: Any) -> str:
+    rounds = getattr(model, "n_iter_", None)
+    return f" of {rounds} rounds" if isinstance(rounds, int) else ""
+
+
+def _most_important(model: Any) -> dict[str, str]:
+    """Return the columns that trees used most, if it is a model of trees."""
+    shares = getattr(model, "feature_importances_", None)
+    if shares is None:
+        return {}
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(len(shares))])
+    first = sorted(zip(shares, names, strict=True), key=lambda pair: -pair[0])[:_SHOWN_FEATURES]
+    return {"features": ", ".join(f"{name} {share:.0%}" for share, name in first)}

@@ -1,0 +1,107 @@
+"""The program as a whole: help, completion, what is not installed, and the tour."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hedgerow as hr
+from commands import ENVIRONMENT, everything_in
+from hedgerow.cli.program import program
+
+PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
+
+
+@pytest.mark.parametrize("command", [(), *((name,) for name in program.commands)])
+def test_every_command_has_help(run, command):
+    answer = run(*command, "--help")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith("Usage: hedgerow")
+
+
+def test_no_command_shows_the_help(run):
+    answer = run()
+    assert answer.code == 2
+    assert "Commands:" in answer.err + answer.out
+
+
+def test_the_version_is_the_librarys(run):
+    assert run("--version").out == f"hedgerow {hr.__version__}\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_a_script_that_asks_the_program(run, shell):
+    answer = run("completion", shell)
+    assert answer.code == 0
+    assert f"_HEDGEROW_COMPLETE={shell}_complete" in answer.out
+
+
+def test_completion_knows_commands_and_options(run, monkeypatch, capsys):
+    monkeypatch.setenv("_HEDGEROW_COMPLETE", "bash_complete")
+    for words, expected in (("hedgerow tr", "train"), ("hedgerow train --tas", "--task")):
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+        with pytest.raises(SystemExit, match="0"):
+            run()
+        assert f"plain,{expected}" in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("package", ["click", "pandas", "pyarrow"])
+def test_a_missing_package_is_one_line(run, monkeypatch, package):
+    for name in [name for name in sys.modules if name.startswith("hedgerow.cli.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)  # so that its import fails
+    answer = run("--help")
+    assert (answer.code, answer.out) == (1, "")
+    needed = f"the command line needs {package}: pip install 'hedgerow[cli]'"
+    assert answer.err == f"hedgerow: error: {needed}\n"
+
+
+def test_a_reader_that_stops_is_no_error(numbers, new):
+    command = f"{sys.executable} -m hedgerow predict {numbers} {new} | head -n 1"
+    ended = subprocess.run(
+        ["sh", "-c", command], capture_output=True, text=True, check=False, env=ENVIRONMENT
+    )
+    assert (ended.stdout, ended.stderr) == ("prediction\n", "")
+
+
+def test_the_tour_runs_in_any_folder(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answer = run("demo", "--out", "tour")
+    assert (answer.code, answer.err) == (0, "")
+    for command in ("train", "predict", "evaluate", "explain", "inspect"):
+        assert f"\n$ hedgerow {command} " in answer.out
+    assert {"customers.csv", "new.csv", "model.hedgerow", "metrics.json"} <= set(
+        everything_in(tmp_path / "tour")
+    )
+
+
+def test_the_commands_of_the_documentation_run_and_answer_as_shown(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```console\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    steps = [step for block in blocks for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+    assert len(steps) > 5
+    for step in steps:
+        line, _, shown = step.replace("\\\n", "").partition("\n")
+        answer = run(*line.split()[1:])
+        assert answer.code == 0, answer.err
+        _assert_shown(shown, answer.out)
+
+
+def _assert_shown(shown, printed):
+    """Compare what a page shows with what is printed; a line of … stands for any lines."""
+    parts = [part.strip("\n") for part in re.split(r"^…$", shown, flags=re.MULTILINE)]
+    assert all(part in printed for part in parts), (shown, printed)
+
+
+def test_metrics_are_json_of_finite_numbers(run, people, tmp_path):
+    few = ("--param", "n_estimators=3", "--quiet", "--out", tmp_path)
+    assert run("train", people, "--target", "amount", *few).code == 0
+
+    def refuse(name):
+        raise AssertionError(name)
+
+    json.loads((tmp_path / "metrics.json").read_text(), parse_constant=refuse)

@@ -1,0 +1,253 @@
+"""`hedgerow train`: what it writes is what the Python API would make of the same table."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import dump_svmlight_file
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+
+import hedgerow as hr
+from commands import FEATURES, FEW, PARAMETERS, everything_in, make_people, without
+from hedgerow.cli.examples import Examples, Roles
+from hedgerow.cli.tasks import find_task
+
+
+@pytest.fixture
+def train(run, tmp_path):
+    """Train, and give the answer and the model."""
+
+    def run_train(data, *arguments, few=FEW):
+        answer = run("train", data, *arguments, *few, "--out", tmp_path / "out", "--json")
+        assert answer.code == 0, answer.err
+        return json.loads(answer.out), hr.load(tmp_path / "out" / "model.hedgerow")
+
+    return run_train
+
+
+def same_model(a, b, X):
+    return a.predict_proba(X).tobytes() == b.predict_proba(X).tobytes()
+
+
+def test_the_model_is_that_of_the_python_api(people, train):
+    table = pd.read_csv(people, float_precision="round_trip")
+    expected = hr.GradientBoostingClassifier(**PARAMETERS).fit(table[FEATURES], table["answer"])
+    _, model = train(people, "--target", "answer", *without("answer"), "--test-size", 0)
+    assert same_model(model, expected, table[FEATURES])
+
+
+def test_metrics_are_those_of_the_rows_held_out(people, train, tmp_path):
+    table = pd.read_csv(people, float_precision="round_trip")
+    y = table["answer"]
+    rows, held_out = map(
+        np.sort, train_test_split(np.arange(len(table)), test_size=0.25, random_state=3, stratify=y)
+    )
+    expected = hr.GradientBoostingClassifier(**PARAMETERS, random_state=3)
+    expected.fit(table[FEATURES].iloc[rows], y.iloc[rows])
+    loss = log_loss(y.iloc[held_out], expected.predict_proba(table[FEATURES].iloc[held_out]))
+
+    options = ("--test-size", 0.25, "--seed", 3)
+    answer, model = train(people, "--target", "answer", *without("answer"), *options)
+    assert same_model(model, expected, table[FEATURES])
+    assert answer["test"]["metrics"]["log_loss"] == pytest.approx(loss, rel=1e-12)
+    written = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert written == {name: answer[name] for name in written}
+
+
+def test_the_summary_for_people_says_what_was_inferred_and_written(run, people, tmp_path):
+    out = tmp_path / "deep" / "out"
+    answer = run("train", people, "--target", "answer", *without("answer"), *FEW, "--out", out)
+    assert answer.code == 0
+    assert answer.err == ""
+    assert "classification, since the target is text, with 2 different values" in answer.out
+    assert "60 rows that were held out; the model is of the other 240" in answer.out
+    assert str(out / "model.hedgerow") in answer.out
+    assert {"metrics.json", "model.hedgerow"} <= set(everything_in(out))
+    assert not [name for name in everything_in(out) if name.startswith(".")]
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow", "t.csv.gz", "t.tsv"])
+def test_all_formats_give_the_same_model(people, train, tmp_path, name):
+    table = pd.read_csv(people, float_precision="round_trip")
+    path = tmp_path / name
+    if name.endswith(("feather", "arrow")):
+        table.to_feather(path)
+    elif name.endswith("parquet"):
+        table.to_parquet(path)
+    else:
+        table.to_csv(path, index=False, sep="\t" if "tsv" in name else ",")
+    asked = ("--target", "answer", *without("answer"), "--test-size", 0)
+    assert same_model(train(path, *asked)[1], train(people, *asked)[1], table[FEATURES])
+
+
+def test_a_format_may_be_said(train, people, tmp_path):
+    path = tmp_path / "people.data"
+    path.write_bytes(people.read_bytes())
+    answer, _ = train(path, "--target", "answer", "--format", "csv")
+    assert answer["data"]["rows"] == 300
+
+
+def test_another_file_may_judge(run, train, people, new, tmp_path):
+    answer, _ = train(people, "--target", "answer", *without("answer"), "--test", new)
+    judged = run("evaluate", tmp_path / "out/model.hedgerow", new, "--target", "answer", "--json")
+    assert answer["test"]["metrics"] == json.loads(judged.out)["metrics"]
+
+
+def test_a_test_file_is_read_with_the_types_of_the_other(train, people, tmp_path):
+    test = make_people(40, seed=2)
+    test["town"] = "7"  # a category that looks like a number
+    test["income"] = None
+    test.to_csv(tmp_path / "test.csv", index=False)
+    asked = ("--target", "answer", *without("answer"), "--test", tmp_path / "test.csv")
+    assert train(people, *asked)[0]["test"]["metrics"]["accuracy"] > 0.3
+
+
+def test_folds_judge_and_the_model_is_of_all_rows(people, train):
+    asked = ("--target", "amount", *without("amount"))
+    answer, model = train(people, *asked, "--cv", 3)
+    _, of_all = train(people, *asked, "--test-size", 0)
+    X = pd.read_csv(people)[FEATURES]
+    assert model.predict(X).tobytes() == of_all.predict(X).tobytes()
+    assert set(answer["test"]["standard_deviation"]) == {"rmse", "mae", "r2"}
+    assert answer["no_report"] == "no rows were held out to report on"
+
+
+@pytest.mark.parametrize("way", [("--cv", 3), ("--test-size", 0.3)])
+@pytest.mark.parametrize("target", ["answer", "amount"])
+def test_weights_and_groups_are_no_features(people, train, target, way):
+    drop = ("--drop", "person," + ("amount" if target == "answer" else "answer"))
+    asked = ("--target", target, "--weights", "weight", "--groups", "group", *drop)
+    answer, model = train(people, *asked, *way)
+    assert list(model.feature_names_in_) == FEATURES
+    assert answer["test"]["metrics"]
+
+
+def test_weights_are_used(people, train):
+    table = pd.read_csv(people, float_precision="round_trip")
+    expected = hr.GradientBoostingClassifier(**PARAMETERS)
+    expected.fit(table[FEATURES], table["answer"], sample_weight=table["weight"])
+    drop = ("--drop", "person,group,amount")
+    asked = ("--target", "answer", "--weights", "weight", *drop, "--test-size", 0)
+    assert same_model(train(people, *asked)[1], expected, table[FEATURES])
+
+
+@pytest.mark.parametrize("way", [("--cv", 3), ("--test-size", 0.3)])
+def test_svmlight_with_queries_is_a_ranking(train, tmp_path, way):
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(200, 4)), np.repeat(np.arange(20), 10)
+    y = np.digitize(X[:, 0], [0.0, 1.0])
+    dump_svmlight_file(X, y, str(tmp_path / "t.svm"), query_id=qid, zero_based=False)
+    answer, model = train(tmp_path / "t.svm", *way)
+    assert answer["task"] == {"name": "ranking", "why": "since queries are given"}
+    assert max(answer["test"]["metrics"].values()) > 0.8
+    assert isinstance(model, hr.GradientBoostingRanker)
+
+
+def test_queries_of_a_column_stay_together(train, people):
+    asked = ("--target", "age_group", "--qid", "group", "--drop", "person,answer,amount,weight")
+    table = make_people().assign(age_group=lambda t: (t["amount"] > 4).astype(int))
+    path = people.with_name("queries.csv")
+    table.to_csv(path, index=False)
+    answer, model = train(path, *asked)
+    assert answer["task"]["name"] == "ranking"
+    assert list(model.feature_names_in_) == FEATURES
+
+
+@pytest.mark.parametrize("flags", [(0, 1), (False, True)])
+@pytest.mark.parametrize("way", [("--cv", 3), ("--test-size", 0.3)])
+def test_events_make_it_survival(train, tmp_path, flags, way):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=200), "until": rng.exponential(size=200)})
+    time = np.exp(table["x"]) * rng.exponential(size=200)
+    table["died"] = np.where(time < table["until"], flags[1], flags[0])
+    table["until"] = np.minimum(time, table["until"])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    answer, model = train(tmp_path / "t.csv", "--target", "until", "--event", "died", *way)
+    assert answer["task"]["why"] == "since --event died is given"
+    (value,) = answer["test"]["metrics"].values()
+    assert value > 0.6
+    assert list(model.feature_names_in_) == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        (["a", "b", "c"], "classification"),
+        ([True, False, True], "classification"),
+        ([0, 1, 1], "classification"),
+        ([5, 9, 9], "classification"),
+        ([-1.0, 1.0, 1.0], "classification"),
+        ([1, 2, 3], "classification"),
+        ([3, 4, 5], "regression"),
+        ([0, 1, 5], "regression"),
+        (list(range(12)), "regression"),
+        ([0.5, 1.5, 1.5], "regression"),
+        ([0.5, 1.5, None], "regression"),
+    ],
+)
+def test_tasks_are_inferred_from_targets(values, task):
+    examples = Examples(np.zeros((len(values), 1)), pd.Series(values))
+    assert find_task(None, examples, Roles()).name == task
+
+
+def test_a_task_may_be_said(train, people):
+    drop = ("--drop", "answer,amount,person")
+    asked = ("--target", "group", *drop, "--task", "counts")
+    answer, model = train(people, *asked)
+    assert model.loss == "poisson"
+    assert answer["parameters"]["loss"] == "poisson"
+
+
+def test_parameters_are_read_by_their_declarations(train, people):
+    given = {
+        "learning_rate": ("0.25", 0.25),
+        "max_depth": ("4", 4),
+        "reg_lambda": ("auto", "auto"),
+        "early_stopping": ("true", True),
+        "categorical_features": ("town,member", ["town", "member"]),
+        "class_weight": ('{"no": 2, "yes": 1}', {"no": 2, "yes": 1}),
+        "calibration": ("none", None),
+        "eval_metric": ("auc", "auc"),
+    }
+    options = [part for name, (text, _) in given.items() for part in ("--param", f"{name}={text}")]
+    _, model = train(people, "--target", "answer", *without("answer"), *options)
+    assert {name: getattr(model, name) for name in given} == {
+        name: value for name, (_, value) in given.items()
+    }
+
+
+def test_seed_and_budget_are_parameters(train, people):
+    asked = ("--target", "amount", *without("amount"), "--seed", 9, "--budget", "quick")
+    _, model = train(people, *asked)
+    assert (model.random_state, model.budget) == (9, "quick")
+
+
+@pytest.mark.parametrize(
+    "family", ["random_forest", "extra-trees", "decision_tree", "bagging", "adaboost", "stagewise"]
+)
+@pytest.mark.parametrize("target", ["answer", "amount"])
+def test_models_of_trees_by_name(train, people, family, target):
+    few = ("--quiet",) if family == "decision_tree" else ("--param", "n_estimators=5", "--quiet")
+    # Learners of bagging and of stages take tables as scikit-learn's do: numbers without gaps.
+    more = ",town,age,income" if family in ("bagging", "stagewise") else ""
+    option, drop = without(target)
+    answer, _ = train(people, "--target", target, option, drop + more, "--model", family, few=few)
+    assert family.replace("-", "_").replace("_", "") in answer["model"].lower()
+
+
+@pytest.mark.parametrize("family", ["svm", "linear_svm", "neighbors"])
+@pytest.mark.parametrize("target", ["answer", "amount"])
+def test_machines_by_name(train, people, family, target):
+    option, drop = without(target)
+    drop += ",town,age,income"
+    answer, _ = train(people, "--target", target, option, drop, "--model", family, few=("--quiet",))
+    assert answer["test"]["metrics"]
+
+
+def test_progress_goes_to_standard_error(run, people, tmp_path):
+    asked = ("train", people, "--target", "answer", *without("answer"), "--out", tmp_path / "out")
+    answer = run(*asked, "--param", "n_estimators=100", "--json")
+    assert "round 100/100" in answer.err
+    json.loads(answer.out)
