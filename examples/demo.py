@@ -1,4 +1,4 @@
-"""A first tour: boosting, with early stopping or nothing set, a forest, a tree, and two theorems.
+"""A first tour: boosting, with early stopping or nothing set, a forest, two theorems, a report.
 
 Run it with `make demo`. It uses a generated table of customers (words, numbers and gaps, as they
 come out of a database) and the digits, patients and tumours that scikit-learn ships; results go to
@@ -105,6 +105,7 @@ def tour_of_customers():
     print(f"linear model    AUC {auc(linear, X_test, y_test):.4f}   {linear_seconds:5.2f} s")
     save_and_reload(model, X_test)
     draw(model, X.columns)
+    return model, X_test, y_test
 
 
 def save_and_reload(model, X):
@@ -161,7 +162,11 @@ def tour_of_patients():
     print(model.auto_)
     low, high = model.predict_interval(X_test, coverage=0.8).T
     covered = np.mean((low <= y_test) & (y_test <= high))
-    print(f"intervals for 80 % of all patients hold {covered:.0%} of {len(y_test)} new ones")
+    chance = 2.0 * np.sqrt(0.8 * 0.2 / len(y_test))
+    print(
+        f"intervals for 80 % of all patients hold {covered:.0%} of {len(y_test)} new ones "
+        f"(so few may be off by ± {chance:.0%})"
+    )
 
 
 def tour_of_the_family():
@@ -182,15 +187,30 @@ def tour_of_the_family():
     print(hr.theory.forest_bound(forest, X, y))
 
 
+def tour_of_a_report(model, X, y):
+    heading("5. A page about the model of the customers, to look at and to send")
+    explained = hr.explain.shap_values(model, X[:1])
+    strongest = np.argsort(-np.abs(explained.values[0]))[:3]
+    print(f"why the first of them {model.predict(X[:1])[0]}, in {explained.unit}:")
+    for j in strongest:
+        name = explained.feature_names[j]
+        print(f"  {explained.values[0, j]:+.2f}  {name} = {explained.data[0, j]}")
+    start = time.perf_counter()
+    hr.report(model, X, y, OUT / "customers.html", title="Customers who leave", target_name="fate")
+    print(f"report written in {time.perf_counter() - start:.1f} s: open {OUT / 'customers.html'}")
+
+
 def main():
     OUT.mkdir(exist_ok=True)
     print(f"Hedgerow {hr.__version__}, kernels for instruction-set level {hr.isa_level}")
-    tour_of_customers()
+    of_customers = tour_of_customers()
     tour_of_digits()
     tour_of_patients()
     tour_of_the_family()
+    tour_of_a_report(*of_customers)
     heading("Where things are, and what to try next")
     print(f"  {OUT / 'customers.hedgerow'}   the model; hr.load(path) brings it back")
+    print(f"  {OUT / 'customers.html'}       the report: metrics, curves, columns, trees, what if")
     print(f"  {OUT / 'customers.png'}        how it learned and what it looked at")
     print(f"  {OUT / 'theory.png'}           AdaBoost's bound and margins")
     print("  On your own table:")
