@@ -46,6 +46,14 @@ class Weights {
   std::vector<double> in_;
 };
 
+// A bit for each of so many members, in words.
+std::size_t words_for(std::size_t n_members) { return (n_members + 63) / 64; }
+
+Word members_in_word(std::size_t n_members, std::size_t w) {
+  const std::size_t n_left = n_members - 64 * w;
+  return n_left >= 64 ? ~Word{0} : (Word{1} << n_left) - 1;
+}
+
 // Patterns of bits, each once, in the order in which they came.
 class Patterns {
  public:
@@ -56,7 +64,7 @@ class Patterns {
   }
 
   std::size_t size() const { return words_.size() / n_words_; }
-  const Word* operator[](std::size_t pattern) const { return &words_[pattern * n_words_]; }
+  const std::vector<Word>& words() const { return words_; }
 
   std::size_t place_of(const Word* pattern) {
     Word hash = 0;
@@ -66,7 +74,7 @@ class Patterns {
     }
     std::size_t slot = hash & (slots_.size() - 1);
     for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1))
-      if (std::equal(pattern, pattern + n_words_, (*this)[slots_[slot] - 1]))
+      if (std::equal(pattern, pattern + n_words_, &words_[(slots_[slot] - 1) * n_words_]))
         return slots_[slot] - 1;
     words_.insert(words_.end(), pattern, pattern + n_words_);
     slots_[slot] = static_cast<std::uint32_t>(size());
@@ -90,9 +98,9 @@ class Fits {
         capacity_(capacity) {}
 
   template <class T>
-  void read(Strided<const T> rows, std::size_t n_rows, const std::vector<std::size_t>& features) {
+  void read(Strided<const T> rows, std::size_t n_rows) {
     n_rows_ = n_rows;
-    columns.read(rows, n_rows, features);
+    columns.read(rows, n_rows, trees_.features);
     for (const ShapEdge& edge : tree_.edges) {
       if (edge.is_right) continue;
       const ShapTest& test = trees_.tests[tree_.root + edge.parent];
@@ -100,27 +108,36 @@ class Fits {
     }
   }
 
-  // Sets the patterns of a leaf, and the place among them that each row has.
-  void find(const ShapLeaves& leaves, const ShapLeaves::Leaf& leaf) {
-    const std::size_t n_members = leaf.member_end - leaf.member_begin;
-    const std::size_t n_words = (n_members + 63) / 64;
-    bits_.assign(n_rows_ * n_words, ~Word{0});
+  // Finds out which of a leaf's members fit in each row.
+  void mark(const ShapLeaves& leaves, const ShapLeaves::Leaf& leaf) {
+    n_words_ = words_for(leaf.member_end - leaf.member_begin);
+    bits_.assign(n_words_ * n_rows_, ~Word{0});
     for (std::size_t t = leaf.turn_begin; t < leaf.turn_end; ++t) {
       const ShapLeaves::Turn& turn = leaves.turns[t];
-      const Word bit = Word{1} << turn.member % 64;
+      const Word others = ~(Word{1} << turn.member % 64);
       const std::uint8_t* left = went_left(turn.node);
       const std::uint8_t wrong = turn.is_right;
-      Word* word = &bits_[turn.member / 64];
-      for (std::size_t i = 0; i < n_rows_; ++i)
-        word[i * n_words] &= left[i] == wrong ? ~bit : ~Word{0};
+      Word* word = &bits_[turn.member / 64 * n_rows_];
+      for (std::size_t i = 0; i < n_rows_; ++i) word[i] &= left[i] == wrong ? others : ~Word{0};
     }
-    patterns.begin(n_words, n_rows_);
+    in_any.assign(n_words_, 0);
+    for (std::size_t w = 0; w < n_words_; ++w)
+      for (std::size_t i = 0; i < n_rows_; ++i) in_any[w] |= bits_[w * n_rows_ + i];
+  }
+
+  // Groups the rows that are marked alike.
+  void group() {
+    patterns.begin(n_words_, n_rows_);
     place.resize(n_rows_);
-    for (std::size_t i = 0; i < n_rows_; ++i)
-      place[i] = static_cast<std::uint32_t>(patterns.place_of(&bits_[i * n_words]));
+    pattern_.resize(n_words_);
+    for (std::size_t i = 0; i < n_rows_; ++i) {
+      for (std::size_t w = 0; w < n_words_; ++w) pattern_[w] = bits_[w * n_rows_ + i];
+      place[i] = static_cast<std::uint32_t>(patterns.place_of(pattern_.data()));
+    }
   }
 
   ShapColumns columns;
+  std::vector<Word> in_any;  // the members that fit in some row
   Patterns patterns;
   std::vector<std::uint32_t> place;  // of each row among the patterns
 
@@ -130,16 +147,24 @@ class Fits {
   const ShapTrees& trees_;
   const ShapTree& tree_;
   std::vector<std::uint8_t> went_left_;  // of each node
-  std::size_t capacity_, n_rows_ = 0;
-  std::vector<Word> bits_;
+  std::size_t capacity_, n_rows_ = 0, n_words_ = 1;
+  std::vector<Word> bits_;  // of all rows, word by word
+  std::vector<Word> pattern_;
 };
 
 // The background's patterns at a leaf, and how much each counts. In a linear leaf, for each term
 // and value: the sum of the term over the rows that have the pattern.
 struct LeafBackground {
-  Patterns patterns;
+  std::vector<Word> in_any, patterns;
   std::vector<double> weight;
   std::vector<double> terms;  // (terms, values, patterns)
+
+  // Whether each member fits in some row of the background, or in some of others.
+  bool may_meet(const std::vector<Word>& in_others, std::size_t n_members) const {
+    for (std::size_t w = 0; w < in_any.size(); ++w)
+      if (members_in_word(n_members, w) & ~(in_any[w] | in_others[w])) return false;
+    return true;
+  }
 };
 
 // One game: who is taken to fit in one of the rows alone, whatever their patterns say.
@@ -151,41 +176,53 @@ struct Game {
 class LeafGames {
  public:
   LeafGames(const Weights& weights, std::size_t n_members)
-      : weights_(weights), n_members_(n_members), n_words_((n_members + 63) / 64) {}
+      : weights_(weights),
+        n_members_(n_members),
+        n_words_(words_for(n_members)),
+        asked_of_x_(n_words_),
+        asked_of_b_(n_words_),
+        known_(n_words_),
+        unknown_(n_words_) {}
+
+  void begin(const Game& game) {
+    for (std::size_t w = 0; w < n_words_; ++w) {
+      const Word all = members_in_word(n_members_, w);
+      asked_of_x_[w] = all & ~bit_of(game.only_in_b, w);
+      asked_of_b_[w] = all & ~bit_of(game.only_in_x, w);
+    }
+  }
 
   // Adds to `values` (members) of a row with pattern x, of a leaf that adds 1. False if nothing.
-  bool add(const Word* x, const Patterns& background, const double* counts, const Game& game,
+  bool add(const Word* x, const std::vector<Word>& background, const double* counts,
            double* values) {
     bool is_any = false;
-    for (std::size_t p = 0; p < background.size(); ++p) {
-      if (!meet(x, background[p], game) || counts[p] == 0.0) continue;
+    for (const Word* b = background.data(); b < background.data() + background.size();
+         b += n_words_, ++counts) {
+      if (!meet(x, b)) continue;
       std::size_t n_known = 0, n_unknown = 0;
       for (std::size_t w = 0; w < n_words_; ++w) {
         n_known += static_cast<std::size_t>(std::popcount(known_[w]));
         n_unknown += static_cast<std::size_t>(std::popcount(unknown_[w]));
       }
-      if (n_known + n_unknown == 0) continue;
       is_any = true;
-      spread(known_, counts[p] * weights_.of_known(n_known, n_unknown), values);
-      spread(unknown_, -counts[p] * weights_.of_unknown(n_known, n_unknown), values);
+      spread(known_, *counts * weights_.of_known(n_known, n_unknown), values);
+      spread(unknown_, -*counts * weights_.of_unknown(n_known, n_unknown), values);
     }
     return is_any;
   }
 
  private:
-  // Finds A and B; false if some member fits in neither row.
-  bool meet(const Word* x, const Word* b, const Game& game) {
-    known_.assign(n_words_, 0);
-    unknown_.assign(n_words_, 0);
+  // Finds A and B; false if some member fits in neither row, or all fit in both.
+  bool meet(const Word* x, const Word* b) {
+    Word different = 0;
     for (std::size_t w = 0; w < n_words_; ++w) {
-      const Word of_x = x[w] & ~bit_of(game.only_in_b, w), of_b = b[w] & ~bit_of(game.only_in_x, w);
-      const std::size_t n_last = n_members_ - 64 * w;
-      const Word all = n_last >= 64 ? ~Word{0} : (Word{1} << n_last) - 1;
-      if ((of_x | of_b | ~all) != ~Word{0}) return false;
-      known_[w] = of_x & ~of_b & all;
-      unknown_[w] = of_b & ~of_x & all;
+      const Word of_x = x[w] & asked_of_x_[w], of_b = b[w] & asked_of_b_[w];
+      if ((of_x | of_b) != (asked_of_x_[w] | asked_of_b_[w])) return false;
+      known_[w] = of_x & ~of_b;
+      unknown_[w] = of_b & ~of_x;
+      different |= of_x ^ of_b;
     }
-    return true;
+    return different != 0;
   }
 
   static Word bit_of(std::size_t member, std::size_t w) {
@@ -200,47 +237,40 @@ class LeafGames {
 
   const Weights& weights_;
   std::size_t n_members_, n_words_;
+  std::vector<Word> asked_of_x_, asked_of_b_;
   std::vector<Word> known_, unknown_;
 };
 
-// A linear leaf's terms, and what one is for a row: its number without the coefficient's value.
-struct LeafTerms {
-  const ShapTrees::Slopes& slopes;
-  std::size_t begin = 0, end = 0, n_values;
-
-  LeafTerms(const ShapTrees& trees, std::size_t node)
-      : slopes(trees.slopes), n_values(trees.n_values) {
-    if (slopes.start.empty()) return;
-    begin = static_cast<std::size_t>(slopes.start[node]);
-    end = static_cast<std::size_t>(slopes.start[node + 1]);
-  }
-
-  double of(std::size_t t, std::size_t k, double x) const {
-    if (!std::isfinite(x)) return 0.0;
-    const double held = std::clamp(x, slopes.low[t], slopes.high[t]);
-    return slopes.coefficient[t * n_values + k] * (held - slopes.centre[t * n_values + k]);
-  }
-};
+// What term t of a linear leaf adds to its value k for a row.
+double term_value(const ShapTrees& trees, std::size_t t, std::size_t k, double x) {
+  const ShapTrees::Slopes& slopes = trees.slopes;
+  if (!std::isfinite(x)) return 0.0;
+  const std::size_t at = t * trees.n_values + k;
+  const double held = std::clamp(x, slopes.low[t], slopes.high[t]);
+  return slopes.coefficient[at] * (held - slopes.centre[at]);
+}
 
 LeafBackground background_of(const ShapTrees& trees, const ShapTree& tree, const ShapLeaves& leaves,
                              const ShapLeaves::Leaf& leaf, Fits& fits) {
   LeafBackground found;
-  fits.find(leaves, leaf);
+  fits.mark(leaves, leaf);
+  fits.group();
   const std::size_t n_rows = fits.place.size(), n_patterns = fits.patterns.size();
   const double share = 1.0 / static_cast<double>(n_rows);
   std::vector<double> counts(n_patterns, 0.0);
   for (const std::uint32_t place : fits.place) counts[place] += 1.0;
   for (const double count : counts) found.weight.push_back(count * share);
-  const LeafTerms terms(trees, tree.root + leaf.node);
-  found.terms.assign((terms.end - terms.begin) * trees.n_values * n_patterns, 0.0);
+  const auto terms = trees.slopes.of_node(tree.root + leaf.node);
+  found.terms.assign(terms.size() * trees.n_values * n_patterns, 0.0);
   double* sum = found.terms.data();
-  for (std::size_t t = terms.begin; t < terms.end; ++t) {
-    const double* column = fits.columns.column(terms.slopes.feature[t]);
+  for (const std::size_t t : terms) {
+    const double* column = fits.columns.column(trees.slopes.feature[t]);
     for (std::size_t k = 0; k < trees.n_values; ++k, sum += n_patterns)
       for (std::size_t i = 0; i < n_rows; ++i)
-        sum[fits.place[i]] += share * terms.of(t, k, column[i]);
+        sum[fits.place[i]] += share * term_value(trees, t, k, column[i]);
   }
-  found.patterns = fits.patterns;
+  found.in_any = fits.in_any;
+  found.patterns = fits.patterns.words();
   return found;
 }
 
@@ -267,15 +297,14 @@ class LeafAddition {
       const double value = trees_.value[node_ * trees_.n_values + k];
       add_table(values, k, [value](std::size_t) { return value; });
     }
-    const LeafTerms terms(trees_, node_);
     const double* sums = background_.terms.data();
-    for (std::size_t t = terms.begin; t < terms.end; ++t) {
-      const std::size_t member = member_of(terms.slopes.player[t]);
-      const double* column = rows_.columns.column(terms.slopes.feature[t]);
+    for (const std::size_t t : trees_.slopes.of_node(node_)) {
+      const std::size_t member = member_of(trees_.slopes.player[t]);
+      const double* column = rows_.columns.column(trees_.slopes.feature[t]);
       play(background_.weight.data(), {member, Game::nobody});
       for (std::size_t k = 0; k < trees_.n_values; ++k)
-        add_table(values, k, [&](std::size_t i) { return terms.of(t, k, column[i]); });
-      for (std::size_t k = 0; k < trees_.n_values; ++k, sums += background_.patterns.size()) {
+        add_table(values, k, [&](std::size_t i) { return term_value(trees_, t, k, column[i]); });
+      for (std::size_t k = 0; k < trees_.n_values; ++k, sums += background_.weight.size()) {
         play(sums, {Game::nobody, member});
         add_table(values, k, [](std::size_t) { return 1.0; });
       }
@@ -286,9 +315,10 @@ class LeafAddition {
   // Fills the table (patterns of rows, members).
   void play(const double* counts, const Game& game) {
     std::fill(table_.begin(), table_.end(), 0.0);
-    for (std::size_t p = 0; p < rows_.patterns.size(); ++p)
-      is_any_[p] = games_.add(rows_.patterns[p], background_.patterns, counts, game,
-                              &table_[p * n_members_]);
+    games_.begin(game);
+    const Word* pattern = rows_.patterns.words().data();
+    for (std::size_t p = 0; p < rows_.patterns.size(); ++p, pattern += words_for(n_members_))
+      is_any_[p] = games_.add(pattern, background_.patterns, counts, &table_[p * n_members_]);
   }
 
   template <class Factor>
@@ -331,7 +361,7 @@ void ShapExplainer::compare(Strided<const T> rows, std::size_t n_rows, Strided<c
     const ShapLeaves leaves(trees, tree);
     const Weights weights(leaves.most_members());
     Fits of_background(trees, tree, n_background);
-    of_background.read(background, n_background, trees.features);
+    of_background.read(background, n_background);
     std::vector<LeafBackground> by_leaf;
     for (const ShapLeaves::Leaf& leaf : leaves.leaves)
       by_leaf.push_back(background_of(trees, tree, leaves, leaf, of_background));
@@ -339,12 +369,14 @@ void ShapExplainer::compare(Strided<const T> rows, std::size_t n_rows, Strided<c
       check_interrupt();
       const std::size_t begin = c * chunk_rows, n = std::min(chunk_rows, n_rows - begin);
       Fits fits(trees, tree, n);
-      fits.read(rows.from(begin, 0), n, trees.features);
+      fits.read(rows.from(begin, 0), n);
       double* of_chunk = values + begin * trees.n_players * trees.n_outputs;
       for (std::size_t l = 0; l < by_leaf.size(); ++l) {
-        fits.find(leaves, leaves.leaves[l]);
-        LeafAddition(trees, tree, leaves, leaves.leaves[l], by_leaf[l], fits, weights)
-            .add_to(of_chunk);
+        const ShapLeaves::Leaf& leaf = leaves.leaves[l];
+        fits.mark(leaves, leaf);
+        if (!by_leaf[l].may_meet(fits.in_any, leaf.member_end - leaf.member_begin)) continue;
+        fits.group();
+        LeafAddition(trees, tree, leaves, leaf, by_leaf[l], fits, weights).add_to(of_chunk);
       }
     });
   }

@@ -221,6 +221,21 @@ class Members {
 ShapLeaves::ShapLeaves(const ShapTrees& trees, const ShapTree& tree) {
   std::vector<const ShapEdge*> way;
   Members found(*this, trees.players.size());
+  const auto add_leaf = [&](std::uint32_t node) {
+    Leaf leaf{node, members.size(), 0, turns.size(), 0};
+    found.begin();
+    for (const ShapEdge* edge : way) {
+      const std::uint32_t member = found.of(edge->player);
+      members[leaf.member_begin + member].share = edge->share;
+      turns.push_back({edge->parent, member, edge->is_right});
+    }
+    for (std::size_t t : trees.slopes.of_node(tree.root + node)) found.of(trees.slopes.player[t]);
+    found.end();
+    leaf.member_end = members.size();
+    leaf.turn_end = turns.size();
+    if (leaf.member_end > leaf.member_begin) leaves.push_back(leaf);
+  };
+  if (tree.edges.empty()) add_leaf(0);
   for (const std::int32_t step : tree.steps) {
     if (step < 0) {
       way.pop_back();
@@ -228,22 +243,7 @@ ShapLeaves::ShapLeaves(const ShapTrees& trees, const ShapTree& tree) {
     }
     way.push_back(&tree.edges[static_cast<std::size_t>(step)]);
     if (!way.back()->is_leaf) continue;
-    Leaf leaf{way.back()->child, members.size(), 0, turns.size(), 0};
-    found.begin();
-    for (const ShapEdge* edge : way) {
-      const std::uint32_t member = found.of(edge->player);
-      members[leaf.member_begin + member].share = edge->share;
-      turns.push_back({edge->parent, member, edge->is_right});
-    }
-    if (!trees.slopes.start.empty()) {
-      const std::size_t node = tree.root + leaf.node;
-      for (auto t = trees.slopes.start[node]; t < trees.slopes.start[node + 1]; ++t)
-        found.of(trees.slopes.player[static_cast<std::size_t>(t)]);
-    }
-    found.end();
-    leaf.member_end = members.size();
-    leaf.turn_end = turns.size();
-    leaves.push_back(leaf);
+    add_leaf(way.back()->child);
     way.pop_back();
   }
 }

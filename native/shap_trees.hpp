@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <ranges>
 #include <vector>
 
 #include "codes.hpp"
@@ -60,7 +61,14 @@ struct ShapTrees {
     std::vector<std::int64_t> start;
     std::vector<std::uint32_t> feature, player;  // places
     std::vector<double> coefficient, centre, low, high;
-  } slopes;  // none if there is no start
+
+    // The terms of a node.
+    auto of_node(std::size_t node) const {
+      const bool has_any = !start.empty();
+      return std::views::iota(has_any ? static_cast<std::size_t>(start[node]) : 0,
+                              has_any ? static_cast<std::size_t>(start[node + 1]) : 0);
+    }
+  } slopes;  // no start: there are none
 
   double leaf_value(const ShapTree& tree, const ShapEdge& edge, std::size_t k) const {
     return value[(tree.root + edge.child) * n_values + k];
@@ -118,7 +126,7 @@ inline RowMasks goes_left(const ShapTrees& trees, const ShapTest& test, const do
   return left;
 }
 
-// Leaves one by one, with the players on their ways.
+// Leaves one by one, with the players on their ways; those without players are left out.
 struct ShapLeaves {
   struct Member {
     std::uint32_t player;
