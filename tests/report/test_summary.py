@@ -290,3 +290,28 @@ def test_a_report_needs_something_to_judge() -> None:
         summarise(hr.NearestNeighbors().fit(FILLED), NEW_FILLED, NEW_NUMBER, WISHES)
     with pytest.raises(ParameterError, match="qid"):
         summarise(model, NEW, NEW_TWO, WISHES, qid=np.zeros(len(NEW)))
+
+
+def test_importances_by_shuffling_and_effects_are_those_of_explain() -> None:
+    model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
+    summary = summary_of(model, NEW, NEW_TWO)
+    shuffled = hr.explain.permutation_importance(
+        model, NEW, NEW_TWO, scoring="log_loss", n_repeats=5
+    )
+    bars = summary["shuffled"]["bars"]
+    assert [bar["value"] for bar in bars] == pytest.approx(np.sort(shuffled.mean)[::-1].tolist())
+    assert summary["shuffled"]["what"] == "rise of log loss if it is shuffled"
+    curve = summary["effects"]["curves"][0]
+    assert curve["name"] == X.columns[model.feature_importances_.argmax()]
+    expected = hr.explain.partial_dependence(model, NEW, curve["name"], grid_resolution=40)
+    known = ~np.isnan(expected.grid[0]) if not curve["is_category"] else slice(None)
+    found = [point["y"] for point in curve["points"]]
+    assert found == pytest.approx(expected.average[known, 0].tolist())
+
+
+def test_columns_of_a_model_without_importances_are_ordered_by_shuffling() -> None:
+    model = hr.KNeighborsRegressor().fit(FILLED, NUMBER)
+    summary = summary_of(model, NEW_FILLED, NEW_NUMBER)
+    assert "absent" in summary["importances"]
+    best = summary["shuffled"]["order"][0]
+    assert summary["effects"]["curves"][0]["name"] == NUMBERS[best]

@@ -28,7 +28,7 @@ def charts_of(summary: dict[str, Any]) -> list[dict[str, Any]]:
         found += _of_training(summary["training"])
         for k, outcome in enumerate(summary["outcomes"]):
             found += _of_outcome(outcome, k, summary["target"])
-        found += _of_importances(summary["importances"])
+        found += _of_importances(summary)
         found += _of_effects(summary["effects"])
         found += _of_mistakes(summary["mistakes"], summary["target"])
     return found
@@ -77,7 +77,7 @@ def _chart(
         description=words,
         autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
     ).to_dict(validate=False)
-    spec["config"] = config
+    spec |= {"config": config, "padding": {"left": 4, "right": 14, "top": 5, "bottom": 5}}
     return {
         "place": place,
         "title": title,
@@ -326,12 +326,18 @@ def _cloud(dots: list[dict[str, Any]], y: str, title: str, *, identity: bool) ->
     ).properties(height=HEIGHT)
 
 
-def _of_importances(importances: dict[str, Any]) -> list[dict[str, Any]]:
-    if "absent" in importances:
-        return []
-    words = f"The most important columns: {importances['what']}."
-    drawn = _bars(importances["bars"], "name", "value", importances["what"], percent=True)
-    return [_chart("importances", "Importance of the columns", words, drawn, wide=True)]
+def _of_importances(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    charts = []
+    for part, title, percent in (
+        ("importances", "By the model itself", True),
+        ("shuffled", "By shuffling", False),
+    ):
+        found = summary[part]
+        if "absent" not in found:
+            drawn = _bars(found["bars"], "name", "value", found["what"], percent=percent)
+            words = f"The most important columns: {found['what']}."
+            charts.append(_chart("importances", title, words, drawn, caption=False))
+    return charts
 
 
 def _of_effects(effects: dict[str, Any]) -> list[dict[str, Any]]:

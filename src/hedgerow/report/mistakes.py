@@ -67,12 +67,9 @@ def _waterfalls(
     model: Any, X: Any, outcome: Outcome, rows: list[int]
 ) -> tuple[list[dict[str, Any] | None], str | None]:
     """Return the waterfall of each row, or why there is none."""
-    shap_values = getattr(explain, "shap_values", None)
-    if shap_values is None:
-        return [None] * len(rows), "this version has no Shapley values."
     try:
         background = 100 if getattr(model, "linear_leaves", False) else None
-        found = shap_values(model, take_rows(X, np.array(rows)), background=background)
+        found = explain.shap_values(model, take_rows(X, np.array(rows)), background=background)
     except HedgerowError as error:
         return [None] * len(rows), str(error)
     return [_waterfall(found, i, _output(outcome, found, row)) for i, row in enumerate(rows)], None

@@ -15,7 +15,7 @@ import numpy as np
 from hedgerow.data.target import read_weights
 from hedgerow.report.columns import Column, data_summary, read_columns
 from hedgerow.report.curves import curves_of, histogram
-from hedgerow.report.features import effect_summary, importance_summary
+from hedgerow.report.features import effect_summary, importance_summary, shuffled_summary
 from hedgerow.report.forest_payload import NotShownError, shown_trees, trees_payload
 from hedgerow.report.metrics import COVERAGE, by_class, measured
 from hedgerow.report.mistakes import mistakes_summary, most_wrong
@@ -56,6 +56,8 @@ def summarise(
     weights = read_weights(sample_weight, n_rows)
     outcomes = read_outcomes(model, X, y, qid, n_rows)
     importances = importance_summary(model, columns)
+    shuffled = shuffled_summary(model, X, y, columns, outcomes)
+    order = importances.get("order") or shuffled.get("order") or list(range(len(columns)))
     summary: dict[str, Any] = {
         "title": wishes.title,
         "target": wishes.target_name,
@@ -66,9 +68,10 @@ def summarise(
         "coverage": COVERAGE,
         "n_bootstrap": wishes.n_bootstrap,
         "importances": importances,
-        "effects": effect_summary(model, X, n_rows, importances, wishes.target_name),
+        "shuffled": shuffled,
+        "effects": effect_summary(model, X, n_rows, order, wishes.target_name),
         "mistakes": mistakes_summary(model, X, outcomes[0], wishes.n_mistakes),
-        **_trees(model, columns, importances, outcomes[0], wishes),
+        **_trees(model, columns, order, outcomes[0], wishes),
         "parameters": parameter_table(model),
         "reproducibility": reproducibility(model),
     }
@@ -120,7 +123,7 @@ def _survival_target(outcome: SurvivalOutcome) -> dict[str, Any]:
 def _trees(
     model: Any,
     columns: Sequence[Column],
-    importances: dict[str, Any],
+    order: Sequence[int],
     outcome: Outcome,
     wishes: Wishes,
 ) -> dict[str, Any]:
@@ -129,7 +132,6 @@ def _trees(
         shown = shown_trees(model)
     except NotShownError as reason:
         return {"trees": {"absent": str(reason)}, "what_if": {"absent": str(reason)}}
-    order = importances.get("order", range(len(columns)))
     rows = _rows_to_start_from(outcome, wishes)
     try:
         what_if = what_if_payload(model, shown, columns, order, rows)
