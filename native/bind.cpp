@@ -28,6 +28,8 @@
 
 HEDGEROW_NB_MODULE(HEDGEROW_MODULE, m) {
   m.doc() = "Hedgerow's native kernels.";
+  // What the interpreter still holds when it ends, such as a notebook's models, is no leak of ours.
+  nanobind::set_leak_warnings(false);
   m.attr("level") = HEDGEROW_STRING(HEDGEROW_MODULE);
   hedgerow::bind_threads::bind(m);
   hedgerow::bind_binning::bind(m);

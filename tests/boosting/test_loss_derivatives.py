@@ -235,7 +235,8 @@ def test_a_leaf_is_the_best_step_of_a_loss_with_a_corner(loss, splitter):
         formula, weights = CORNERED["hinge"][2], WEIGHTS
     else:
         y = POSITIVE + X[:, 0]
-        model = hr.GradientBoostingRegressor(**options, quantile=0.3)
+        level = {"quantile": 0.3} if loss == "quantile" else {}
+        model = hr.GradientBoostingRegressor(**options, **level)
         formula = pinball(0.3) if loss == "quantile" else lambda y, s: np.abs(y - s)
         weights = WEIGHTS
         if loss == "mape":
@@ -263,7 +264,8 @@ def test_a_leaf_is_the_best_step_of_a_loss_of_exponentials(loss, splitter, reg_l
         formula = SMOOTH[loss][2]
     else:
         y = COUNTS + (0.1 if loss == "gamma" else 0.0)
-        model = hr.GradientBoostingRegressor(**options, tweedie_power=1.3)
+        power = {"tweedie_power": 1.3} if loss == "tweedie" else {}
+        model = hr.GradientBoostingRegressor(**options, **power)
         formula = SMOOTH[loss][2]
     model.fit(X, y, WEIGHTS)
     staged = list(model._staged_scores(X))
