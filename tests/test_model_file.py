@@ -1000,6 +1000,15 @@ def test_a_forged_kernel_machine_is_refused(changes, fields, reason):
         read_estimator(*forged(contents, changes, **fields))
 
 
+@pytest.mark.parametrize("epsilon", [10**400, "0.1", True])
+def test_a_width_that_is_no_number_is_refused(epsilon):
+    contents = write_estimator(NuSVR().fit(FILLED, NUMBERS))
+    with pytest.raises(ModelFileError, match="epsilon is not a number"):
+        read_estimator(*forged(contents, [], epsilon=epsilon))
+    # An integer beyond 64 bits is a number, of which NumPy's functions know nothing.
+    assert read_estimator(*forged(contents, [], epsilon=10**100))._model.epsilon == 1e100
+
+
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [

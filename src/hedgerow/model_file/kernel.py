@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -182,7 +183,7 @@ def _read_epsilon(stored: Stored, *, chosen: bool) -> float | None:
     require((epsilon is not None) == chosen, "epsilon does not suit the machine")
     if epsilon is None:
         return None
-    require(is_number(epsilon) and np.isfinite(epsilon), "epsilon is not a number")
+    require(is_number(epsilon) and math.isfinite(epsilon), "epsilon is not a number")
     return float(epsilon)
 
 
