@@ -3,12 +3,18 @@ PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := $(wildcard native/* native/bind/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo pictures test check format bench sanitize clean
+.PHONY: demo docs pictures test check format bench sanitize clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
 
-# The pictures of docs/svm.md, by the page's own code.
+# The site, in out/site: pages, reference, and a gallery whose pictures are drawn now. A warning is an error.
+docs: .venv/installed
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs out/site
+	$(BIN)/python docs/links.py out/site
+	@echo "The site is in out/site/index.html."
+
+# The pictures of docs/*.md, by the pages' own code.
 pictures: .venv/demo
 	$(BIN)/python examples/pictures.py
 

@@ -1,34 +1,55 @@
-"""Every block of Python in the documentation runs and prints what the page says it prints."""
+"""Every code block of the documentation runs and prints what is shown, and the site builds."""
 
 import contextlib
+import doctest
+import importlib
 import io
+import pkgutil
 import re
+import runpy
+import shutil
+import sys
 from pathlib import Path
 
 import matplotlib as mpl
 import pytest
 from sklearn.datasets import load_breast_cancer
 
+import hedgerow
+
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+SCRIPTS = sorted((DOCS / "gallery").rglob("*.py"))
 
 # A block, and what it prints, if that is shown right after it.
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
 
 
+def name(path):
+    return str(path.relative_to(ROOT))
+
+
+def modules_with_examples():
+    for module in pkgutil.walk_packages(hedgerow.__path__, "hedgerow."):
+        path = importlib.util.find_spec(module.name).origin
+        if path.endswith(".py") and ">>> " in Path(path).read_text(encoding="utf-8"):
+            yield module.name
+
+
 @pytest.fixture(autouse=True)
-def _close_figures():
+def _elsewhere(tmp_path, monkeypatch):
+    """Keep what code writes and draws to itself."""
+    monkeypatch.chdir(tmp_path)
     yield
     plt.close("all")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_code_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_code_runs_and_prints_what_is_shown(page):
     X, y = load_breast_cancer(return_X_y=True)
     names = {"X": X, "y": y, "X_new": X[:5], "X_valid": X, "y_valid": y}
     text = page.read_text(encoding="utf-8")
@@ -40,7 +61,33 @@ def test_code_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch):
         assert block[2] is None or printed.getvalue() == block[2], f"{page.name}, line {line}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_lead_to_files(page):
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+    for target in re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("module", sorted(modules_with_examples()))
+def test_examples_of_docstrings_run(module):
+    result = doctest.testmod(sys.modules.get(module) or importlib.import_module(module))
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=name)
+def test_scripts_of_the_gallery_run(script):
+    with contextlib.redirect_stdout(io.StringIO()):
+        runpy.run_path(str(script))
+
+
+@pytest.mark.filterwarnings("ignore")  # Sphinx makes its own of them errors
+def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(tmp_path):
+    """But for the pictures of the gallery, whose scripts the test above runs."""
+    build = pytest.importorskip("sphinx.cmd.build")
+    pytest.importorskip("sphinx_gallery")
+    shutil.copytree(DOCS, tmp_path / "docs")
+    shutil.copy(ROOT / "CHANGELOG.md", tmp_path)
+    arguments = ["-W", "--keep-going", "-q", "-D", "plot_gallery=0", "docs", "site"]
+    assert build.main(arguments) == 0
+    links = runpy.run_path(str(DOCS / "links.py"))
+    assert list(links["dead_links"](tmp_path / "site")) == []

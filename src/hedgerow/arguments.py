@@ -1,7 +1,7 @@
 """What a constructor was given that it does not take, in words that lead on.
 
-Names may be misspelt, other libraries' (`Peers` of the declarations knows these), or those of
-arguments of `fit`.
+Names may be misspelt, other libraries' (`Peers` of the declarations knows those of estimators,
+`NATIVE` those of their other interfaces), or those of arguments of `fit`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,31 @@ from typing import Any
 
 from hedgerow.params import Parameter
 from hedgerow.spelling import nearest
+
+# What XGBoost, LightGBM and CatBoost call parameters that their estimators have another name for.
+NATIVE = {
+    "alpha": ("reg_alpha", "quantile", "delta"),
+    "auto_class_weights": ("class_weight",),
+    "bagging_fraction": ("subsample",),
+    "bin_construct_sample_cnt": ("subsample_for_bin",),
+    "eta": ("learning_rate",),
+    "feature_fraction": ("colsample_bytree",),
+    "is_unbalance": ("class_weight", "scale_pos_weight"),
+    "lambda": ("reg_lambda",),
+    "lambda_l1": ("reg_alpha",),
+    "lambda_l2": ("reg_lambda",),
+    "min_data_in_leaf": ("min_samples_leaf",),
+    "min_gain_to_split": ("min_split_gain",),
+    "min_split_loss": ("min_split_gain",),
+    "min_sum_hessian_in_leaf": ("min_child_weight",),
+    "nthread": ("n_jobs",),
+    "num_boost_round": ("n_estimators",),
+    "num_iterations": ("n_estimators",),
+    "num_threads": ("n_jobs",),
+    "od_wait": ("n_iter_no_change",),
+    "random_seed": ("random_state",),
+    "seed": ("random_state",),
+}
 
 
 def explain_arguments(cls: type[Any], given: Sequence[Any], named: Mapping[str, Any]) -> None:
@@ -50,4 +75,8 @@ def _about(unknown: str, cls: type[Any], names: Sequence[str]) -> str:
 
 def _of_peers(name: str, parameters: Iterable[Parameter]) -> list[str]:
     """Return our names of what other libraries give this name."""
-    return [parameter.name for parameter in parameters if name in astuple(parameter.peers)]
+    return [
+        parameter.name
+        for parameter in parameters
+        if name in astuple(parameter.peers) or parameter.name in NATIVE.get(name, ())
+    ]

@@ -1,6 +1,5 @@
 """Parameters: one declaration each, checked before any work."""
 
-import doctest
 import inspect
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from hedgerow import (
     GradientBoostingSurvival,
     ParameterError,
 )
-from hedgerow.boosting import gradient_boosting
 from hedgerow.boosting.parameters import PARAMETERS
 from hedgerow.params import Number, parameter_table
 from hedgerow.tree.grower import MOST_LEAVES
@@ -122,10 +120,6 @@ def test_numpy_numbers_are_numbers(estimator, task):
         n_estimators=np.int64(3), learning_rate=np.float32(0.5), max_leaves=np.int8(3)
     )
     assert model.fit(X, y).n_iter_ == 3
-
-
-def test_the_examples_in_the_docstrings_run():
-    assert doctest.testmod(gradient_boosting).failed == 0
 
 
 def test_max_leaves_is_what_the_engine_can_number():

@@ -1,6 +1,5 @@
 """Forests: naive loops over their trees, scikit-learn's accuracy, and what users may give them."""
 
-import doctest
 import pickle
 
 import numpy as np
@@ -22,7 +21,7 @@ from hedgerow import (
     RandomForestRegressor,
     load,
 )
-from hedgerow.forest import combinations, random_forest
+from hedgerow.forest import combinations
 
 CANCER = load_breast_cancer(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
@@ -527,7 +526,3 @@ def test_a_fit_that_fails_leaves_the_forest_as_it_was():
 def test_progress_is_shown(capsys):
     RandomForestClassifier(n_estimators=5, verbose=1, n_jobs=1).fit(*IRIS)
     assert "tree 5/5" in capsys.readouterr().err
-
-
-def test_the_examples_in_the_docstrings_run():
-    assert doctest.testmod(random_forest).failed == 0

@@ -1,6 +1,5 @@
 """Pictures of decisions: what is drawn is where theory, or predict, says it is."""
 
-import doctest
 import subprocess
 import sys
 
@@ -28,7 +27,7 @@ from sklearn.tree import DecisionTreeRegressor as SklearnTree
 import hedgerow as hr
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.neighbors import KNeighborsClassifier
-from hedgerow.plot import DecisionBoundaryDisplay, decision_boundary
+from hedgerow.plot import DecisionBoundaryDisplay
 from hedgerow.plot.colors import COLORS, class_colors, tint
 from hedgerow.plot.surfaces import REGION, UNSURE
 from hedgerow.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, OneClassSVM
@@ -602,12 +601,6 @@ def test_one_score_cannot_be_drawn_of_several():
         draw(SVC().fit(PETALS, SPECIES), PETALS, response_method="decision_function")
     with pytest.raises(ParameterError, match="has no predict_proba"):
         draw(SVR().fit(MOONS, MOONS[:, 0]), MOONS, response_method="predict_proba")
-
-
-def test_examples_in_docstrings_are_true():
-    result = doctest.testmod(decision_boundary)
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 def test_matplotlib_is_asked_for_only_when_needed():

@@ -1,6 +1,5 @@
 """A tree's picture says what the tree does, and can be read."""
 
-import doctest
 from itertools import pairwise
 
 import matplotlib as mpl
@@ -15,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier as SklearnTree
 
 import hedgerow as hr
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.plot import TreeDisplay, tree
+from hedgerow.plot import TreeDisplay
 from hedgerow.plot.tidy_tree import centres
 from oracles.pictures import assert_no_overlap, texts_of
 
@@ -295,7 +294,3 @@ def test_bad_input_is_refused_by_name():
     own = hr.AdaBoostClassifier(SklearnTree(max_depth=1), n_estimators=2).fit(IRIS.data, SPECIES)
     with pytest.raises(ParameterError, match="estimators of their own"):
         draw(own)
-
-
-def test_the_example_in_the_docstring_runs():
-    assert doctest.testmod(tree).failed == 0

@@ -1,7 +1,6 @@
 """What every result can do: print itself, draw itself, become a frame."""
 
 import dataclasses
-import doctest
 import subprocess
 import sys
 
@@ -15,7 +14,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import hedgerow as hr
 from hedgerow import theory
 from hedgerow.result import texts
-from hedgerow.theory import bias_and_variance, voting
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -113,13 +111,6 @@ def test_results_cannot_be_changed(name):
     field = dataclasses.fields(RESULTS[name])[0].name
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(RESULTS[name], field, None)
-
-
-@pytest.mark.parametrize("module", [voting, bias_and_variance])
-def test_examples_in_docstrings_are_true(module):
-    result = doctest.testmod(module)
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 def test_the_bars_of_a_decomposition_end_at_its_error():

@@ -1,6 +1,5 @@
 """One tree: scikit-learn's on the same data, its pruning, its text, and what users may give it."""
 
-import doctest
 import pickle
 
 import numpy as np
@@ -15,7 +14,6 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hedgerow import DataError, DecisionTreeClassifier, DecisionTreeRegressor, ParameterError, load
-from hedgerow.tree import decision_tree
 from hedgerow.tree.growing import n_features_tried
 
 CANCER = load_breast_cancer(return_X_y=True)
@@ -289,10 +287,6 @@ def test_paths_lead_to_the_leaves():
     depths = np.asarray(path.sum(axis=1)).ravel() - 1
     assert depths.max() == ours.get_depth()
     assert depths.min() == np.asarray(theirs.fit(X, y).decision_path(X).sum(axis=1)).min() - 1
-
-
-def test_the_examples_in_the_docstrings_run():
-    assert doctest.testmod(decision_tree).failed == 0
 
 
 # What must not break.

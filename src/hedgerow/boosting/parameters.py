@@ -86,11 +86,11 @@ PARAMETERS: tuple[Parameter, ...] = (
             FUNCTION,
         ),
         "What is minimised. 'huber', 'pseudo_huber' and 'log_cosh' square small residuals and take "
-        "the size of large ones; 'mape' is the absolute error as a part of |y|, which counts as at "
-        "least 1 or, if that is less, the mean |y|; 'quantile' and 'expectile' weigh residuals "
-        "above and below by quantile; 'poisson', 'gamma' and 'tweedie' are deviances of positive "
-        "means and predict e^score; 'log_loss' is for y between 0 and 1, and predicts the same. "
-        "A function gets y and raw_scores of shape (n,) and returns gradient "
+        "the size of large ones; 'mape' is the absolute error as a part of ``|y|``, which counts "
+        "as at least 1 or, if that is less, the mean ``|y|``; 'quantile' and 'expectile' weigh "
+        "residuals above and below by quantile; 'poisson', 'gamma' and 'tweedie' are deviances of "
+        "positive means and predict e^score; 'log_loss' is for y between 0 and 1, and predicts the "
+        "same. A function gets y and raw_scores of shape (n,) and returns gradient "
         "and hessian of the same shape; its scores start at 0. Weights multiply what it returns, "
         "unless it takes sample_weight itself. hedgerow.Loss makes such a function of a formula "
         "for the loss, and starts its scores at their best constant.",
@@ -151,8 +151,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         any_of(COUNT, AUTO),
         "Boosting rounds; with early stopping, at most so many. 'auto' chooses them, and every "
         "other parameter that is 'auto', by early stopping on a fifth of the rows, and then fits "
-        "to all rows; auto_ tells what was chosen. Groups given to fit are held out whole. With "
-        "early_stopping and an eval_set, its last is what decides.",
+        "to all rows; ``auto_`` tells what was chosen. Groups given to fit are held out whole. "
+        "With early_stopping and an eval_set, its last is what decides.",
         Peers("n_estimators", "n_estimators", "iterations", "max_iter"),
     ),
     Parameter(

@@ -77,10 +77,10 @@ SEARCH = (
         "metric",
         "minkowski",
         any_of(Options(METRICS), METRIC_FUNCTION),
-        "The distance. 'minkowski' is (Σ|x − q|^p)^(1/p); 'cosine' is 1 less the cosine of the "
+        "The distance. 'minkowski' is ``(Σ|x − q|^p)^(1/p)``; 'cosine' is 1 less the cosine of the "
         "angle; 'gower' is for mixed tables: the mean over the columns in which neither row has a "
-        "gap of |x − q| / range in training, for categories of 0 if equal and 1 if not (a category "
-        "that fit did not see is unequal to all); 1 if there is no such column. With "
+        "gap of ``|x − q| / range`` in training, for categories of 0 if equal and 1 if not (a "
+        "category that fit did not see is unequal to all); 1 if there is no such column. With "
         "'precomputed' X holds distances: those of all rows in fit, of queries to them afterwards. "
         "A function of a query and a training row is called for each pair, which is slow.",
         _same("metric"),

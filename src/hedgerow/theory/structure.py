@@ -46,7 +46,7 @@ def structure_score(
     That is the score of the root alone, γ − ½ G² / (H + λ), less the gains of all splits, and the
     gains are checked to be those that the trees were grown by. The penalty within J is
     Ω = γT + ½ λ ‖w‖². Weights are those before shrinkage. λ is reg_lambda and γ is min_split_gain;
-    with reg_alpha = α > 0, Ω has a term α ‖w‖₁ and G² becomes max(|G| − α, 0)².
+    with reg_alpha = α > 0, Ω has a term α ‖w‖₁ and G² becomes ``max(|G| − α, 0)²``.
 
     Splits that sort many categories are chosen by a gain with a larger λ. The gain given here is
     always that of the formula, by which J falls.

@@ -1,6 +1,5 @@
 """Bagging: naive loops over the same samples, scikit-learn's own, and what users may give it."""
 
-import doctest
 import pickle
 import subprocess
 import sys
@@ -27,7 +26,7 @@ from sklearn.tree import ExtraTreeClassifier
 
 from hedgerow import DataError, ParameterError
 from hedgerow.data.intake import learn_schema
-from hedgerow.forest.bagging import BaggingClassifier, BaggingRegressor, estimators
+from hedgerow.forest.bagging import BaggingClassifier, BaggingRegressor
 from hedgerow.forest.bagging.draws import BagDraws
 from hedgerow.theory import forest_bound
 from hedgerow.tree.cart import RowDraws
@@ -938,12 +937,6 @@ def test_a_bag_of_trees_is_smaller_than_its_trees_alone():
     X, y = np.random.default_rng(0).normal(size=(3000, 5)), np.arange(3000) % 2
     bag = BaggingClassifier().fit(X, y)
     assert len(pickle.dumps(bag)) < 0.5 * len(pickle.dumps(bag.estimators_))
-
-
-def test_examples_in_docstrings_are_true():
-    failed, tried = doctest.testmod(estimators)
-    assert tried > 0
-    assert failed == 0
 
 
 @pytest.mark.parametrize("base", [None, GaussianNB()])

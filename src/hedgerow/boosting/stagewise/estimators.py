@@ -137,7 +137,7 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
         ρ of each learner, before shrinkage; with a step per leaf, the step of each leaf number.
     init_ : array or estimator
         F₀: scores, one for each output, or the fitted `init`.
-    train_score_ : array of shape (n_iter_,)
+    train_score_ : array with a number for each round
         Mean loss on the training rows after each round.
     validation_score_, best_iteration_, best_score_ : array, int, float
         With early stopping, the loss on the held-out rows after each round of the last fit, the
@@ -282,7 +282,7 @@ class StagewiseRegressor(RegressorMixin, Stagewise):
         ρ of each learner, before shrinkage; with a step per leaf, the step of each leaf number.
     init_ : array or estimator
         F₀: a score, or the fitted `init`.
-    train_score_ : array of shape (n_iter_,)
+    train_score_ : array with a number for each round
         Mean loss on the training rows after each round; of the Huber loss, with that round's δ.
     validation_score_, best_iteration_, best_score_ : array, int, float
         With early stopping, the loss on the held-out rows after each round of the last fit, the

@@ -56,7 +56,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     fit_status_ : int
         0 if the gap is within tol, else 1 (there was a `ConvergenceWarning`).
     offset_ : array of shape (1,)
-        ρ: decision_function = score_samples − offset_.
+        ρ: ``decision_function = score_samples − offset_``.
     n_features_in_ : int
         Columns of the table.
     feature_names_in_ : array of str

@@ -122,8 +122,8 @@ class LinearSVC(ClassifierMixin, LinearMachine):
 
         ½(‖w‖² + v²) + C Σ_i max(0, 1 − y_i f(x_i))^p,    f(x) = w·x + b,    b = intercept_scaling v
 
-    with p = 2, or 1 for ``loss="hinge"``; with ``penalty="l1"`` the first term is ‖w‖₁ + |v|. So
-    the intercept is penalised through v. Each row's C is multiplied by its sample weight and by
+    with p = 2, or 1 for ``loss="hinge"``; with ``penalty="l1"`` the first term is ``‖w‖₁ + |v|``.
+    So the intercept is penalised through v. Each row's C is multiplied by its sample weight and by
     the weight of its class; where one of more than two classes is told from the rest, the rest's
     class weights count as 1, as in scikit-learn.
 

@@ -112,7 +112,7 @@ REGRESSOR_PARAMETERS = (
         "loss",
         "epsilon_insensitive",
         Options(("epsilon_insensitive", "squared_epsilon_insensitive")),
-        "max(0, |y − f(x)| − ε), or its square.",
+        "``max(0, |y − f(x)| − ε)``, or its square.",
         Peers(sklearn="loss"),
     ),
     _FIT_INTERCEPT,

@@ -1,0 +1,78 @@
+"""How Sphinx makes the site: `make docs` builds it into out/site, and takes a warning for an error.
+
+Pages are Markdown, the reference comes from the docstrings, and the gallery runs its scripts.
+Nothing on a page is fetched from elsewhere.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import matplotlib as mpl
+
+import hedgerow
+
+mpl.use("Agg")
+
+project = "Hedgerow"
+author = "the authors of Hedgerow"
+copyright = f"2026, {author}"  # noqa: A001 - Sphinx's own name
+version = release = hedgerow.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["gallery"]  # its scripts become pages in auto_gallery
+
+html_theme = "furo"
+html_title = "Hedgerow"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#2f6b3a", "color-brand-content": "#2f6b3a"},
+    "dark_css_variables": {"color-brand-primary": "#8fce9b", "color-brand-content": "#8fce9b"},
+}
+
+myst_heading_anchors = 4
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+default_role = "py:obj"  # `name` in a docstring is a link where there is such a thing
+templates_path = ["_templates"]
+autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings say what arguments may be, in words
+maximum_signature_line_length = 88
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["gallery"],
+    "gallery_dirs": ["auto_gallery"],
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "show_memory": False,
+    "write_computation_times": False,
+    "remove_config_comments": True,
+}
+
+
+def leave_to_scikit_learn(
+    _app: Any, _what: str, _name: str, thing: Any, _skip: bool, _options: Any
+) -> bool | None:
+    """Leave out what every scikit-learn estimator has: its own documentation tells."""
+    module = getattr(inspect.unwrap(thing) if callable(thing) else thing, "__module__", None)
+    return True if isinstance(module, str) and module.startswith("sklearn") else None
+
+
+def setup(app: Any) -> None:
+    """Tell Sphinx which members are listed."""
+    app.connect("autodoc-skip-member", leave_to_scikit_learn)

@@ -1,0 +1,68 @@
+"""The pages for those who come from another library know its names, and so do our constructors."""
+
+import re
+from dataclasses import astuple
+from pathlib import Path
+
+import pytest
+
+import hedgerow as hr
+from hedgerow.boosting.parameters import PARAMETERS
+from hedgerow.params import Peers
+
+PAGES = Path(__file__).parents[1] / "docs" / "coming_from"
+LIBRARIES = ["xgboost", "lightgbm", "catboost"]
+ESTIMATORS = [hr.GradientBoostingClassifier, hr.GradientBoostingRegressor]
+
+
+def names(cell):
+    return re.findall(r"`([a-z_0-9]+)`", cell)
+
+
+def rows(library):
+    """Return their names and ours, row by row of the page's table of parameters."""
+    text = (PAGES / f"{library}.md").read_text(encoding="utf-8")
+    table = text.split("## Parameters")[1].split("\n## ")[0]
+    cells = [line.split("|")[1:3] for line in table.splitlines() if line.startswith("| `")]
+    return [(names(theirs), names(ours)) for theirs, ours in cells]
+
+
+def answers(name):
+    """Return what the constructors say of a name that is not theirs; None if one takes it."""
+    said = []
+    for estimator in ESTIMATORS:
+        try:
+            estimator(**{name: 1})
+        except TypeError as error:
+            said.append(str(error))
+        else:
+            return None
+    return " ".join(said)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_every_name_that_is_declared_is_on_the_page(library):
+    place = list(Peers.__dataclass_fields__).index(library)
+    declared = {astuple(parameter.peers)[place] for parameter in PARAMETERS} - {""}
+    written = {name for theirs, _ in rows(library) for name in theirs}
+    assert declared <= written
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_what_the_page_calls_ours_is_a_parameter(library):
+    known = {parameter.name for parameter in PARAMETERS}
+    assert {name for _, ours in rows(library) for name in ours} <= known
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_constructors_answer_with_what_the_page_says(library):
+    for theirs, ours in rows(library):
+        for name in theirs if ours else ():
+            said = answers(name)
+            assert said is None or any(f"'{one}'" in said for one in ours), name
+
+
+def test_the_page_for_scikit_learn_knows_every_name_that_is_declared():
+    page = (PAGES / "scikit_learn.md").read_text(encoding="utf-8")
+    declared = {p.peers.sklearn for p in PARAMETERS if p.name != "calibration"} - {""}
+    assert [name for name in declared if f"`{name}`" not in page] == []
