@@ -10,6 +10,7 @@ import inspect
 from typing import Any
 
 import matplotlib as mpl
+from sklearn.base import BaseEstimator
 
 import hedgerow
 
@@ -44,6 +45,7 @@ myst_heading_anchors = 4
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+smartquotes = False  # 'auto' is a value, and "C" is not a word
 default_role = "py:obj"  # `name` in a docstring is a link where there is such a thing
 templates_path = ["_templates"]
 autosummary_generate = True
@@ -73,6 +75,15 @@ def leave_to_scikit_learn(
     return True if isinstance(module, str) and module.startswith("sklearn") else None
 
 
+def name_parameters(
+    _app: Any, _what: str, _name: str, thing: Any, _options: Any, _signature: str, returns: str
+) -> tuple[str, str] | None:
+    """Leave an estimator's parameters, up to fifty, to the list of them below its name."""
+    estimator = inspect.isclass(thing) and issubclass(thing, BaseEstimator)
+    return ("(**parameters)", returns) if estimator else None
+
+
 def setup(app: Any) -> None:
-    """Tell Sphinx which members are listed."""
+    """Tell Sphinx which members are listed, and how constructors are shown."""
+    app.connect("autodoc-process-signature", name_parameters)
     app.connect("autodoc-skip-member", leave_to_scikit_learn)
