@@ -45,7 +45,7 @@ myst_heading_anchors = 4
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-smartquotes = False  # 'auto' is a value, and "C" is not a word
+smartquotes_action = "D"  # dashes alone: 'auto' is a value
 default_role = "py:obj"  # `name` in a docstring is a link where there is such a thing
 templates_path = ["_templates"]
 autosummary_generate = True
@@ -53,6 +53,7 @@ autodoc_typehints = "none"  # the docstrings say what arguments may be, in words
 maximum_signature_line_length = 88
 napoleon_google_docstring = False
 napoleon_use_ivar = True
+napoleon_use_param = False  # words that describe a type are no names to link
 napoleon_use_rtype = False
 
 sphinx_gallery_conf = {
