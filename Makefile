@@ -8,7 +8,7 @@ NATIVE := $(wildcard native/* native/bind/*) CMakeLists.txt pyproject.toml
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
 
-# The pictures of docs/svm.md, by the page's own code.
+# The pictures of the pages in docs, by their own code.
 pictures: .venv/demo
 	$(BIN)/python examples/pictures.py
 
