@@ -397,6 +397,8 @@ def test_results_are_drawn(feature: Any) -> None:
         ({"grid": ["x", "y"]}, "grid: the values of 'a' are not numbers"),
         ({"grid": []}, "grid: the values of 'a'"),
         ({"grid": [np.inf]}, "grid: the values of 'a'"),
+        ({"grid": [1j]}, "grid: the values of 'a' are not numbers"),
+        ({"features": ("a", "d"), "grid": {"a": range(2000), "d": range(501)}}, "2000 × 501"),
         ({"grid": [1.0], "features": ["a", "b"]}, "grid must be a dict"),
         ({"features": "c", "grid": "u"}, "must be a list"),
         ({"features": "c", "grid": ["u", "u"]}, "different labels"),
