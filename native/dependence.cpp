@@ -13,7 +13,9 @@
 namespace hedgerow {
 namespace {
 
-constexpr std::size_t kRowsAtATime = 512;  // whose scores at all points stay in the cache
+constexpr std::size_t kRowsAtATime = 512;      // whose scores at all points stay in the cache
+constexpr std::size_t kSumsAtATime = 1 << 23;  // of trees, each by itself: 64 megabytes
+constexpr std::size_t kPointsBetweenQuestions = 1 << 16;  // whether to stop
 
 template <class T>
 bool goes_left(const TreeArrays& tree, std::size_t node, T x) {
@@ -117,7 +119,7 @@ class RowParts {
 };
 
 // A share of the training rows that is followed down a tree.
-class CoverParts {
+class TrainingParts {
  public:
   struct Part {
     double share;
@@ -125,17 +127,16 @@ class CoverParts {
     bool is_empty() const { return share == 0.0; }
   };
 
-  explicit CoverParts(const double* cover) : cover_(cover) {}
+  explicit TrainingParts(const double* share) : share_(share) {}
 
   Part all() const { return {1.0}; }
   std::array<Part, 2> parted(const TreeArrays& tree, std::size_t node, const Part& part) const {
-    const double left = cover_[tree.left[node]], right = cover_[tree.right[node]];
-    const double share = left + right > 0.0 ? left / (left + right) : 0.5;
-    return {Part{part.share * share}, Part{part.share * (1.0 - share)}};
+    return {Part{part.share * share_[tree.left[node]]},
+            Part{part.share * share_[tree.right[node]]}};
   }
 
  private:
-  const double* cover_;  // of the tree's nodes
+  const double* share_;  // of the tree's nodes
 };
 
 // Follows rows, and points with them, down a tree; calls visit(leaf, part, points) where they end.
@@ -148,6 +149,7 @@ void follow(const TreeArrays& tree, const GridPoints& grid, Parts& parts, Visit 
   PointSets sets(grid.n_points);  // that of each step
   std::vector<Step> steps = {{0, parts.all()}};
   std::vector<std::uint32_t> points;
+  std::size_t n_visited = 0;
   while (!steps.empty()) {
     const auto [node, part] = steps.back();
     if (part.is_empty() || sets.is_empty()) {
@@ -156,6 +158,11 @@ void follow(const TreeArrays& tree, const GridPoints& grid, Parts& parts, Visit 
     } else if (tree.is_leaf(node)) {
       sets.list(points);
       visit(node, part, points);
+      n_visited += points.size();
+      if (n_visited > kPointsBetweenQuestions) {
+        check_interrupt();
+        n_visited = 0;
+      }
       steps.pop_back();
       sets.drop();
     } else {
@@ -182,61 +189,84 @@ double weight_of(std::span<const std::uint32_t> rows, const double* weights) {
   return sum;
 }
 
-// Means that trees add, each by itself, so that they add up in the order of the trees.
+// Means of what trees add. Each tree's is found by itself, so that they add up in the order of the
+// trees; so many trees at a time as have room.
 class TreeMeans {
  public:
-  TreeMeans(const EnsembleArrays& ensemble, const GridPoints& grid)
+  TreeMeans(const EnsembleArrays& ensemble, const GridPoints& grid, double total_weight,
+            double* mean)
       : ensemble_(ensemble),
         n_points_(grid.n_points),
         n_values_(ensemble.nodes.n_values),
-        sums_(ensemble.n_trees() * n_points_ * n_values_) {}
+        total_weight_(total_weight),
+        mean_(mean) {}
 
-  void add(std::size_t t, const double* value, double weight,
-           const std::vector<std::uint32_t>& points) {
-    double* sums = sums_.data() + t * n_points_ * n_values_;
+  // Calls follow_tree(t, add) for each tree, which adds leaves by add(value, weight, points).
+  template <class FollowTree>
+  void find(int threads, const FollowTree& follow_tree) {
+    const std::size_t n_outputs = ensemble_.base_score.size(), n_trees = ensemble_.n_trees();
+    for (std::size_t point = 0; point < n_points_; ++point)
+      std::copy(ensemble_.base_score.begin(), ensemble_.base_score.end(),
+                mean_ + point * n_outputs);
+    const std::size_t of_tree = n_points_ * n_values_;
+    const std::size_t at_a_time = std::max<std::size_t>(kSumsAtATime / of_tree, 1);
+    for (std::size_t first = 0; first < n_trees; first += at_a_time) {
+      const std::size_t count = std::min(at_a_time, n_trees - first);
+      sums_.assign(count * of_tree, 0.0);
+      parallel_for(threads, count, [&](std::size_t t) {
+        check_interrupt();
+        double* sums = sums_.data() + t * of_tree;
+        follow_tree(first + t, [&](const double* value, double weight,
+                                   const std::vector<std::uint32_t>& points) {
+          add(sums, value, weight, points);
+        });
+      });
+      for (std::size_t t = 0; t < count; ++t) write(first + t, sums_.data() + t * of_tree);
+    }
+  }
+
+ private:
+  void add(double* sums, const double* value, double weight,
+           const std::vector<std::uint32_t>& points) const {
     for (std::size_t k = 0; k < n_values_; ++k) {
       const double added = weight * value[k];
       for (const std::uint32_t point : points) sums[point * n_values_ + k] += added;
     }
   }
 
-  void write(double total_weight, double* mean) const {
+  void write(std::size_t t, const double* sums) {
     const std::size_t n_outputs = ensemble_.base_score.size();
-    for (std::size_t point = 0; point < n_points_; ++point) {
-      double* scores = mean + point * n_outputs;
-      std::copy(ensemble_.base_score.begin(), ensemble_.base_score.end(), scores);
-      for (std::size_t t = 0; t < ensemble_.n_trees(); ++t) {
-        const double* sums = sums_.data() + (t * n_points_ + point) * n_values_;
-        double* added_to = scores + (n_values_ == 1 ? ensemble_.tree_output[t] : 0);
-        for (std::size_t k = 0; k < n_values_; ++k) added_to[k] += sums[k] / total_weight;
-      }
-    }
+    double* added_to = mean_ + (n_values_ == 1 ? ensemble_.tree_output[t] : 0);
+    for (std::size_t point = 0; point < n_points_; ++point)
+      for (std::size_t k = 0; k < n_values_; ++k)
+        added_to[point * n_outputs + k] += sums[point * n_values_ + k] / total_weight_;
   }
 
- private:
   const EnsembleArrays& ensemble_;
   std::size_t n_points_, n_values_;
+  double total_weight_;
+  double* mean_;  // (points, outputs)
   std::vector<double> sums_;
 };
+
+double total_weight(std::size_t n_rows, const double* weights) {
+  if (!weights) return static_cast<double>(n_rows);
+  return std::accumulate(weights, weights + n_rows, 0.0);
+}
 
 }  // namespace
 
 template <class T>
 void mean_scores(const EnsembleArrays& ensemble, Strided<const T> rows, std::size_t n_rows,
                  const double* weights, const GridPoints& grid, double* mean, int threads) {
-  TreeMeans means(ensemble, grid);
-  parallel_for(threads, ensemble.n_trees(), [&](std::size_t t) {
-    check_interrupt();
+  TreeMeans means(ensemble, grid, total_weight(n_rows, weights), mean);
+  means.find(threads, [&](std::size_t t, const auto& add) {
     const TreeArrays tree = ensemble.tree(t);
     RowParts<T> parts(rows, 0, n_rows);
     follow(tree, grid, parts, [&](std::size_t leaf, const auto& part, const auto& points) {
-      const double weight = weight_of(parts.rows(part), weights);
-      means.add(t, tree.value + leaf * tree.n_values, weight, points);
+      add(tree.value + leaf * tree.n_values, weight_of(parts.rows(part), weights), points);
     });
   });
-  std::vector<std::uint32_t> all(weights ? n_rows : 0);
-  std::iota(all.begin(), all.end(), 0u);
-  means.write(weights ? weight_of(all, weights) : static_cast<double>(n_rows), mean);
 }
 
 template <class T>
@@ -270,18 +300,16 @@ void scores_at_points(const EnsembleArrays& ensemble, Strided<const T> rows, std
   });
 }
 
-void scores_by_cover(const EnsembleArrays& ensemble, const double* cover, const GridPoints& grid,
+void scores_by_share(const EnsembleArrays& ensemble, const double* share, const GridPoints& grid,
                      double* mean, int threads) {
-  TreeMeans means(ensemble, grid);
-  parallel_for(threads, ensemble.n_trees(), [&](std::size_t t) {
-    check_interrupt();
+  TreeMeans means(ensemble, grid, 1.0, mean);
+  means.find(threads, [&](std::size_t t, const auto& add) {
     const TreeArrays tree = ensemble.tree(t);
-    CoverParts parts(cover + ensemble.tree_offset[t]);
+    TrainingParts parts(share + ensemble.tree_offset[t]);
     follow(tree, grid, parts, [&](std::size_t leaf, const auto& part, const auto& points) {
-      means.add(t, tree.value + leaf * tree.n_values, part.share, points);
+      add(tree.value + leaf * tree.n_values, part.share, points);
     });
   });
-  means.write(1.0, mean);
 }
 
 template void mean_scores(const EnsembleArrays&, Strided<const float>, std::size_t, const double*,

@@ -40,8 +40,8 @@ void scores_at_points(const EnsembleArrays& ensemble, Strided<const T> rows, std
                       const GridPoints& grid, double* scores, int threads);
 
 // As mean_scores, with the training rows that the trees remember: where another feature is tested,
-// as large a part goes either way as `cover` says.
-void scores_by_cover(const EnsembleArrays& ensemble, const double* cover, const GridPoints& grid,
+// as large a part goes either way as `share` says of the two children.
+void scores_by_share(const EnsembleArrays& ensemble, const double* share, const GridPoints& grid,
                      double* mean, int threads);
 
 }  // namespace hedgerow

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t max_chunk_rows = 256;
 constexpr std::size_t max_chunk_values = 1 << 17;  // a megabyte
+// Numbers of edges that are kept at a time: those of all trees of a deep forest would take several
+// times the memory of the forest.
+constexpr std::size_t max_numbers = 1 << 23;  // 64 megabytes
 
 // What an edge does to rows at the points of the quadrature: `n` numbers of each kind.
 //
@@ -55,13 +58,16 @@ struct Prepared {
   std::size_t n_points;
   std::vector<double> numbers;
 
-  Prepared(const ShapTrees& trees, const ShapTree& of)
-      : tree(of), n_points((of.n_players + 1) / 2) {
+  explicit Prepared(const ShapTree& of) : tree(of), n_points((of.n_players + 1) / 2) {}
+
+  std::size_t n_numbers() const { return tree.edges.size() * EdgeNumbers::kinds * n_points; }
+
+  void write(const ShapTrees& trees) {
     const QuadratureRule& rule = trees.rules[n_points];
-    numbers.resize(of.edges.size() * EdgeNumbers::kinds * n_points);
-    std::vector<double> share_on_way(of.n_slots, 1.0);  // by slot
+    numbers.resize(n_numbers());
+    std::vector<double> share_on_way(tree.n_slots, 1.0);  // by slot
     double* to = numbers.data();
-    for (const ShapEdge& edge : of.edges) {
+    for (const ShapEdge& edge : tree.edges) {
       share_on_way[edge.slot] = edge.share;
       write_numbers(edge, share_on_way[edge.previous], rule, to);
       to += EdgeNumbers::kinds * n_points;
@@ -72,6 +78,23 @@ struct Prepared {
     return {&numbers[edge * EdgeNumbers::kinds * n_points], n_points};
   }
 };
+
+// The next trees from `first` on, as many as are kept at a time, at least one.
+std::vector<Prepared> prepared_from(const ShapTrees& trees, std::size_t first, int threads) {
+  std::vector<Prepared> prepared;
+  std::size_t n_numbers = 0;
+  for (std::size_t t = first; t < trees.trees.size(); ++t) {
+    const Prepared next(trees.trees[t]);
+    n_numbers += next.n_numbers();
+    if (t > first && n_numbers > max_numbers) break;
+    prepared.push_back(next);
+  }
+  parallel_for(threads, prepared.size(), [&](std::size_t t) {
+    check_interrupt();
+    prepared[t].write(trees);
+  });
+  return prepared;
+}
 
 // Takes blocks of rows through trees. What belongs to the way from the root to where the walk is
 // stands in slots, one for each depth.
@@ -177,32 +200,48 @@ std::size_t chunk_rows(const ShapTrees& trees) {
   return std::clamp(rows, row_lanes, max_chunk_rows);
 }
 
+// Adds what trees give to a chunk of rows, whose values are (rows, players, outputs).
+template <class T>
+void add_trees(const ShapTrees& trees, const std::vector<Prepared>& prepared, Strided<const T> rows,
+               std::size_t n_rows, double* values) {
+  const std::size_t capacity = (n_rows + row_lanes - 1) / row_lanes * row_lanes;
+  const std::size_t n_used = trees.players.size();
+  ShapColumns columns(trees.features.size(), capacity);
+  columns.read(rows, n_rows, trees.features);
+  std::vector<double> added(trees.n_outputs * n_used * capacity);
+  const auto with_each = [&](const auto& change) {
+    for (std::size_t k = 0; k < trees.n_outputs; ++k)
+      for (std::size_t p = 0; p < n_used; ++p)
+        for (std::size_t i = 0; i < n_rows; ++i)
+          change(values[(i * trees.n_players + trees.players[p]) * trees.n_outputs + k],
+                 added[(k * n_used + p) * capacity + i]);
+  };
+  with_each([](double value, double& so_far) { so_far = value; });
+  BlockWalk walk(trees, prepared);
+  for (const Prepared& tree : prepared) {
+    for (std::size_t first = 0; first < n_rows; first += row_lanes) {
+      check_interrupt();
+      walk.add(tree, columns, first, added.data() + first, capacity);
+    }
+  }
+  with_each([](double& value, double so_far) { value = so_far; });
+}
+
 }  // namespace
 
 template <class T>
 void ShapExplainer::explain(Strided<const T> rows, std::size_t n_rows, double* values,
                             int threads) const {
   const ShapTrees& trees = *trees_;
-  std::vector<Prepared> prepared;
-  for (const ShapTree& tree : trees.trees) prepared.emplace_back(trees, tree);
-  const std::size_t chunk = chunk_rows(trees), n_used = trees.players.size();
-  parallel_for(threads, (n_rows + chunk - 1) / chunk, [&](std::size_t c) {
-    const std::size_t begin = c * chunk, n = std::min(chunk, n_rows - begin);
-    ShapColumns columns(trees.features.size(), chunk);
-    columns.read(rows.from(begin, 0), n, trees.features);
-    std::vector<double> added(trees.n_outputs * n_used * chunk);
-    BlockWalk walk(trees, prepared);
-    for (const Prepared& tree : prepared) {
-      check_interrupt();
-      for (std::size_t first = 0; first < n; first += row_lanes)
-        walk.add(tree, columns, first, added.data() + first, chunk);
-    }
-    for (std::size_t k = 0; k < trees.n_outputs; ++k)
-      for (std::size_t p = 0; p < n_used; ++p)
-        for (std::size_t i = 0; i < n; ++i)
-          values[((begin + i) * trees.n_players + trees.players[p]) * trees.n_outputs + k] =
-              added[(k * n_used + p) * chunk + i];
-  });
+  const std::size_t chunk = chunk_rows(trees), row_values = trees.n_players * trees.n_outputs;
+  for (std::size_t first = 0; first < trees.trees.size();) {
+    const std::vector<Prepared> prepared = prepared_from(trees, first, threads);
+    parallel_for(threads, (n_rows + chunk - 1) / chunk, [&](std::size_t c) {
+      const std::size_t begin = c * chunk, n = std::min(chunk, n_rows - begin);
+      add_trees(trees, prepared, rows.from(begin, 0), n, values + begin * row_values);
+    });
+    first += prepared.size();
+  }
 }
 
 template void ShapExplainer::explain(Strided<const float>, std::size_t, double*, int) const;

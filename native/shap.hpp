@@ -46,7 +46,7 @@ class ShapExplainer {
   // The mean score by shares: what a row has of which nothing is known.
   std::span<const double> expected() const;
 
-  // Adds to values (rows, players, outputs), which are 0.
+  // Adds to values (rows, players, outputs).
   template <class T>
   void explain(Strided<const T> rows, std::size_t n_rows, double* values, int threads) const;
 

@@ -22,6 +22,8 @@ namespace hedgerow {
 namespace {
 
 constexpr std::size_t chunk_rows = 1024;
+// What is kept at a time of how rows fit the leaves of a tree.
+constexpr std::size_t group_bytes = 1 << 26;
 
 using Word = std::uint64_t;
 
@@ -87,67 +89,108 @@ class Patterns {
   std::vector<std::uint32_t> slots_;  // 1 + the pattern; 0: free
 };
 
-// How rows go through a tree, and their patterns at its leaves.
-class Fits {
- public:
-  Fits(const ShapTrees& trees, const ShapTree& tree, std::size_t capacity)
-      : columns(trees.features.size(), capacity),
-        trees_(trees),
-        tree_(tree),
-        went_left_((tree.edges.size() + 1) * capacity),
-        capacity_(capacity) {}
+// Leaves of a tree that are served together, and the nodes on their ways.
+struct LeafGroup {
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  std::size_t begin, end;
+  std::vector<std::uint32_t> nodes;  // each once
+  std::vector<std::uint32_t> place;  // of each node of the tree among these
 
+  LeafGroup(const ShapTree& tree, const ShapLeaves& leaves, std::size_t first, std::size_t last)
+      : begin(first), end(last), place(tree.edges.size() + 1, none) {
+    for (std::size_t l = begin; l < end; ++l)
+      for (std::size_t t = leaves.leaves[l].turn_begin; t < leaves.leaves[l].turn_end; ++t)
+        add(leaves.turns[t].node);
+  }
+
+  std::size_t size() const { return end - begin; }
+
+ private:
+  void add(std::uint32_t node) {
+    if (place[node] != none) return;
+    place[node] = static_cast<std::uint32_t>(nodes.size());
+    nodes.push_back(node);
+  }
+};
+
+// How many leaves go together, so that ways and patterns of so many rows have room.
+std::size_t group_size(std::size_t n_rows, std::size_t most_members) {
+  const std::size_t of_row = 2 + sizeof(Word) * (1 + words_for(most_members));
+  return std::max<std::size_t>(group_bytes / (of_row * std::max(n_rows, chunk_rows)), 1);
+}
+
+// How rows go at the nodes of a group.
+class Ways {
+ public:
   template <class T>
-  void read(Strided<const T> rows, std::size_t n_rows) {
-    n_rows_ = n_rows;
-    columns.read(rows, n_rows, trees_.features);
-    for (const ShapEdge& edge : tree_.edges) {
-      if (edge.is_right) continue;
-      const ShapTest& test = trees_.tests[tree_.root + edge.parent];
-      goes_left(trees_, test, columns.column(test.feature), n_rows, went_left(edge.parent));
+  Ways(const ShapTrees& trees, const ShapTree& tree, const LeafGroup& group, Strided<const T> rows,
+       std::size_t n_rows)
+      : columns(trees.features.size(), n_rows),
+        n_rows(n_rows),
+        group_(group),
+        went_left_(group.nodes.size() * n_rows) {
+    columns.read(rows, n_rows, trees.features);
+    std::uint8_t* left = went_left_.data();
+    for (const std::uint32_t node : group.nodes) {
+      check_interrupt();
+      const ShapTest& test = trees.tests[tree.root + node];
+      goes_left(trees, test, columns.column(test.feature), n_rows, left);
+      left += n_rows;
     }
   }
+
+  const std::uint8_t* went_left(std::uint32_t node) const {
+    return &went_left_[group_.place[node] * n_rows];
+  }
+
+  ShapColumns columns;
+  std::size_t n_rows;
+
+ private:
+  const LeafGroup& group_;
+  std::vector<std::uint8_t> went_left_;  // of each node of the group
+};
+
+// The patterns of rows at a leaf.
+class Fits {
+ public:
+  explicit Fits(const Ways& of) : ways(of) {}
 
   // Finds out which of a leaf's members fit in each row.
   void mark(const ShapLeaves& leaves, const ShapLeaves::Leaf& leaf) {
     n_words_ = words_for(leaf.member_end - leaf.member_begin);
-    bits_.assign(n_words_ * n_rows_, ~Word{0});
+    bits_.assign(n_words_ * ways.n_rows, ~Word{0});
     for (std::size_t t = leaf.turn_begin; t < leaf.turn_end; ++t) {
       const ShapLeaves::Turn& turn = leaves.turns[t];
       const Word others = ~(Word{1} << turn.member % 64);
-      const std::uint8_t* left = went_left(turn.node);
+      const std::uint8_t* left = ways.went_left(turn.node);
       const std::uint8_t wrong = turn.is_right;
-      Word* word = &bits_[turn.member / 64 * n_rows_];
-      for (std::size_t i = 0; i < n_rows_; ++i) word[i] &= left[i] == wrong ? others : ~Word{0};
+      Word* word = &bits_[turn.member / 64 * ways.n_rows];
+      for (std::size_t i = 0; i < ways.n_rows; ++i) word[i] &= left[i] == wrong ? others : ~Word{0};
     }
     in_any.assign(n_words_, 0);
     for (std::size_t w = 0; w < n_words_; ++w)
-      for (std::size_t i = 0; i < n_rows_; ++i) in_any[w] |= bits_[w * n_rows_ + i];
+      for (std::size_t i = 0; i < ways.n_rows; ++i) in_any[w] |= bits_[w * ways.n_rows + i];
   }
 
   // Groups the rows that are marked alike.
   void group() {
-    patterns.begin(n_words_, n_rows_);
-    place.resize(n_rows_);
+    patterns.begin(n_words_, ways.n_rows);
+    place.resize(ways.n_rows);
     pattern_.resize(n_words_);
-    for (std::size_t i = 0; i < n_rows_; ++i) {
-      for (std::size_t w = 0; w < n_words_; ++w) pattern_[w] = bits_[w * n_rows_ + i];
+    for (std::size_t i = 0; i < ways.n_rows; ++i) {
+      for (std::size_t w = 0; w < n_words_; ++w) pattern_[w] = bits_[w * ways.n_rows + i];
       place[i] = static_cast<std::uint32_t>(patterns.place_of(pattern_.data()));
     }
   }
 
-  ShapColumns columns;
+  const Ways& ways;
   std::vector<Word> in_any;  // the members that fit in some row
   Patterns patterns;
   std::vector<std::uint32_t> place;  // of each row among the patterns
 
  private:
-  std::uint8_t* went_left(std::size_t node) { return &went_left_[node * capacity_]; }
-
-  const ShapTrees& trees_;
-  const ShapTree& tree_;
-  std::vector<std::uint8_t> went_left_;  // of each node
-  std::size_t capacity_, n_rows_ = 0, n_words_ = 1;
+  std::size_t n_words_ = 1;
   std::vector<Word> bits_;  // of all rows, word by word
   std::vector<Word> pattern_;
 };
@@ -264,7 +307,7 @@ LeafBackground background_of(const ShapTrees& trees, const ShapTree& tree, const
   found.terms.assign(terms.size() * trees.n_values * n_patterns, 0.0);
   double* sum = found.terms.data();
   for (const std::size_t t : terms) {
-    const double* column = fits.columns.column(trees.slopes.feature[t]);
+    const double* column = fits.ways.columns.column(trees.slopes.feature[t]);
     for (std::size_t k = 0; k < trees.n_values; ++k, sum += n_patterns)
       for (std::size_t i = 0; i < n_rows; ++i)
         sum[fits.place[i]] += share * term_value(trees, t, k, column[i]);
@@ -300,7 +343,7 @@ class LeafAddition {
     const double* sums = background_.terms.data();
     for (const std::size_t t : trees_.slopes.of_node(node_)) {
       const std::size_t member = member_of(trees_.slopes.player[t]);
-      const double* column = rows_.columns.column(trees_.slopes.feature[t]);
+      const double* column = rows_.ways.columns.column(trees_.slopes.feature[t]);
       play(background_.weight.data(), {member, Game::nobody});
       for (std::size_t k = 0; k < trees_.n_values; ++k)
         add_table(values, k, [&](std::size_t i) { return term_value(trees_, t, k, column[i]); });
@@ -351,34 +394,56 @@ class LeafAddition {
   std::vector<std::uint8_t> is_any_;
 };
 
+// The background at each leaf of a group.
+std::vector<LeafBackground> backgrounds_of(const ShapTrees& trees, const ShapTree& tree,
+                                           const ShapLeaves& leaves, const LeafGroup& group,
+                                           const Ways& ways, int threads) {
+  constexpr std::size_t leaves_of_task = 16;
+  std::vector<LeafBackground> found(group.size());
+  parallel_for(threads, (group.size() + leaves_of_task - 1) / leaves_of_task, [&](std::size_t c) {
+    Fits fits(ways);
+    const std::size_t end = std::min((c + 1) * leaves_of_task, group.size());
+    for (std::size_t l = c * leaves_of_task; l < end; ++l) {
+      check_interrupt();
+      found[l] = background_of(trees, tree, leaves, leaves.leaves[group.begin + l], fits);
+    }
+  });
+  return found;
+}
+
 }  // namespace
 
 template <class T>
 void ShapExplainer::compare(Strided<const T> rows, std::size_t n_rows, Strided<const T> background,
                             std::size_t n_background, double* values, int threads) const {
   const ShapTrees& trees = *trees_;
-  for (const ShapTree& tree : trees.trees) {
-    const ShapLeaves leaves(trees, tree);
-    const Weights weights(leaves.most_members());
-    Fits of_background(trees, tree, n_background);
-    of_background.read(background, n_background);
-    std::vector<LeafBackground> by_leaf;
-    for (const ShapLeaves::Leaf& leaf : leaves.leaves)
-      by_leaf.push_back(background_of(trees, tree, leaves, leaf, of_background));
+  const auto add_group = [&](const ShapTree& tree, const ShapLeaves& leaves, const Weights& weights,
+                             const LeafGroup& group) {
+    const std::vector<LeafBackground> by_leaf = backgrounds_of(
+        trees, tree, leaves, group, Ways(trees, tree, group, background, n_background), threads);
     parallel_for(threads, (n_rows + chunk_rows - 1) / chunk_rows, [&](std::size_t c) {
-      check_interrupt();
       const std::size_t begin = c * chunk_rows, n = std::min(chunk_rows, n_rows - begin);
-      Fits fits(trees, tree, n);
-      fits.read(rows.from(begin, 0), n);
+      const Ways ways(trees, tree, group, rows.from(begin, 0), n);
+      Fits fits(ways);
       double* of_chunk = values + begin * trees.n_players * trees.n_outputs;
       for (std::size_t l = 0; l < by_leaf.size(); ++l) {
-        const ShapLeaves::Leaf& leaf = leaves.leaves[l];
+        check_interrupt();
+        const ShapLeaves::Leaf& leaf = leaves.leaves[group.begin + l];
         fits.mark(leaves, leaf);
         if (!by_leaf[l].may_meet(fits.in_any, leaf.member_end - leaf.member_begin)) continue;
         fits.group();
         LeafAddition(trees, tree, leaves, leaf, by_leaf[l], fits, weights).add_to(of_chunk);
       }
     });
+  };
+  for (const ShapTree& tree : trees.trees) {
+    const ShapLeaves leaves(trees, tree);
+    const Weights weights(leaves.most_members());
+    const std::size_t at_a_time = group_size(n_background, leaves.most_members());
+    for (std::size_t first = 0; first < leaves.leaves.size(); first += at_a_time) {
+      const std::size_t last = std::min(first + at_a_time, leaves.leaves.size());
+      add_group(tree, leaves, weights, LeafGroup(tree, leaves, first, last));
+    }
   }
 }
 

@@ -45,8 +45,10 @@ class BlockPairs {
       const ShapTest& test = trees_.tests[prepared.tree.root + edge.parent];
       went_left_[edge.parent] = goes_left(trees_, test, columns.column(test.feature));
     }
-    for (const ShapLeaves::Leaf& leaf : prepared.leaves.leaves)
+    for (const ShapLeaves::Leaf& leaf : prepared.leaves.leaves) {
+      check_interrupt();
       if (leaf.member_end - leaf.member_begin > 1) add_leaf(prepared, leaf);
+    }
   }
 
   double of(std::size_t output, std::size_t a, std::size_t b, std::size_t i) const {
@@ -147,10 +149,7 @@ void ShapExplainer::interact(Strided<const T> rows, std::size_t n_rows, const do
     ShapColumns columns(trees.features.size(), row_lanes);
     columns.read(rows.from(begin, 0), n, trees.features);
     BlockPairs pairs(trees, prepared);
-    for (const Prepared& tree : prepared) {
-      check_interrupt();
-      pairs.add(tree, columns);
-    }
+    for (const Prepared& tree : prepared) pairs.add(tree, columns);
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t k = 0; k < trees.n_outputs; ++k)
         write_row(trees, pairs, i, k, values + (begin + i) * row_values,

@@ -62,12 +62,12 @@ struct BoundDependence {
                                scores.data(), threads);
   }
 
-  void scores_by_cover(const Vector<double>& cover, const Vector<std::int32_t>& place,
+  void scores_by_share(const Vector<double>& share, const Vector<std::int32_t>& place,
                        const Matrix<double>& values,
                        nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> mean,
                        int threads) const {
     nb::gil_scoped_release release;
-    hedgerow::scores_by_cover(view(), cover.data(), grid(place, values), mean.data(), threads);
+    hedgerow::scores_by_share(view(), share.data(), grid(place, values), mean.data(), threads);
   }
 };
 
@@ -104,10 +104,11 @@ inline void bind(nb::module_& m) {
       nb::arg("tree_output").noconvert(), nb::arg("base_score").noconvert());
   bind_methods<float>(dependence);
   bind_methods<double>(dependence);
-  dependence.def("scores_by_cover", &BoundDependence::scores_by_cover, nb::arg("cover").noconvert(),
+  dependence.def("scores_by_share", &BoundDependence::scores_by_share, nb::arg("share").noconvert(),
                  nb::arg("place").noconvert(), nb::arg("values").noconvert(),
                  nb::arg("mean").noconvert(), nb::arg("n_threads"),
-                 "Fill mean (points, outputs) with the mean score over the trees' own rows.");
+                 "Fill mean (points, outputs) with the mean score over the training rows, of which "
+                 "shares go each way.");
 }
 
 }  // namespace hedgerow::bind_dependence

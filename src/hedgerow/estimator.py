@@ -71,8 +71,8 @@ class Estimator(BaseEstimator):
         self._fitted_model()
         raise ParameterError(
             f"{type(self).__name__} is no sum of Hedgerow's trees, which is what can be explained "
-            "exactly. For any other model, sklearn.inspection.permutation_importance tells what "
-            "its columns are worth."
+            "exactly. Any model can be given to partial_dependence, accumulated_effects, "
+            "interaction_strength and permutation_importance of hedgerow.explain."
         )
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -140,6 +140,8 @@ def test_results_print_become_frames_and_are_drawn() -> None:
         ({"n_rows": 1}, "n_rows=1"),
         ({"max_features": 0}, "max_features=0"),
         ({"response": "x"}, "response='x'"),
+        ({"random_state": "x"}, "random_state='x'"),
+        ({"random_state": -1}, "random_state=-1"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(options: dict[str, Any], words: str) -> None:

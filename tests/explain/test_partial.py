@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ from sklearn.preprocessing import OneHotEncoder
 
 import hedgerow as hr
 from hedgerow.explain import PartialDependence, partial_dependence
+from oracles.shap import expected
+from oracles.trees import random_ensemble, random_rows
+from oracles.trees_alone import alone
 
 
 def table(n_rows: int = 90, seed: int = 0) -> pd.DataFrame:
@@ -219,6 +223,36 @@ def test_cover_is_the_mean_over_the_training_rows_of_each_split() -> None:
     np.testing.assert_allclose(result.average[:, 0], expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("vector", [False, True])
+def test_cover_is_what_is_expected_of_a_row_of_which_one_column_is_known(vector: bool) -> None:
+    rng = np.random.default_rng(0)
+    ensemble = random_ensemble(rng, [1, 9, 24, 5], 4, n_outputs=2, vector=vector)
+    few_rows = {
+        name: np.where(rng.random(ensemble.n_nodes) < 0.4, 0, getattr(ensemble, name))
+        for name in ("cover", "count")
+    }
+    ensemble = replace(ensemble, **few_rows)
+    rows = random_rows(rng, 30, 4)
+    result = partial_dependence(alone(ensemble), rows, 2, method="cover", grid_resolution=9)
+    for value, found in zip(result.grid[0], result.average, strict=True):
+        row = np.array([0.0, 0.0, value, 0.0])
+        known = expected(ensemble, row, np.arange(4), frozenset({2}))
+        np.testing.assert_allclose(found, known, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("vector", [False, True])
+def test_more_trees_than_are_added_up_at_a_time(vector: bool) -> None:
+    rng = np.random.default_rng(1)
+    ensemble = random_ensemble(rng, [3] * 200, 2, n_outputs=2, vector=vector)
+    rows, points = random_rows(rng, 3, 2, missing=0.0), rng.normal(size=50_000)
+    result = partial_dependence(alone(ensemble), rows, 0, grid=points)
+    by_row = [
+        ensemble.predict_raw(np.column_stack([points, np.full(len(points), row[1])]))
+        for row in rows
+    ]
+    np.testing.assert_allclose(result.average, np.mean(by_row, axis=0), rtol=0, atol=1e-12)
+
+
 def test_cover_is_recursion_in_scikit_learn() -> None:
     from sklearn.tree import DecisionTreeRegressor
 
@@ -397,6 +431,8 @@ def test_results_are_drawn(feature: Any) -> None:
         ({"grid": ["x", "y"]}, "grid: the values of 'a' are not numbers"),
         ({"grid": []}, "grid: the values of 'a'"),
         ({"grid": [np.inf]}, "grid: the values of 'a'"),
+        ({"grid": [1j]}, "grid: the values of 'a' are not numbers"),
+        ({"features": ("a", "d"), "grid": {"a": range(2000), "d": range(501)}}, "2000 × 501"),
         ({"grid": [1.0], "features": ["a", "b"]}, "grid must be a dict"),
         ({"features": "c", "grid": "u"}, "must be a list"),
         ({"features": "c", "grid": ["u", "u"]}, "different labels"),

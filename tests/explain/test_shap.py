@@ -2,52 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hedgerow._native.cpu import isa_level
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow import _native
-from hedgerow._native import LEVELS
 from hedgerow.explain.additive import additive_trees
 from hedgerow.explain.shap import shap_values
-from hedgerow.tree.additive import AdditiveTrees
 from hedgerow.tree.structure import Ensemble
+from interrupts import seconds_until_interrupted
+from levels import printed_with_any_threads
 from oracles.shap import expected, interaction_values, mixed, shapley_values
 from oracles.trees import random_ensemble, random_rows, random_slopes, random_tree
-
-
-class TreesAlone(hr.DecisionTreeRegressor):
-    """A model that is nothing but an ensemble of any kind, and reads arrays as they are."""
-
-    def __init__(self, ensemble: Any = None, sources: Any = None, n_threads: int = 2) -> None:
-        self.ensemble = ensemble
-        self.sources = sources
-        self.n_threads = n_threads
-
-    def _additive_trees(self) -> AdditiveTrees:
-        n_columns = int(self.sources.max()) + 1
-        return AdditiveTrees(
-            ensemble=self.ensemble,
-            matrix=np.asarray,
-            sources=self.sources,
-            feature_names=tuple(f"x{j}" for j in range(n_columns)),
-            output_names=tuple(f"y{k}" for k in range(self.ensemble.n_outputs)),
-            unit="the target",
-            n_threads=self.n_threads,
-            features=lambda X: X[:, np.unique(self.sources, return_index=True)[1]],
-        )
-
-
-def alone(ensemble: Ensemble, sources: Any = None) -> TreesAlone:
-    return TreesAlone(ensemble, np.arange(ensemble.n_features) if sources is None else sources)
+from oracles.trees_alone import alone
 
 
 def with_outputs(values: np.ndarray, n_outputs: int) -> np.ndarray:
@@ -168,6 +140,98 @@ def test_more_players_than_a_word_has_bits() -> None:
     assert_additive(alone(ensemble), X, background=random_rows(rng, 9, n))
 
 
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    leaves=st.lists(st.integers(1, 12), min_size=1, max_size=4),
+    n_features=st.integers(1, 5),
+    n_outputs=st.integers(1, 3),
+    vector=st.booleans(),
+    chain=st.booleans(),
+    missing=st.sampled_from([0.0, 0.5, 1.0]),
+    empty=st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_values_of_any_trees_are_as_defined(
+    seed: int,
+    leaves: list[int],
+    n_features: int,
+    n_outputs: int,
+    vector: bool,
+    chain: bool,
+    missing: float,
+    empty: float,
+) -> None:
+    rng = np.random.default_rng(seed)
+    options = {"n_categorical": int(rng.integers(n_features + 1)), "chain": chain}
+    ensemble = random_ensemble(
+        rng, leaves, n_features, n_outputs=n_outputs, vector=vector, **options
+    )
+    amounts = {
+        name: np.where(rng.random(ensemble.n_nodes) < empty, 0, getattr(ensemble, name))
+        for name in ("cover", "count")
+    }
+    model = alone(replace(ensemble, **amounts), rng.permutation(n_features))
+    of_rows = {"n_categorical": options["n_categorical"], "missing": missing}
+    X, others = (random_rows(rng, n, n_features, **of_rows) for n in (2, 3))
+    assert_as_defined(model, X, pairs=True)
+    assert_as_defined(model, X, background=others)
+
+
+def test_deep_trees_that_test_few_features_often_add_up() -> None:
+    rng = np.random.default_rng(9)
+    trees = [random_tree(rng, n, 3, chain=chain) for n, chain in ((300, True), (2000, False))]
+    ensemble = Ensemble.from_trees(trees, [0, 0], [0.0], 3)
+    X = random_rows(rng, 50, 3)
+    for options in ({}, {"interactions": True}, {"background": X[:9]}):
+        assert_additive(alone(ensemble), X, **options)
+
+
+def test_values_of_a_thousand_features_add_up() -> None:
+    rng = np.random.default_rng(10)
+    ensemble = random_ensemble(rng, [60] * 30, 1000)
+    X = random_rows(rng, 20, 1000)
+    assert_additive(alone(ensemble), X)
+    assert_additive(alone(ensemble), X, background=X[:5])
+    unused = np.setdiff1d(np.arange(1000), ensemble.feature)
+    assert not shap_values(alone(ensemble), X).values[:, unused].any()
+
+
+# More trees, and larger ones, than are held ready at a time.
+
+
+def test_trees_that_come_sixty_times_have_sixty_times_the_values() -> None:
+    rng = np.random.default_rng(11)
+    trees = [random_tree(rng, 400, 40) for _ in range(8)]
+    once, often = (
+        Ensemble.from_trees(trees * times, [0] * 8 * times, [0.0], 40) for times in (1, 60)
+    )
+    X = random_rows(rng, 20, 40)
+    values = shap_values(alone(once), X).values
+    many = shap_values(alone(often), X).values
+    np.testing.assert_allclose(many, 60.0 * values, rtol=0, atol=1e-12 * np.abs(many).max())
+    assert np.array_equal(many[3:4], shap_values(alone(often), X[3:4]).values)
+
+
+def test_values_of_a_tree_of_many_leaves_are_as_defined_against_a_background() -> None:
+    rng = np.random.default_rng(12)
+    ensemble = random_ensemble(rng, [9000], 5)
+    X = random_rows(rng, 2, 5)
+    assert_as_defined(alone(ensemble), X, background=random_rows(rng, 3, 5))
+
+
+BIG_TREE = """
+import numpy as np
+import hedgerow as hr
+X = np.random.default_rng(0).normal(size=(20_000, 5))
+tree = hr.DecisionTreeRegressor().fit(X, X[:, 0] * X[:, 1] + np.sin(9.0 * X[:, 2]))
+"""
+
+
+def test_ctrl_c_ends_a_comparison_with_a_large_background() -> None:
+    call = "hr.explain.shap_values(tree, X, background=X)"
+    assert seconds_until_interrupted(BIG_TREE, call) < 1.0
+
+
 def test_rows_of_both_precisions_and_any_strides_have_the_same_values() -> None:
     rng = np.random.default_rng(6)
     ensemble = random_ensemble(rng, [20] * 5, 6)
@@ -233,12 +297,28 @@ MODELS = {
     "bagging": hr.BaggingClassifier(
         hr.DecisionTreeClassifier(max_depth=3), 3, max_features=0.6, bootstrap_features=True
     ).fit(X, THREE),
-    "adaboost": hr.AdaBoostClassifier(n_estimators=5, max_depth=2).fit(X, NUMBER > 2.0),
-    "adaboost of classes": hr.AdaBoostClassifier(
-        n_estimators=3, max_depth=2, algorithm="logit"
-    ).fit(X, THREE),
     "survival": hr.GradientBoostingSurvival(**BOOSTED).fit(X, np.exp(NUMBER / 5.0)),
+    "DART": hr.GradientBoostingRegressor(
+        boosting="dart", drop_rate=0.5, skip_drop=0.0, **BOOSTED
+    ).fit(X, NUMBER),
+    "several numbers": hr.GradientBoostingRegressor(**BOOSTED).fit(
+        X, np.column_stack([NUMBER, CODES])
+    ),
+    "several labels": hr.GradientBoostingClassifier(**BOOSTED).fit(
+        X, np.column_stack([NUMBER > 2.0, CODES > 1.0])
+    ),
+    "forest of numbers": hr.RandomForestRegressor(n_estimators=3, max_depth=4).fit(
+        X, np.column_stack([NUMBER, CODES]), WEIGHTS
+    ),
+    "extra trees of classes": hr.ExtraTreesClassifier(n_estimators=3, max_depth=4).fit(X, THREE),
+    "bagging of numbers": hr.BaggingRegressor(hr.DecisionTreeRegressor(max_depth=3), 3).fit(
+        X, NUMBER, WEIGHTS
+    ),
 }
+for algorithm in ("SAMME", "real", "gentle", "logit"):
+    for y in (NUMBER > 2.0, THREE):
+        model = hr.AdaBoostClassifier(n_estimators=3, max_depth=2, algorithm=algorithm)
+        MODELS[f"{algorithm} of {len(np.unique(y))}"] = model.fit(X, y, WEIGHTS)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -255,6 +335,27 @@ def test_values_of_a_fitted_model_are_as_defined(name: str) -> None:
 def test_values_and_base_value_add_up_to_the_score(name: str, options: dict[str, Any]) -> None:
     model = MODELS[name]
     assert_additive(model, X[list(model.feature_names_in_)], **options)
+
+
+def test_the_mean_of_several_models_is_as_defined() -> None:
+    numbers = X[["a", "b", "e"]]
+    model = hr.GradientBoostingRegressor(n_estimators="auto", budget=0.1)
+    model.fit(numbers, NUMBER)
+    assert model.auto_.n_members > 1
+    assert_as_defined(model, numbers.head(2), pairs=True)
+    assert_as_defined(model, numbers.head(2), background=numbers.iloc[5:8])
+
+
+def test_a_constant_model_has_values_of_nothing() -> None:
+    for model in (
+        hr.GradientBoostingRegressor(**BOOSTED),
+        hr.RandomForestRegressor(n_estimators=3),
+    ):
+        model.fit(X, np.full(len(X), 3.0))
+        for options in ({}, {"interactions": True}, {"background": 5}):
+            found = shap_values(model, FEW, **options)
+            assert not found.values.any()
+            assert np.allclose(found.base_values, 3.0)
 
 
 def test_a_column_of_many_categories_is_one_column() -> None:
@@ -321,6 +422,8 @@ def test_a_ranker_is_explained_without_its_queries() -> None:
     found = shap_values(model, numbers)
     assert found.shape == (200, 3)
     assert np.array_equal(found.data, numbers[:, 1:], equal_nan=True)
+    assert_as_defined(model, numbers[:3, 1:], pairs=True)
+    assert_as_defined(model, numbers[:3, 1:], background=numbers[7:11, 1:])
 
 
 def test_gaps_and_categories_that_fit_did_not_see_are_explained() -> None:
@@ -340,6 +443,8 @@ def test_gaps_and_categories_that_fit_did_not_see_are_explained() -> None:
         ({"interactions": True, "background": 5}, "leave background out"),
         ({"background": 0}, "background=0"),
         ({"background": True}, "background=True"),
+        ({"background": 2.5}, "background=2.5"),
+        ({"background": "all"}, "background='all'"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], words: str) -> None:
@@ -350,10 +455,10 @@ def test_bad_options_are_refused(options: dict[str, Any], words: str) -> None:
 def test_tables_of_other_columns_are_refused() -> None:
     with pytest.raises(hr.DataError, match="Missing from X"):
         shap_values(MODELS["numbers"], X.drop(columns="a"))
-    with pytest.raises(hr.DataError, match="Missing from X"):
+    with pytest.raises(hr.DataError, match=r"background, a table like X: .*Missing from X"):
         shap_values(MODELS["numbers"], X, background=X.drop(columns="a"))
-    with pytest.raises(hr.DataError, match="X is a str"):
-        shap_values(MODELS["numbers"], X, background="all")
+    with pytest.raises(hr.DataError, match=r"background, a table like X: .*0 sample"):
+        shap_values(MODELS["numbers"], X, background=X.head(0))
 
 
 def test_the_kernel_refuses_arrays_that_do_not_fit() -> None:
@@ -381,32 +486,29 @@ X[rng.random(X.shape) < 0.05] = np.nan
 X[:, 3] = rng.integers(0, 30, len(X))
 y = np.nan_to_num(X[:, 0]) * np.nan_to_num(X[:, 1]) + np.sin(X[:, 3])
 shared = {"n_estimators": 8, "max_leaves": 20, "categorical_features": [3]}
-for n_jobs in map(int, sys.argv[1].split(",")):
-    numbers = hr.GradientBoostingRegressor(n_jobs=n_jobs, **shared).fit(X, y)
-    classes = hr.GradientBoostingClassifier(n_jobs=n_jobs, multi_strategy="vector", **shared)
-    classes.fit(X, np.digitize(y, [-0.5, 0.5]))
-    for model in (numbers, classes):
-        digest = hashlib.sha256()
-        for options in ({}, {"interactions": True}, {"background": 20}):
-            found = hr.explain.shap_values(model, X[:700], **options)
-            digest.update(found.values.tobytes() + found.base_values.tobytes())
-        print(digest.hexdigest())
+shared["n_jobs"] = int(sys.argv[1])
+numbers = hr.GradientBoostingRegressor(**shared).fit(X, y)
+classes = hr.GradientBoostingClassifier(multi_strategy="vector", **shared)
+classes.fit(X, np.digitize(y, [-0.5, 0.5]))
+for model in (numbers, classes):
+    for options in ({}, {"interactions": True}, {"background": 20}):
+        found = hr.explain.shap_values(model, X[:700], **options)
+        print(hashlib.sha256(found.values.tobytes() + found.base_values.tobytes()).hexdigest())
+    for response in ("score", "prediction"):
+        for method in ("rows", "cover")[: 2 if response == "score" else 1]:
+            found = hr.explain.partial_dependence(
+                model, X, [0, 3, (0, 1)], grid_resolution=9, response=response, method=method
+            )
+            print(hashlib.sha256(b"".join(r.average.tobytes() for r in found)).hexdigest())
+        found = hr.explain.accumulated_effects(model, X, 0, response=response)
+        print(hashlib.sha256(found.average.tobytes()).hexdigest())
+    found = hr.explain.interaction_strength(model, X, [0, 1, 3], n_rows=100)
+    print(hashlib.sha256(found.h2.tobytes() + found.overall.tobytes()).hexdigest())
 """
 
 
-def test_values_are_the_same_bytes_for_any_threads_and_instructions() -> None:
-    levels = [level for level in LEVELS if level <= isa_level()]
-    printed = [
-        subprocess.run(
-            [sys.executable, "-c", EXPLAIN_AND_HASH, "1,2,3" if level == _native.level else "2"],
-            env=os.environ | {"HEDGEROW_ISA": level},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.split()
-        for level in levels
-    ]
-    first = printed[0][:2]
-    assert first[0] != first[1]
-    for hashes in printed:
-        assert hashes == first * (len(hashes) // 2)
+def test_explanations_are_the_same_bytes_for_any_threads_and_instruction_set() -> None:
+    printed = printed_with_any_threads(EXPLAIN_AND_HASH)
+    # Scores of numbers are their predictions: of nine lines for each model, two come twice.
+    assert len(set(printed[0].split())) == 16
+    assert len(set(printed)) == 1

@@ -24,7 +24,7 @@ from hedgerow.explain.grid import (
     GridMaker,
     as_objects,
     categorical_columns,
-    deciles_of,
+    deciles_of_sorted,
     given_numbers,
     points_of,
     read_column,
@@ -212,7 +212,7 @@ class _StepMaker:
         name, missing = self.asked.names[place], column.is_missing()
         numbers = column.values.astype(np.float64)
         numbers[missing] = np.nan
-        present = numbers[~missing]
+        present = np.sort(numbers[~missing])
         if place in self.given:
             edges = np.unique(given_numbers(self.given[place], name))
             edges = edges[~np.isnan(edges)]
@@ -224,7 +224,7 @@ class _StepMaker:
         cell = np.where(inside, cell, _NOWHERE)
         nothing = np.full(len(cell), _NOWHERE)
         ends = np.column_stack([cell, np.where(inside, cell + 1, _NOWHERE)])
-        axis = Axis(name, place, edges, False, deciles_of(present))
+        axis = Axis(name, place, edges, False, deciles_of_sorted(present))
         return _Steps(axis, np.column_stack([cell, nothing]), ends)
 
     def _of_labels(self, place: int, column: LabelColumn) -> _Steps:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats.mstats import mquantiles
 
 from hedgerow.data.columns import (
     LabelColumn,
@@ -27,6 +27,8 @@ from hedgerow.params import Number, Parameter
 
 # Categories of a column that are looked at, the most frequent ones.
 MOST_CATEGORIES = 30
+# Points of a pair of columns: more would be neither drawn nor read.
+MOST_POINTS = 1_000_000
 _DECILES = np.arange(1, 10) / 10.0
 
 RESOLUTION = Parameter("grid_resolution", 50, Number(2, 10_000, integer=True), "")
@@ -163,7 +165,7 @@ class GridMaker:
 
     def _of_numbers(self, name: str, place: int, column: NumericColumn) -> Axis:
         missing = column.is_missing()
-        present = column.values[~missing].astype(np.float64)
+        present = np.sort(column.values[~missing].astype(np.float64))
         if place in self.given:
             values = given_numbers(self.given[place], name)
         elif not len(present):
@@ -174,19 +176,19 @@ class GridMaker:
                 values = np.unique(values.astype(np.float32)).astype(np.float64)
             values = np.append(values, np.nan) if missing.any() else values
             _require_two(values, name)
-        return Axis(name, place, values, False, deciles_of(present))
+        return Axis(name, place, values, False, deciles_of_sorted(present))
 
     def _spread(self, present: Floats) -> Floats:
         """Return all values if they are few, else equal steps between two percentiles.
 
         If these are the same number, as in a column that is mostly 0, steps go from end to end.
         """
-        distinct = np.unique(present)
-        if len(distinct) < self.resolution:
-            return distinct
-        low, high = np.asarray(mquantiles(present, self.percentiles))
+        is_new = np.append(True, present[1:] != present[:-1])
+        if np.count_nonzero(is_new) < self.resolution:
+            return present[is_new]
+        low, high = quantiles_of_sorted(present, np.array(self.percentiles))
         if np.isclose(low, high):
-            low, high = distinct[0], distinct[-1]
+            low, high = present[0], present[-1]
         return np.linspace(low, high, self.resolution)
 
     def _of_labels(self, name: str, place: int, column: LabelColumn) -> Axis:
@@ -203,15 +205,30 @@ class GridMaker:
         return Axis(name, place, values, True, np.empty(0), left_out)
 
 
-def deciles_of(present: Floats) -> Floats:
-    """Return the nine deciles of numbers, if there are any."""
-    return np.asarray(mquantiles(present, _DECILES)) if len(present) else np.empty(0)
+def deciles_of_sorted(numbers: Floats) -> Floats:
+    """Return the nine deciles of increasing numbers, if there are any."""
+    return quantiles_of_sorted(numbers, _DECILES) if len(numbers) else np.empty(0)
+
+
+def quantiles_of_sorted(numbers: Floats, shares: Floats) -> Floats:
+    """Return quantiles of increasing numbers, as scikit-learn's partial dependence takes them.
+
+    Of n numbers the k-th is the quantile of (k − 0.4) / (n + 0.2); between two there is a line.
+    """
+    place = len(numbers) * shares + (0.4 + shares * (1.0 - 0.4 - 0.4))  # its very roundings
+    below = np.clip(np.floor(place).astype(np.intp), 1, max(len(numbers) - 1, 1))
+    part = np.clip(place - below, 0.0, 1.0)
+    above = np.minimum(below, len(numbers) - 1)
+    return (1.0 - part) * numbers[below - 1] + part * numbers[above]
 
 
 def given_numbers(given: Any, name: str) -> Floats:
     """Read values of a column of numbers from a user."""
     try:
-        values = as_array(given, "grid").astype(np.float64)
+        array = as_array(given, "grid")
+        if array.dtype.kind == "c":
+            raise TypeError("they are complex")
+        values = array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(f"grid: the values of {name!r} are not numbers: {error}") from error
     if values.ndim != 1 or not len(values) or np.isinf(values).any():
@@ -249,6 +266,12 @@ def _require_two(values: NDArray[Any], name: str) -> None:
 def points_of(axes: Sequence[Axis]) -> Points:
     """Return every combination of the axes' values, the last one changing fastest."""
     lengths = [len(axis.values) for axis in axes]
+    if prod(lengths) > MOST_POINTS:
+        raise ParameterError(
+            f"features: {' and '.join(axis.name for axis in axes)} together have "
+            f"{' × '.join(map(str, lengths))} points, but at most {MOST_POINTS} can be looked at. "
+            "Lower grid_resolution, or give a smaller grid."
+        )
     indices = np.indices(lengths).reshape(len(axes), -1)
     values = [axis.values[index] for axis, index in zip(axes, indices, strict=True)]
     return Points(tuple(axis.place for axis in axes), tuple(values))

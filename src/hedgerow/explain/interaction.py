@@ -25,7 +25,7 @@ from hedgerow.explain.what_if import (
     known_trees,
     what_if,
 )
-from hedgerow.params import COUNT, Number, Parameter
+from hedgerow.params import COUNT, RANDOM_STATE, Number, Parameter
 from hedgerow.result import GREEN, Columns, Result
 
 _N_ROWS = Parameter("n_rows", 500, Number(2, 100_000, integer=True), "")
@@ -157,6 +157,7 @@ def interaction_strength(
         (_N_ROWS, n_rows),
         (_MAX_FEATURES, max_features),
         (RESPONSE, response),
+        (RANDOM_STATE, random_state),
     ):
         parameter.check(value)
     model = fitted(model)

@@ -18,7 +18,7 @@ from hedgerow.explain.grid import find_column
 from hedgerow.explain.shuffling import Judge, Shuffling, shuffling_of
 from hedgerow.explain.tables import GivenTable, Indices
 from hedgerow.explain.what_if import fitted
-from hedgerow.params import COUNT, FRACTION, Parameter, any_of
+from hedgerow.params import COUNT, FRACTION, RANDOM_STATE, Parameter, any_of
 from hedgerow.result import GREEN, Columns, Floats, Result
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.additive import numbered_names
@@ -161,6 +161,7 @@ def permutation_importance(
     """
     _N_REPEATS.check(n_repeats)
     _MAX_SAMPLES.check(max_samples)
+    RANDOM_STATE.check(random_state)
     model = fitted(model)
     table = GivenTable(X)
     require_rows("y", y, table.n_rows)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hedgerow import _native
-from hedgerow.exceptions import ParameterError
+from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain.additive import AdditiveTrees, additive_trees
 from hedgerow.explain.table_values import table_values
 from hedgerow.result import imported
@@ -181,7 +181,9 @@ def _check_kind(interactions: Any, background: Any) -> None:
         raise ParameterError(
             "interactions=True is for path-dependent values: leave background out."
         )
-    if isinstance(background, Integral) and (isinstance(background, bool) or background < 1):
+    is_count = isinstance(background, Integral) and not isinstance(background, bool)
+    is_word = isinstance(background, Number | str | bytes)
+    if (is_count and background < 1) or (is_word and not is_count):
         raise ParameterError(
             f"background={background!r} is not allowed; it must be a table, a number of rows of X "
             "from 1 on, or None."
@@ -257,11 +259,19 @@ def _against(
 def _background_rows(trees: AdditiveTrees, matrix: Rows, background: Any) -> Rows:
     """Return the background as trees see it; a number means so many rows of the matrix."""
     if not isinstance(background, Integral):
-        return trees.matrix(background)
+        return _read_background(trees, background)
     if int(background) >= len(matrix):
         return matrix
     drawn = np.random.RandomState(0).permutation(len(matrix))[: int(background)]
     return matrix[np.sort(drawn)]
+
+
+def _read_background(trees: AdditiveTrees, background: Any) -> Rows:
+    """Read a table as X is read; what is wrong with it is said of the background."""
+    try:
+        return trees.matrix(background)
+    except DataError as error:
+        raise DataError(f"background, a table like X: {error}") from error
 
 
 def _means(scores: Floats) -> Floats:

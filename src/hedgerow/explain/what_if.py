@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow import _native
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain.additive import AdditiveTrees, additive_trees
+from hedgerow.explain.shap import node_shares
 from hedgerow.explain.tables import GivenTable, Indices, holds
 from hedgerow.params import Options, Parameter
 from hedgerow.tree.additive import class_names, number_names, numbered_names
@@ -135,8 +136,8 @@ class TreesWhatIf(WhatIf):
         """Return means over the training rows that the trees remember; always of scores."""
         place, values = self._grid(points)
         mean = np.empty((len(points), len(self.output_names)))
-        cover = self.trees.ensemble.cover
-        self._native.scores_by_cover(cover, place, values, mean, self.trees.n_threads)
+        shares = node_shares(self.trees.ensemble)
+        self._native.scores_by_share(shares, place, values, mean, self.trees.n_threads)
         return mean
 
     def each(self, points: Points) -> Floats:
