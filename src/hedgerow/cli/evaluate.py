@@ -10,7 +10,7 @@ import click
 from hedgerow.cli.examples import Known, Roles, read_examples
 from hedgerow.cli.models import load_model
 from hedgerow.cli.options import FILE, debug_option, format_option, json_option, truth_options
-from hedgerow.cli.output import answer_json, lines_of, number
+from hedgerow.cli.output import answer_json, count, lines_of, number
 from hedgerow.cli.scores import measure
 
 
@@ -30,5 +30,5 @@ def evaluate(model_file: Path, data: Path, kind: str | None, as_json: bool, **co
         name = type(model).__name__
         answer_json({"model": name, "rows": examples.n_rows, "metrics": metrics})
         return
-    title = {type(model).__name__: f"{examples.n_rows:,} rows of {data}"}
+    title = {type(model).__name__: f"{count(examples.n_rows, 'row')} of {data}"}
     click.echo(lines_of(title | {name: number(value) for name, value in metrics.items()}))

@@ -100,7 +100,8 @@ def _texts(facts: dict[str, Any], path: Path) -> dict[str, str]:
     rounds, best = facts["rounds"], facts["best_score"]
     texts = {
         "model": facts["model"],
-        "file": f"{path}, {size_of(path)}, written {facts['written']} by {facts['hedgerow']}",
+        "file": f"{path}, {size_of(path)}",
+        "written": f"{facts['written']} by Hedgerow {facts['hedgerow']}",
         "sha256": facts["sha256"],
         "classes": "" if facts["classes"] is None else listed(list(map(str, facts["classes"]))),
         "trees": "" if facts["trees"] is None else f"{facts['trees']:,}",

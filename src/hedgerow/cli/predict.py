@@ -11,7 +11,7 @@ import pandas as pd
 
 from hedgerow.cli.examples import Known, read_features
 from hedgerow.cli.models import load_model
-from hedgerow.cli.options import FILE, debug_option, format_option
+from hedgerow.cli.options import FILE, Part, debug_option, format_option, threads_option
 from hedgerow.cli.output import require_table_name, write_table
 from hedgerow.exceptions import ParameterError
 
@@ -31,13 +31,11 @@ _COVERAGE = 0.9
 @click.option("--interval", is_flag=True, help="Add the ends of an interval.")
 @click.option(
     "--coverage",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=_COVERAGE,
-    show_default=True,
-    help="Part of rows that lie within their interval.",
+    type=Part(0, 1, min_open=True, max_open=True),
+    help=f"Part of rows that lie within their interval. [default: {_COVERAGE}]",
 )
 @click.option("--id", "keep", metavar="COL", help="Column to write beside the predictions.")
-@click.option("--threads", type=int, help="Default: as many as are useful.")
+@threads_option
 @format_option
 @debug_option
 def predict(
@@ -46,7 +44,7 @@ def predict(
     out: Path | None,
     proba: bool,
     interval: bool,
-    coverage: float,
+    coverage: float | None,
     keep: str | None,
     threads: int | None,
     kind: str | None,
@@ -57,6 +55,8 @@ def predict(
     of their digits: they are what the Python API gives, bit for bit.
     """
     require_table_name(out)
+    if coverage is not None and not interval:
+        raise ParameterError("--coverage is of intervals: it needs --interval.")
     model = load_model(model_file)
     if threads is not None and "n_jobs" in model.get_params(deep=False):
         model.set_params(n_jobs=threads)
@@ -65,7 +65,7 @@ def predict(
     if proba:
         columns |= _probabilities(model, X)
     if interval:
-        columns |= _ends(model, X, coverage)
+        columns |= _ends(model, X, coverage or _COVERAGE)
     if keep in columns:
         raise ParameterError(f"--id {keep}: there is a column of predictions of this name.")
     beside = {} if keep is None else {keep: kept.to_numpy()}

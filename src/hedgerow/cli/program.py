@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
@@ -25,7 +27,7 @@ from hedgerow.cli.report import report
 from hedgerow.cli.train import train
 from hedgerow.exceptions import HedgerowError
 
-FINE, UNEXPECTED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+FINE, UNEXPECTED, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 _COMMANDS = (train, predict, evaluate, explain, report, inspect, convert, demo, completion)
 
@@ -47,7 +49,7 @@ class _InOrder(click.Group):
 def program() -> None:
     """Learn from tables: train a model on a file, predict, look at it.
 
-    Exit codes: 0 fine, 2 bad input, 130 interrupted, 1 anything else.
+    Exit codes: 0 fine, 2 bad input, 130 interrupted, 143 terminated, 1 anything else.
     """
 
 
@@ -56,10 +58,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
     this = Run()
     with _one_line_warnings():
         try:
-            program.main(arguments, "hedgerow", standalone_mode=False, obj=this)
+            with _terminable():
+                program.main(arguments, "hedgerow", standalone_mode=False, obj=this)
         except click.Abort:
             click.echo("hedgerow: interrupted", err=True)
             return INTERRUPTED
+        except _Terminated:
+            click.echo("hedgerow: terminated", err=True)
+            return TERMINATED
         except Exception as error:  # noqa: BLE001  the last one who could catch it
             if this.debug:
                 traceback.print_exception(error)
@@ -87,12 +93,36 @@ def _report(error: Exception) -> int:
     if isinstance(error, ImportError):  # of what is optional
         _complain(str(error))
         return UNEXPECTED
+    if isinstance(error, MemoryError):
+        _complain("there is not enough memory.")
+        return UNEXPECTED
     _complain(f"unexpected: {type(error).__name__}: {error} (--debug shows where)")
     return UNEXPECTED
 
 
 def _complain(message: str) -> None:
     click.echo(f"hedgerow: error: {' '.join(message.split())}", err=True)
+
+
+class _Terminated(BaseException):
+    """The process was asked to end; no handler of errors shall take it for one."""
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM be an exception, so that files that are not whole are cleared away."""
+
+    def end(*_: Any) -> None:
+        raise _Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may ask for signals
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from hedgerow.cli.models import load_model
 from hedgerow.cli.options import FILE, debug_option, format_option, truth_options
 from hedgerow.cli.output import all_or_nothing, require_file, say, size_of
 from hedgerow.cli.reporting import write_report
+from hedgerow.cli.scores import require_truth
 
 
 @click.command(short_help="Write a page about a model for any browser.")
@@ -26,6 +27,7 @@ def report(model_file: Path, data: Path, out: Path, kind: str | None, **columns:
     require_file(out)
     model, roles = load_model(model_file), Roles(**columns)
     examples = read_examples(data, kind, roles, Known.of_model(model, roles.target))
+    require_truth(model, examples)
     with all_or_nothing(out.parent) as folder:
         write_report(model, examples, folder / out.name, roles.target)
     say(f"{out} ({size_of(out)})")
