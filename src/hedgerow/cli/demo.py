@@ -10,21 +10,15 @@ import click
 import numpy as np
 import pandas as pd
 
-from hedgerow.cli.options import FILE, debug_option
 from hedgerow.cli.output import all_or_nothing, require_folder, write_table
 
 _N_ROWS, _N_NEW = 4_000, 5
 _TOWNS = ("Bonn", "Essen", "Köln", "Mainz", "Trier", "Ulm")
 
 
-@click.command(short_help="Show the commands at work.")
-@click.option(
-    "--out", type=FILE, default=Path("hedgerow-demo"), show_default=True, help="Folder to write."
-)
-@debug_option
-@click.pass_context
-def demo(context: click.Context, out: Path) -> None:
-    """Show the commands at work on customers, some of whom leave: text, numbers and gaps."""
+def demo(out: Path) -> None:
+    """Make up customers, and run the other commands on them."""
+    context = click.get_current_context()
     require_folder(out)
     customers = _customers()
     data, new, model = out / "customers.csv", out / "new.csv", out / "model.hedgerow"

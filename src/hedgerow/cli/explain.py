@@ -13,7 +13,6 @@ import pandas as pd
 
 from hedgerow.cli.examples import Examples, Known, read_features
 from hedgerow.cli.models import load_model
-from hedgerow.cli.options import FILE, debug_option, format_option, json_option
 from hedgerow.cli.output import answer_json, count, lines_of, require_table_name, write_table
 from hedgerow.data.columns import is_missing
 from hedgerow.exceptions import ParameterError
@@ -23,15 +22,6 @@ _BAR = 30  # characters of the longest bar
 _ONLY_OUTPUT = "y"  # the name of an output that has none of its own
 
 
-@click.command(short_help="Tell what each column adds to predictions.")
-@click.argument("model_file", metavar="MODEL", type=FILE)
-@click.argument("data", type=FILE)
-@click.option("--rows", "wanted", metavar="0-4,7", help="Explain each of these rows, from 0 on.")
-@click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="Columns shown.")
-@click.option("-o", "--out", type=FILE, help="File for the values of all columns.")
-@format_option
-@json_option
-@debug_option
 def explain(
     model_file: Path,
     data: Path,
@@ -41,10 +31,7 @@ def explain(
     kind: str | None,
     as_json: bool,
 ) -> None:
-    """Tell what each column adds to the predictions for the file DATA (exact Shapley values).
-
-    Without --rows it is the mean over all rows of how much that is, in either direction.
-    """
+    """Tell what each column adds to predictions: of some rows, or the mean over all of them."""
     require_table_name(out)
     model = load_model(model_file)
     X, _ = read_features(data, kind, Known.of_model(model), None)

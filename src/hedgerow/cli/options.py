@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from hedgerow.cli.tables import FORMATS
+from hedgerow.cli.choices import FORMATS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

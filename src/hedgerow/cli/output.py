@@ -16,11 +16,10 @@ from unicodedata import east_asian_width
 
 import click
 
+from hedgerow.cli.choices import TABLE_ENDS
 from hedgerow.exceptions import ParameterError
 from hedgerow.model_file.atomic import write_atomically
 from hedgerow.model_file.values import encode
-
-TABLE_ENDS = (".csv", ".csv.gz", ".parquet", ".feather")
 
 
 def say(line: str) -> None:

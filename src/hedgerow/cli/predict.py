@@ -5,39 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import pandas as pd
 
+from hedgerow.cli.choices import COVERAGE
 from hedgerow.cli.examples import Known, read_features
 from hedgerow.cli.models import load_model
-from hedgerow.cli.options import FILE, Part, debug_option, format_option, threads_option
 from hedgerow.cli.output import require_table_name, write_table
 from hedgerow.exceptions import ParameterError
 
-_COVERAGE = 0.9
 
-
-@click.command(short_help="Predict the rows of a file.")
-@click.argument("model_file", metavar="MODEL", type=FILE)
-@click.argument("data", type=FILE)
-@click.option(
-    "-o",
-    "--out",
-    type=FILE,
-    help="File to write: .csv, .csv.gz, .parquet or .feather. [default: CSV to the terminal]",
-)
-@click.option("--proba", is_flag=True, help="Add the probability of each class.")
-@click.option("--interval", is_flag=True, help="Add the ends of an interval.")
-@click.option(
-    "--coverage",
-    type=Part(0, 1, min_open=True, max_open=True),
-    help=f"Part of rows that lie within their interval. [default: {_COVERAGE}]",
-)
-@click.option("--id", "keep", metavar="COL", help="Column to write beside the predictions.")
-@threads_option
-@format_option
-@debug_option
 def predict(
     model_file: Path,
     data: Path,
@@ -49,11 +26,7 @@ def predict(
     threads: int | None,
     kind: str | None,
 ) -> None:
-    """Predict the rows of the file DATA with a model.
-
-    Columns are found by name; those that the model does not know are left aside. Numbers have all
-    of their digits: they are what the Python API gives, bit for bit.
-    """
+    """Write the predictions of a model for the rows of a file."""
     require_table_name(out)
     if coverage is not None and not interval:
         raise ParameterError("--coverage is of intervals: it needs --interval.")
@@ -65,7 +38,7 @@ def predict(
     if proba:
         columns |= _probabilities(model, X)
     if interval:
-        columns |= _ends(model, X, coverage or _COVERAGE)
+        columns |= _ends(model, X, coverage or COVERAGE)
     if keep in columns:
         raise ParameterError(f"--id {keep}: there is a column of predictions of this name.")
     beside = {} if keep is None else {keep: kept.to_numpy()}

@@ -15,21 +15,13 @@ from typing import Any
 import click
 
 import hedgerow
-from hedgerow.cli.completion import completion
-from hedgerow.cli.convert import convert
-from hedgerow.cli.demo import demo
-from hedgerow.cli.evaluate import evaluate
-from hedgerow.cli.explain import explain
-from hedgerow.cli.inspect import inspect
+from hedgerow.cli.commands import COMMANDS
 from hedgerow.cli.options import Run
-from hedgerow.cli.predict import predict
-from hedgerow.cli.report import report
-from hedgerow.cli.train import train
 from hedgerow.exceptions import HedgerowError
 
 FINE, UNEXPECTED, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
-_COMMANDS = (train, predict, evaluate, explain, report, inspect, convert, demo, completion)
+_NEEDED = ("pandas", "pyarrow")  # by commands, beside what the library needs
 
 
 class _InOrder(click.Group):
@@ -42,7 +34,7 @@ class _InOrder(click.Group):
 
 @click.group(
     cls=_InOrder,
-    commands=_COMMANDS,
+    commands=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(hedgerow.__version__, message="%(prog)s %(version)s")
@@ -90,6 +82,9 @@ def _report(error: Exception) -> int:
     if isinstance(error, OSError) and error.strerror:
         _complain(error.strerror + ("" if error.filename is None else f": {error.filename}"))
         return BAD_INPUT
+    if isinstance(error, ModuleNotFoundError) and error.name in _NEEDED:
+        _complain(f"the command line needs {error.name}: pip install 'hedgerow[cli]'")
+        return UNEXPECTED
     if isinstance(error, ImportError):  # of what is optional
         _complain(str(error))
         return UNEXPECTED

@@ -17,18 +17,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import ipc, parquet
-from sklearn.datasets import load_svmlight_file
 
+from hedgerow.cli.choices import FORMATS
 from hedgerow.cli.csv_file import Kinds, read_csv
 from hedgerow.cli.damage import read_as, require_distinct
 from hedgerow.exceptions import DataError
-
-FORMATS = {
-    "csv": (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"),
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".arrow", ".feather", ".ipc"),
-    "svmlight": (".svm", ".svmlight", ".libsvm", ".svm.gz", ".svmlight.gz", ".libsvm.gz"),
-}
 
 
 @dataclass(frozen=True)
@@ -115,6 +108,8 @@ def _read_frame(path: Path, kind: str) -> Any:
 
 def _read_svmlight(path: Path, n_features: int | None) -> SparseFile:
     """Read an SVMlight file. Its columns are numbered from 1, unless a number 0 occurs."""
+    from sklearn.datasets import load_svmlight_file  # which other kinds need not wait for
+
     with read_as(path, "an SVMlight file that fits"):
         X, y, qid = load_svmlight_file(str(path), n_features=n_features, query_id=True)
     if X.shape[0] == 0:

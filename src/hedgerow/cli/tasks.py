@@ -11,7 +11,6 @@ import pandas as pd
 from hedgerow.cli.examples import Examples, Roles
 from hedgerow.exceptions import ParameterError
 
-TASKS = ("classification", "regression", "counts", "ranking", "survival")
 # Whole numbers are names of classes if they are no more than this, and count from 0 or 1 on.
 _MOST_NUMBERED_CLASSES = 10
 

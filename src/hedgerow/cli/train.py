@@ -15,18 +15,10 @@ import click
 import pandas as pd
 
 import hedgerow as hr
+from hedgerow.cli.choices import METRICS, MODEL, REPORT, TEST_SIZE
 from hedgerow.cli.examples import Examples, Known, Roles, read_examples
 from hedgerow.cli.holding_out import folds, part_rows
-from hedgerow.cli.models import MODELS, fit_options, model_named, new_model
-from hedgerow.cli.options import (
-    FILE,
-    Part,
-    debug_option,
-    format_option,
-    json_option,
-    threads_option,
-    truth_options,
-)
+from hedgerow.cli.models import fit_options, model_named, new_model
 from hedgerow.cli.output import (
     all_or_nothing,
     answer_json,
@@ -40,58 +32,16 @@ from hedgerow.cli.output import (
 )
 from hedgerow.cli.reporting import write_report
 from hedgerow.cli.scores import fold_scores, measure, require_classes
-from hedgerow.cli.tasks import TASKS, Task, find_task
+from hedgerow.cli.tasks import Task, find_task
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import check_parameters
 
-MODEL, METRICS, REPORT = "model.hedgerow", "metrics.json", "report.html"
-_TEST_SIZE = 0.2
 _ROUNDS_A_LINE = 100  # of progress, where there is no terminal for a bar
 _SHOWN_FEATURES = 5
 
 
-@click.command(short_help="Train a model on a file.")
-@click.argument("data", type=FILE)
-@truth_options
-@click.option("--groups", metavar="COL", help="Column of groups of rows that stay together.")
-@click.option("--drop", metavar="COL,...", default="", help="Columns to leave out.")
-@format_option
-@click.option("--task", type=click.Choice(TASKS), help="Inferred, and said, if left out.")
-@click.option(
-    "--model",
-    "family",
-    default="gradient_boosting",
-    show_default=True,
-    help=f"One of {', '.join(MODELS)}.",
-)
-@click.option(
-    "--param", "given", multiple=True, metavar="NAME=VALUE", help="A parameter; may be repeated."
-)
-@click.option("--budget", help="Gradient boosting: how long to search, as its parameter budget.")
-@click.option("--test", "test_file", type=FILE, help="Another file to judge the model by.")
-@click.option(
-    "--test-size",
-    type=Part(0, 1, max_open=True),
-    help=f"Part of the rows to judge the model by. [default: {_TEST_SIZE}]",
-)
-@click.option(
-    "--cv",
-    "n_folds",
-    type=click.IntRange(2),
-    help="Judge by so many folds; the model is of all rows.",
-)
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
-@threads_option
-@click.option("--out", type=FILE, default=Path("out"), show_default=True, help="Folder to write.")
-@click.option("--no-report", is_flag=True, help=f"Leave {REPORT} out.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
-@json_option
-@debug_option
 def train(as_json: bool, **options: Any) -> None:
-    """Train a model on the table in the file DATA (CSV, Parquet, Arrow or SVMlight).
-
-    Writes the model, metrics of rows that were held out, and a report of them into a folder.
-    """
+    """Train, and write what comes of it into a folder; the options are those of `Training`."""
     options["roles"] = Roles(
         **{name: options.pop(name) for name in ("target", "event", "qid", "weights", "groups")},
         drop=tuple(name.strip() for name in options.pop("drop").split(",") if name.strip()),
@@ -207,7 +157,7 @@ class Training:
             judged = self._cross_validate(model, stratify=stratify)
             self._fit(model, examples)
             return judged
-        size = _TEST_SIZE if self.test_size is None else self.test_size
+        size = TEST_SIZE if self.test_size is None else self.test_size
         if size == 0.0:
             self._fit(model, examples)
             return None
