@@ -46,8 +46,8 @@ def without(target):
 def run_process(*arguments, **options):
     """Run a command in a process of its own, which finds the library from any folder."""
     command = [sys.executable, "-m", "hedgerow", *map(str, arguments)]
-    options |= {"capture_output": True, "text": True, "check": False, "env": ENVIRONMENT}
-    return subprocess.run(command, **options)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.run(command, text=True, check=False, env=ENVIRONMENT, **pipes | options)
 
 
 def everything_in(folder):

@@ -1,81 +1,67 @@
-"""Hedgerow: learning from tables."""
+"""Hedgerow: learning from tables.
 
-from hedgerow import explain, plot, theory
-from hedgerow._native import level as isa_level
-from hedgerow.boosting import (
-    AdaBoostClassifier,
-    AdaBoostRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRanker,
-    GradientBoostingRegressor,
-    GradientBoostingSurvival,
-    Loss,
-    StagewiseClassifier,
-    StagewiseRegressor,
-)
-from hedgerow.exceptions import DataError, HedgerowError, ModelFileError, ParameterError
-from hedgerow.forest import (
-    BaggingClassifier,
-    BaggingRegressor,
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from hedgerow.model_file import load
-from hedgerow.neighbors import (
-    KNeighborsClassifier,
-    KNeighborsRegressor,
-    NearestNeighbors,
-    RadiusNeighborsClassifier,
-    RadiusNeighborsRegressor,
-)
-from hedgerow.report import report
-from hedgerow.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
-from hedgerow.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from hedgerow.validation import cross_validate
+Names are imported when they are first asked for: the command line tells its options in a tenth of
+the time that all of the library takes. `__init__.pyi` tells type checkers and editors the same.
+"""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from hedgerow._native import level as isa_level  # noqa: F401  in __all__, by its name
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "SVC",
-    "SVR",
-    "AdaBoostClassifier",
-    "AdaBoostRegressor",
-    "BaggingClassifier",
-    "BaggingRegressor",
-    "DataError",
-    "DecisionTreeClassifier",
-    "DecisionTreeRegressor",
-    "ExtraTreesClassifier",
-    "ExtraTreesRegressor",
-    "GradientBoostingClassifier",
-    "GradientBoostingRanker",
-    "GradientBoostingRegressor",
-    "GradientBoostingSurvival",
-    "HedgerowError",
-    "KNeighborsClassifier",
-    "KNeighborsRegressor",
-    "LinearSVC",
-    "LinearSVR",
-    "Loss",
-    "ModelFileError",
-    "NearestNeighbors",
-    "NuSVC",
-    "NuSVR",
-    "OneClassSVM",
-    "ParameterError",
-    "RadiusNeighborsClassifier",
-    "RadiusNeighborsRegressor",
-    "RandomForestClassifier",
-    "RandomForestRegressor",
-    "StagewiseClassifier",
-    "StagewiseRegressor",
-    "cross_validate",
-    "explain",
-    "isa_level",
-    "load",
-    "plot",
-    "report",
-    "theory",
-]
+_MODULES = ("explain", "plot", "theory")
+_NAMES = {
+    "boosting": (
+        *("AdaBoostClassifier", "AdaBoostRegressor"),
+        *("GradientBoostingClassifier", "GradientBoostingRegressor"),
+        *("GradientBoostingRanker", "GradientBoostingSurvival"),
+        *("Loss", "StagewiseClassifier", "StagewiseRegressor"),
+    ),
+    "exceptions": ("DataError", "HedgerowError", "ModelFileError", "ParameterError"),
+    "forest": (
+        *("BaggingClassifier", "BaggingRegressor"),
+        *("ExtraTreesClassifier", "ExtraTreesRegressor"),
+        *("RandomForestClassifier", "RandomForestRegressor"),
+    ),
+    "model_file": ("load",),
+    "neighbors": (
+        *("KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"),
+        *("RadiusNeighborsClassifier", "RadiusNeighborsRegressor"),
+    ),
+    "report": ("report",),
+    "svm": ("SVC", "SVR", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"),
+    "tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
+    "validation": ("cross_validate",),
+}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+
+__all__ = sorted([*_MODULES, *_HOMES, "isa_level"])  # the stub spells them out
+
+
+class _Package(ModuleType):
+    """The package, which finds what it is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _HOMES:
+            value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        elif name in _MODULES or name in _NAMES:
+            value = import_module(f"{__name__}.{name}")
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        setattr(self, name, value)
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Whoever imports a module of the package `hedgerow.report` binds its name here, too.
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *__all__})
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,20 +1,39 @@
 """Bad input to every command: one clear line, exit code 2, nothing written."""
 
+import gzip
+import json
+import resource
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import hedgerow as hr
 from commands import ENVIRONMENT, everything_in, make_people, run_process
 from hedgerow.cli.output import all_or_nothing
+from hedgerow.model_file import container
+from hedgerow.model_file.text import to_json
 
 
 @pytest.fixture
-def place(folder, tmp_path, monkeypatch):
-    """Make a folder with good files and bad ones, and go there."""
+def place(good_and_bad, tmp_path, monkeypatch):
+    """Copy good files and bad ones into a folder, and go there."""
+    shutil.copytree(good_and_bad, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def good_and_bad(folder, tmp_path_factory):
+    """Make files that are as they should be, and files that are not."""
+    tmp_path = tmp_path_factory.mktemp("good_and_bad")
     for name in ("people.csv", "new.csv"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     (tmp_path / "m.hedgerow").write_bytes((folder / "classes" / "model.hedgerow").read_bytes())
@@ -26,22 +45,74 @@ def place(folder, tmp_path, monkeypatch):
     table.assign(answer="yes").to_csv(tmp_path / "one_class.csv", index=False)
     table.assign(answer=None).to_csv(tmp_path / "no_target.csv", index=False)
     table.assign(income=float("inf")).to_csv(tmp_path / "infinite.csv", index=False)
+    table.assign(answer="yes").head(1).to_csv(tmp_path / "one_row.csv", index=False)
+    table.assign(answer=["rare", *["yes", "no"] * 24, "no"]).to_csv(
+        tmp_path / "rare.csv", index=False
+    )
     (tmp_path / "gap.csv").write_text("x,y\n1,2.5\n2,\n3,1.5\n4,1\n5,2\n6,2\n7,8.5\n")
+    _write_bad_tables(tmp_path)
+    _write_bad_models(tmp_path)
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "folder.hedgerow").mkdir()
+    (tmp_path / "folder.json").mkdir()
+    return tmp_path
+
+
+def _write_bad_tables(tmp_path):
+    good = (tmp_path / "people.csv").read_bytes()
     (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "blank.csv").write_text("\n \n\n")
+    (tmp_path / "junk.csv").write_bytes(JUNK)
+    (tmp_path / "nul.csv").write_bytes(bytes(100))
+    (tmp_path / "latin.csv").write_bytes(good.replace("ö".encode(), "ö".encode("latin-1")))
+    (tmp_path / "utf16.csv").write_bytes(good.decode().encode("utf-16"))
+    (tmp_path / "quote.csv").write_text('a,b,c\n1,"2,3\n4,5,6\n')
+    (tmp_path / "wide.csv").write_text("a" * 200_000 + ",b\n1,2\n")
+    (tmp_path / "twice.csv").write_text("a,a\n1,2\n3,4\n")
+    (tmp_path / "not.csv.gz").write_bytes(good)
+    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(good)[:-400])
+    packed = bytearray(gzip.compress(good))
+    packed[-5] ^= 1  # of the checksum
+    (tmp_path / "checksum.csv.gz").write_bytes(packed)
+    packed[20:40] = bytes(20)
+    (tmp_path / "damaged.csv.gz").write_bytes(packed)
+    (tmp_path / "junk.parquet").write_bytes(JUNK)
+    columns = [pa.array([1, 2] * 9), pa.array([3, 4] * 9)]
+    parquet.write_table(pa.table(columns, names=["a", "a"]), tmp_path / "twice.parquet")
+    parquet.write_table(pa.table({"a": pa.array([], pa.int64())}), tmp_path / "no_rows.parquet")
+    (tmp_path / "cut.parquet").write_bytes((tmp_path / "twice.parquet").read_bytes()[:-100])
+    (tmp_path / "good.svm").write_text("1 1:2 3:4\n0 2:1\n" * 10)
+    (tmp_path / "large.svm").write_text("1 99999999999:2\n0 1:1\n")
+    (tmp_path / "gap.svm").write_text("1 1:2\nnan 1:1\n")
+    (tmp_path / "cut.svm.gz").write_bytes(gzip.compress(b"1 1:2\n" * 99)[:-9])
     (tmp_path / "header.csv").write_text("a,b\n")
     (tmp_path / "ragged.csv").write_text("a,b\n1,2\n3\n")
     (tmp_path / "table.xyz").write_text("a,b\n1,2\n")
     (tmp_path / "broken.parquet").write_text("a,b\n1,2\n")
     (tmp_path / "broken.arrow").write_text("a,b\n1,2\n")
     (tmp_path / "broken.svm").write_text("a,b\n1,2\n")
-    (tmp_path / "broken.json").write_text('{"format": "other"}')
+
+
+def _write_bad_models(tmp_path):
+    good = (tmp_path / "m.hedgerow").read_bytes()
     (tmp_path / "no_model.hedgerow").write_text("not a model at all, whatever it is called" * 9)
-    (tmp_path / "cut.hedgerow").write_bytes((tmp_path / "m.hedgerow").read_bytes()[:-9])
-    (tmp_path / "file").write_text("")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    (tmp_path / "cut.hedgerow").write_bytes(good[:-9])
+    (tmp_path / "empty.hedgerow").write_bytes(b"")
+    (tmp_path / "junk.hedgerow").write_bytes(JUNK)
+    document, arrays = container.unpack(good)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(container, "FORMAT_VERSION", container.FORMAT_VERSION + 1)
+        (tmp_path / "newer.hedgerow").write_bytes(container.pack(document, arrays))
+    (tmp_path / "broken.json").write_text('{"format": "other"}')
+    (tmp_path / "junk.json").write_bytes(JUNK)
+    (tmp_path / "list.json").write_text("[1]")
+    (tmp_path / "empty.json").write_text("")
+    newer = json.loads(to_json(hr.load(tmp_path / "m.hedgerow"))) | {"format_version": 2}
+    (tmp_path / "newer.json").write_text(json.dumps(newer))
 
 
+JUNK = np.random.default_rng(0).bytes(5_000)
 TRAIN = "train people.csv --target answer "
 BAD = [
     # what is asked, and what the line must name
@@ -55,10 +126,62 @@ BAD = [
     ("train broken.arrow --target a", "not an Arrow file"),
     ("train broken.svm", "not an SVMlight file"),
     ("train people.csv", "--target"),
+    ("train folder.csv --target y", "Is a directory: folder.csv"),
+    ("train /dev/null --target y", "not a regular file"),
+    ("train blank.csv --target y", "blank.csv is empty"),
+    ("train junk.csv --target y", "junk.csv is not a CSV file in UTF-8: byte 0x"),
+    ("train nul.csv --target y", "nul.csv is not a CSV file"),
+    ("train latin.csv --target y", "latin.csv is not a CSV file in UTF-8: byte 0xf6 at position"),
+    ("train utf16.csv --target y", "utf16.csv is not a CSV file in UTF-8: byte 0xff"),
+    ("train quote.csv --target b", "quote.csv is not a CSV file"),
+    ("train wide.csv --target b", "wide.csv is not a CSV file"),
+    ("train twice.csv --target a", "more than one column named 'a'"),
+    ("train twice.parquet --target a", "more than one column named 'a'"),
+    ("train no_rows.parquet --target a", "no rows"),
+    ("train junk.parquet --target a", "junk.parquet is not a Parquet file"),
+    ("train cut.parquet --target a", "cut.parquet is not a Parquet file"),
+    ("train people.csv --format parquet --target a", "people.csv is not a Parquet file"),
+    ("train people.csv --format svmlight", "people.csv is not an SVMlight file"),
+    ("train not.csv.gz --target a", "not.csv.gz is not a CSV file"),
+    ("train cut.csv.gz --target a", "cut.csv.gz is not a CSV file"),
+    ("train checksum.csv.gz --target a", "checksum.csv.gz is not a CSV file"),
+    ("train damaged.csv.gz --target a", "damaged.csv.gz is not a CSV file"),
+    ("train cut.svm.gz", "cut.svm.gz is not an SVMlight file"),
+    ("train large.svm", "large.svm is not an SVMlight file"),
+    ("train gap.svm", "gap.svm has no target in row 1"),
+    ("train good.svm --target y", "no column 'y': SVMlight"),
+    ("train one_row.csv --target answer", "a class has one row only ('yes')"),
+    ("train one_row.csv --target amount", "of 1 row, 0 would train"),
+    ("train one_row.csv --target amount --cv 2", "there are fewer rows (1)"),
+    ("train one_class.csv --target answer", "one class only"),
+    ("train one_class.csv --target answer --cv 3", "one class only"),
+    ("train rare.csv --target answer", "a class has one row only ('rare')"),
+    ("train gap.csv --target x --weights y", "column 'y' (--weights) has gaps"),
+    (TRAIN + "--groups town --cv 3", "column 'town' (--groups) has gaps"),
+    (TRAIN + "--groups answer", "--target and --groups both name column 'answer'"),
+    (TRAIN + "--cv 300", "every class has fewer rows"),
+    (TRAIN + "--cv 1", "'--cv': 1"),
+    (TRAIN + "--test-size nan", "nan is not a number"),
+    (TRAIN + "--test-size 0.9999", "of 300 rows, 0 would train"),
+    (TRAIN + "--groups group --test-size 0.99", "of 30 groups, 0 would train"),
+    (TRAIN + "--groups group --cv 31", "there are fewer groups (30)"),
+    (TRAIN + "--test age_text.csv", "age_text.csv, column 'age'"),
+    (TRAIN + "--test perhaps.csv", "the target holds 'perhaps'"),
+    (TRAIN + "--test gap.csv", "gap.csv has no column 'answer'"),
+    (TRAIN + "--test no_target.csv", "no_target.csv, column 'answer' (--target) is empty"),
+    (TRAIN + "--test good.svm", "no column 'answer': SVMlight"),
+    (TRAIN + "--param =5", "write name=value"),
+    (TRAIN + "--param learning_rate=nan", "learning_rate=nan is not allowed"),
+    (TRAIN + "--param max_depth=1e400", "max_depth=inf is not allowed"),
+    (TRAIN + "--budget fast", "budget='fast' is not allowed"),
+    (TRAIN + "--seed -1", "'--seed': -1"),
+    (TRAIN + "--out m.hedgerow", "not a folder"),
+    (TRAIN + "--task survival", "needs --event"),
+    (TRAIN + "--model svm --drop town", "contains NaN"),
     ("train people.csv --target anwser", "Did you mean 'answer'?"),
     ("train people.csv --target zzz", "There are 'person', 'town'"),
-    ("train no_target.csv --target answer", "the target is empty"),
-    ("train gap.csv --target y --test-size 0", "y contains"),
+    ("train no_target.csv --target answer", "column 'answer' (--target) is empty"),
+    ("train gap.csv --target y", "column 'y' (--target) has gaps: 1 of 7 rows, the first is row 1"),
     ("train one_class.csv --target answer --test-size 0", "one class only"),
     ("train infinite.csv --target amount", "infinity"),
     (TRAIN + "--weights wieght", "Did you mean 'weight'?"),
@@ -81,13 +204,30 @@ BAD = [
     (TRAIN + "--task ranking", "needs --qid"),
     (TRAIN + "--task regression", "y"),
     (TRAIN + "--qid group --event member", "one of them"),
-    (TRAIN + "--event town", "true or false"),
+    (TRAIN + "--event group", "true or false"),
     (TRAIN + "--task counts --model svm", "--model svm is not for counts"),
-    (TRAIN + "--threads 0", "n_jobs=0 is not allowed"),
+    (TRAIN + "--threads 0", "'--threads': 0"),
     (TRAIN + "--unheard-of", "No such option"),
     ("predict missing.hedgerow new.csv", "No such file or directory: missing.hedgerow"),
     ("predict no_model.hedgerow new.csv", "not a Hedgerow model file"),
     ("predict cut.hedgerow new.csv", "damaged"),
+    ("predict empty.hedgerow new.csv", "the file is empty"),
+    ("predict junk.hedgerow new.csv", "not a Hedgerow model file"),
+    ("predict newer.hedgerow new.csv", "written by a newer Hedgerow"),
+    ("predict folder.hedgerow new.csv", "Is a directory: folder.hedgerow"),
+    ("predict m.hedgerow folder.csv", "Is a directory: folder.csv"),
+    ("predict m.hedgerow empty.csv -o p.csv", "empty.csv is empty"),
+    ("predict m.hedgerow header.csv -o p.csv", "no rows"),
+    ("predict m.hedgerow junk.csv -o p.csv", "junk.csv is not a CSV file"),
+    ("predict m.hedgerow latin.csv -o p.csv", "latin.csv is not a CSV file in UTF-8"),
+    ("predict m.hedgerow cut.csv.gz -o p.csv", "cut.csv.gz is not a CSV file"),
+    ("predict m.hedgerow ragged.csv -o p.csv", "Row #3: Expected 2 columns, got 1"),
+    ("predict m.hedgerow infinite.csv -o p.csv", "infinity"),
+    ("predict m.hedgerow good.svm -o p.csv", "no column 'town': SVMlight"),
+    ("predict m.hedgerow new.csv -o folder.csv", "it is a folder"),
+    ("predict m.hedgerow new.csv --coverage 0.5", "needs --interval"),
+    ("predict m.hedgerow new.csv --interval --coverage nan", "nan is not a number"),
+    ("predict m.hedgerow", "DATA"),
     ("predict m.hedgerow missing.csv", "No such file or directory: missing.csv"),
     ("predict m.hedgerow no_age.csv -o p.csv", "no column 'age'"),
     ("predict m.hedgerow age_text.csv -o p.csv", "'age' held numbers in fit"),
@@ -97,13 +237,25 @@ BAD = [
     ("predict n.hedgerow new.csv --interval", "predict_interval needs rows"),
     ("predict n.hedgerow new.csv --proba -o p.csv", "no probabilities"),
     ("predict m.hedgerow new.csv --id persn", "Did you mean 'person'?"),
-    ("predict m.hedgerow new.csv --threads 0", "n_jobs=0 is not allowed"),
+    ("predict m.hedgerow new.csv --threads 0", "'--threads': 0"),
     ("evaluate m.hedgerow new.csv", "--target"),
     ("evaluate m.hedgerow new.csv --target anwser", "Did you mean 'answer'?"),
     ("evaluate m.hedgerow perhaps.csv --target answer", "the model knows the classes 'no', 'yes'"),
     ("evaluate m.hedgerow no_age.csv --target answer", "no column 'age'"),
     ("evaluate m.hedgerow new.csv --target answer --qid group", "--qid is for rankings"),
     ("evaluate n.hedgerow new.csv --target answer", "y"),
+    ("evaluate cut.hedgerow new.csv --target answer", "damaged"),
+    ("evaluate m.hedgerow junk.csv --target answer", "junk.csv is not a CSV file"),
+    ("evaluate m.hedgerow no_target.csv --target answer", "(--target) is empty"),
+    ("evaluate m.hedgerow age_text.csv --target answer", "'age' held numbers in fit"),
+    ("evaluate m.hedgerow new.csv --target answer --weights income", "(--weights) has gaps"),
+    ("evaluate m.hedgerow new.csv --target answer --event member", "--event is for survival"),
+    ("explain newer.hedgerow new.csv", "written by a newer Hedgerow"),
+    ("explain m.hedgerow junk.csv", "junk.csv is not a CSV file"),
+    ("explain m.hedgerow age_text.csv -o values.csv", "'age' held numbers in fit"),
+    ("explain m.hedgerow new.csv --rows 0-99999999999999", "the rows are 0 to 59"),
+    ("explain m.hedgerow new.csv --rows 0,,1", "such as 0-4,7"),
+    ("explain m.hedgerow new.csv --top 0", "'--top': 0"),
     ("explain m.hedgerow no_age.csv", "no column 'age'"),
     ("explain m.hedgerow new.csv --rows 60", "the rows are 0 to 59"),
     ("explain m.hedgerow new.csv --rows a-b", "such as 0-4,7"),
@@ -112,12 +264,30 @@ BAD = [
     ("report m.hedgerow new.csv -o page.html", "--target"),
     ("report m.hedgerow no_age.csv --target answer -o page.html", "no column 'age'"),
     ("report m.hedgerow new.csv --target answer -o file/page.html", "there is no folder file"),
+    ("report junk.hedgerow new.csv --target answer -o page.html", "not a Hedgerow model file"),
+    ("report m.hedgerow perhaps.csv --target answer -o page.html", "perhaps"),
+    ("report m.hedgerow no_target.csv --target answer -o page.html", "(--target) is empty"),
+    ("report m.hedgerow new.csv --target answer --event member", "--event is for survival"),
+    ("report m.hedgerow new.csv --target answer -o folder.csv", "it is a folder"),
+    ("inspect folder.hedgerow", "Is a directory: folder.hedgerow"),
+    ("inspect empty.hedgerow", "the file is empty"),
+    ("inspect cut.hedgerow", "damaged"),
+    ("inspect newer.hedgerow", "written by a newer Hedgerow"),
+    ("inspect m.hedgerow --tree x", "'--tree': 'x'"),
     ("inspect missing.hedgerow", "No such file or directory: missing.hedgerow"),
     ("inspect people.csv", "not a Hedgerow model file"),
     ("inspect m.hedgerow --tree 99", "the trees are 0 to 11"),
     ("convert m.hedgerow model.onnx", "must end in .json or .hedgerow"),
     ("convert people.csv model.json", "not a Hedgerow model file"),
     ("convert broken.json model.hedgerow", "not a model in Hedgerow's JSON"),
+    ("convert list.json model.hedgerow", "not a model in Hedgerow's JSON"),
+    ("convert junk.json model.hedgerow", "not a model in Hedgerow's JSON"),
+    ("convert empty.json model.hedgerow", "not a model in Hedgerow's JSON"),
+    ("convert newer.json model.hedgerow", "the format version is 2, and this Hedgerow reads 1"),
+    ("convert missing.json model.hedgerow", "No such file or directory: missing.json"),
+    ("convert folder.json model.hedgerow", "Is a directory: folder.json"),
+    ("convert cut.hedgerow model.json", "damaged"),
+    ("convert m.hedgerow folder.json", "it is a folder"),
     ("convert m.hedgerow file/model.json", "there is no folder file"),
     ("demo --out file", "not a folder"),
     ("completion powershell", "powershell"),
@@ -134,6 +304,60 @@ def test_bad_input_is_one_clear_line_and_no_file(run, place, command, named):
     assert line.startswith("hedgerow: error: ")
     assert named in line
     assert everything_in(place) == before
+
+
+WRITING = [
+    ("train people.csv --target answer --param n_estimators=3 -q --out out", "model.hedgerow"),
+    ("predict m.hedgerow new.csv --proba -o p.csv", "p.csv"),
+    ("explain m.hedgerow new.csv -o p.csv", "p.csv"),
+    ("report m.hedgerow new.csv --target answer -o p.html", "p.html"),
+    ("convert m.hedgerow p.json", "p.json"),
+    ("convert m.hedgerow p.hedgerow", "p.hedgerow"),
+    ("demo --out out", "customers.csv"),
+]
+
+
+@pytest.fixture
+def short_of_space():
+    """Let files become no longer than a kilobyte, as if the disk were full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize(("command", "named"), WRITING, ids=[command for command, _ in WRITING])
+def test_a_full_disk_is_one_line_and_no_file(run, place, short_of_space, command, named):
+    before = everything_in(place)
+    answer = run(*command.split())
+    assert (answer.code, answer.err.count("\n")) == (2, 1), answer.err
+    assert "File too large" in answer.err
+    assert named in answer.err
+    assert everything_in(place) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "predict m.hedgerow age_text.csv -o old.csv",
+        "explain m.hedgerow age_text.csv -o old.csv",
+        "report m.hedgerow perhaps.csv --target answer -o old.csv",
+        "convert cut.hedgerow old.json",
+        "convert broken.json old.hedgerow",
+    ],
+)
+def test_files_that_were_there_stay_if_a_command_fails(run, place, command):
+    path = place / command.split()[-1]
+    path.write_text("as it was")
+    assert run(*command.split()).code == 2
+    assert path.read_text() == "as it was"
+
+
+def test_standard_output_that_is_full_is_one_line(place):
+    with Path("/dev/full").open("w") as full:
+        ended = run_process("predict", "m.hedgerow", "new.csv", stdout=full)
+    assert ended.returncode == 2
+    assert ended.stderr == "hedgerow: error: No space left on device\n"
 
 
 def test_debug_shows_where(run, place):
@@ -153,16 +377,27 @@ def test_what_nobody_expected_is_a_line_and_exit_code_1(run, place, monkeypatch)
     assert answer.err == "hedgerow: error: unexpected: KeyError: 'a bug' (--debug shows where)\n"
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_a_training_that_fails_at_the_end_leaves_nothing(run, place, monkeypatch, error):
+def fail_of_space():
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        (fail_of_space, 2),
+        (lambda: signal.raise_signal(signal.SIGINT), 130),
+        (lambda: signal.raise_signal(signal.SIGTERM), 143),
+    ],
+)
+def test_a_training_that_fails_at_the_end_leaves_nothing(run, place, monkeypatch, end, code):
     def fail(*_):
-        raise error
+        end()
 
     before = everything_in(place)
     monkeypatch.setattr(hr.GradientBoostingClassifier, "save", fail)
     few = ("--param", "n_estimators=3", "--quiet")
     answer = run("train", "people.csv", "--target", "answer", *few, "--out", "deep/out")
-    assert answer.code == (2 if isinstance(error, OSError) else 130)
+    assert answer.code == code
     assert everything_in(place) == before
 
 
@@ -194,7 +429,11 @@ def test_a_process_says_one_line_and_exits_with_2(place):
     )
 
 
-def test_an_interrupt_ends_a_process_with_130_and_no_file(place):
+@pytest.mark.parametrize(
+    ("sent", "code", "said"),
+    [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"terminated")],
+)
+def test_a_signal_ends_a_process_with_its_code_and_no_file(place, sent, code, said):
     before = everything_in(place)
     command = [
         *(sys.executable, "-m", "hedgerow", "train", "people.csv", "--target", "answer"),
@@ -203,12 +442,12 @@ def test_an_interrupt_ends_a_process_with_130_and_no_file(place):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, env=ENVIRONMENT, **pipes) as process:
         process.stderr.readline()  # the first line of progress: rounds are running
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         started = time.monotonic()
         out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert time.monotonic() - started < 30
     assert out == b""
-    assert err.splitlines()[-1] == b"hedgerow: interrupted"
+    assert err.splitlines()[-1] == b"hedgerow: " + said
     assert b"Traceback" not in err
     assert everything_in(place) == before

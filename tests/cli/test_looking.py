@@ -74,7 +74,7 @@ def test_a_row_is_explained_as_a_sum(run, numbers, new, table):
     answer = run("explain", numbers, new, "--rows", 3, "--top", 2)
     first, *terms = answer.out.splitlines()
     score = hr.load(numbers).predict(table[FEATURES])[3]
-    assert f"row 3, y: the target {score:.4g}" in first
+    assert f"row 3: the target {score:.4g}" in first
     base = float(first.split("where ")[1].split()[0])
     assert len(terms) == 3
     assert terms[-1].endswith("2 other columns")

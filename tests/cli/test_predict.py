@@ -34,6 +34,56 @@ def test_numbers_are_those_of_the_model_in_any_format(run, numbers, new, tmp_pat
     assert predicted["prediction"].to_numpy().tobytes() == expected.tobytes()
 
 
+def make_all_kinds(n_rows, seed):
+    """Make a table of all kinds of columns: text, flags, whole numbers, many digits, gaps."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "text": rng.choice(["a", "ö, ü", 'say "hi"', "7", "-"], n_rows),
+            "flag": rng.random(n_rows) < 0.5,
+            "small": rng.integers(-5, 5, n_rows),
+            "large": rng.integers(2**53, 2**60, n_rows),
+            "digits": rng.random(n_rows) / 3,
+            "wide": rng.normal(size=n_rows) * 10.0 ** rng.integers(-300, 300, n_rows),
+        }
+    )
+    effect = (table["text"] == "7") + table["flag"] + table["digits"] * table["small"]
+    table["target"] = effect + np.sign(table["wide"]) + rng.normal(0, 0.1, n_rows)
+    for column in ("text", "digits", "wide"):
+        table.loc[rng.random(n_rows) < 0.1, column] = None
+    return table
+
+
+WRITERS = {"csv": pd.DataFrame.to_csv, "parquet": pd.DataFrame.to_parquet}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("classes", [False, True])
+def test_training_and_predicting_are_the_python_apis_bit_for_bit(run, tmp_path, kind, classes):
+    table, new = make_all_kinds(400, seed=0), make_all_kinds(100, seed=1)
+    if classes:
+        table["target"] = np.where(table["target"] > 0.5, "high", "low")
+    X = table.drop(columns="target")
+    estimator = hr.GradientBoostingClassifier if classes else hr.GradientBoostingRegressor
+    model = estimator(n_estimators=12).fit(X, table["target"])
+
+    for name, frame in (("data", table), ("new", new)):
+        WRITERS[kind](frame, tmp_path / f"{name}.{kind}", index=False)
+    few = ("--param", "n_estimators=12", "--test-size", 0, "--quiet", "--out", tmp_path)
+    assert run("train", tmp_path / f"data.{kind}", "--target", "target", *few).code == 0
+    out, written = tmp_path / f"p.{kind}", tmp_path / "model.hedgerow"
+    asked = ("--proba",) if classes else ()
+    assert run("predict", written, tmp_path / f"new.{kind}", *asked, "-o", out).code == 0
+
+    model.save(tmp_path / "api.hedgerow")
+    assert written.read_bytes() == (tmp_path / "api.hedgerow").read_bytes()
+    predicted = read_exactly(out) if kind == "csv" else pd.read_parquet(out)
+    assert predicted["prediction"].tolist() == model.predict(new[X.columns]).tolist()
+    if classes:
+        p = predicted[["probability_high", "probability_low"]].to_numpy()
+        assert np.ascontiguousarray(p).tobytes() == model.predict_proba(new[X.columns]).tobytes()
+
+
 def test_an_id_is_kept_as_it_stands(run, numbers, tmp_path):
     table = make_people(5).assign(person=["007", "1e3", "", "a,b", "12345678901234567890"])
     table.to_csv(tmp_path / "t.csv", index=False)

@@ -54,10 +54,40 @@ def test_a_missing_package_is_one_line(run, monkeypatch, package):
     for name in [name for name in sys.modules if name.startswith("hedgerow.cli.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)  # so that its import fails
-    answer = run("--help")
+    answer = run("predict", "model.hedgerow", "data.csv")
     assert (answer.code, answer.out) == (1, "")
     needed = f"the command line needs {package}: pip install 'hedgerow[cli]'"
     assert answer.err == f"hedgerow: error: {needed}\n"
+
+
+def loaded_by(*arguments, **environment):
+    """Return the names of the modules that a command imports in a process of its own."""
+    code = (
+        "import sys; from hedgerow.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "finally: print(*sys.modules, file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", code, *arguments]
+    env = ENVIRONMENT | environment
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
+    return ended.stdout, set(ended.stderr.split())
+
+
+COMPLETING = {"_HEDGEROW_COMPLETE": "bash_complete", "COMP_WORDS": "hedgerow train --t"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "said"),
+    [
+        (["--help"], {}, "Commands:"),
+        (["train", "--help"], {}, "--target"),
+        ([], COMPLETING | {"COMP_CWORD": "2"}, "--target"),
+    ],
+)
+def test_help_and_completion_are_quick(arguments, environment, said):
+    out, modules = loaded_by(*arguments, **environment)
+    assert said in out
+    assert modules.isdisjoint({"numpy", "pandas", "pyarrow", "scipy", "sklearn", "altair"})
 
 
 def test_a_reader_that_stops_is_no_error(numbers, new):

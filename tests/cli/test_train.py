@@ -62,7 +62,7 @@ def test_the_summary_for_people_says_what_was_inferred_and_written(run, people, 
     assert answer.code == 0
     assert answer.err == ""
     assert "classification, since the target is text, with 2 different values" in answer.out
-    assert "60 rows that were held out; the model is of the other 240" in answer.out
+    assert "60 rows held out; the model is of the other 240" in answer.out
     assert str(out / "model.hedgerow") in answer.out
     assert {"metrics.json", "model.hedgerow"} <= set(everything_in(out))
     assert not [name for name in everything_in(out) if name.startswith(".")]
@@ -112,6 +112,27 @@ def test_folds_judge_and_the_model_is_of_all_rows(people, train):
     assert model.predict(X).tobytes() == of_all.predict(X).tobytes()
     assert set(answer["test"]["standard_deviation"]) == {"rmse", "mae", "r2"}
     assert answer["no_report"] == "no rows were held out to report on"
+
+
+def refuse(constant):
+    raise AssertionError(f"{constant} is no JSON")
+
+
+def test_metrics_that_are_not_defined_in_a_fold_are_null(run, tmp_path):
+    # Two of three groups hold all rows of class 1, so one fold has none.
+    group = np.repeat([0, 1, 2], 20)
+    table = pd.DataFrame({"x": np.arange(60.0), "g": group, "y": (group > 0) * (np.arange(60) % 2)})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    asked = ("train", tmp_path / "t.csv", "--target", "y", "--groups", "g", "--cv", 3, *FEW)
+    answer = run(*asked, "--out", tmp_path / "out", "--json")
+    assert answer.code == 0, answer.err
+    for text in (answer.out, (tmp_path / "out" / "metrics.json").read_text()):
+        test = json.loads(text, parse_constant=refuse)["test"]
+        assert test["metrics"]["auc"] is test["standard_deviation"]["auc"] is None
+        assert test["metrics"]["accuracy"] > 0
+    lines = run(*asked, "--out", tmp_path / "out").out.splitlines()
+    (line,) = [line for line in lines if " auc " in line]
+    assert line.split(maxsplit=1)[1] == "– (not defined in every fold)"
 
 
 @pytest.mark.parametrize("way", [("--cv", 3), ("--test-size", 0.3)])

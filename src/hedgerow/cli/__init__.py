@@ -1,9 +1,10 @@
 """The command line: ``hedgerow train data.csv --target y`` and what goes with it.
 
-`program.py` is the whole, with exit codes; each command has a file of its own. They share
-`tables.py` and `csv_file.py` (files become tables), `examples.py` (tables become rows to learn from
+`program.py` is the whole, with exit codes; `commands.py`, `options.py` and `choices.py` say what
+there is to ask for, and each command has a file of its own that does it. They share `tables.py`,
+`csv_file.py` and `damage.py` (files become tables), `examples.py` (tables become rows to learn from
 or to judge by), `tasks.py`, `models.py` and `parameters.py` (what is learned, and by what),
-`scores.py` (how good it is) and `output.py` (what is shown and written).
+`holding_out.py` and `scores.py` (how good it is) and `output.py` (what is shown and written).
 """
 
 from __future__ import annotations
@@ -11,18 +12,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-_NEEDED = ("click", "pandas", "pyarrow")
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, that of the process by default, and return its exit code."""
     try:
         from hedgerow.cli.program import run
     except ModuleNotFoundError as error:
-        if error.name not in _NEEDED:
+        if error.name != "click":
             raise
         print(
-            f"hedgerow: error: the command line needs {error.name}: pip install 'hedgerow[cli]'",
+            "hedgerow: error: the command line needs click: pip install 'hedgerow[cli]'",
             file=sys.stderr,
         )
         return 1

@@ -5,25 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
-
 import hedgerow as hr
-from hedgerow.cli.options import FILE, debug_option
 from hedgerow.cli.output import require_file, say, size_of
 from hedgerow.exceptions import ParameterError
 from hedgerow.model_file.atomic import write_atomically
 from hedgerow.model_file.text import from_json, to_json
 
 
-@click.command(short_help="Write a model as JSON, or back.")
-@click.argument("model_file", metavar="MODEL", type=FILE)
-@click.argument("out", type=FILE)
-@debug_option
 def convert(model_file: Path, out: Path) -> None:
-    """Write a model as OUT, a .json or .hedgerow file; both hold all of it, without loss.
-
-    There is no way to formats of other libraries (ONNX, PMML, XGBoost's JSON).
-    """
+    """Write a model in the other of the two formats, or in its own."""
     require_file(out)
     end = out.suffix.lower()
     if end not in (".json", ".hedgerow"):

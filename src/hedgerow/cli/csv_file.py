@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
+from hedgerow.cli.damage import read_as, require_distinct
 from hedgerow.exceptions import DataError
 
 ColumnKind = Literal["text", "number"]
@@ -56,8 +57,9 @@ class Dialect:
 
 def read_csv(path: Path, kinds: Kinds) -> Any:
     """Read a file as a pandas data frame; `kinds` tells what columns are, where it is known."""
-    dialect = _dialect(path)
-    text = _read_text(path, dialect)
+    with read_as(path, "a CSV file"):
+        dialect = _dialect(path)
+        text = _read_text(path, dialect)
     if text.num_rows == 0:
         raise DataError(f"{path} has a line of names, but no rows.")
     columns = {
@@ -70,22 +72,17 @@ def read_csv(path: Path, kinds: Kinds) -> Any:
 def _dialect(path: Path) -> Dialect:
     """Look at the line of names."""
     is_packed = path.suffix.lower() == ".gz"
-    try:
-        with gzip.open(path) if is_packed else path.open("rb") as file:
-            lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    with gzip.open(path) if is_packed else path.open("rb") as file:
+        lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        first = lines.readline()
+        while first and not first.strip():
             first = lines.readline()
-            while first and not first.strip():
-                first = lines.readline()
-            delimiter = _delimiter(first)
-            header = next(csv.reader(_and_on(first, lines), delimiter=delimiter), [])
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, csv.Error) as error:
-        raise DataError(f"{path} is not a CSV file in UTF-8: {error}.") from error
+        delimiter = _delimiter(first)
+        header = next(csv.reader(_and_on(first, lines), delimiter=delimiter), [])
     if not header:
         raise DataError(f"{path} is empty.")
     names = tuple(name or f"Unnamed: {i}" for i, name in enumerate(header))  # as pandas calls them
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise DataError(f"{path} has more than one column named {twice!r}.")
+    require_distinct(names, path)
     return Dialect(delimiter, names)
 
 
@@ -103,23 +100,23 @@ def _delimiter(line: str) -> str:
 def _read_text(path: Path, dialect: Dialect) -> Any:
     """Read all fields as text, gaps as nulls."""
     try:
-        with pa.input_stream(str(path)) as stream:
-            table = arrow_csv.read_csv(
-                stream,
-                arrow_csv.ReadOptions(block_size=_BLOCK_BYTES),
-                arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
-                arrow_csv.ConvertOptions(
-                    column_types={
-                        **dict.fromkeys(dialect.names, pa.string()),
-                        "": pa.string(),
-                    },
-                    null_values=list(GAPS),
-                    strings_can_be_null=True,
-                ),
-            )
-    except pa.ArrowInvalid as error:
-        raise DataError(f"{path}: {error}") from error
-    return table
+        return _parse(path, dialect, threads=True)
+    except pa.ArrowInvalid:
+        return _parse(path, dialect, threads=False)  # whose error tells the row
+
+
+def _parse(path: Path, dialect: Dialect, *, threads: bool) -> Any:
+    with pa.input_stream(str(path)) as stream:
+        return arrow_csv.read_csv(
+            stream,
+            arrow_csv.ReadOptions(use_threads=threads, block_size=_BLOCK_BYTES),
+            arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
+            arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys((*dialect.names, ""), pa.string()),
+                null_values=list(GAPS),
+                strings_can_be_null=True,
+            ),
+        )
 
 
 def _typed(text: Any, name: str, kind: ColumnKind | None, dialect: Dialect) -> Any:

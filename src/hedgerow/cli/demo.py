@@ -10,27 +10,21 @@ import click
 import numpy as np
 import pandas as pd
 
-from hedgerow.cli.options import FILE, debug_option
-from hedgerow.cli.output import require_folder, write_table
+from hedgerow.cli.output import all_or_nothing, require_folder, write_table
 
 _N_ROWS, _N_NEW = 4_000, 5
 _TOWNS = ("Bonn", "Essen", "Köln", "Mainz", "Trier", "Ulm")
 
 
-@click.command(short_help="Show the commands at work.")
-@click.option(
-    "--out", type=FILE, default=Path("hedgerow-demo"), show_default=True, help="Folder to write."
-)
-@debug_option
-@click.pass_context
-def demo(context: click.Context, out: Path) -> None:
-    """Show the commands at work on customers, some of whom leave: text, numbers and gaps."""
+def demo(out: Path) -> None:
+    """Make up customers, and run the other commands on them."""
+    context = click.get_current_context()
     require_folder(out)
-    out.mkdir(parents=True, exist_ok=True)
     customers = _customers()
     data, new, model = out / "customers.csv", out / "new.csv", out / "model.hedgerow"
-    write_table(customers[:-_N_NEW], data)
-    write_table(customers[-_N_NEW:].drop(columns="outcome"), new)
+    with all_or_nothing(out) as folder:
+        write_table(customers[:-_N_NEW], folder / data.name)
+        write_table(customers[-_N_NEW:].drop(columns="outcome"), folder / new.name)
     click.echo(f"{data} has {_N_ROWS - _N_NEW:,} customers, {new} five more. What to do with them:")
     for command in (
         f"train {_quoted(data)} --target outcome --drop customer --quiet --out {_quoted(out)}",

@@ -18,6 +18,11 @@ from hedgerow.exceptions import DataError
 
 Indices = NDArray[np.intp]
 
+_NAMELESS = (
+    "SVMlight files hold targets and queries in places of their own, and their columns have no "
+    "names."
+)
+
 
 @dataclass(frozen=True)
 class Roles:
@@ -31,10 +36,21 @@ class Roles:
     drop: tuple[str, ...] = ()
 
     @property
+    def by_option(self) -> dict[str, str]:
+        """The columns that options name, but for those to drop."""
+        named = {
+            "--target": self.target,
+            "--event": self.event,
+            "--qid": self.qid,
+            "--weights": self.weights,
+            "--groups": self.groups,
+        }
+        return {option: name for option, name in named.items() if name is not None}
+
+    @property
     def names(self) -> list[str]:
         """All of them that are given."""
-        named = (self.target, self.event, self.qid, self.weights, self.groups, *self.drop)
-        return [name for name in named if name is not None]
+        return [*self.by_option.values(), *self.drop]
 
 
 @dataclass(frozen=True)
@@ -108,12 +124,28 @@ class Known:
         """Tell what a column is; of one that is not known it does not matter."""
         return self.kinds.get(name, "text")
 
-    def columns(self, table: Any, path: Path) -> Any:
+    def columns(self, table: Any, roles: Roles, path: Path) -> Any:
         """Return the columns to take; others, such as a target, do not matter."""
         if self.names is None:
-            return table
+            return _features(table, roles, path)
         require_columns(table, self.names, path)
         return table[self.names]
+
+    def rows(self, sparse: SparseFile, path: Path) -> Any:
+        """Return the rows of a table without names of columns."""
+        if self.names is not None:
+            raise DataError(f"{path} has no column {self.names[0]!r}: {_NAMELESS}")
+        return sparse.X
+
+    def require_kinds(self, table: Any, path: Path) -> None:
+        """Refuse text where numbers are known."""
+        for name in [] if self.names is None else self.names:
+            if self.kinds[name] == "number" and _kind_of(table[name]) == "text":
+                example = table[name].dropna().iloc[0]
+                raise DataError(
+                    f"{path}, column {name!r}: the model learns from numbers there, but this is "
+                    f"text (such as {example!r})."
+                )
 
 
 def _kind_of(column: Any) -> ColumnKind:
@@ -139,13 +171,11 @@ def read_examples(
     """
     table = _read_table(path, kind, roles, known)
     if isinstance(table, SparseFile):
-        return _sparse_examples(table, roles, path)
-    if roles.target is None:
-        raise DataError(f"--target must name the column of {path} that is to be predicted.")
-    require_columns(table, roles.names, path)
+        return _sparse_examples(table, roles, known, path)
+    _require_roles(table, roles, path)
     target, event = table[roles.target], _column(table, roles.event)
     return Examples(
-        X=_features(table, roles, path) if known is None else known.columns(table, path),
+        X=_features(table, roles, path) if known is None else known.columns(table, roles, path),
         y=target if event is None else pd.DataFrame({"event": _flags(event), "time": target}),
         weights=_column(table, roles.weights),
         groups=_column(table, roles.groups),
@@ -170,10 +200,10 @@ def read_features(path: Path, kind: str | None, known: Known, keep: str | None) 
     table = read_file(path, kind, known.kind_of, known.n_features)
     if isinstance(table, SparseFile):
         if keep is not None:
-            raise DataError(f"{path} has no column {keep!r}: columns of SVMlight have no names.")
-        return table.X, None
+            raise DataError(f"{path} has no column {keep!r}: {_NAMELESS}")
+        return known.rows(table, path), None
     require_columns(table, [] if keep is None else [keep], path)
-    return known.columns(table, path), _column(table, keep)
+    return known.columns(table, Roles(), path), _column(table, keep)
 
 
 def require_columns(table: Any, names: Sequence[str], path: Path) -> None:
@@ -184,13 +214,31 @@ def require_columns(table: Any, names: Sequence[str], path: Path) -> None:
             raise DataError(f"{path} has no column {name!r}. {suggestion(name, known)}")
 
 
-def _sparse_examples(table: SparseFile, roles: Roles, path: Path) -> Examples:
+def _require_roles(table: Any, roles: Roles, path: Path) -> None:
+    """Refuse columns that are not there, that have gaps, or that are both cause and effect."""
+    if roles.target is None:
+        raise DataError(f"--target must name the column of {path} that is to be predicted.")
+    require_columns(table, roles.names, path)
+    for option, name in roles.by_option.items():
+        if option != "--target" and name == roles.target:
+            raise DataError(f"--target and {option} both name column {name!r}.")
+        is_gap = table[name].isna().to_numpy()
+        if is_gap.all():
+            raise DataError(f"{path}, column {name!r} ({option}) is empty.")
+        if is_gap.any():
+            raise DataError(
+                f"{path}, column {name!r} ({option}) has gaps: {is_gap.sum():,} of "
+                f"{len(is_gap):,} rows, the first is row {is_gap.argmax()}. Leave them out."
+            )
+
+
+def _sparse_examples(table: SparseFile, roles: Roles, known: Known | None, path: Path) -> Examples:
     if roles.names:
-        raise DataError(
-            f"{path} has no column {roles.names[0]!r}: SVMlight files hold targets and queries in "
-            "places of their own, and their columns have no names."
-        )
-    return Examples(table.X, table.y, qid=table.qid)
+        raise DataError(f"{path} has no column {roles.names[0]!r}: {_NAMELESS}")
+    if np.isnan(table.y).any():
+        raise DataError(f"{path} has no target in row {np.isnan(table.y).argmax()}.")
+    X = table.X if known is None else known.rows(table, path)
+    return Examples(X, table.y, qid=table.qid)
 
 
 def _features(table: Any, roles: Roles, path: Path) -> Any:

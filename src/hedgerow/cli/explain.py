@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +13,15 @@ import pandas as pd
 
 from hedgerow.cli.examples import Examples, Known, read_features
 from hedgerow.cli.models import load_model
-from hedgerow.cli.options import FILE, debug_option, format_option, json_option
-from hedgerow.cli.output import answer_json, require_table_name, write_table
+from hedgerow.cli.output import answer_json, count, lines_of, require_table_name, write_table
 from hedgerow.data.columns import is_missing
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain import ShapValues, shap_values
 
 _BAR = 30  # characters of the longest bar
+_ONLY_OUTPUT = "y"  # the name of an output that has none of its own
 
 
-@click.command(short_help="Tell what each column adds to predictions.")
-@click.argument("model_file", metavar="MODEL", type=FILE)
-@click.argument("data", type=FILE)
-@click.option("--rows", "wanted", metavar="0-4,7", help="Explain each of these rows, from 0 on.")
-@click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="Columns shown.")
-@click.option("-o", "--out", type=FILE, help="File for the values of all columns.")
-@format_option
-@json_option
-@debug_option
 def explain(
     model_file: Path,
     data: Path,
@@ -38,10 +31,7 @@ def explain(
     kind: str | None,
     as_json: bool,
 ) -> None:
-    """Tell what each column adds to the predictions for the file DATA (exact Shapley values).
-
-    Without --rows it is the mean over all rows of how much that is, in either direction.
-    """
+    """Tell what each column adds to predictions: of some rows, or the mean over all of them."""
     require_table_name(out)
     model = load_model(model_file)
     X, _ = read_features(data, kind, Known.of_model(model), None)
@@ -64,9 +54,9 @@ def _row_numbers(text: str, n_rows: int) -> Any:
         first, _, last = part.strip().partition("-")
         if not (first.isdecimal() and (last or first).isdecimal()):
             raise ParameterError(f"--rows {text}: write row numbers and ranges, such as 0-4,7.")
-        rows += range(int(first), int(last or first) + 1)
         if int(last or first) >= n_rows:
             raise ParameterError(f"--rows {text}: the rows are 0 to {n_rows - 1}.")
+        rows += range(int(first), int(last or first) + 1)
     if not rows:
         raise ParameterError(f"--rows {text} names no row.")
     return np.array(rows)
@@ -111,15 +101,14 @@ def _average_text(explained: ShapValues, top: int) -> str:
     values, _ = _by_output(explained)
     sizes = np.abs(values).mean(axis=(0, 2))
     order = np.argsort(-sizes, kind="stable")[:top]
-    width = max(len(explained.feature_names[j]) for j in order)
     largest = sizes[order[0]] or 1.0
-    lines = [
-        f"{explained.feature_names[j]:<{width}}  {sizes[j]:<10.4g}"
-        f"{'▇' * round(_BAR * sizes[j] / largest)}".rstrip()
+    bars = {
+        explained.feature_names[j]: f"{sizes[j]:<10.4g}{'▇' * round(_BAR * sizes[j] / largest)}"
         for j in order
-    ]
-    title = f"what columns add to the {explained.unit}, up or down: mean of {len(values):,} rows"
-    return "\n".join([title, *lines])
+    }
+    unit = explained.unit.removeprefix("the ")
+    title = f"what columns add to the {unit}, up or down: mean of {count(len(values), 'row')}"
+    return f"{title}\n{lines_of(bars)}"
 
 
 def _row_text(explained: ShapValues, i: int, row: int, top: int) -> str:
@@ -129,19 +118,33 @@ def _row_text(explained: ShapValues, i: int, row: int, top: int) -> str:
     for k, output in enumerate(explained.output_names):
         terms = values[i, :, k]
         score = base[i, k] + terms.sum()
+        of = "" if output == _ONLY_OUTPUT else f", {output}"
         lines.append(
-            f"row {row}, {output}: {explained.unit} {score:.4g}, where {base[i, k]:.4g} is usual"
+            f"row {row}{of}: {explained.unit} {score:.4g}, where {base[i, k]:.4g} is usual"
         )
-        order = np.argsort(-np.abs(terms), kind="stable")
-        lines += [
-            f"  {terms[j]:+.4g}  {explained.feature_names[j]} {_said(explained.data[i, j])}"
-            for j in order[:top]
-        ]
-        if len(order) > top:
-            rest = terms[order[top:]].sum()
-            lines.append(f"  {rest:+.4g}  {len(order) - top} other columns")
+        lines += _term_lines(terms, explained.feature_names, explained.data[i], top)
     return "\n".join(lines)
 
 
+def _term_lines(terms: Any, names: Sequence[str], data: Any, top: int) -> list[str]:
+    """Return the largest terms and the sum of the others, their decimal points in line."""
+    order = np.argsort(-np.abs(terms), kind="stable")
+    said = [(terms[j], f"{names[j]} {_said(data[j])}") for j in order[:top]]
+    if len(order) > top:
+        said.append((terms[order[top:]].sum(), count(len(order) - top, "other column")))
+    decimals = _decimals(max(abs(term) for term, _ in said))
+    numbers = [f"{term:+.{decimals}f}" for term, _ in said]
+    width = max(map(len, numbers))
+    return [f"  {number:>{width}}  {text}" for number, (_, text) in zip(numbers, said, strict=True)]
+
+
+def _decimals(largest: float) -> int:
+    """Return the decimals with which the largest number has four digits."""
+    return max(0, 3 - math.floor(math.log10(largest))) if largest > 0 else 0
+
+
 def _said(value: Any) -> str:
-    return "is missing" if is_missing(value) else f"= {value}"
+    if is_missing(value):
+        return "is missing"
+    is_whole = isinstance(value, float) and value.is_integer()
+    return f"= {value:.0f}" if is_whole else f"= {value}"

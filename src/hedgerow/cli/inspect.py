@@ -11,7 +11,6 @@ import click
 import numpy as np
 
 import hedgerow as hr
-from hedgerow.cli.options import FILE, debug_option, json_option
 from hedgerow.cli.output import answer_json, lines_of, number, size_of
 from hedgerow.data.schema import TableSchema, listed
 from hedgerow.exceptions import ParameterError
@@ -25,13 +24,8 @@ _DEPTH = 1_000  # of a tree that is printed: all of it
 _DECIMALS = 6
 
 
-@click.command(short_help="Tell what a model file holds.")
-@click.argument("model_file", metavar="MODEL", type=FILE)
-@click.option("--tree", "number_of_tree", type=click.IntRange(0), help="Print a tree, from 0 on.")
-@json_option
-@debug_option
 def inspect(model_file: Path, number_of_tree: int | None, as_json: bool) -> None:
-    """Tell what a model file holds: the kind of model, parameters, columns, size and digest."""
+    """Tell what a model file holds, or print a tree of it."""
     model = hr.load(model_file)
     if number_of_tree is not None:
         text = _tree_text(model, number_of_tree)
@@ -100,7 +94,8 @@ def _texts(facts: dict[str, Any], path: Path) -> dict[str, str]:
     rounds, best = facts["rounds"], facts["best_score"]
     texts = {
         "model": facts["model"],
-        "file": f"{path}, {size_of(path)}, written {facts['written']} by {facts['hedgerow']}",
+        "file": f"{path}, {size_of(path)}",
+        "written": f"{facts['written']} by Hedgerow {facts['hedgerow']}",
         "sha256": facts["sha256"],
         "classes": "" if facts["classes"] is None else listed(list(map(str, facts["classes"]))),
         "trees": "" if facts["trees"] is None else f"{facts['trees']:,}",

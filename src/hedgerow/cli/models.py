@@ -7,34 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import hedgerow as hr
+from hedgerow.cli.choices import MODELS
 from hedgerow.cli.examples import Examples
 from hedgerow.cli.names import suggestion
 from hedgerow.cli.parameters import read_parameters
 from hedgerow.cli.tasks import Task
 from hedgerow.exceptions import ParameterError
-
-MODELS: dict[str, dict[str, type[Any]]] = {
-    "gradient_boosting": {
-        "classification": hr.GradientBoostingClassifier,
-        "regression": hr.GradientBoostingRegressor,
-        "counts": hr.GradientBoostingRegressor,
-        "ranking": hr.GradientBoostingRanker,
-        "survival": hr.GradientBoostingSurvival,
-    },
-} | {
-    name: {"classification": classifier, "regression": regressor}
-    for name, classifier, regressor in (
-        ("random_forest", hr.RandomForestClassifier, hr.RandomForestRegressor),
-        ("extra_trees", hr.ExtraTreesClassifier, hr.ExtraTreesRegressor),
-        ("decision_tree", hr.DecisionTreeClassifier, hr.DecisionTreeRegressor),
-        ("bagging", hr.BaggingClassifier, hr.BaggingRegressor),
-        ("adaboost", hr.AdaBoostClassifier, hr.AdaBoostRegressor),
-        ("stagewise", hr.StagewiseClassifier, hr.StagewiseRegressor),
-        ("svm", hr.SVC, hr.SVR),
-        ("linear_svm", hr.LinearSVC, hr.LinearSVR),
-        ("neighbors", hr.KNeighborsClassifier, hr.KNeighborsRegressor),
-    )
-}
 
 
 def new_model(name: str, task: Task, given: tuple[str, ...], machine: dict[str, Any]) -> Any:
@@ -45,7 +23,7 @@ def new_model(name: str, task: Task, given: tuple[str, ...], machine: dict[str, 
     kinds = MODELS[name]
     if task.name not in kinds:
         raise ParameterError(f"--model {name} is not for {task.name}; gradient_boosting is.")
-    kind = kinds[task.name]
+    kind: type[Any] = getattr(hr, kinds[task.name])
     parameters = {"loss": "poisson"} if task.name == "counts" else {}
     declared = {parameter.name for parameter in kind._parameters}  # noqa: SLF001
     parameters |= {name: value for name, value in machine.items() if name in declared}

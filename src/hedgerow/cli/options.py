@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +10,22 @@ from typing import Any, TypeVar
 
 import click
 
-from hedgerow.cli.tables import FORMATS
+from hedgerow.cli.choices import FORMATS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FILE: Any = click.Path(path_type=Path)
+
+
+class Part(click.FloatRange):
+    """A part of 1, which NaN is not."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not a number.", param, ctx)
+        return number
 
 
 @dataclass
@@ -44,6 +56,13 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")(
         command
     )
+
+
+def threads_option(command: Command) -> Command:
+    """Add --threads."""
+    return click.option(
+        "--threads", type=click.IntRange(1, 2**31 - 1), help="Default: as many as are useful."
+    )(command)
 
 
 def format_option(command: Command) -> Command:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import math
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from unicodedata import east_asian_width
 
 import click
 
+from hedgerow.cli.choices import TABLE_ENDS
 from hedgerow.exceptions import ParameterError
 from hedgerow.model_file.atomic import write_atomically
 from hedgerow.model_file.values import encode
-
-TABLE_ENDS = (".csv", ".csv.gz", ".parquet", ".feather")
 
 
 def say(line: str) -> None:
@@ -27,8 +28,20 @@ def say(line: str) -> None:
 
 
 def to_json(value: Any) -> str:
-    """Return JSON, with what it has no word for as `hedgerow.model_file.values` has it."""
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=encode)
+    """Return JSON, with what it has no word for as `hedgerow.model_file.values` has it.
+
+    What is not a number, such as a metric that rows do not allow, is null.
+    """
+    plain = _without_nan(value)
+    return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False, default=encode)
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def answer_json(value: Any) -> None:
@@ -36,18 +49,33 @@ def answer_json(value: Any) -> None:
     click.echo(to_json(value))
 
 
-def number(value: float | None) -> str:
-    """Return a number with four digits, or a dash if there is none."""
-    return "–" if value is None else f"{value:.4g}"
+def number(value: float) -> str:
+    """Return a number with four digits, or a dash for what is none."""
+    return f"{value:.4g}" if math.isfinite(value) else "–"
+
+
+def count(number_of: int, thing: str) -> str:
+    """Return how many there are: 1 row, 2,000 rows."""
+    return f"{number_of:,} {thing}" + ("" if number_of == 1 else "s")
 
 
 def lines_of(fields: Mapping[str, str]) -> str:
     """Return names and texts in two columns; texts of several lines stay in theirs."""
-    width = max(map(len, fields))
+    width = max(map(cells, fields))
     indent = "\n" + " " * (width + 2)
     return "\n".join(
-        f"{name:<{width}}  {text.replace(chr(10), indent)}" for name, text in fields.items()
+        f"{padded(name, width)}  {text}".replace("\n", indent) for name, text in fields.items()
     )
+
+
+def padded(text: str, width: int) -> str:
+    """Return a text with so many spaces behind it that it fills a column of a terminal."""
+    return text + " " * (width - cells(text))
+
+
+def cells(text: str) -> int:
+    """Return how wide a terminal shows a text: signs of East Asia fill two cells."""
+    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def size_of(path: Path) -> str:
@@ -92,15 +120,16 @@ def all_or_nothing(folder: Path) -> Iterator[Path]:
     If anything does, there are no files, and no folder that was not there before.
     """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".hedgerow-", dir=folder) as temporary:
             yield Path(temporary)
             for file in sorted(Path(temporary).iterdir()):
                 file.replace(folder / file.name)
     except BaseException:
-        for path in missing:
-            path.rmdir()
+        with suppress(OSError):  # it was not made, or holds what others have written since
+            for path in missing:
+                path.rmdir()
         raise
 
 

@@ -20,7 +20,7 @@ def read_parameters(given: Iterable[str], estimator: type[Any]) -> dict[str, Any
     for assignment in given:
         name, equals, text = assignment.partition("=")
         name = name.strip()
-        if not equals:
+        if not (name and equals):
             raise ParameterError(f"--param {assignment}: write name=value.")
         if name not in declared:
             raise ParameterError(

@@ -5,58 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import pandas as pd
 
+from hedgerow.cli.choices import COVERAGE
 from hedgerow.cli.examples import Known, read_features
 from hedgerow.cli.models import load_model
-from hedgerow.cli.options import FILE, debug_option, format_option
 from hedgerow.cli.output import require_table_name, write_table
 from hedgerow.exceptions import ParameterError
 
-_COVERAGE = 0.9
 
-
-@click.command(short_help="Predict the rows of a file.")
-@click.argument("model_file", metavar="MODEL", type=FILE)
-@click.argument("data", type=FILE)
-@click.option(
-    "-o",
-    "--out",
-    type=FILE,
-    help="File to write: .csv, .csv.gz, .parquet or .feather. [default: CSV to the terminal]",
-)
-@click.option("--proba", is_flag=True, help="Add the probability of each class.")
-@click.option("--interval", is_flag=True, help="Add the ends of an interval.")
-@click.option(
-    "--coverage",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=_COVERAGE,
-    show_default=True,
-    help="Part of rows that lie within their interval.",
-)
-@click.option("--id", "keep", metavar="COL", help="Column to write beside the predictions.")
-@click.option("--threads", type=int, help="Default: as many as are useful.")
-@format_option
-@debug_option
 def predict(
     model_file: Path,
     data: Path,
     out: Path | None,
     proba: bool,
     interval: bool,
-    coverage: float,
+    coverage: float | None,
     keep: str | None,
     threads: int | None,
     kind: str | None,
 ) -> None:
-    """Predict the rows of the file DATA with a model.
-
-    Columns are found by name; those that the model does not know are left aside. Numbers have all
-    of their digits: they are what the Python API gives, bit for bit.
-    """
+    """Write the predictions of a model for the rows of a file."""
     require_table_name(out)
+    if coverage is not None and not interval:
+        raise ParameterError("--coverage is of intervals: it needs --interval.")
     model = load_model(model_file)
     if threads is not None and "n_jobs" in model.get_params(deep=False):
         model.set_params(n_jobs=threads)
@@ -65,7 +38,7 @@ def predict(
     if proba:
         columns |= _probabilities(model, X)
     if interval:
-        columns |= _ends(model, X, coverage)
+        columns |= _ends(model, X, coverage or COVERAGE)
     if keep in columns:
         raise ParameterError(f"--id {keep}: there is a column of predictions of this name.")
     beside = {} if keep is None else {keep: kept.to_numpy()}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
@@ -13,21 +15,13 @@ from typing import Any
 import click
 
 import hedgerow
-from hedgerow.cli.completion import completion
-from hedgerow.cli.convert import convert
-from hedgerow.cli.demo import demo
-from hedgerow.cli.evaluate import evaluate
-from hedgerow.cli.explain import explain
-from hedgerow.cli.inspect import inspect
+from hedgerow.cli.commands import COMMANDS
 from hedgerow.cli.options import Run
-from hedgerow.cli.predict import predict
-from hedgerow.cli.report import report
-from hedgerow.cli.train import train
 from hedgerow.exceptions import HedgerowError
 
-FINE, UNEXPECTED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+FINE, UNEXPECTED, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
-_COMMANDS = (train, predict, evaluate, explain, report, inspect, convert, demo, completion)
+_NEEDED = ("pandas", "pyarrow")  # by commands, beside what the library needs
 
 
 class _InOrder(click.Group):
@@ -40,14 +34,14 @@ class _InOrder(click.Group):
 
 @click.group(
     cls=_InOrder,
-    commands=_COMMANDS,
+    commands=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(hedgerow.__version__, message="%(prog)s %(version)s")
 def program() -> None:
     """Learn from tables: train a model on a file, predict, look at it.
 
-    Exit codes: 0 fine, 2 bad input, 130 interrupted, 1 anything else.
+    Exit codes: 0 fine, 2 bad input, 130 interrupted, 143 terminated, 1 anything else.
     """
 
 
@@ -56,10 +50,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
     this = Run()
     with _one_line_warnings():
         try:
-            program.main(arguments, "hedgerow", standalone_mode=False, obj=this)
+            with _terminable():
+                program.main(arguments, "hedgerow", standalone_mode=False, obj=this)
         except click.Abort:
             click.echo("hedgerow: interrupted", err=True)
             return INTERRUPTED
+        except _Terminated:
+            click.echo("hedgerow: terminated", err=True)
+            return TERMINATED
         except Exception as error:  # noqa: BLE001  the last one who could catch it
             if this.debug:
                 traceback.print_exception(error)
@@ -84,8 +82,14 @@ def _report(error: Exception) -> int:
     if isinstance(error, OSError) and error.strerror:
         _complain(error.strerror + ("" if error.filename is None else f": {error.filename}"))
         return BAD_INPUT
+    if isinstance(error, ModuleNotFoundError) and error.name in _NEEDED:
+        _complain(f"the command line needs {error.name}: pip install 'hedgerow[cli]'")
+        return UNEXPECTED
     if isinstance(error, ImportError):  # of what is optional
         _complain(str(error))
+        return UNEXPECTED
+    if isinstance(error, MemoryError):
+        _complain("there is not enough memory.")
         return UNEXPECTED
     _complain(f"unexpected: {type(error).__name__}: {error} (--debug shows where)")
     return UNEXPECTED
@@ -93,6 +97,27 @@ def _report(error: Exception) -> int:
 
 def _complain(message: str) -> None:
     click.echo(f"hedgerow: error: {' '.join(message.split())}", err=True)
+
+
+class _Terminated(BaseException):
+    """The process was asked to end; no handler of errors shall take it for one."""
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM be an exception, so that files that are not whole are cleared away."""
+
+    def end(*_: Any) -> None:
+        raise _Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may ask for signals
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from hedgerow.data.schema import listed
 from hedgerow.data.target import read_classification_target, read_regression_target, read_weights
 from hedgerow.exceptions import DataError, ParameterError
 
-Scores = dict[str, float | None]
+Scores = dict[str, float]
 
 _OF_CLASSES = ("log_loss", "auc", "accuracy")
 _OF_NUMBERS = ("rmse", "mae", "r2")
@@ -24,18 +24,16 @@ _TOP = 10  # of a ranking
 
 
 def measure(model: Any, examples: Examples) -> Scores:
-    """Return names and values of metrics; None where rows do not allow one."""
-    _require_truth(model, examples)
+    """Return names and values of metrics; NaN where rows do not allow one."""
+    require_truth(model, examples)
     if isinstance(model, hr.GradientBoostingRanker):
-        scores = _of_ranking(model, examples)
-    elif isinstance(model, hr.GradientBoostingSurvival):
+        return _of_ranking(model, examples)
+    if isinstance(model, hr.GradientBoostingSurvival):
         found = model.score(examples.X, examples.y, sample_weight=examples.weights)
-        scores = {"concordance": found}
-    elif is_classifier(model):
-        scores = _of_classes(model, examples)
-    else:
-        scores = _of_numbers(model, examples)
-    return {name: _finite(value) for name, value in scores.items()}
+        return {"concordance": float(found)}
+    if is_classifier(model):
+        return _of_classes(model, examples)
+    return _of_numbers(model, examples)
 
 
 def fold_scores(model: Any, task: str) -> Any:
@@ -47,7 +45,7 @@ def fold_scores(model: Any, task: str) -> Any:
     return list(_OF_CLASSES) if hasattr(model, "predict_proba") else ["accuracy"]
 
 
-def _require_truth(model: Any, examples: Examples) -> None:
+def require_truth(model: Any, examples: Examples) -> None:
     """Refuse rows of another task than the model's."""
     ranks = isinstance(model, hr.GradientBoostingRanker)
     if ranks != (examples.qid is not None):
@@ -64,7 +62,7 @@ def _require_truth(model: Any, examples: Examples) -> None:
         )
 
 
-def _of_ranking(model: Any, examples: Examples) -> dict[str, float]:
+def _of_ranking(model: Any, examples: Examples) -> Scores:
     def ndcg(k: int | None) -> float:
         truth = {"qid": examples.qid, "sample_weight": examples.weights}
         return float(model.score(examples.X, examples.y, k=k, **truth))
@@ -72,7 +70,7 @@ def _of_ranking(model: Any, examples: Examples) -> dict[str, float]:
     return {f"ndcg@{_TOP}": ndcg(_TOP), "ndcg": ndcg(None)}
 
 
-def _of_classes(model: Any, examples: Examples) -> dict[str, float]:
+def _of_classes(model: Any, examples: Examples) -> Scores:
     numbers = _class_numbers(model, examples)
     weights = read_weights(examples.weights, len(numbers))
     if not hasattr(model, "predict_proba"):
@@ -92,23 +90,25 @@ def _of_classes(model: Any, examples: Examples) -> dict[str, float]:
 def _class_numbers(model: Any, examples: Examples) -> Any:
     """Return the number of each row's class in the model."""
     found, index = read_classification_target(examples.y, examples.n_rows, fewest_classes=1)
-    unknown = [label for label in found.tolist() if label not in model.classes_.tolist()]
-    if unknown:
-        raise DataError(
-            f"the target holds {listed(list(map(str, unknown)))}, but the model knows the classes "
-            f"{listed(list(map(str, model.classes_)))}."
-        )
+    require_classes(found, model.classes_)
     return np.searchsorted(model.classes_, found.astype(model.classes_.dtype))[index]
 
 
-def _of_numbers(model: Any, examples: Examples) -> dict[str, float]:
+def require_classes(found: Any, classes: Any) -> None:
+    """Refuse a target with classes that a model does not know."""
+    known = set(classes.tolist())
+    unknown = [label for label in found.tolist() if label not in known]
+    if unknown:
+        raise DataError(
+            f"the target holds {listed(list(map(str, unknown)))}, but the model knows the classes "
+            f"{listed(list(map(str, classes)))}."
+        )
+
+
+def _of_numbers(model: Any, examples: Examples) -> Scores:
     target = read_regression_target(examples.y, examples.n_rows)
     prediction = model.predict(examples.X)
     if np.ndim(prediction) != 1:
         raise ParameterError("a model of several outputs or quantiles has no score here.")
     weights = read_weights(examples.weights, len(target))
     return {name: REGRESSION[name][1](target, prediction, weights) for name in _OF_NUMBERS}
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -17,17 +17,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import ipc, parquet
-from sklearn.datasets import load_svmlight_file
 
+from hedgerow.cli.choices import FORMATS
 from hedgerow.cli.csv_file import Kinds, read_csv
+from hedgerow.cli.damage import read_as, require_distinct
 from hedgerow.exceptions import DataError
-
-FORMATS = {
-    "csv": (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"),
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".arrow", ".feather", ".ipc"),
-    "svmlight": (".svm", ".svmlight", ".libsvm", ".svm.gz", ".svmlight.gz", ".libsvm.gz"),
-}
 
 
 @dataclass(frozen=True)
@@ -53,18 +47,24 @@ def read_file(path: Path, kind: str | None, kinds: Kinds, n_features: int | None
     n_features : int, optional
         Columns that an SVMlight file must not exceed.
     """
-    if not path.is_file():
-        code = errno.EISDIR if path.is_dir() else errno.ENOENT
-        raise OSError(code, os.strerror(code), str(path))
-    if path.stat().st_size == 0:
-        raise DataError(f"{path} is empty.")
+    _require_content(path)
     kind = kind or _kind_of(path)
     if kind == "svmlight":
         return _read_svmlight(path, n_features)
-    frame = read_csv(path, kinds) if kind == "csv" else _READERS[kind](path)
+    frame = read_csv(path, kinds) if kind == "csv" else _read_frame(path, kind)
     if len(frame) == 0 or frame.shape[1] == 0:
         raise DataError(f"{path} has no rows or no columns.")
     return frame
+
+
+def _require_content(path: Path) -> None:
+    if path.is_dir():
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    size = path.stat().st_size
+    if not path.is_file():
+        raise DataError(f"{path} is not a regular file.")  # files are read more than once
+    if size == 0:
+        raise DataError(f"{path} is empty.")
 
 
 def _kind_of(path: Path) -> str:
@@ -80,34 +80,38 @@ def _kind_of(path: Path) -> str:
 
 
 def _read_parquet(path: Path) -> Any:
-    try:
-        return parquet.read_table(path).to_pandas()
-    except pa.ArrowInvalid as error:
-        raise DataError(f"{path} is not a Parquet file: {error}") from error
+    with parquet.ParquetFile(path) as file:
+        return file.read()
 
 
 def _read_arrow(path: Path) -> Any:
     """Read Arrow's file format, which is Feather's, or its format of streams."""
     with pa.memory_map(str(path)) as source:
         try:
-            return ipc.open_file(source).read_pandas()
+            return ipc.open_file(source).read_all()
         except pa.ArrowInvalid:
             source.seek(0)
-        try:
-            return ipc.open_stream(source).read_pandas()
-        except pa.ArrowInvalid as error:
-            raise DataError(f"{path} is not an Arrow file: {error}") from error
+        return ipc.open_stream(source).read_all()
 
 
 _READERS: Mapping[str, Any] = {"parquet": _read_parquet, "arrow": _read_arrow}
+_SAID = {"parquet": "a Parquet file", "arrow": "an Arrow file"}
+
+
+def _read_frame(path: Path, kind: str) -> Any:
+    with read_as(path, _SAID[kind]):
+        table = _READERS[kind](path)
+        table.validate(full=True)
+        require_distinct(table.column_names, path)
+        return table.to_pandas()
 
 
 def _read_svmlight(path: Path, n_features: int | None) -> SparseFile:
     """Read an SVMlight file. Its columns are numbered from 1, unless a number 0 occurs."""
-    try:
+    from sklearn.datasets import load_svmlight_file  # which other kinds need not wait for
+
+    with read_as(path, "an SVMlight file that fits"):
         X, y, qid = load_svmlight_file(str(path), n_features=n_features, query_id=True)
-    except ValueError as error:
-        raise DataError(f"{path} is not an SVMlight file that fits: {error}") from error
     if X.shape[0] == 0:
         raise DataError(f"{path} has no rows.")
     return SparseFile(X, y, qid if len(qid) else None)

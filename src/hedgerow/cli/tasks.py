@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 
 from hedgerow.cli.examples import Examples, Roles
-from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.exceptions import ParameterError
 
-TASKS = ("classification", "regression", "counts", "ranking", "survival")
 # Whole numbers are names of classes if they are no more than this, and count from 0 or 1 on.
 _MOST_NUMBERED_CLASSES = 10
 
@@ -52,13 +51,11 @@ def _implied(examples: Examples, roles: Roles) -> Task | None:
 def _inferred(y: Any) -> Task:
     values = pd.Series(y)
     distinct = values.dropna().unique()
-    if len(distinct) == 0:
-        raise DataError("the target is empty: there is nothing to learn.")
     if pd.api.types.is_bool_dtype(values):
         return Task("classification", "since the target is true or false")
     if not pd.api.types.is_numeric_dtype(values):
         return Task(
-            "classification", f"since the target is text, with {len(distinct)} different values"
+            "classification", f"since the target is text, with {len(distinct):,} different values"
         )
     numbers = np.sort(np.asarray(distinct, np.float64))
     if not (numbers == np.round(numbers)).all():
@@ -73,5 +70,5 @@ def _inferred(y: Any) -> Task:
         )
     hint = "; if they are counts: --task counts" if numbers[0] >= 0 else ""
     return Task(
-        "regression", f"since the target is whole numbers, {len(numbers)} different ones{hint}"
+        "regression", f"since the target is whole numbers, {len(numbers):,} different ones{hint}"
     )

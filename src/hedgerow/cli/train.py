@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Mapping
@@ -11,15 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 
 import hedgerow as hr
+from hedgerow.cli.choices import METRICS, MODEL, REPORT, TEST_SIZE
 from hedgerow.cli.examples import Examples, Known, Roles, read_examples
 from hedgerow.cli.holding_out import folds, part_rows
-from hedgerow.cli.models import MODELS, fit_options, model_named, new_model
-from hedgerow.cli.options import FILE, debug_option, format_option, json_option, truth_options
+from hedgerow.cli.models import fit_options, model_named, new_model
 from hedgerow.cli.output import (
     all_or_nothing,
     answer_json,
+    count,
     lines_of,
     number,
     require_folder,
@@ -28,59 +31,17 @@ from hedgerow.cli.output import (
     to_json,
 )
 from hedgerow.cli.reporting import write_report
-from hedgerow.cli.scores import fold_scores, measure
-from hedgerow.cli.tasks import TASKS, Task, find_task
+from hedgerow.cli.scores import fold_scores, measure, require_classes
+from hedgerow.cli.tasks import Task, find_task
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import check_parameters
 
-MODEL, METRICS, REPORT = "model.hedgerow", "metrics.json", "report.html"
-_TEST_SIZE = 0.2
 _ROUNDS_A_LINE = 100  # of progress, where there is no terminal for a bar
 _SHOWN_FEATURES = 5
 
 
-@click.command(short_help="Train a model on a file.")
-@click.argument("data", type=FILE)
-@truth_options
-@click.option("--groups", metavar="COL", help="Column of groups of rows that stay together.")
-@click.option("--drop", metavar="COL,...", default="", help="Columns to leave out.")
-@format_option
-@click.option("--task", type=click.Choice(TASKS), help="Inferred, and said, if left out.")
-@click.option(
-    "--model",
-    "family",
-    default="gradient_boosting",
-    show_default=True,
-    help=f"One of {', '.join(MODELS)}.",
-)
-@click.option(
-    "--param", "given", multiple=True, metavar="NAME=VALUE", help="A parameter; may be repeated."
-)
-@click.option("--budget", help="Gradient boosting: how long to search, as its parameter budget.")
-@click.option("--test", "test_file", type=FILE, help="Another file to judge the model by.")
-@click.option(
-    "--test-size",
-    type=click.FloatRange(0, 1, max_open=True),
-    help=f"Part of the rows to judge the model by. [default: {_TEST_SIZE}]",
-)
-@click.option(
-    "--cv",
-    "n_folds",
-    type=click.IntRange(2),
-    help="Judge by so many folds; the model is of all rows.",
-)
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
-@click.option("--threads", type=int, help="Default: as many as are useful.")
-@click.option("--out", type=FILE, default=Path("out"), show_default=True, help="Folder to write.")
-@click.option("--no-report", is_flag=True, help=f"Leave {REPORT} out.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
-@json_option
-@debug_option
 def train(as_json: bool, **options: Any) -> None:
-    """Train a model on the table in the file DATA (CSV, Parquet, Arrow or SVMlight).
-
-    Writes the model, metrics of rows that were held out, and a report of them into a folder.
-    """
+    """Train, and write what comes of it into a folder; the options are those of `Training`."""
     options["roles"] = Roles(
         **{name: options.pop(name) for name in ("target", "event", "qid", "weights", "groups")},
         drop=tuple(name.strip() for name in options.pop("drop").split(",") if name.strip()),
@@ -93,8 +54,8 @@ class Judged:
     """What rows that were held out say of a model: metrics, and the rows if there is one set."""
 
     how: str
-    metrics: Mapping[str, float | None]
-    spread: Mapping[str, float | None] | None = None
+    metrics: Mapping[str, float]
+    spread: Mapping[str, float] | None = None
     rows: Examples | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -107,11 +68,17 @@ class Judged:
     def text(self) -> str:
         """Return lines for people."""
         width = max(map(len, self.metrics), default=0)
-        lines = [self.how]
-        for name, value in self.metrics.items():
-            spread = "" if self.spread is None else f" ± {number(self.spread[name])}"
-            lines.append(f"{name:<{width}}  {number(value)}{spread}")
-        return "\n".join(lines)
+        return "\n".join(
+            [self.how, *(f"{name:<{width}}  {self._value(name)}" for name in self.metrics)]
+        )
+
+    def _value(self, name: str) -> str:
+        value = self.metrics[name]
+        if self.spread is None:
+            return number(value)
+        if not math.isfinite(value):
+            return "– (not defined in every fold)"
+        return f"{number(value)} ± {number(self.spread[name])}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,26 +149,35 @@ class Training:
         stratify = self.found_task.name == "classification"
         examples = self.examples
         if self.test_file is not None:
-            known = Known.of_examples(examples, self.roles.target)
-            test = read_examples(self.test_file, self.kind, self.roles, known)
+            test = self._read_test(self.test_file)
             self._fit(model, examples)
-            how = f"{test.n_rows:,} rows of {self.test_file}"
+            how = f"{count(test.n_rows, 'row')} of {self.test_file}"
             return Judged(how, measure(model, test), rows=test)
         if self.n_folds is not None:
             judged = self._cross_validate(model, stratify=stratify)
             self._fit(model, examples)
             return judged
-        size = _TEST_SIZE if self.test_size is None else self.test_size
+        size = TEST_SIZE if self.test_size is None else self.test_size
         if size == 0.0:
             self._fit(model, examples)
             return None
         rest, test = part_rows(examples, size, self.seed, stratify=stratify)
         self._fit(model, rest)
-        how = f"{test.n_rows:,} rows that were held out; the model is of the other {rest.n_rows:,}"
+        held_out = f"{count(test.n_rows, 'row')} held out"
+        how = f"{held_out}; the model is of the other {rest.n_rows:,}"
         return Judged(how, measure(model, test), rows=test)
 
+    def _read_test(self, path: Path) -> Examples:
+        """Read the rows to judge by, and refuse what a model of the others could not judge."""
+        known = Known.of_examples(self.examples, self.roles.target)
+        test = read_examples(path, self.kind, self.roles, known)
+        known.require_kinds(test.X, path)
+        if self.found_task.name == "classification":
+            require_classes(pd.unique(test.y), pd.unique(self.examples.y))
+        return test
+
     def _fit(self, model: Any, examples: Examples) -> Any:
-        self._note(f"training {type(model).__name__} on {examples.n_rows:,} rows")
+        self._note(f"training {type(model).__name__} on {count(examples.n_rows, 'row')}")
         return model.fit(examples.X, examples.y, **fit_options(model, examples))
 
     def _cross_validate(self, model: Any, *, stratify: bool) -> Judged:
@@ -286,7 +262,8 @@ class Training:
         task, examples = self.found_task, self.examples
         fields = {
             "task": f"{task.name}, {task.why}",
-            "data": f"{self.data}: {examples.n_rows:,} rows, {model.n_features_in_} columns",
+            "data": f"{self.data}: {count(examples.n_rows, 'row')}, "
+            + count(model.n_features_in_, "column"),
             "model": f"{type(model).__name__}{_rounds(model)}, in {seconds:.1f} s",
             "test": "no rows were held out" if judged is None else judged.text(),
         }
@@ -314,4 +291,5 @@ def _most_important(model: Any) -> dict[str, str]:
         return {}
     names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(len(shares))])
     first = sorted(zip(shares, names, strict=True), key=lambda pair: -pair[0])[:_SHOWN_FEATURES]
-    return {"features": ", ".join(f"{name} {share:.0%}" for share, name in first)}
+    used = [f"{name} {share:.0%}" for share, name in first if share > 0]
+    return {"features": ", ".join(used) or "none was of use"}

@@ -48,7 +48,10 @@ def from_json(text: str | bytes, name: str = "the text") -> Any:
         content = json.loads(text)
         require(isinstance(content, dict) and content.get("format") == FORMAT, "not such a model")
         version = content.get("format_version")
-        require(version == FORMAT_VERSION, f"the format version is {version!r}")
+        require(
+            version == FORMAT_VERSION,
+            f"the format version is {version!r}, and this Hedgerow reads {FORMAT_VERSION}",
+        )
         return _read_estimator(content.get("model"), content.get("arrays"))
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{name!r} is not a model in Hedgerow's JSON: {error}") from error

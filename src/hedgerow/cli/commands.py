@@ -1,0 +1,187 @@
+"""The commands and what they take. Each is done by the file of its name, imported when it runs.
+
+So help, and completion at every press of a key, need neither the library nor its packages.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hedgerow.cli.choices import COVERAGE, MODELS, REPORT, TASKS, TEST_SIZE
+from hedgerow.cli.options import (
+    FILE,
+    Part,
+    debug_option,
+    format_option,
+    json_option,
+    threads_option,
+    truth_options,
+)
+
+
+class _DoneElsewhere(click.Command):
+    """A command whose function here has its name and its help, and one elsewhere does it."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Do what `hedgerow.cli.NAME.NAME` does."""
+        module: Any = import_module(f"hedgerow.cli.{self.name}")
+        return getattr(module, str(self.name))(**ctx.params)
+
+
+@click.command(cls=_DoneElsewhere, short_help="Train a model on a file.")
+@click.argument("data", type=FILE)
+@truth_options
+@click.option("--groups", metavar="COL", help="Column of groups of rows that stay together.")
+@click.option("--drop", metavar="COL,...", default="", help="Columns to leave out.")
+@format_option
+@click.option("--task", type=click.Choice(TASKS), help="Inferred, and said, if left out.")
+@click.option(
+    "--model",
+    "family",
+    default="gradient_boosting",
+    show_default=True,
+    help=f"One of {', '.join(MODELS)}.",
+)
+@click.option(
+    "--param", "given", multiple=True, metavar="NAME=VALUE", help="A parameter; may be repeated."
+)
+@click.option("--budget", help="Gradient boosting: how long to search, as its parameter budget.")
+@click.option("--test", "test_file", type=FILE, help="Another file to judge the model by.")
+@click.option(
+    "--test-size",
+    type=Part(0, 1, max_open=True),
+    help=f"Part of the rows to judge the model by. [default: {TEST_SIZE}]",
+)
+@click.option(
+    "--cv",
+    "n_folds",
+    type=click.IntRange(2),
+    help="Judge by so many folds; the model is of all rows.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
+@threads_option
+@click.option("--out", type=FILE, default=Path("out"), show_default=True, help="Folder to write.")
+@click.option("--no-report", is_flag=True, help=f"Leave {REPORT} out.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@json_option
+@debug_option
+def train() -> None:
+    """Train a model on the table in the file DATA (CSV, Parquet, Arrow or SVMlight).
+
+    Writes the model, metrics of rows that were held out, and a report of them into a folder.
+    """
+
+
+@click.command(cls=_DoneElsewhere, short_help="Predict the rows of a file.")
+@click.argument("model_file", metavar="MODEL", type=FILE)
+@click.argument("data", type=FILE)
+@click.option(
+    "-o",
+    "--out",
+    type=FILE,
+    help="File to write: .csv, .csv.gz, .parquet or .feather. [default: CSV to the terminal]",
+)
+@click.option("--proba", is_flag=True, help="Add the probability of each class.")
+@click.option("--interval", is_flag=True, help="Add the ends of an interval.")
+@click.option(
+    "--coverage",
+    type=Part(0, 1, min_open=True, max_open=True),
+    help=f"Part of rows that lie within their interval. [default: {COVERAGE}]",
+)
+@click.option("--id", "keep", metavar="COL", help="Column to write beside the predictions.")
+@threads_option
+@format_option
+@debug_option
+def predict() -> None:
+    """Predict the rows of the file DATA with a model.
+
+    Columns are found by name; those that the model does not know are left aside. Numbers have all
+    of their digits: they are what the Python API gives, bit for bit.
+    """
+
+
+@click.command(cls=_DoneElsewhere, short_help="Judge a model by rows whose targets are known.")
+@click.argument("model_file", metavar="MODEL", type=FILE)
+@click.argument("data", type=FILE)
+@truth_options
+@format_option
+@json_option
+@debug_option
+def evaluate() -> None:
+    """Judge a model by the rows of the file DATA, whose targets are known."""
+
+
+@click.command(cls=_DoneElsewhere, short_help="Tell what each column adds to predictions.")
+@click.argument("model_file", metavar="MODEL", type=FILE)
+@click.argument("data", type=FILE)
+@click.option("--rows", "wanted", metavar="0-4,7", help="Explain each of these rows, from 0 on.")
+@click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="Columns shown.")
+@click.option("-o", "--out", type=FILE, help="File for the values of all columns.")
+@format_option
+@json_option
+@debug_option
+def explain() -> None:
+    """Tell what each column adds to the predictions for the file DATA (exact Shapley values).
+
+    Without --rows it is the mean over all rows of how much that is, in either direction.
+    """
+
+
+@click.command(cls=_DoneElsewhere, short_help="Write a page about a model for any browser.")
+@click.argument("model_file", metavar="MODEL", type=FILE)
+@click.argument("data", type=FILE)
+@truth_options
+@click.option("-o", "--out", type=FILE, default=Path(REPORT), show_default=True)
+@format_option
+@debug_option
+def report() -> None:
+    """Write a report of a model on the rows of the file DATA: one HTML file for any browser."""
+
+
+@click.command(cls=_DoneElsewhere, short_help="Tell what a model file holds.")
+@click.argument("model_file", metavar="MODEL", type=FILE)
+@click.option("--tree", "number_of_tree", type=click.IntRange(0), help="Print a tree, from 0 on.")
+@json_option
+@debug_option
+def inspect() -> None:
+    """Tell what a model file holds: the kind of model, parameters, columns, size and digest."""
+
+
+@click.command(cls=_DoneElsewhere, short_help="Write a model as JSON, or back.")
+@click.argument("model_file", metavar="MODEL", type=FILE)
+@click.argument("out", type=FILE)
+@debug_option
+def convert() -> None:
+    """Write a model as OUT, a .json or .hedgerow file; both hold all of it, without loss.
+
+    There is no way to formats of other libraries (ONNX, PMML, XGBoost's JSON).
+    """
+
+
+@click.command(cls=_DoneElsewhere, short_help="Show the commands at work.")
+@click.option(
+    "--out", type=FILE, default=Path("hedgerow-demo"), show_default=True, help="Folder to write."
+)
+@debug_option
+def demo() -> None:
+    """Show the commands at work on customers, some of whom leave: text, numbers and gaps."""
+
+
+@click.command(cls=_DoneElsewhere, short_help="Let a shell complete commands.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@debug_option
+def completion() -> None:
+    """Print a script that completes commands in a shell.
+
+    \b
+      bash   eval "$(hedgerow completion bash)"     in ~/.bashrc
+      zsh    eval "$(hedgerow completion zsh)"      in ~/.zshrc
+      fish   hedgerow completion fish > ~/.config/fish/completions/hedgerow.fish
+    """  # noqa: D301  the \b is click's: lines stay as they are
+
+
+COMMANDS = (train, predict, evaluate, explain, report, inspect, convert, demo, completion)
