@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 Metrics = Mapping[str, Mapping[str, float]]
 NO_METRICS: Metrics = {}
+Item = TypeVar("Item")
 
 # A log is read afterwards: it shall neither be long nor be filled faster than one can read.
 MOST_LINES, SECONDS_BETWEEN = 20, 2.0
@@ -85,6 +86,17 @@ def progress(
     with rich_progress as bar:
         yield Bar(bar, title, total, done)
         bar.refresh()  # rich shows the last step in terminals only
+
+
+def watched(
+    items: Iterable[Item], total: int, verbose: int, *, unit: str, title: str
+) -> Iterator[Item]:
+    """Yield items, and show how many of them are done: each is when the next is asked for."""
+    with progress(verbose, total, unit=unit, title=title) as shown:
+        for done, item in enumerate(items, 1):
+            yield item
+            if shown is not None:
+                shown.show(done)
 
 
 def _in_notebook() -> bool:

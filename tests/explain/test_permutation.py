@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -130,6 +132,17 @@ def test_bits_do_not_depend_on_threads(name: str) -> None:
     model.fit(X, y)
     one, four = (permutation_importance(model, X, y, n_repeats=3, n_jobs=n) for n in (1, 4))
     assert np.array_equal(one.repeats, four.repeats)
+
+
+def test_large_matrices_are_not_copied_for_every_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = hr.GradientBoostingRegressor(**BOOSTED).fit(X, NUMBER)
+    expected = permutation_importance(model, X, NUMBER, n_repeats=2, n_jobs=4)
+    monkeypatch.setattr("hedgerow.explain.shuffling._COPIED_BYTES", 1)
+    workers = mock.Mock(side_effect=ThreadPoolExecutor)
+    monkeypatch.setattr("hedgerow.explain.permutation.ThreadPoolExecutor", workers)
+    found = permutation_importance(model, X, NUMBER, n_repeats=2, n_jobs=4)
+    assert not workers.called
+    assert np.array_equal(found.repeats, expected.repeats)
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,26 @@ def test_the_tree_explainer_finds_the_same_values(name: str) -> None:
     np.testing.assert_allclose(ours.values, theirs.reshape(ours.shape), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_the_tree_explainer_finds_the_same_values_against_a_background(name: str) -> None:
+    shap = pytest.importorskip("shap")
+    explainer = shap.TreeExplainer(
+        to_shap(MODELS[name]), data=X[20:50], feature_perturbation="interventional"
+    )
+    ours = shap_values(MODELS[name], X[:20], background=X[20:50])
+    theirs = np.asarray(explainer.shap_values(X[:20], check_additivity=False))
+    # That package has the weights of this game in single precision.
+    np.testing.assert_allclose(ours.values, theirs.reshape(ours.shape), rtol=0, atol=1e-6)
+
+
+def test_the_tree_explainer_finds_the_same_interactions() -> None:
+    shap = pytest.importorskip("shap")
+    explainer = shap.TreeExplainer(to_shap(MODELS["numbers"]))
+    ours = shap_values(MODELS["numbers"], X[:20], interactions=True)
+    theirs = np.asarray(explainer.shap_interaction_values(X[:20]))
+    np.testing.assert_allclose(ours.values, theirs.reshape(ours.shape), rtol=0, atol=1e-12)
+
+
 def test_values_become_an_explanation() -> None:
     shap = pytest.importorskip("shap")
     explanation = shap_values(MODELS["classes"], X[:20]).to_explanation()

@@ -34,6 +34,8 @@ from hedgerow.explain.grid import (
 from hedgerow.explain.partial import grid_columns
 from hedgerow.explain.similarity import order_by_similarity, quantiles
 from hedgerow.explain.what_if import Floats, WhatIf, fitted, what_if
+from hedgerow.params import VERBOSE
+from hedgerow.progress import watched
 from hedgerow.result import Columns, Result
 
 _NOWHERE = -1  # the cell of a row that is in none
@@ -100,6 +102,7 @@ def accumulated_effects(
     grid: Any = None,
     response: str = "auto",
     sample_weight: Any = None,
+    verbose: int = 0,
 ) -> Any:
     """Return the accumulated local effects of columns (Apley and Zhu, 2020).
 
@@ -128,6 +131,8 @@ def accumulated_effects(
         or what it predicts, such as a probability. "auto" is the prediction.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows in the means.
+    verbose : int
+        As in the models: 0 is silent, else there is a bar or a line for every so many features.
 
     Returns
     -------
@@ -156,6 +161,7 @@ def accumulated_effects(
     (10, 1)
     """
     RESOLUTION.check(grid_resolution)
+    VERBOSE.check(verbose)
     asked = what_if(model, X, response)
     weights = read_weights(sample_weight, asked.table.n_rows)
     wanted, is_list = read_features(features, asked.names)
@@ -166,7 +172,8 @@ def accumulated_effects(
     steps = {place: maker.steps(place) for feature in wanted for place in feature}
     rows = np.ones(asked.table.n_rows) if weights is None else weights
     run = _Run(asked, rows)
-    results = [run.result([steps[place] for place in feature]) for feature in wanted]
+    shown = watched(wanted, len(wanted), verbose, unit="feature", title="accumulated effects")
+    results = [run.result([steps[place] for place in feature]) for feature in shown]
     return results if is_list else results[0]
 
 

@@ -25,7 +25,8 @@ from hedgerow.explain.what_if import (
     known_trees,
     what_if,
 )
-from hedgerow.params import COUNT, RANDOM_STATE, Number, Parameter
+from hedgerow.params import COUNT, RANDOM_STATE, VERBOSE, Number, Parameter
+from hedgerow.progress import watched
 from hedgerow.result import GREEN, Columns, Result
 
 _N_ROWS = Parameter("n_rows", 500, Number(2, 100_000, integer=True), "")
@@ -104,6 +105,7 @@ def interaction_strength(
     max_features: int = 8,
     response: str = "auto",
     random_state: int | np.random.RandomState | None = 0,
+    verbose: int = 0,
 ) -> InteractionStrength:
     """Return how strongly columns interact: Friedman and Popescu's H².
 
@@ -130,6 +132,8 @@ def interaction_strength(
         model without interactions are sums only before its link.
     random_state : int, RandomState or None
         Which rows are drawn.
+    verbose : int
+        As in the models: 0 is silent, else there is a bar or a line for every so many parts.
 
     Returns
     -------
@@ -158,6 +162,7 @@ def interaction_strength(
         (_MAX_FEATURES, max_features),
         (RESPONSE, response),
         (RANDOM_STATE, random_state),
+        (VERBOSE, verbose),
     ):
         parameter.check(value)
     model = fitted(model)
@@ -168,7 +173,7 @@ def interaction_strength(
         table = table.take(np.sort(draw.permutation(table.n_rows)[:n_rows]))
     asked = _opened(model, table.X, response)
     chosen = _chosen(model, asked, features, max_features)
-    return _Parts(asked).strengths(chosen)
+    return _Parts(asked).strengths(chosen, verbose)
 
 
 def _opened(model: Any, X: Any, response: str) -> WhatIf:
@@ -215,16 +220,16 @@ class _Parts:
         self.whole = _centred(asked.own(unchanged, every, every))
         self.nothing = _NOTHING * (self.whole**2).sum(axis=0)
 
-    def strengths(self, columns: list[int]) -> InteractionStrength:
+    def strengths(self, columns: list[int], verbose: int) -> InteractionStrength:
         """Compare columns with all others, and with each other."""
-        names = self.asked.names
-        own = {column: self.of(column) for column in columns}
-        overall = []
-        for column in columns:
-            others = tuple(other for other in range(len(names)) if other != column)
-            overall.append(self._h2(self.whole, own[column], self.of(*others))[0])
+        names, every = self.asked.names, range(len(self.asked.names))
+        others = {column: tuple(k for k in every if k != column) for column in columns}
         pairs = list(combinations(columns, 2))
-        found = [self._h2(self.of(j, k), own[j], own[k]) for j, k in pairs]
+        asked = [*((column,) for column in columns), *others.values(), *pairs]
+        part = self._parts(asked, verbose)
+        own = {column: part[(column,)] for column in columns}
+        overall = [self._h2(self.whole, own[column], part[others[column]])[0] for column in columns]
+        found = [self._h2(part[j, k], own[j], own[k]) for j, k in pairs]
         return InteractionStrength(
             features=tuple(names[column] for column in columns),
             overall=np.array(overall),
@@ -236,9 +241,14 @@ class _Parts:
             n_rows=self.asked.table.n_rows,
         )
 
-    def of(self, *columns: int) -> Floats:
-        """Return the partial dependence on some columns, (rows, outputs)."""
-        return _centred(self.asked.means(RowsAsPoints.of(self.asked.table, columns), None))
+    def _parts(self, asked: list[tuple[int, ...]], verbose: int) -> dict[tuple[int, ...], Floats]:
+        """Return the partial dependence on each of some sets of columns, (rows, outputs)."""
+        sets = list(dict.fromkeys(asked))
+        shown = watched(sets, len(sets), verbose, unit="part", title="interaction strength")
+        return {
+            columns: _centred(self.asked.means(RowsAsPoints.of(self.asked.table, columns), None))
+            for columns in shown
+        }
 
     def _h2(self, both: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats]:
         """Return the part of the variance that two do together, and its standard deviation."""

@@ -24,7 +24,8 @@ from hedgerow.explain.grid import (
     read_percentiles,
 )
 from hedgerow.explain.what_if import Floats, TreesWhatIf, WhatIf, fitted, what_if
-from hedgerow.params import Options, Parameter
+from hedgerow.params import VERBOSE, Options, Parameter
+from hedgerow.progress import watched
 from hedgerow.result import Columns, Result
 
 _KIND = Parameter("kind", "average", Options(("average", "individual", "both")), "")
@@ -135,6 +136,7 @@ def partial_dependence(
     grid: Any = None,
     response: str = "auto",
     sample_weight: Any = None,
+    verbose: int = 0,
 ) -> Any:
     """Return what a model says on average if a column had this or that value (Friedman, 2001).
 
@@ -171,6 +173,8 @@ def partial_dependence(
         or, with method="cover", the score.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows in the mean.
+    verbose : int
+        As in the models: 0 is silent, else there is a bar or a line for every so many features.
 
     Returns
     -------
@@ -200,7 +204,12 @@ def partial_dependence(
     >>> bool(by_bmi.average[-1, 0] > by_bmi.average[0, 0])
     True
     """
-    for parameter, value in ((_KIND, kind), (_METHOD, method), (RESOLUTION, grid_resolution)):
+    for parameter, value in (
+        (_KIND, kind),
+        (_METHOD, method),
+        (RESOLUTION, grid_resolution),
+        (VERBOSE, verbose),
+    ):
         parameter.check(value)
     between = read_percentiles(percentiles)
     asked = _asked(model, X, method, kind, response)
@@ -216,7 +225,8 @@ def partial_dependence(
         for place in feature
     }
     run = _Run(asked, kind, method, weights)
-    results = [run.result([axes[place] for place in feature]) for feature in wanted]
+    shown = watched(wanted, len(wanted), verbose, unit="feature", title="partial dependence")
+    results = [run.result([axes[place] for place in feature]) for feature in shown]
     return results if is_list else results[0]
 
 

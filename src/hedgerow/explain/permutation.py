@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -18,7 +18,8 @@ from hedgerow.explain.grid import find_column
 from hedgerow.explain.shuffling import Judge, Shuffling, shuffling_of
 from hedgerow.explain.tables import GivenTable, Indices
 from hedgerow.explain.what_if import fitted
-from hedgerow.params import COUNT, FRACTION, RANDOM_STATE, Parameter, any_of
+from hedgerow.params import COUNT, FRACTION, RANDOM_STATE, VERBOSE, Parameter, any_of
+from hedgerow.progress import watched
 from hedgerow.result import GREEN, Columns, Floats, Result
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.additive import numbered_names
@@ -97,6 +98,7 @@ def permutation_importance(
     max_samples: float = 1.0,
     random_state: int | np.random.RandomState | None = 0,
     n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> PermutationImportance:
     """Return how much worse a model does on rows if one column after another is shuffled.
 
@@ -131,6 +133,8 @@ def permutation_importance(
     n_jobs : int or None
         Threads. None is all cores for Hedgerow's models, and one for others. A user's function is
         called from one thread.
+    verbose : int
+        As in the models: 0 is silent, else there is a bar or a line for every so many shuffles.
 
     Returns
     -------
@@ -162,6 +166,7 @@ def permutation_importance(
     _N_REPEATS.check(n_repeats)
     _MAX_SAMPLES.check(max_samples)
     RANDOM_STATE.check(random_state)
+    VERBOSE.check(verbose)
     model = fitted(model)
     table = GivenTable(X)
     require_rows("y", y, table.n_rows)
@@ -180,9 +185,9 @@ def permutation_importance(
     orders = _orders(draw, table.n_rows, n_repeats)
     shuffling = shuffling_of(model, table)
     n_threads = effective_n_jobs(shuffling.default_jobs if n_jobs is None else n_jobs)
-    n_workers = 1 if callable(scoring) else n_threads
-    shuffling.prepare(n_threads if n_workers == 1 else 1)
-    return _measured(shuffling, judge, named, orders, n_workers)
+    n_workers = 1 if callable(scoring) else shuffling.n_workers(n_threads)
+    shuffling.prepare(n_threads // n_workers)
+    return _measured(shuffling, judge, named, orders, n_workers, verbose)
 
 
 def _names(model: Any, table: GivenTable) -> tuple[str, ...]:
@@ -238,6 +243,7 @@ def _measured(
     groups: Mapping[str, list[int]],
     orders: Sequence[Indices],
     n_workers: int,
+    verbose: int,
 ) -> PermutationImportance:
     """Shuffle every group in every order, and compare with the rows as they are."""
     baseline = shuffling.measure(judge, (), None)
@@ -253,7 +259,9 @@ def _measured(
     def measure(task: tuple[int, int]) -> float:
         return shuffling.measure(judge, columns[task[0]], orders[task[1]])
 
-    for task, value in zip(tasks, _mapped(measure, tasks, n_workers), strict=True):
+    mapped = _mapped(measure, tasks, n_workers)
+    shown = watched(mapped, len(tasks), verbose, unit="shuffle", title="permutation importance")
+    for task, value in zip(tasks, shown, strict=True):
         repeats[task] = value
     falls = baseline - repeats if judge.higher_is_better else repeats - baseline
     return PermutationImportance(
@@ -269,12 +277,13 @@ def _measured(
 
 def _mapped(
     function: Callable[[tuple[int, int]], float], tasks: list[tuple[int, int]], n_workers: int
-) -> list[float]:
+) -> Iterator[float]:
     """Apply a function to tasks in several threads; if one fails, those not begun are left."""
     if n_workers == 1:
-        return [function(task) for task in tasks]
+        yield from map(function, tasks)
+        return
     pool = ThreadPoolExecutor(n_workers)
     try:
-        return list(pool.map(function, tasks))
+        yield from pool.map(function, tasks)
     finally:
         pool.shutdown(cancel_futures=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Number
 from typing import Any
@@ -14,6 +15,8 @@ from hedgerow import _native
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain.additive import AdditiveTrees, additive_trees
 from hedgerow.explain.table_values import table_values
+from hedgerow.params import VERBOSE
+from hedgerow.progress import MOST_LINES, progress
 from hedgerow.result import imported
 from hedgerow.tree.structure import Ensemble, Rows
 
@@ -88,7 +91,7 @@ class ShapValues:
 
 
 def shap_values(
-    model: Any, X: Any, *, interactions: bool = False, background: Any = None
+    model: Any, X: Any, *, interactions: bool = False, background: Any = None, verbose: int = 0
 ) -> ShapValues:
     """Return what each column adds to the score of each row: exact Shapley values.
 
@@ -109,6 +112,8 @@ def shap_values(
         values). A table stands for what rows may be like: the column is then that of a row of the
         table, and values are means over all of its rows (interventional values). A number draws so
         many rows of X.
+    verbose : int
+        As in the models: 0 is silent, else there is a bar or a line for every so many rows.
 
     Returns
     -------
@@ -143,6 +148,7 @@ def shap_values(
     True
     """
     _check_kind(interactions, background)
+    VERBOSE.check(verbose)
     trees = additive_trees(model)
     if background is None and trees.ensemble.slopes is not None:
         raise ParameterError(
@@ -154,11 +160,11 @@ def shap_values(
     explainer = _explainer(trees)
     if background is None:
         base = np.array(explainer.expected)
-        values = _path_dependent(explainer, trees, matrix, interactions=interactions)
+        values = _path_dependent(explainer, trees, matrix, verbose, interactions=interactions)
     else:
         rows = _background_rows(trees, matrix, background)
         base = _means(trees.ensemble.predict_raw(rows, n_threads=trees.n_threads))
-        values = _against(explainer, trees, matrix, rows)
+        values = _against(explainer, trees, matrix, rows, verbose)
     base_values = np.tile(base, (len(matrix), 1))
     if len(base) == 1:
         values, base_values = values[..., 0], base_values[:, 0]
@@ -230,29 +236,49 @@ def node_shares(ensemble: Ensemble) -> Floats:
     return shares
 
 
+def _blocks(n_rows: int, verbose: int) -> Iterator[slice]:
+    """Yield all rows at once or, to show how far it is, in twenty parts."""
+    size = -(-n_rows // MOST_LINES) if verbose else n_rows
+    with progress(verbose, n_rows, unit="row", title="Shapley values") as shown:
+        for first in range(0, n_rows, size):
+            yield slice(first, first + size)
+            if shown is not None:
+                shown.show(min(first + size, n_rows))
+
+
 def _path_dependent(
-    explainer: _native.ShapExplainer, trees: AdditiveTrees, matrix: Rows, *, interactions: bool
+    explainer: _native.ShapExplainer,
+    trees: AdditiveTrees,
+    matrix: Rows,
+    verbose: int,
+    *,
+    interactions: bool,
 ) -> Floats:
     """Return values (n_rows, n_columns[, n_columns], n_outputs)."""
     shape = (len(matrix), trees.n_columns, trees.ensemble.n_outputs)
     values = np.zeros(shape)
-    explainer.explain(matrix, values, trees.n_threads)
-    if not interactions:
-        return values
-    pairs = np.zeros((shape[0], shape[1], *shape[1:]))
-    explainer.interact(matrix, values, pairs, trees.n_threads)
-    return pairs
+    pairs = np.zeros((shape[0], shape[1], *shape[1:])) if interactions else None
+    for block in _blocks(len(matrix), verbose):
+        explainer.explain(matrix[block], values[block], trees.n_threads)
+        if pairs is not None:
+            explainer.interact(matrix[block], values[block], pairs[block], trees.n_threads)
+    return values if pairs is None else pairs
 
 
 def _against(
-    explainer: _native.ShapExplainer, trees: AdditiveTrees, matrix: Rows, rows: Rows
+    explainer: _native.ShapExplainer,
+    trees: AdditiveTrees,
+    matrix: Rows,
+    rows: Rows,
+    verbose: int,
 ) -> Floats:
     """Return the mean of values (n_rows, n_columns, n_outputs) against each of some rows."""
     values = np.zeros((len(matrix), trees.n_columns, trees.ensemble.n_outputs))
     dtype = np.result_type(matrix, rows)
-    explainer.compare(
-        matrix.astype(dtype, copy=False), rows.astype(dtype, copy=False), values, trees.n_threads
-    )
+    others = rows.astype(dtype, copy=False)
+    for block in _blocks(len(matrix), verbose):
+        given = matrix[block].astype(dtype, copy=False)
+        explainer.compare(given, others, values[block], trees.n_threads)
     return values
 
 

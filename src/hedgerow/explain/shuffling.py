@@ -19,6 +19,9 @@ from hedgerow.validation.predictions import predict
 from hedgerow.validation.rows import taken
 from hedgerow.validation.scoring import HeldOut, OfPredictions, Score
 
+# What the copies of a matrix may take, one for each column that is shuffled at the same time.
+_COPIED_BYTES = 1 << 30
+
 
 @dataclass(frozen=True, eq=False)
 class Judge:
@@ -70,6 +73,10 @@ class Shuffling:
     def __init__(self, model: Any, table: GivenTable) -> None:
         self.model, self.table = model, table
 
+    def n_workers(self, n_threads: int) -> int:
+        """Return how many columns are shuffled at the same time, if there are so many threads."""
+        return n_threads
+
     def matters(self, places: Sequence[int]) -> bool:  # noqa: ARG002
         """Tell whether the model looks at any of some columns."""
         return True
@@ -99,6 +106,11 @@ class TreeShuffling(Shuffling):
         tested = ensemble.feature[ensemble.feature >= 0]
         sloped = ensemble.slopes.feature if ensemble.slopes is not None else tested[:0]
         self._used = np.union1d(tested, sloped)
+
+    def n_workers(self, n_threads: int) -> int:
+        """Return as many as have room for their copies; further threads help them predict."""
+        room = _COPIED_BYTES // max(self._matrix.nbytes, 1)
+        return max(1, min(n_threads, room))
 
     def matters(self, places: Sequence[int]) -> bool:
         """Tell whether a tree tests a feature of these columns."""

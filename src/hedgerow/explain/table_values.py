@@ -22,7 +22,7 @@ def table_values(X: Any, feature_names: tuple[str, ...]) -> NDArray[Any]:
     if source.names is not None and set(source.names) == set(feature_names):
         order = [source.names.index(name) for name in feature_names]
     if source.dense is not None:
-        return source.dense[:, order].astype(np.float64)
+        return source.dense[:, order].astype(np.float64, copy=False)  # which is a copy by now
     columns = [_values(source.read(j)) for j in order]
     dtype = object if any(values.dtype == object for values in columns) else np.float64
     table = np.empty((source.n_rows, len(columns)), dtype)
