@@ -29,10 +29,16 @@ bool goes_left(const TreeArrays& tree, std::size_t node, T x) {
 // Sets of grid points, as words of bits, on a stack.
 class PointSets {
  public:
-  explicit PointSets(std::size_t n_points) : n_words_((n_points + 63) / 64) {
-    words_.assign(n_words_, ~std::uint64_t{0});
-    if (n_points % 64) words_.back() >>= 64 - n_points % 64;
+  explicit PointSets(std::size_t n_points)
+      : n_words_((n_points + 63) / 64), every_(n_points), listed_(n_points) {
+    full_.assign(n_words_, ~std::uint64_t{0});
+    if (n_points % 64) full_.back() >>= 64 - n_points % 64;
+    std::iota(every_.begin(), every_.end(), std::uint32_t{0});
+    fill();
   }
+
+  // Leaves one set, of all points.
+  void fill() { words_ = full_; }
 
   // Replaces the set on top by its points that go right at a node, and puts those that go left on
   // top of it.
@@ -40,12 +46,8 @@ class PointSets {
     const std::size_t top = words_.size() - n_words_;
     words_.resize(words_.size() + n_words_, 0);
     for (std::size_t w = 0; w < n_words_; ++w) {
-      std::uint64_t left = 0;
-      for (std::uint64_t rest = words_[top + w]; rest; rest &= rest - 1) {
-        const auto bit = static_cast<std::size_t>(std::countr_zero(rest));
-        const bool is_left = goes_left(tree, node, grid.at(64 * w + bit, tree.feature[node]));
-        left |= static_cast<std::uint64_t>(is_left) << bit;
-      }
+      if (!words_[top + w]) continue;
+      const std::uint64_t left = words_[top + w] & that_go_left(tree, node, grid, 64 * w);
       words_[top + w] &= ~left;
       words_[top + n_words_ + w] = left;
     }
@@ -63,20 +65,35 @@ class PointSets {
                        [](std::uint64_t word) { return word == 0; });
   }
   // The points of the set on top.
-  void list(std::vector<std::uint32_t>& points) const {
-    points.clear();
-    const std::size_t top = words_.size() - n_words_;
+  std::span<const std::uint32_t> list() {
+    const auto top = words_.end() - static_cast<std::ptrdiff_t>(n_words_);
+    if (std::equal(top, words_.end(), full_.begin())) return every_;
+    std::size_t n_listed = 0;
     for (std::size_t w = 0; w < n_words_; ++w) {
-      for (std::uint64_t rest = words_[top + w]; rest; rest &= rest - 1) {
-        points.push_back(
-            static_cast<std::uint32_t>(64 * w + static_cast<std::size_t>(std::countr_zero(rest))));
+      for (std::uint64_t rest = top[static_cast<std::ptrdiff_t>(w)]; rest; rest &= rest - 1) {
+        listed_[n_listed++] =
+            static_cast<std::uint32_t>(64 * w + static_cast<std::size_t>(std::countr_zero(rest)));
       }
     }
+    return {listed_.data(), n_listed};
   }
 
  private:
+  // Of up to 64 points from the first one on, a bit for each that goes left.
+  static std::uint64_t that_go_left(const TreeArrays& tree, std::size_t node,
+                                    const GridPoints& grid, std::size_t first) {
+    const std::size_t count = std::min<std::size_t>(grid.n_points - first, 64);
+    std::uint64_t left = 0;
+    for (std::size_t bit = 0; bit < count; ++bit) {
+      const bool is_left = goes_left(tree, node, grid.at(first + bit, tree.feature[node]));
+      left |= static_cast<std::uint64_t>(is_left) << bit;
+    }
+    return left;
+  }
+
   std::size_t n_words_;
-  std::vector<std::uint64_t> words_;
+  std::vector<std::uint64_t> words_, full_;
+  std::vector<std::uint32_t> every_, listed_;
 };
 
 // Rows that are followed down a tree: a stretch of row numbers.
@@ -95,6 +112,7 @@ class RowParts {
   }
 
   Part all() const { return {0, number_.size()}; }
+  bool ends(const TreeArrays& tree, std::size_t node) const { return tree.is_leaf(node); }
   std::span<const std::uint32_t> rows(const Part& part) const {
     return {number_.data() + part.begin, part.end - part.begin};
   }
@@ -118,7 +136,8 @@ class RowParts {
   std::vector<std::uint32_t> number_, right_;
 };
 
-// A share of the training rows that is followed down a tree.
+// A share of the training rows that is followed down a tree, to where no replaced feature is tested
+// any more: from there on all points go the same ways, and the mean is known.
 class TrainingParts {
  public:
   struct Part {
@@ -127,9 +146,33 @@ class TrainingParts {
     bool is_empty() const { return share == 0.0; }
   };
 
-  explicit TrainingParts(const double* share) : share_(share) {}
+  TrainingParts(const TreeArrays& tree, const double* share)
+      : share_(share),
+        n_values_(tree.n_values),
+        mean_(tree.value, tree.value + tree.n_nodes * n_values_),
+        is_asked_(tree.n_nodes, false) {
+    for (std::size_t node = tree.n_nodes; node-- > 0;) {  // children come after their parent
+      if (tree.is_leaf(node)) continue;
+      const auto left = static_cast<std::size_t>(tree.left[node]),
+                 right = static_cast<std::size_t>(tree.right[node]);
+      for (std::size_t k = 0; k < n_values_; ++k)
+        mean_[node * n_values_ + k] =
+            share[left] * mean_[left * n_values_ + k] + share[right] * mean_[right * n_values_ + k];
+    }
+  }
+
+  // Finds the nodes at or below which a feature of the grid is tested.
+  void ask(const TreeArrays& tree, const GridPoints& grid) {
+    for (std::size_t node = tree.n_nodes; node-- > 0;)
+      is_asked_[node] =
+          !tree.is_leaf(node) && (grid.replaces(tree.feature[node]) ||
+                                  is_asked_[static_cast<std::size_t>(tree.left[node])] ||
+                                  is_asked_[static_cast<std::size_t>(tree.right[node])]);
+  }
 
   Part all() const { return {1.0}; }
+  bool ends(const TreeArrays&, std::size_t node) const { return !is_asked_[node]; }
+  const double* mean(std::size_t node) const { return mean_.data() + node * n_values_; }
   std::array<Part, 2> parted(const TreeArrays& tree, std::size_t node, const Part& part) const {
     return {Part{part.share * share_[tree.left[node]]},
             Part{part.share * share_[tree.right[node]]}};
@@ -137,9 +180,12 @@ class TrainingParts {
 
  private:
   const double* share_;  // of the tree's nodes
+  std::size_t n_values_;
+  std::vector<double> mean_;    // of the training rows' leaves below each node
+  std::vector<char> is_asked_;  // whether a replaced feature is tested at the node or below
 };
 
-// Follows rows, and points with them, down a tree; calls visit(leaf, part, points) where they end.
+// Follows rows, and points with them, down a tree; calls visit(node, part, points) where they end.
 template <class Parts, class Visit>
 void follow(const TreeArrays& tree, const GridPoints& grid, Parts& parts, Visit visit) {
   struct Step {
@@ -148,15 +194,14 @@ void follow(const TreeArrays& tree, const GridPoints& grid, Parts& parts, Visit 
   };
   PointSets sets(grid.n_points);  // that of each step
   std::vector<Step> steps = {{0, parts.all()}};
-  std::vector<std::uint32_t> points;
   std::size_t n_visited = 0;
   while (!steps.empty()) {
     const auto [node, part] = steps.back();
     if (part.is_empty() || sets.is_empty()) {
       steps.pop_back();
       sets.drop();
-    } else if (tree.is_leaf(node)) {
-      sets.list(points);
+    } else if (parts.ends(tree, node)) {
+      const std::span<const std::uint32_t> points = sets.list();
       visit(node, part, points);
       n_visited += points.size();
       if (n_visited > kPointsBetweenQuestions) {
@@ -193,15 +238,15 @@ double weight_of(std::span<const std::uint32_t> rows, const double* weights) {
 // trees; so many trees at a time as have room.
 class TreeMeans {
  public:
-  TreeMeans(const EnsembleArrays& ensemble, const GridPoints& grid, double total_weight,
-            double* mean)
+  TreeMeans(const EnsembleArrays& ensemble, std::size_t n_points, double total_weight, double* mean)
       : ensemble_(ensemble),
-        n_points_(grid.n_points),
+        n_points_(n_points),
         n_values_(ensemble.nodes.n_values),
         total_weight_(total_weight),
         mean_(mean) {}
 
-  // Calls follow_tree(t, add) for each tree, which adds leaves by add(value, weight, points).
+  // Calls follow_tree(t, add) for each tree, which adds leaves by add(value, weight, points,
+  // first), where points are counted from the first.
   template <class FollowTree>
   void find(int threads, const FollowTree& follow_tree) {
     const std::size_t n_outputs = ensemble_.base_score.size(), n_trees = ensemble_.n_trees();
@@ -217,8 +262,8 @@ class TreeMeans {
         check_interrupt();
         double* sums = sums_.data() + t * of_tree;
         follow_tree(first + t, [&](const double* value, double weight,
-                                   const std::vector<std::uint32_t>& points) {
-          add(sums, value, weight, points);
+                                   std::span<const std::uint32_t> points, std::size_t start) {
+          add(sums + start * n_values_, value, weight, points);
         });
       });
       for (std::size_t t = 0; t < count; ++t) write(first + t, sums_.data() + t * of_tree);
@@ -227,7 +272,7 @@ class TreeMeans {
 
  private:
   void add(double* sums, const double* value, double weight,
-           const std::vector<std::uint32_t>& points) const {
+           std::span<const std::uint32_t> points) const {
     for (std::size_t k = 0; k < n_values_; ++k) {
       const double added = weight * value[k];
       for (const std::uint32_t point : points) sums[point * n_values_ + k] += added;
@@ -259,12 +304,12 @@ double total_weight(std::size_t n_rows, const double* weights) {
 template <class T>
 void mean_scores(const EnsembleArrays& ensemble, Strided<const T> rows, std::size_t n_rows,
                  const double* weights, const GridPoints& grid, double* mean, int threads) {
-  TreeMeans means(ensemble, grid, total_weight(n_rows, weights), mean);
+  TreeMeans means(ensemble, grid.n_points, total_weight(n_rows, weights), mean);
   means.find(threads, [&](std::size_t t, const auto& add) {
     const TreeArrays tree = ensemble.tree(t);
     RowParts<T> parts(rows, 0, n_rows);
     follow(tree, grid, parts, [&](std::size_t leaf, const auto& part, const auto& points) {
-      add(tree.value + leaf * tree.n_values, weight_of(parts.rows(part), weights), points);
+      add(tree.value + leaf * tree.n_values, weight_of(parts.rows(part), weights), points, 0);
     });
   });
 }
@@ -300,15 +345,32 @@ void scores_at_points(const EnsembleArrays& ensemble, Strided<const T> rows, std
   });
 }
 
-void scores_by_share(const EnsembleArrays& ensemble, const double* share, const GridPoints& grid,
-                     double* mean, int threads) {
-  TreeMeans means(ensemble, grid, 1.0, mean);
+void scores_by_share(const EnsembleArrays& ensemble, const double* share,
+                     std::span<const GridPoints> grids, double* mean, int threads) {
+  std::size_t n_points = 0;
+  for (const GridPoints& grid : grids) n_points += grid.n_points;
+  std::vector<std::uint32_t> numbers(n_points);
+  std::iota(numbers.begin(), numbers.end(), std::uint32_t{0});
+  const std::span<const std::uint32_t> every_point(numbers);
+  TreeMeans means(ensemble, n_points, 1.0, mean);
   means.find(threads, [&](std::size_t t, const auto& add) {
     const TreeArrays tree = ensemble.tree(t);
-    TrainingParts parts(share + ensemble.tree_offset[t]);
-    follow(tree, grid, parts, [&](std::size_t leaf, const auto& part, const auto& points) {
-      add(tree.value + leaf * tree.n_values, part.share, points);
-    });
+    TrainingParts parts(tree, share + ensemble.tree_offset[t]);
+    std::vector<double> to_all(tree.n_values);
+    std::size_t start = 0;
+    for (const GridPoints& grid : grids) {
+      parts.ask(tree, grid);
+      std::ranges::fill(to_all, 0.0);
+      follow(tree, grid, parts, [&](std::size_t node, const auto& part, const auto& points) {
+        if (points.size() < grid.n_points)
+          add(parts.mean(node), part.share, points, start);
+        else
+          for (std::size_t k = 0; k < to_all.size(); ++k)
+            to_all[k] += part.share * parts.mean(node)[k];
+      });
+      add(to_all.data(), 1.0, every_point.subspan(0, grid.n_points), start);
+      start += grid.n_points;
+    }
   });
 }
 

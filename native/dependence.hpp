@@ -40,8 +40,9 @@ void scores_at_points(const EnsembleArrays& ensemble, Strided<const T> rows, std
                       const GridPoints& grid, double* scores, int threads);
 
 // As mean_scores, with the training rows that the trees remember: where another feature is tested,
-// as large a part goes either way as `share` says of the two children.
-void scores_by_share(const EnsembleArrays& ensemble, const double* share, const GridPoints& grid,
-                     double* mean, int threads);
+// as large a part goes either way as `share` says of the two children. Several grids, by
+// themselves, whose means follow each other: each is so little work that threads would not pay.
+void scores_by_share(const EnsembleArrays& ensemble, const double* share,
+                     std::span<const GridPoints> grids, double* mean, int threads);
 
 }  // namespace hedgerow

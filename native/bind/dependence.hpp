@@ -3,8 +3,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "../dependence.hpp"
 #include "predict.hpp"
@@ -62,12 +66,14 @@ struct BoundDependence {
                                scores.data(), threads);
   }
 
-  void scores_by_share(const Vector<double>& share, const Vector<std::int32_t>& place,
-                       const Matrix<double>& values,
-                       nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> mean,
-                       int threads) const {
+  void scores_by_share(
+      const Vector<double>& share,
+      const std::vector<std::pair<Vector<std::int32_t>, Matrix<double>>>& place_and_values,
+      nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> mean, int threads) const {
+    std::vector<hedgerow::GridPoints> grids;
+    for (const auto& [place, values] : place_and_values) grids.push_back(grid(place, values));
     nb::gil_scoped_release release;
-    hedgerow::scores_by_share(view(), share.data(), grid(place, values), mean.data(), threads);
+    hedgerow::scores_by_share(view(), share.data(), grids, mean.data(), threads);
   }
 };
 
@@ -105,10 +111,9 @@ inline void bind(nb::module_& m) {
   bind_methods<float>(dependence);
   bind_methods<double>(dependence);
   dependence.def("scores_by_share", &BoundDependence::scores_by_share, nb::arg("share").noconvert(),
-                 nb::arg("place").noconvert(), nb::arg("values").noconvert(),
-                 nb::arg("mean").noconvert(), nb::arg("n_threads"),
-                 "Fill mean (points, outputs) with the mean score over the training rows, of which "
-                 "shares go each way.");
+                 nb::arg("grids").noconvert(), nb::arg("mean").noconvert(), nb::arg("n_threads"),
+                 "Fill mean (points of all grids, outputs) with the mean score over the training "
+                 "rows, of which shares go each way.");
 }
 
 }  // namespace hedgerow::bind_dependence

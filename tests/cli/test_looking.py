@@ -74,7 +74,8 @@ def test_a_row_is_explained_as_a_sum(run, numbers, new, table):
     answer = run("explain", numbers, new, "--rows", 3, "--top", 2)
     first, *terms = answer.out.splitlines()
     score = hr.load(numbers).predict(table[FEATURES])[3]
-    assert f"row 3: the target {score:.4g}" in first
+    assert first.startswith(f"row 3: {score:.4g}, where ")
+    assert first.endswith(" (the target)")
     base = float(first.split("where ")[1].split()[0])
     assert len(terms) == 3
     assert terms[-1].endswith("2 other columns")
@@ -83,7 +84,7 @@ def test_a_row_is_explained_as_a_sum(run, numbers, new, table):
 
 def test_all_rows_are_explained_by_the_largest_columns(run, classes, new):
     lines = run("explain", classes, new, "--top", 3).out.splitlines()
-    assert lines[0] == "what columns add to the log-odds, up or down: mean of 60 rows"
+    assert lines[0] == "what columns add, up or down: mean of 60 rows (log-odds)"
     sizes = [float(line.split()[1]) for line in lines[1:]]
     assert len(sizes) == 3
     assert sizes == sorted(sizes, reverse=True)

@@ -10,6 +10,7 @@ import pytest
 
 import hedgerow as hr
 from commands import ENVIRONMENT, everything_in
+from hedgerow.cli import main
 from hedgerow.cli.program import program
 
 PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
@@ -96,6 +97,23 @@ def test_a_reader_that_stops_is_no_error(numbers, new):
     with subprocess.Popen(command, env=ENVIRONMENT, **pipes) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+def test_closed_standard_output_is_an_error_if_the_answer_goes_there(
+    numbers, new, monkeypatch, capsys
+):
+    monkeypatch.setattr(sys, "stdout", None)
+    for asked in (("predict", numbers, new), ("inspect", numbers), ("inspect", numbers, "--json")):
+        assert main(list(map(str, asked))) == 2
+        assert capsys.readouterr().err == "hedgerow: error: standard output is closed\n"
+
+
+def test_closed_standard_error_stops_nothing(people, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(sys, "stderr", None)
+    asked = ("--target", "amount", "--param", "n_estimators=3", "--no-report", "--json")
+    assert main(["train", str(people), *asked, "--out", str(tmp_path)]) == 0
+    json.loads(capsys.readouterr().out)
+    assert main(["inspect", "missing.hedgerow"]) == 2
 
 
 def test_the_tour_runs_in_any_folder(run, tmp_path, monkeypatch):

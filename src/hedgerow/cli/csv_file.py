@@ -24,8 +24,8 @@ from pyarrow import csv as arrow_csv
 from hedgerow.cli.damage import read_as, require_distinct
 from hedgerow.exceptions import DataError
 
-ColumnKind = Literal["text", "number"]
-# What a column is by its name: None if that is to be found out.
+ColumnKind = Literal["text", "number", "any"]
+# What a column is by its name: None if that is to be found out, "any" if it is no feature besides.
 Kinds = Callable[[str], ColumnKind | None]
 
 # What pandas takes for a gap, too, so that `pandas.read_csv` gives the same table.
@@ -125,8 +125,8 @@ def _typed(text: Any, name: str, kind: ColumnKind | None, dialect: Dialect) -> A
         return text
     if text.null_count == len(text):
         return text.cast(pa.float64())
-    if kind is None and pc.any(pc.match_substring_regex(text, _CODE)).as_py():
-        if _as_numbers(text, dialect) is not None:
+    if kind != "number" and pc.any(pc.match_substring_regex(text, _CODE)).as_py():
+        if kind is None and _as_numbers(text, dialect) is not None:
             _warn(f"column {name!r} has numbers with leading zeros, and is read as text.")
         return text
     found = _as_numbers(text, dialect)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
-
 from hedgerow.cli.examples import Known, Roles, read_examples
 from hedgerow.cli.models import load_model
-from hedgerow.cli.output import answer_json, count, lines_of, number
+from hedgerow.cli.output import answer, answer_json, count, lines_of, number
 from hedgerow.cli.scores import measure
 
 
@@ -23,4 +21,4 @@ def evaluate(model_file: Path, data: Path, kind: str | None, as_json: bool, **co
         answer_json({"model": name, "rows": examples.n_rows, "metrics": metrics})
         return
     title = {type(model).__name__: f"{count(examples.n_rows, 'row')} of {data}"}
-    click.echo(lines_of(title | {name: number(value) for name, value in metrics.items()}))
+    answer(lines_of(title | {name: number(value) for name, value in metrics.items()}))

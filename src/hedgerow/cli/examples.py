@@ -47,6 +47,12 @@ class Roles:
         }
         return {option: name for option, name in named.items() if name is not None}
 
+    def kind_of(self, name: str) -> ColumnKind | None:
+        """Tell what to read a column as: those to drop as they stand, and others as they look."""
+        if name in self.drop:
+            return "text"
+        return "any" if name != self.target and name in self.names else None
+
     @property
     def names(self) -> list[str]:
         """All of them that are given."""
@@ -188,9 +194,9 @@ def _read_table(path: Path, kind: str | None, roles: Roles, known: Known | None)
 
     def kind_of(name: str) -> ColumnKind | None:
         if known is None:
-            return "text" if name in roles.drop else None
+            return roles.kind_of(name)
         is_open = name in roles.names and name not in known.kinds
-        return None if is_open else known.kind_of(name)
+        return roles.kind_of(name) if is_open else known.kind_of(name)
 
     return read_file(path, kind, kind_of, None if known is None else known.n_features)
 

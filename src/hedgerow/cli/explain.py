@@ -7,13 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import pandas as pd
 
 from hedgerow.cli.examples import Examples, Known, read_features
 from hedgerow.cli.models import load_model
-from hedgerow.cli.output import answer_json, count, lines_of, require_table_name, write_table
+from hedgerow.cli.output import (
+    answer,
+    answer_json,
+    count,
+    lines_of,
+    require_table_name,
+    write_table,
+)
 from hedgerow.data.columns import is_missing
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain import ShapValues, shap_values
@@ -42,9 +48,9 @@ def explain(
     if as_json:
         answer_json(_as_dict(explained, rows, each=wanted is not None))
     elif wanted is None:
-        click.echo(_average_text(explained, top))
+        answer(_average_text(explained, top))
     else:
-        click.echo("\n".join(_row_text(explained, i, row, top) for i, row in enumerate(rows)))
+        answer("\n".join(_row_text(explained, i, row, top) for i, row in enumerate(rows)))
 
 
 def _row_numbers(text: str, n_rows: int) -> Any:
@@ -106,8 +112,8 @@ def _average_text(explained: ShapValues, top: int) -> str:
         explained.feature_names[j]: f"{sizes[j]:<10.4g}{'▇' * round(_BAR * sizes[j] / largest)}"
         for j in order
     }
-    unit = explained.unit.removeprefix("the ")
-    title = f"what columns add to the {unit}, up or down: mean of {count(len(values), 'row')}"
+    mean = f"mean of {count(len(values), 'row')}"
+    title = f"what columns add, up or down: {mean} ({explained.unit})"
     return f"{title}\n{lines_of(bars)}"
 
 
@@ -120,7 +126,7 @@ def _row_text(explained: ShapValues, i: int, row: int, top: int) -> str:
         score = base[i, k] + terms.sum()
         of = "" if output == _ONLY_OUTPUT else f", {output}"
         lines.append(
-            f"row {row}{of}: {explained.unit} {score:.4g}, where {base[i, k]:.4g} is usual"
+            f"row {row}{of}: {score:.4g}, where {base[i, k]:.4g} is usual ({explained.unit})"
         )
         lines += _term_lines(terms, explained.feature_names, explained.data[i], top)
     return "\n".join(lines)

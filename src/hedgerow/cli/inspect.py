@@ -7,11 +7,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
 import hedgerow as hr
-from hedgerow.cli.output import answer_json, lines_of, number, size_of
+from hedgerow.cli.output import answer, answer_json, lines_of, number, size_of
 from hedgerow.data.schema import TableSchema, listed
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain.additive import additive_trees
@@ -29,13 +28,13 @@ def inspect(model_file: Path, number_of_tree: int | None, as_json: bool) -> None
     model = hr.load(model_file)
     if number_of_tree is not None:
         text = _tree_text(model, number_of_tree)
-        answer_json({"tree": number_of_tree, "text": text}) if as_json else click.echo(text)
+        answer_json({"tree": number_of_tree, "text": text}) if as_json else answer(text)
         return
     facts = _facts(model, model_file)
     if as_json:
         answer_json(facts)
     else:
-        click.echo(lines_of(_texts(facts, model_file)))
+        answer(lines_of(_texts(facts, model_file)))
 
 
 def _facts(model: Any, path: Path) -> dict[str, Any]:

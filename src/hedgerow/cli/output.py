@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import json
 import math
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -44,9 +46,16 @@ def _without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def answer(text: str) -> None:
+    """Print what was asked for. If standard output is closed, it was for nothing."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "standard output is closed")
+    click.echo(text)
+
+
 def answer_json(value: Any) -> None:
     """Print one JSON object."""
-    click.echo(to_json(value))
+    answer(to_json(value))
 
 
 def number(value: float) -> str:
@@ -139,7 +148,7 @@ def write_table(frame: Any, path: Path | None) -> None:
     CSV has the shortest digits that give the same float64 back.
     """
     if path is None:
-        click.echo(_as_csv(frame), nl=False)
+        answer(_as_csv(frame).removesuffix("\n"))
         return
     name = path.name.lower()
     if name.endswith(".csv"):

@@ -9,7 +9,8 @@ import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
+from pathlib import Path
 from typing import Any
 
 import click
@@ -48,7 +49,7 @@ def program() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; errors are a line on standard error."""
     this = Run()
-    with _one_line_warnings():
+    with _standard_error(), _one_line_warnings():
         try:
             with _terminable():
                 program.main(arguments, "hedgerow", standalone_mode=False, obj=this)
@@ -118,6 +119,16 @@ def _terminable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _standard_error() -> Iterator[None]:
+    """Let what is said on the way go nowhere if standard error is closed."""
+    if sys.stderr is not None:
+        yield
+        return
+    with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
+        yield
 
 
 @contextmanager

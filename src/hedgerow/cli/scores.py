@@ -15,11 +15,13 @@ from hedgerow.cli.examples import Examples
 from hedgerow.data.schema import listed
 from hedgerow.data.target import read_classification_target, read_regression_target, read_weights
 from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.validation.scoring import OWN_SCORE
 
 Scores = dict[str, float]
 
 _OF_CLASSES = ("log_loss", "auc", "accuracy")
 _OF_NUMBERS = ("rmse", "mae", "r2")
+_OWN_SCORES = {"ranking": "ndcg", "survival": "concordance"}  # what `score` of a model tells
 _TOP = 10  # of a ranking
 
 
@@ -30,7 +32,7 @@ def measure(model: Any, examples: Examples) -> Scores:
         return _of_ranking(model, examples)
     if isinstance(model, hr.GradientBoostingSurvival):
         found = model.score(examples.X, examples.y, sample_weight=examples.weights)
-        return {"concordance": float(found)}
+        return {_OWN_SCORES["survival"]: float(found)}
     if is_classifier(model):
         return _of_classes(model, examples)
     return _of_numbers(model, examples)
@@ -38,8 +40,8 @@ def measure(model: Any, examples: Examples) -> Scores:
 
 def fold_scores(model: Any, task: str) -> Any:
     """Return what `cross_validate` is to measure: the same, as far as it knows it by name."""
-    if task in ("ranking", "survival"):
-        return None
+    if task in _OWN_SCORES:
+        return {_OWN_SCORES[task]: OWN_SCORE}
     if task != "classification":
         return list(_OF_NUMBERS)
     return list(_OF_CLASSES) if hasattr(model, "predict_proba") else ["accuracy"]
@@ -67,7 +69,7 @@ def _of_ranking(model: Any, examples: Examples) -> Scores:
         truth = {"qid": examples.qid, "sample_weight": examples.weights}
         return float(model.score(examples.X, examples.y, k=k, **truth))
 
-    return {f"ndcg@{_TOP}": ndcg(_TOP), "ndcg": ndcg(None)}
+    return {f"ndcg@{_TOP}": ndcg(_TOP), _OWN_SCORES["ranking"]: ndcg(None)}
 
 
 def _of_classes(model: Any, examples: Examples) -> Scores:

@@ -280,8 +280,11 @@ class Training:
 
 
 def _rounds(model: Any) -> str:
+    """Tell how many rounds a model was boosted; other models' iterations say little."""
     rounds = getattr(model, "n_iter_", None)
-    return f" of {rounds} rounds" if isinstance(rounds, int) else ""
+    if not isinstance(rounds, int) or "n_estimators" not in model.get_params(deep=False):
+        return ""
+    return f" of {count(rounds, 'round')}"
 
 
 def _most_important(model: Any) -> dict[str, str]:

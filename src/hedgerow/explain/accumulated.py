@@ -30,6 +30,7 @@ from hedgerow.explain.grid import (
     read_column,
     read_features,
     read_grids,
+    sorted_numbers,
 )
 from hedgerow.explain.partial import grid_columns
 from hedgerow.explain.similarity import order_by_similarity, quantiles
@@ -219,7 +220,7 @@ class _StepMaker:
         name, missing = self.asked.names[place], column.is_missing()
         numbers = column.values.astype(np.float64)
         numbers[missing] = np.nan
-        present = np.sort(numbers[~missing])
+        present = sorted_numbers(column)
         if place in self.given:
             edges = np.unique(given_numbers(self.given[place], name))
             edges = edges[~np.isnan(edges)]

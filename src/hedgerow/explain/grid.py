@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from math import prod
+from math import isclose, prod
 from typing import Any
 
 import numpy as np
@@ -145,6 +145,8 @@ def read_column(asked: WhatIf, place: int, categorical: set[int]) -> NumericColu
     column, where = asked.table.column(place), f"X, column {asked.names[place]!r}"
     if isinstance(column, LabelColumn):
         return column
+    # Several looks at a column of a table by rows would each fetch all of the table.
+    column = NumericColumn(np.ascontiguousarray(column.values), column.missing)
     refuse_infinite_column(column, where)
     return labels_of_numbers(column, where) if place in categorical else column
 
@@ -164,8 +166,7 @@ class GridMaker:
         return self._of_numbers(name, place, column)
 
     def _of_numbers(self, name: str, place: int, column: NumericColumn) -> Axis:
-        missing = column.is_missing()
-        present = np.sort(column.values[~missing].astype(np.float64))
+        present = sorted_numbers(column)
         if place in self.given:
             values = given_numbers(self.given[place], name)
         elif not len(present):
@@ -174,7 +175,8 @@ class GridMaker:
             values = self._spread(present)
             if column.values.dtype == np.float32:  # which is what a model would see
                 values = np.unique(values.astype(np.float32)).astype(np.float64)
-            values = np.append(values, np.nan) if missing.any() else values
+            has_gaps = len(present) < len(column.values)
+            values = np.append(values, np.nan) if has_gaps else values
             _require_two(values, name)
         return Axis(name, place, values, False, deciles_of_sorted(present))
 
@@ -183,11 +185,11 @@ class GridMaker:
 
         If these are the same number, as in a column that is mostly 0, steps go from end to end.
         """
-        is_new = np.append(True, present[1:] != present[:-1])
-        if np.count_nonzero(is_new) < self.resolution:
-            return present[is_new]
-        low, high = quantiles_of_sorted(present, np.array(self.percentiles))
-        if np.isclose(low, high):
+        is_new = present[1:] != present[:-1]
+        if np.count_nonzero(is_new) < self.resolution - 1:
+            return np.append(present[:1], present[1:][is_new])
+        low, high = quantiles_of_sorted(present, np.array(self.percentiles)).tolist()
+        if isclose(low, high, rel_tol=1e-5, abs_tol=1e-8):
             low, high = present[0], present[-1]
         return np.linspace(low, high, self.resolution)
 
@@ -203,6 +205,15 @@ class GridMaker:
             _require_two(values, name)
         left_out = 0 if place in self.given else len(found) - len(shown)
         return Axis(name, place, values, True, np.empty(0), left_out)
+
+
+def sorted_numbers(column: NumericColumn) -> Floats:
+    """Return the numbers of a column in increasing order, without gaps."""
+    numbers = column.values.astype(np.float64)
+    if column.missing is not None:
+        numbers[column.missing] = np.nan
+    numbers.sort()  # which puts NaN last
+    return numbers[: np.searchsorted(numbers, np.nan)]
 
 
 def deciles_of_sorted(numbers: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from hedgerow.explain.grid import (
     read_grids,
     read_percentiles,
 )
-from hedgerow.explain.what_if import Floats, TreesWhatIf, WhatIf, fitted, what_if
+from hedgerow.explain.what_if import Floats, Points, TreesWhatIf, WhatIf, fitted, what_if
 from hedgerow.params import VERBOSE, Options, Parameter
 from hedgerow.progress import watched
 from hedgerow.result import Columns, Result
@@ -219,14 +219,22 @@ def partial_dependence(
     wanted, is_list = read_features(features, asked.names)
     makes = GridMaker(grid_resolution, between, read_grids(grid, wanted, asked.names))
     categorical = categorical_columns(fitted(model), asked.names)
-    axes = {
+    by_place = {
         place: makes.axis(asked.names[place], place, read_column(asked, place, categorical))
         for feature in wanted
         for place in feature
     }
-    run = _Run(asked, kind, method, weights)
-    shown = watched(wanted, len(wanted), verbose, unit="feature", title="partial dependence")
-    results = [run.result([axes[place] for place in feature]) for feature in shown]
+    grids = [[by_place[place] for place in feature] for feature in wanted]
+    points = [points_of(axes) for axes in grids]
+    asked.foresee(points)
+    if method == "cover":
+        answers = _by_cover(asked, points)
+    else:
+        shown = watched(points, len(points), verbose, unit="feature", title="partial dependence")
+        answers = _by_rows(asked, shown, kind, weights)
+    results = [
+        _result(asked, axes, method, answer) for axes, answer in zip(grids, answers, strict=True)
+    ]
     return results if is_list else results[0]
 
 
@@ -250,38 +258,42 @@ def _asked(model: Any, X: Any, method: str, kind: str, response: str) -> WhatIf:
     return asked
 
 
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """What is asked of a model for every feature."""
+# Means (points, outputs), and what is said of each row (rows, points, outputs), if asked for.
+Answer = tuple[Floats | None, Floats | None]
 
-    asked: WhatIf
-    kind: str
-    method: str
-    weights: Floats | None
 
-    def result(self, axes: Sequence[Axis]) -> PartialDependence:
-        """Ask about a column or a pair."""
-        points = points_of(axes)
-        average = individual = None
-        lengths = tuple(len(axis.values) for axis in axes)
-        if self.kind != "average":
-            every = self.asked.each(points)
-            individual = every.reshape(len(every), *lengths, -1)
-        if self.method == "cover":
-            assert isinstance(self.asked, TreesWhatIf)
-            average = self.asked.means_by_cover(points)
-        elif self.kind != "individual":
-            average = self.asked.means(points, self.weights)
-        return PartialDependence(
-            features=tuple(axis.name for axis in axes),
-            grid=tuple(axis.values for axis in axes),
-            average=None if average is None else average.reshape(*lengths, -1),
-            individual=individual,
-            deciles=tuple(axis.deciles for axis in axes),
-            is_categorical=tuple(axis.is_categorical for axis in axes),
-            left_out=tuple(axis.left_out for axis in axes),
-            output_names=self.asked.output_names,
-            unit=self.asked.unit,
-            n_rows=self.asked.table.n_rows,
-            method=self.method,
-        )
+def _by_cover(asked: WhatIf, several: Sequence[Points]) -> Iterable[Answer]:
+    """Take the means of the training rows that trees remember."""
+    assert isinstance(asked, TreesWhatIf)  # as `_asked` has seen to
+    return [(mean, None) for mean in asked.means_by_cover(several)]
+
+
+def _by_rows(
+    asked: WhatIf, several: Iterable[Points], kind: str, weights: Floats | None
+) -> Iterable[Answer]:
+    """Look at the rows, at the points of one column or pair after the other."""
+    for points in several:
+        individual = None if kind == "average" else asked.each(points)
+        average = None if kind == "individual" else asked.means(points, weights)
+        yield average, individual
+
+
+def _result(asked: WhatIf, axes: Sequence[Axis], method: str, answer: Answer) -> PartialDependence:
+    """Say what was found at the points of the axes."""
+    average, individual = answer
+    lengths = tuple(len(axis.values) for axis in axes)
+    return PartialDependence(
+        features=tuple(axis.name for axis in axes),
+        grid=tuple(axis.values for axis in axes),
+        average=None if average is None else average.reshape(*lengths, -1),
+        individual=None
+        if individual is None
+        else individual.reshape(-1, *lengths, individual.shape[-1]),
+        deciles=tuple(axis.deciles for axis in axes),
+        is_categorical=tuple(axis.is_categorical for axis in axes),
+        left_out=tuple(axis.left_out for axis in axes),
+        output_names=asked.output_names,
+        unit=asked.unit,
+        n_rows=asked.table.n_rows,
+        method=method,
+    )

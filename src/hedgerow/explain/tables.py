@@ -34,9 +34,8 @@ class GivenTable:
 
     def __init__(self, X: Any) -> None:
         self._source = open_table(X)
-        frame = nw.from_native(X, pass_through=True)
-        is_frame = isinstance(frame, nw.DataFrame)
-        self.X: Any = X if is_frame or hasattr(X, "shape") else as_array(X, "X")
+        is_table = hasattr(X, "shape") or _frame(X) is not None
+        self.X: Any = X if is_table else as_array(X, "X")
         if scipy.sparse.issparse(X):
             self.X = X.tocsr()  # whose rows can be taken
         self.n_rows, self.n_columns = self._source.n_rows, self._source.n_features
@@ -57,8 +56,8 @@ class GivenTable:
         """
         if scipy.sparse.issparse(self.X):
             return _with_sparse_columns(self.X, dict(zip(places, values, strict=True)))
-        frame = nw.from_native(self.X, pass_through=True)
-        if isinstance(frame, nw.DataFrame):
+        frame = _frame(self.X)
+        if frame is not None:
             names = [frame.columns[place] for place in places]
             columns = [
                 _series(frame.get_column(name), new)
@@ -72,14 +71,22 @@ class GivenTable:
         if scipy.sparse.issparse(self.X):
             by_column = other.X.tocsc()
             return _with_sparse_columns(self.X, {place: by_column[:, [place]] for place in places})
-        frame = nw.from_native(self.X, pass_through=True)
-        if isinstance(frame, nw.DataFrame):
+        frame = _frame(self.X)
+        if frame is not None:
             theirs = nw.from_native(other.X)
             names = [frame.columns[place] for place in places]
             return _with_series(frame, names, [theirs.get_column(name) for name in names])
         changed = self.X.copy()
         changed[:, list(places)] = other.X[:, list(places)]
         return changed
+
+
+def _frame(X: Any) -> nw.DataFrame[Any] | None:
+    """Return a data frame of any library as one that can be asked, None of what is no frame."""
+    if isinstance(X, np.ndarray):  # which narwhals takes its time to find out
+        return None
+    frame = nw.from_native(X, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _with_array_columns(

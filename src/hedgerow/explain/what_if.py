@@ -28,6 +28,8 @@ from hedgerow.tree.additive import class_names, number_names, numbered_names
 from hedgerow.tree.structure import Rows
 
 Floats = NDArray[np.float64]
+# Each feature's column in a grid, or −1, and the grid as trees see it.
+Grid = tuple[NDArray[np.int32], Floats]
 
 RESPONSE = Parameter("response", "auto", Options(("auto", "score", "prediction")), "")
 # Bytes of the scores of rows at points that are looked at together.
@@ -93,6 +95,9 @@ class WhatIf(ABC):
     output_names: tuple[str, ...]
     unit: str
 
+    def foresee(self, several: Sequence[Points]) -> None:  # noqa: B027  most have nothing to prepare
+        """Prepare for questions about these points, all at once."""
+
     @abstractmethod
     def means(self, points: Points, weights: Floats | None) -> Floats:
         """Return the mean over rows of what the model says at each point, (points, outputs)."""
@@ -116,6 +121,18 @@ class TreesWhatIf(WhatIf):
         self.names = self.table.names or trees.feature_names
         self.output_names = trees.output_names
         self.unit = trees.unit if self._meaning is None else self._meaning.unit
+        self._grids: dict[Points, Grid] = {}
+
+    def foresee(self, several: Sequence[Points]) -> None:
+        """Read all points as one table, which takes hardly longer than reading those of one."""
+        ends = np.cumsum([len(points) for points in several])
+        if ends[-1] > _BLOCK_ROWS:
+            return
+        columns = _side_by_side(several)
+        some_row = self.table.take(np.zeros(ends[-1], np.intp))
+        encoded = self.trees.matrix(some_row.with_values([*columns], [*columns.values()]))
+        for points, end in zip(several, ends, strict=True):
+            self._grids[points] = self._as_seen(points, encoded[end - len(points) : end])
 
     def means(self, points: Points, weights: Floats | None) -> Floats:
         """Add up leaves by the rows in them; predictions that are no sums, row by row."""
@@ -132,13 +149,17 @@ class TreesWhatIf(WhatIf):
             total += weighed.sum(axis=0)
         return total / (self.table.n_rows if weights is None else weights.sum())
 
-    def means_by_cover(self, points: Points) -> Floats:
+    def means_by_cover(self, several: Sequence[Points]) -> list[Floats]:
         """Return means over the training rows that the trees remember; always of scores."""
-        place, values = self._grid(points)
-        mean = np.empty((len(points), len(self.output_names)))
-        shares = node_shares(self.trees.ensemble)
-        self._native.scores_by_share(shares, place, values, mean, self.trees.n_threads)
-        return mean
+        ends = np.cumsum([len(points) for points in several])
+        mean = np.empty((ends[-1], len(self.output_names)))
+        self._native.scores_by_share(
+            node_shares(self.trees.ensemble),
+            [self._grid(points) for points in several],
+            mean,
+            self.trees.n_threads,
+        )
+        return np.split(mean, ends[:-1])
 
     def each(self, points: Points) -> Floats:
         """Follow rows and points down the trees together."""
@@ -161,15 +182,20 @@ class TreesWhatIf(WhatIf):
             found[block] = self._meant(scores)
         return found
 
-    def _grid(self, points: Points) -> tuple[NDArray[np.int32], Floats]:
-        """Return each feature's column in the grid, or −1, and the grid as trees see it.
+    def _grid(self, points: Points) -> Grid:
+        """Read a small table of the points, as any table is read."""
+        if points in self._grids:
+            return self._grids[points]
+        some_row = self.table.take(np.zeros(len(points), np.intp))
+        return self._as_seen(
+            points, self.trees.matrix(points.put(some_row, np.arange(len(points))))
+        )
 
-        A small table of the points is read as any table is, so that a column may be several
-        features, such as statistics of the target for each category.
+    def _as_seen(self, points: Points, encoded: Rows) -> Grid:
+        """Choose the features that the points' columns are.
+
+        A column may be several of them, such as statistics of the target for each category.
         """
-        n_points = len(points)
-        some_row = self.table.take(np.zeros(n_points, np.intp))
-        encoded = self.trees.matrix(points.put(some_row, np.arange(n_points)))
         features = features_of(self.trees, self.table, points.places)
         place = np.full(self.trees.ensemble.n_features, -1, np.int32)
         place[features] = np.arange(len(features))
@@ -196,6 +222,25 @@ class TreesWhatIf(WhatIf):
             *(e.feature, e.threshold, e.left, e.right, e.missing_left, e.category_set, e.value),
             *(e.category_bits, e.tree_offset, e.tree_output, e.base_score),
         )
+
+
+def _side_by_side(several: Sequence[Points]) -> dict[int, NDArray[Any]]:
+    """Return each column's values at the points of all grids, one grid after another.
+
+    In a grid that does not have the column it stays at some value: nothing there depends on it.
+    """
+    given = {
+        (place, k): values
+        for k, points in enumerate(several)
+        for place, values in zip(points.places, points.values, strict=True)
+    }
+    some = {place: values[:1] for (place, _), values in given.items()}
+    return {
+        place: np.concatenate(
+            [given.get((place, k), value.repeat(len(points))) for k, points in enumerate(several)]
+        )
+        for place, value in some.items()
+    }
 
 
 class PredictedWhatIf(WhatIf):
@@ -296,7 +341,7 @@ def features_of(trees: AdditiveTrees, table: GivenTable, places: Sequence[int]) 
         known.index(names[place]) if names is not None and names[place] in known else place
         for place in places
     ]
-    return np.flatnonzero(np.isin(trees.sources, columns))
+    return np.flatnonzero((trees.sources[:, None] == columns).any(axis=1))
 
 
 def _names_in(model: Any) -> tuple[str, ...]:

@@ -150,6 +150,8 @@ def require_rows(name: str, given: Any, n_rows: int) -> None:
 
 def taken(array: Any, rows: Indices) -> Any:
     """Return some rows of an array, table or list, as the same kind of thing."""
+    if isinstance(array, np.ndarray):
+        return array[rows]
     native = nw.from_native(array, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame | nw.Series):
         return native[rows].to_native()
