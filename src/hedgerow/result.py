@@ -47,6 +47,10 @@ class Result(ABC):
     def _draw(self, ax: Any) -> None:
         """Draw onto matplotlib axes."""
 
+    def _figure_size(self) -> tuple[float, float]:
+        """Return the size of a new figure, in inches."""
+        return 6.0, 3.8
+
     def to_frame(self) -> Any:
         """Return the result as a pandas DataFrame."""
         return imported("pandas", "to_frame()").DataFrame(dict(self._columns()))
@@ -65,7 +69,7 @@ class Result(ABC):
         """
         if ax is None:
             pyplot = imported("matplotlib.pyplot", "plot()")
-            _, ax = pyplot.subplots(figsize=(6.0, 3.8), layout="constrained")
+            _, ax = pyplot.subplots(figsize=self._figure_size(), layout="constrained")
         self._draw(ax)
         ax.spines[["top", "right"]].set_visible(False)
         return ax

@@ -401,10 +401,11 @@ def test_results_print_and_become_frames() -> None:
 def test_results_are_drawn(feature: Any) -> None:
     result = partial_dependence(MODELS["three classes"], X, feature, grid_resolution=4, kind="both")
     ax = result.plot()
-    first = feature if isinstance(feature, str) else feature[0]
-    assert ax.get_xlabel() == first
-    if first == "c":
-        assert [text.get_text() for text in ax.get_xticklabels()] == ["v", "w", "u"]
+    if feature == "c":
+        assert ax.get_ylabel() == feature
+        assert [text.get_text() for text in ax.get_yticklabels()] == ["v", "w", "u"]
+    else:
+        assert ax.get_xlabel() == feature[0]
     ax.figure.clear()
 
 

@@ -625,3 +625,12 @@ else:
     raise AssertionError
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_predictions_in_steps_have_a_colour_bar_instead_of_numbers():
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(300, 2))
+    t = random.normal(size=300)
+    display = draw(hr.GradientBoostingRegressor(n_estimators=40).fit(rows, t), rows, t)
+    assert display.text_ == []
+    assert "prediction" in [ax.get_ylabel() for ax in display.figure_.axes]

@@ -1,20 +1,50 @@
-"""Partial dependence: curves, bars and maps of what was computed."""
+"""Partial dependence and accumulated effects: panels of curves, categories and maps."""
 
-import sys
-from types import SimpleNamespace
+import dataclasses
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 
-from hedgerow.exceptions import DataError, ParameterError
+import hedgerow as hr
 from hedgerow.plot import PartialDependenceDisplay
 from oracles.pictures import assert_no_overlap
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-draw = PartialDependenceDisplay.from_result
+draw = PartialDependenceDisplay.from_values
+draw_of = PartialDependenceDisplay.from_estimator
+
+TOWNS = ["Bath", "Ely", "Kingston upon Hull", "Newcastle upon Tyne", "St Albans", "York"]
+LONG = "average_of_the_last_twelve_months_of_use"
+
+
+def table(n_rows=200):
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "income": random.lognormal(11.0, 1.0, n_rows),
+            LONG: random.normal(size=n_rows),
+            "town": random.choice(TOWNS, n_rows),
+            "code": [f"category number {k}" for k in random.integers(0, 30, n_rows)],
+        }
+    )
+    X.loc[random.random(n_rows) < 0.2, "income"] = np.nan
+    X.loc[random.random(n_rows) < 0.2, "town"] = None
+    return X
+
+
+X = table()
+NUMBER = np.log(X["income"].fillna(3e4)) + X[LONG] + (X["town"] == "Ely")
+FIVE = np.array(["a", "b", "c", "d", "the fifth class, with a long name"], object)[
+    pd.qcut(NUMBER, 5).cat.codes
+]
+REGRESSOR = hr.GradientBoostingRegressor(n_estimators=10).fit(X, NUMBER)
+CLASSIFIER = hr.GradientBoostingClassifier(n_estimators=5).fit(X, FIVE)
+PANELS = ["income", LONG, "town", "code", ("income", LONG), ("town", "income"), (LONG, "code")]
 
 
 @pytest.fixture(autouse=True)
@@ -23,118 +53,153 @@ def _close_figures():
     plt.close("all")
 
 
-def curve(name="income", n_rows=None, scale=1.0):
-    grid = np.linspace(0.0, 10.0, 21)
-    average = scale * np.sqrt(grid)
-    individual = None
-    if n_rows:
-        individual = average + np.linspace(-1.0, 1.0, n_rows)[:, np.newaxis]
-    return name, grid, average, individual, np.linspace(1.0, 9.0, 9)
+def labels(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
 
 
-def bars(name="town", n_rows=None):
-    grid = np.array(["Bath", "Ely", "York"], dtype=object)
-    average = np.array([1.0, 3.0, 2.0])
-    individual = None if not n_rows else np.tile(average, (n_rows, 1))
-    return name, grid, average, individual, None
+def test_a_curve_is_the_average_and_short_lines_are_the_deciles():
+    result = hr.explain.partial_dependence(REGRESSOR, X, LONG)
+    display = draw(result)
+    line = display.ax_.lines[0]
+    np.testing.assert_array_equal(line.get_xdata(), result.grid[0])
+    np.testing.assert_array_equal(line.get_ydata(), result.average[:, 0])
+    marks = [path.vertices[0, 0] for path in display.ax_.collections[0].get_paths()]
+    np.testing.assert_allclose(marks, result.deciles[0])
+    assert display.ax_.get_ylabel() == "mean prediction of the target"
 
 
-def surface(names=("income", "age"), grids=None):
-    grids = grids or (np.linspace(0.0, 1.0, 8), np.linspace(20.0, 60.0, 5))
-    sizes = [len(grid) for grid in grids]
-    return names, grids, np.add.outer(np.arange(sizes[0]), np.arange(sizes[1])) * 0.1, None, None
-
-
-def result(*panels, kind="average", unit="price in $"):
-    features, grids, average, individual, deciles = map(list, zip(*panels, strict=True))
-    return SimpleNamespace(
-        features=features,
-        grids=grids,
-        average=average,
-        individual=individual,
-        deciles=deciles,
-        kind=kind,
-        unit=unit,
-    )
-
-
-def test_a_curve_is_the_average_and_ticks_are_the_deciles():
-    display = draw(result(curve()))
-    (line,) = display.ax_.lines
-    np.testing.assert_array_equal(line.get_ydata(), curve()[2])
-    ticks = [path.vertices[0, 0] for path in display.ax_.collections[0].get_paths()]
-    np.testing.assert_allclose(ticks, np.linspace(1.0, 9.0, 9))
-    assert display.ax_.get_ylabel() == "mean price in $"
+def test_a_gap_is_a_point_on_the_right():
+    result = hr.explain.partial_dependence(REGRESSOR, X, "income")
+    ax = draw(result).ax_
+    curve, point = ax.lines[:2]
+    assert np.isfinite(curve.get_xdata()).all()
+    assert point.get_ydata() == result.average[-1, 0]
+    assert point.get_xdata() > curve.get_xdata().max()
+    assert labels(ax.xaxis)[-1] == "missing"
 
 
 def test_single_rows_are_thin_lines_and_not_too_many():
-    display = draw(result(curve(n_rows=500), kind="both"))
+    display = draw_of(REGRESSOR, X, LONG, kind="both")
     thin = [line for line in display.ax_.lines if line.get_linewidth() < 1.0]
     assert 40 <= len(thin) <= 60
-    assert len(display.ax_.lines) == len(thin) + 1
+    alone = draw_of(REGRESSOR, X, LONG, kind="individual")
+    assert alone.ax_.get_ylabel() == "the target"
+    thick = [
+        line for line in alone.ax_.lines if line.get_linewidth() > 1.0 and len(line.get_xdata())
+    ]
+    assert thick == []
 
 
-def test_categories_have_bars():
-    display = draw(result(bars(n_rows=10)))
-    assert [bar.get_width() for bar in display.ax_.patches] == [1.0, 3.0, 2.0]
-    assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["Bath", "Ely", "York"]
+def test_categories_have_points_and_the_middle_of_the_rows():
+    result = hr.explain.partial_dependence(REGRESSOR, X, "town", kind="both")
+    ax = draw(result).ax_
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), result.average[:, 0])
+    assert labels(ax.yaxis) == [*(str(town) for town in result.grid[0][:-1]), "missing"]
+    low = [path.vertices[0, 0] for path in ax.collections[0].get_paths()]
+    np.testing.assert_allclose(low, np.quantile(result.individual[..., 0], 0.1, axis=0))
+    assert "the middle 80% of rows" in ax.get_xlabel()
 
 
-def test_curves_share_their_scale():
-    display = draw(result(curve(), curve("age", scale=5.0), bars()))
-    assert display.axes_[0].get_ylim() == display.axes_[1].get_ylim()
-    assert display.axes_[0].get_ylim()[1] > 5.0 * np.sqrt(10.0)
+def test_every_class_has_its_line_and_one_legend_names_them():
+    display = draw_of(CLASSIFIER, X, ["income", LONG, "town"])
+    legends = [ax.get_legend() for ax in display.axes_ if ax.get_legend() is not None]
+    assert len(legends) == 1
+    assert len(legends[0].get_texts()) == 5
+    assert display.ax_.get_ylabel() == "mean probability"
+    assert_no_overlap(display.figure_)
+
+
+def test_one_class_can_be_asked_for():
+    display = draw_of(CLASSIFIER, X, [LONG, ("town", LONG)], output="c")
+    result = hr.explain.partial_dependence(CLASSIFIER, X, LONG)
+    np.testing.assert_array_equal(display.ax_.lines[0].get_ydata(), result.average[:, 2])
+    assert display.ax_.get_ylabel() == "mean probability of c"
+    assert draw(result, output=2).ax_.get_ylabel() == "mean probability of c"
+
+
+def test_what_changes_little_looks_so():
+    display = draw_of(REGRESSOR, X, ["income", LONG, "town"])
+    limits = display.axes_[0].get_ylim()
+    assert limits == display.axes_[1].get_ylim() == display.axes_[2].get_xlim()
 
 
 def test_two_features_have_a_map_the_right_way_round():
-    grids = (np.array([0.0, 1.0]), np.array(["a", "b", "c"], dtype=object))
-    display = draw(result(surface(("x", "y"), grids)))
+    result = hr.explain.partial_dependence(REGRESSOR, X, ("town", LONG), grid_resolution=5)
+    ax = draw(result).ax_
+    mesh = ax.collections[0]
+    np.testing.assert_allclose(mesh.get_array().reshape(5, 7), result.average[..., 0].T)
+    assert ax.get_xlabel() == "town"
+    assert labels(ax.xaxis)[-1] == "missing"
+
+
+def test_joint_effects_are_white_where_they_are_nothing():
+    result = hr.explain.accumulated_effects(REGRESSOR, X, ("income", LONG), grid_resolution=6)
+    display = draw(result)
     mesh = display.ax_.collections[0]
-    np.testing.assert_allclose(mesh.get_array().reshape(3, 2), surface(("x", "y"), grids)[2].T)
-    assert display.ax_.get_xlabel() == "x"
-    assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["a", "b", "c"]
+    assert mesh.norm.vmin == -mesh.norm.vmax
+    assert any(ax.get_ylabel() == "joint effect on the target" for ax in display.figure_.axes)
 
 
-def test_nothing_overlaps():
-    everything = result(curve(n_rows=30), bars(n_rows=30), surface(), curve("age"), kind="both")
-    display = draw(everything)
-    assert len(display.axes_) == 4
+@pytest.mark.parametrize("kind", ["average", "both", "accumulated"])
+def test_nothing_overlaps(kind):
+    display = draw_of(REGRESSOR, X, PANELS, kind=kind, grid_resolution=6)
+    assert len(display.axes_) == len(PANELS)
     assert_no_overlap(display.figure_)
-    _, axes = plt.subplots(1, 2, figsize=(16, 7), layout="constrained")
+
+
+@pytest.mark.parametrize("feature", PANELS)
+@pytest.mark.parametrize("model", [REGRESSOR, CLASSIFIER])
+def test_results_draw_themselves_without_overlaps(model, feature):
+    ax = hr.explain.partial_dependence(model, X, feature, grid_resolution=8).plot()
+    assert_no_overlap(ax.figure)
+
+
+def test_panels_fit_into_axes_that_are_given():
+    _, axes = plt.subplots(1, 2, figsize=(18, 8), layout="constrained")
     plt.sca(axes[1])
-    display = draw(everything, ax=axes[0])
+    display = draw_of(REGRESSOR, X, [LONG, "town", (LONG, "town")], ax=axes[0])
     assert display.ax_ is axes[0]
     assert plt.gca() is axes[1]
     assert_no_overlap(display.figure_)
 
 
-def test_accumulated_effects_are_called_so():
-    display = draw(result(curve(), kind="accumulated"))
-    assert display.ax_.get_ylabel() == "effect on price in $"
+def test_models_of_others_and_arrays_are_drawn():
+    matrix = X[[LONG]].to_numpy().repeat(2, axis=1) ** [1, 2]
+    model = LinearRegression().fit(matrix, NUMBER)
+    display = draw_of(model, matrix, [0, (0, 1)])
+    assert display.ax_.get_xlabel() == "x0"
+    assert_no_overlap(display.figure_)
 
 
-def test_an_estimator_is_asked_for_its_dependence(monkeypatch):
-    def partial_dependence(model, X, features, *, kind):
-        assert (model, X, features, kind) == ("model", "rows", ["income"], "both")
-        return result(curve())
-
-    explain = SimpleNamespace(partial_dependence=partial_dependence)
-    monkeypatch.setitem(sys.modules, "hedgerow.explain", explain)
-    PartialDependenceDisplay.from_estimator("model", "rows", ["income"], kind="both")
+def test_a_constant_prediction_is_drawn():
+    constant = hr.DecisionTreeRegressor(max_depth=1).fit(X[[LONG]].assign(z=0.0), np.ones(len(X)))
+    pair = hr.explain.partial_dependence(
+        constant, X[[LONG]].assign(z=0.0), (LONG, "z"), grid={"z": [0.0, 1.0]}
+    )
+    assert_no_overlap(draw(pair).figure_)
 
 
-def test_bad_results_are_refused():
-    with pytest.raises(ParameterError, match="result is a dict"):
+def test_a_column_of_gaps_alone_can_be_looked_at():
+    result = hr.explain.partial_dependence(REGRESSOR, X, "income", grid=[np.nan])
+    assert labels(draw(result).ax_.xaxis) == ["missing"]
+
+
+def test_what_cannot_be_drawn_is_refused():
+    result = hr.explain.partial_dependence(REGRESSOR, X, LONG)
+    with pytest.raises(hr.ParameterError, match="values: dict is not allowed"):
         draw({})
-    with pytest.raises(DataError, match="entry for each panel"):
-        draw(SimpleNamespace(features=[], grids=[], average=[]))
-    wrong = result(curve())
-    wrong.average = [np.zeros(3)]
-    with pytest.raises(DataError, match=r"shape \(3,\), but its grid \(21,\)"):
-        draw(wrong)
-    wrong.average = [None]
-    with pytest.raises(DataError, match="nothing to draw of 'income'"):
-        draw(wrong)
+    with pytest.raises(hr.ParameterError, match="values is an empty list"):
+        draw([])
+    with pytest.raises(hr.ParameterError, match="output='b' is not allowed"):
+        draw(result, output="b")
+    with pytest.raises(hr.ParameterError, match="kind='ice'"):
+        draw_of(REGRESSOR, X, LONG, kind="ice")
+    with pytest.raises(hr.DataError, match="nothing to draw"):
+        draw(dataclasses.replace(result, average=None))
+    with pytest.raises(hr.DataError, match=r"shape \(3, 1\), but its grid and outputs \(50, 1\)"):
+        draw(dataclasses.replace(result, average=np.zeros((3, 1))))
     free = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
-    with pytest.raises(ParameterError, match="cannot be divided"):
-        draw(result(curve(), bars()), ax=free)
+    with pytest.raises(hr.ParameterError, match="cannot be divided"):
+        draw([result, result], ax=free)
+    with pytest.raises(hr.ParameterError, match="ax is a list"):
+        draw(result, ax=[])

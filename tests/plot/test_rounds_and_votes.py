@@ -2,6 +2,7 @@
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.ensemble import RandomForestClassifier as SklearnForest
@@ -260,3 +261,50 @@ def test_strength_and_correlation_are_those_of_theory():
         StrengthCorrelationDisplay.from_estimator(
             hr.AdaBoostClassifier(n_estimators=2).fit(X, Y), X, Y
         )
+
+
+def test_numbers_of_negative_bars_keep_off_the_names():
+    names = [f"a_feature_with_a_rather_long_name_{j}" for j in range(3)]
+    values, errors = [0.2, -0.000268, -0.15], [0.01, 0.00001, 0.02]
+    display = ImportanceDisplay.from_values(names, values, errors)
+    assert_no_overlap(display.figure_)
+
+
+def test_importances_that_draw_themselves_have_readable_names():
+    random = np.random.default_rng(0)
+    names = [f"average_of_the_last_twelve_months_{j}" for j in range(25)]
+    X = pd.DataFrame(random.normal(size=(80, 25)), columns=names)
+    y = X.iloc[:, 0] * X.iloc[:, 1] + X.iloc[:, 2]
+    model = hr.GradientBoostingRegressor(n_estimators=5).fit(X, y)
+    forest = hr.RandomForestRegressor(n_estimators=5).fit(X, y)
+    pairs = hr.explain.interaction_strength(model, X, n_rows=10).plot()
+    assert all(label.get_text().count(" × ") == 1 for label in pairs.get_yticklabels())
+    for ax in (
+        pairs,
+        hr.explain.importance(model).plot(),
+        hr.explain.permutation_importance(model, X, y, n_repeats=2).plot(),
+        forest.permutation_importances(X, y).plot(),
+    ):
+        assert_no_overlap(ax.figure)
+
+
+def test_columns_without_names_are_called_the_same_everywhere():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = hr.GradientBoostingRegressor(n_estimators=3).fit(X, X[:, 1])
+    forest = hr.RandomForestRegressor(n_estimators=3).fit(X, X[:, 1])
+    explained = hr.explain.shap_values(model, X)
+    for ax in (
+        ImportanceDisplay.from_estimator(model).ax_,
+        hr.plot.ShapBarDisplay.from_values(explained).ax_,
+        hr.explain.importance(model).plot(),
+        forest.permutation_importances(X, X[:, 1]).plot(),
+    ):
+        assert {label.get_text() for label in ax.get_yticklabels()} == {"x0", "x1"}
+    assert any("x1 ≤" in word for word in words_of(hr.plot.TreeDisplay.from_estimator(model)))
+
+
+def test_residuals_are_of_the_target_by_its_name():
+    y = pd.Series([0.0, 1.0, 2.0, 3.0], name="price")
+    display = ResidualDisplay.from_predictions(y, [0.5, 0.5, 2.0, 2.0])
+    assert display.ax_.get_ylabel() == "residual: price − prediction"
+    assert display.ax_.get_legend() is None  # so few rows have no line of medians

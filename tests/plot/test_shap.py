@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import hedgerow as hr
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot import (
     ShapBarDisplay,
@@ -263,3 +264,30 @@ def test_bad_input_is_refused_by_name():
     short.data = short.data[:5]
     with pytest.raises(DataError, match="data have the shape"):
         ShapBarDisplay.from_values(short)
+
+
+def test_long_names_units_and_categories_do_not_overlap():
+    random = np.random.default_rng(0)
+    categories = pd.Series([f"category number {k % 40}" for k in range(200)])
+    X = pd.DataFrame(
+        {"code": categories, "a_name_of_more_than_thirty_letters": random.normal(size=200)}
+    )
+    X["few"] = random.choice(["one", "two", "three"], 200)
+    X.loc[:20, ["few", "a_name_of_more_than_thirty_letters"]] = None
+    y = np.array(["a", "b", "a class with a long name, indeed"])[random.integers(0, 3, 200)]
+    values = hr.explain.shap_values(hr.GradientBoostingClassifier(n_estimators=3).fit(X, y), X)
+    for feature, color in ((0, 1), (1, 2), (2, 0)):
+        display = ShapDependenceDisplay.from_values(values, feature, color=color, output="b")
+        assert "log of the probability of b" in display.ax_.get_ylabel().replace("\n", " ")
+        assert_no_overlap(display.figure_)
+    assert_no_overlap(ShapBeeswarmDisplay.from_values(values, output=1).figure_)
+    assert_no_overlap(ShapWaterfallDisplay.from_values(values, output=1).figure_)
+
+
+def test_a_few_categories_have_colours_of_their_own():
+    X = pd.DataFrame({"x": [0.0, 1.0, 2.0], "kind": ["a", "b", None]})
+    shap = SimpleNamespace(values=np.ones((3, 2)), base_values=0.0, data=X)
+    display = ShapDependenceDisplay.from_values(shap, 0, color=1)
+    assert [t.get_text() for t in display.ax_.get_legend().get_texts()] == ["a", "b", "missing"]
+    colors = display.ax_.collections[0].get_facecolor()
+    assert len(np.unique(colors, axis=0)) == 3

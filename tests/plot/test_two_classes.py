@@ -258,3 +258,11 @@ def test_calibration_needs_probabilities():
         CalibrationDisplay.from_predictions(Y, P, n_bins=0)
     with pytest.raises(ParameterError, match="strategy='even'"):
         CalibrationDisplay.from_predictions(Y, P, strategy="even")
+
+
+@pytest.mark.parametrize("name", ["RocDisplay", "PrecisionRecallDisplay", "CalibrationDisplay"])
+def test_long_names_of_classes_are_not_cut_off(name):
+    y = np.array(["stays", "leaves the company within the next year"])[[0, 1, 1, 0, 1, 0]]
+    draw = getattr(hr.plot, name).from_predictions
+    display = draw(y, [0.1, 0.6, 0.9, 0.4, 0.3, 0.2], pos_label=y[1])
+    assert_no_overlap(display.figure_)

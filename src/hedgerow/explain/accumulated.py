@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from hedgerow.data.columns import LabelColumn, NumericColumn
 from hedgerow.data.target import read_weights
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.explain.drawing import draw_curves, draw_surface
 from hedgerow.explain.grid import (
     RESOLUTION,
     Axis,
@@ -36,6 +35,7 @@ from hedgerow.explain.partial import grid_columns
 from hedgerow.explain.similarity import order_by_similarity, quantiles
 from hedgerow.explain.what_if import Floats, WhatIf, fitted, what_if
 from hedgerow.params import VERBOSE
+from hedgerow.plot.over_columns import alone, draw_panel, fit_panels
 from hedgerow.progress import watched
 from hedgerow.result import Columns, Result
 
@@ -69,6 +69,8 @@ class AccumulatedEffects(Result):
         Rows that lie in a cell. Those with a gap in the column do not.
     """
 
+    measure: ClassVar[str] = "effect on"  # of what `unit` says
+
     features: tuple[str, ...]
     grid: tuple[NDArray[Any], ...]
     average: Floats
@@ -88,10 +90,11 @@ class AccumulatedEffects(Result):
         return grid_columns(self.features, self.grid, self.output_names, self.average)
 
     def _draw(self, ax: Any) -> None:
-        if len(self.features) == 2:
-            draw_surface(ax, self, self.average)
-        else:
-            draw_curves(ax, self, self.average, None)
+        draw_panel(ax, self)
+        fit_panels([ax], [self])
+
+    def _figure_size(self) -> tuple[float, float]:
+        return alone(self)
 
 
 def accumulated_effects(

@@ -14,7 +14,8 @@ from hedgerow.explain.additive import additive_trees
 from hedgerow.explain.shap import shap_values
 from hedgerow.explain.what_if import fitted
 from hedgerow.params import Options, Parameter
-from hedgerow.result import GREEN, Columns, Floats, Result
+from hedgerow.plot.importance import MOST_BARS, ImportanceDisplay, bars_size
+from hedgerow.result import Columns, Floats, Result
 from hedgerow.tree.additive import numbered_names, sums_over_splits
 
 _KIND = Parameter("kind", "gain", Options(("gain", "cover", "split", "shap")), "")
@@ -73,9 +74,12 @@ class Importance(Result):
         return columns
 
     def _draw(self, ax: Any) -> None:
-        columns = {name: column[:20][::-1] for name, column in self._columns().items()}
-        ax.barh(columns["feature"].astype(str), columns["value"], color=GREEN)
-        ax.set_xlabel(self.unit)
+        ImportanceDisplay(
+            names=list(self.feature), values=self.value, label=self.unit, top=MOST_BARS
+        ).plot(ax)
+
+    def _figure_size(self) -> tuple[float, float]:
+        return bars_size(min(MOST_BARS, len(self.feature)))
 
 
 def importance(model: Any, kind: str = "gain", *, X: Any = None) -> Importance:

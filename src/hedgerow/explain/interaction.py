@@ -26,8 +26,10 @@ from hedgerow.explain.what_if import (
     what_if,
 )
 from hedgerow.params import COUNT, RANDOM_STATE, VERBOSE, Number, Parameter
+from hedgerow.plot.display import short
+from hedgerow.plot.importance import MOST_BARS, ImportanceDisplay, bars_size
 from hedgerow.progress import watched
-from hedgerow.result import GREEN, Columns, Result
+from hedgerow.result import Columns, Result
 
 _N_ROWS = Parameter("n_rows", 500, Number(2, 100_000, integer=True), "")
 _MAX_FEATURES = Parameter("max_features", 8, COUNT, "")
@@ -90,10 +92,17 @@ class InteractionStrength(Result):
         return columns
 
     def _draw(self, ax: Any) -> None:
-        order = np.argsort(-self.strength.sum(axis=1), kind="stable")[:20][::-1]
-        names = [" × ".join(self.pairs[k]) for k in order]
-        ax.barh(names, self.strength[order].sum(axis=1), color=GREEN)
-        ax.set_xlabel(f"what two columns do together, standard deviation in {self.unit}")
+        ImportanceDisplay(
+            names=[" × ".join(short(name, 16) for name in pair) for pair in self.pairs],
+            values=self.strength.sum(axis=1),
+            label=f"what two columns do together,\nstandard deviation in {self.unit}",
+            top=MOST_BARS,
+            longest=35,
+            things="pairs",
+        ).plot(ax)
+
+    def _figure_size(self) -> tuple[float, float]:
+        return bars_size(min(MOST_BARS, len(self.pairs)))
 
 
 def interaction_strength(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.data.target import read_weights
 from hedgerow.exceptions import ParameterError
-from hedgerow.explain.drawing import draw_curves, draw_surface
 from hedgerow.explain.grid import (
     RESOLUTION,
     Axis,
@@ -25,6 +24,7 @@ from hedgerow.explain.grid import (
 )
 from hedgerow.explain.what_if import Floats, Points, TreesWhatIf, WhatIf, fitted, what_if
 from hedgerow.params import VERBOSE, Options, Parameter
+from hedgerow.plot.over_columns import alone, draw_panel, fit_panels
 from hedgerow.progress import watched
 from hedgerow.result import Columns, Result
 
@@ -63,6 +63,8 @@ class PartialDependence(Result):
         Whose mean it is: that of the rows of X, or of the training rows as trees remember them.
     """
 
+    measure: ClassVar[str] = "mean"  # of what `unit` says
+
     features: tuple[str, ...]
     grid: tuple[NDArray[Any], ...]
     average: Floats | None
@@ -97,16 +99,11 @@ class PartialDependence(Result):
         )
 
     def _draw(self, ax: Any) -> None:
-        if len(self.features) == 2:
-            mean = self.average if self.average is not None else _mean(self.individual)
-            draw_surface(ax, self, mean)
-        else:
-            draw_curves(ax, self, self.average, self.individual)
+        draw_panel(ax, self)
+        fit_panels([ax], [self])
 
-
-def _mean(individual: Floats | None) -> Floats:
-    assert individual is not None
-    return individual.mean(axis=0)
+    def _figure_size(self) -> tuple[float, float]:
+        return alone(self)
 
 
 def grid_columns(

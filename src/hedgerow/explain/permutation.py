@@ -19,8 +19,9 @@ from hedgerow.explain.shuffling import Judge, Shuffling, shuffling_of
 from hedgerow.explain.tables import GivenTable, Indices
 from hedgerow.explain.what_if import fitted
 from hedgerow.params import COUNT, FRACTION, RANDOM_STATE, VERBOSE, Parameter, any_of
+from hedgerow.plot.importance import MOST_BARS, ImportanceDisplay, bars_size
 from hedgerow.progress import watched
-from hedgerow.result import GREEN, Columns, Floats, Result
+from hedgerow.result import Columns, Floats, Result
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.additive import numbered_names
 from hedgerow.validation.rows import require_rows
@@ -80,10 +81,14 @@ class PermutationImportance(Result):
         return {name: column[order] for name, column in columns.items()}
 
     def _draw(self, ax: Any) -> None:
-        columns = {name: column[:20][::-1] for name, column in self._columns().items()}
-        ax.barh(columns["feature"].astype(str), columns["mean"], xerr=columns["std"], color=GREEN)
         change = "fall" if self.higher_is_better else "rise"
-        ax.set_xlabel(f"{change} of {self.metric} when shuffled, mean ± standard deviation")
+        label = f"{change} of {self.metric} when shuffled, mean ± standard deviation"
+        ImportanceDisplay(
+            names=list(self.feature), values=self.mean, errors=self.std, label=label, top=MOST_BARS
+        ).plot(ax)
+
+    def _figure_size(self) -> tuple[float, float]:
+        return bars_size(min(MOST_BARS, len(self.feature)))
 
 
 def permutation_importance(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, r2_score
 
 from hedgerow.forest.model import Floats, ForestModel
-from hedgerow.result import GREEN, Result
+from hedgerow.result import Result
 from hedgerow.tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow.tree.structure import Rows
 from hedgerow.warning import warn_user
@@ -105,10 +106,20 @@ class PermutationImportance(Result):
         return {name: column[order] for name, column in columns.items()}
 
     def _draw(self, ax: Any) -> None:
-        columns = {name: column[:20][::-1] for name, column in self._columns().items()}
-        error = columns["std"] / np.sqrt(len(self.by_tree))
-        ax.barh(columns["feature"].astype(str), columns["mean"], xerr=error, color=GREEN)
-        ax.set_xlabel("rise of the out-of-bag loss when shuffled, mean ± standard error")
+        # Imported here, for displays are made of models.
+        bars = import_module("hedgerow.plot.importance")
+        bars.ImportanceDisplay(
+            names=bars.names_of(self.feature),
+            values=self.mean,
+            errors=self.std / np.sqrt(len(self.by_tree)),
+            label="rise of the out-of-bag loss when shuffled, mean ± standard error",
+            top=bars.MOST_BARS,
+        ).plot(ax)
+
+    def _figure_size(self) -> tuple[float, float]:
+        bars = import_module("hedgerow.plot.importance")
+        width, height = bars.bars_size(min(bars.MOST_BARS, len(self.feature)))
+        return width, height
 
 
 def permutation_importance(

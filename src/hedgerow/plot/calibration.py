@@ -200,9 +200,12 @@ class CalibrationDisplay(Display):
             f"Brier score {number(self.brier_score)}, ECE {number(self.ece)}", fontsize="medium"
         )
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.04))
-        ax.set_ylabel(f"share that is {short(self.positive)}")
+        ax.set_ylabel(f"share of rows that are {short(self.positive)}")
         ax.tick_params(labelbottom=False)
-        ax.legend(loc="upper left", frameon=False, fontsize=SMALL)
+        # Above the diagonal, unless some of the bins are there.
+        is_taken = bool(((self.high > 0.85) & (self.prob_pred < 0.75)).any())
+        place = "lower right" if is_taken else "upper left"
+        ax.legend(loc=place, frameon=False, fontsize=SMALL)
         open_frame(ax)
 
     def _draw_histogram(self, ax: Any) -> None:

@@ -21,9 +21,9 @@ from hedgerow.plot.decisions import (
     known_classes,
     require_drawable,
 )
-from hedgerow.plot.display import new_axes, require_axes
+from hedgerow.plot.display import new_axes, require_axes, short
 from hedgerow.plot.machines import MARGINS, has_margins, support_vectors
-from hedgerow.plot.plane import plain, read_plane
+from hedgerow.plot.plane import read_plane
 from hedgerow.result import Floats, imported
 
 FIGURE = 5.6, 4.4  # inches
@@ -273,12 +273,19 @@ class DecisionBoundaryDisplay:
             self.surface_, self.boundary_, self.text_ = surfaces.numbers(
                 self.ax_, grid, self.response
             )
+            if self.boundary_ is not None and not self.text_:
+                self._draw_colorbar()
         elif len(palette) == 2 and self.response_method in LEVELS:
             self._draw_two_classes(palette, margins and self.margins)
         else:
             sure = self._certainty(len(palette)) if self.response_method in LEVELS else None
             self.surface_ = surfaces.regions(self.ax_, grid, self.prediction, sure, palette)
             self.boundary_ = surfaces.borders(self.ax_, grid, self.prediction) or None
+
+    def _draw_colorbar(self) -> None:
+        """Say beside the axes which number a colour is, where there is no room on the lines."""
+        bar = self.figure_.colorbar(self.surface_, ax=self.ax_, pad=0.03, label="prediction")
+        bar.outline.set_visible(False)
 
     def _draw_two_classes(self, palette: Floats, margins: bool) -> None:
         ax, grid, level = self.ax_, (self.xx0, self.xx1), LEVELS[self.response_method]
@@ -364,7 +371,7 @@ class DecisionBoundaryDisplay:
         handles = self.points_
         if len(handles) != len(palette) or self.target is None:
             handles = [patch(facecolor=tint(color, surfaces.REGION)) for color in palette]
-        return [(handle, plain(name)) for handle, name in zip(handles, names, strict=True)]
+        return [(handle, short(name)) for handle, name in zip(handles, names, strict=True)]
 
 
 def _line(style: str) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from itertools import pairwise
 from math import floor, isfinite, log10
+from textwrap import fill
 from typing import Any, ClassVar, Literal, Self
 
 from hedgerow.exceptions import ParameterError
@@ -13,6 +15,16 @@ from hedgerow.result import imported
 SMALL = "small"
 # Characters of a name, beyond which its middle is left out.
 LONGEST_NAME = 26
+# Characters of a line of what is written along an axis.
+LABEL = 46
+# Of the size of letters: what a line takes, and a letter at most on average.
+LEADING, LETTER = 1.25, 0.68
+# Points of the smallest letters that can be read.
+SMALLEST = 5.0
+# Intervals between the numbers of an axis.
+MOST_TICKS = 6
+# What numbers of an axis are multiples of.
+ROUND = (1, 2, 2.5, 5, 10)
 
 
 class Display(ABC):
@@ -75,6 +87,64 @@ def measured(ax: Any) -> Any:
     return ax.get_window_extent()
 
 
+def fit_labels(axis: Any) -> None:
+    """Make the labels of categories small enough, and those below turned, for the room they have.
+
+    The axes must be in their place (`measured`). Labels keep their size where that is enough; if
+    even the smallest is not, they are dense.
+    """
+    ax, labels = axis.axes, axis.get_ticklabels()
+    box, upright = ax.get_window_extent(), axis.axis_name == "y"
+    room = (box.height if upright else box.width) * 72.0 / ax.figure.dpi / max(len(labels), 1)
+    size = labels[0].get_fontsize() if labels else 0.0
+    longest = max((len(label.get_text()) for label in labels), default=0)
+    fits_across = not upright and LETTER * size * longest < room
+    if not fits_across:
+        size = min(size, max(SMALLEST, room / LEADING))
+    turn = 0 if upright or fits_across else 90
+    axis.set_tick_params(labelsize=size, labelrotation=turn)
+
+
+def sparse_ticks(
+    axis: Any, low: float, high: float, beside: tuple[float, str] | None = None
+) -> None:
+    """Write numbers between low and high along an axis, no more than there is room for.
+
+    The axes must be in their place (`measured`). `beside` is a place outside of the numbers and
+    what to write there; they keep away from it.
+    """
+    ax, upright = axis.axes, axis.axis_name == "y"
+    box, interval = ax.get_window_extent(), axis.get_view_interval()
+    points = (box.height if upright else box.width) * 72.0 / ax.figure.dpi
+    per_unit = points / ((interval[1] - interval[0]) or 1.0)
+    size = imported("matplotlib", "plot()").rcParams["font.size"]
+    locator = imported("matplotlib.ticker", "plot()").MaxNLocator
+
+    def room(text: str) -> float:
+        return LEADING * size if upright else LETTER * size * (len(text) + 1)
+
+    for n in range(MOST_TICKS, 0, -1):
+        ticks = [
+            float(t) for t in locator(n, steps=ROUND).tick_values(low, high) if low <= t <= high
+        ]
+        texts = [number(tick) for tick in ticks]
+        if beside is not None:
+            kept = [
+                (tick, text)
+                for tick, text in zip(ticks, texts, strict=True)
+                if abs(beside[0] - tick) * per_unit >= (room(text) + room(beside[1])) / 2.0
+            ]
+            ticks, texts = [tick for tick, _ in kept], [text for _, text in kept]
+        apart = min((b - a for a, b in pairwise(ticks)), default=float("inf")) * per_unit
+        if apart >= max(map(room, texts), default=0.0):
+            break
+    else:
+        ticks, texts = ticks[::2], texts[::2]
+    if beside is not None:
+        ticks, texts = [*ticks, beside[0]], [*texts, beside[1]]
+    axis.set_ticks(ticks, labels=texts)
+
+
 def open_frame(ax: Any) -> None:
     """Leave out the lines at the top and on the right."""
     ax.spines[["top", "right"]].set_visible(False)
@@ -127,6 +197,21 @@ def number(value: float, digits: int = 3) -> str:
 def signed(value: float, digits: int = 3) -> str:
     """Return a number with its sign."""
     return ("+" if value > 0.0 else "") + number(value, digits)
+
+
+def unit_of(unit: str, output: Any, n_outputs: int = 1) -> str:
+    """Say of which output a unit is: "log-odds of yes", where one unit has several."""
+    name = short(output)
+    if unit in ("probability", "log-odds"):
+        return f"{unit} of {name}"
+    if unit.startswith("log of the probability"):
+        return unit.replace("probability", f"probability of {name}")
+    return unit if n_outputs == 1 else f"{unit}: {name}"
+
+
+def wrapped(text: str, width: int) -> str:
+    """Break a label that is longer than so many characters into lines."""
+    return "\n".join(fill(line, width) for line in text.split("\n"))
 
 
 def counted(n: int, noun: str) -> str:

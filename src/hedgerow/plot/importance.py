@@ -6,14 +6,26 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.data.target import read_numbers_with_gaps
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.params import COUNT, Options, Parameter
 from hedgerow.plot.colors import COLORS, INK
-from hedgerow.plot.display import SMALL, Display, number, open_frame, require_axes, short
+from hedgerow.plot.display import (
+    LABEL,
+    LONGEST_NAME,
+    SMALL,
+    Display,
+    number,
+    open_frame,
+    require_axes,
+    short,
+    wrapped,
+)
 from hedgerow.result import GREY, Floats
+from hedgerow.tree.additive import numbered_names
 
 _LABELS = {
     "gain": "gain: what the splits on it gained, in all",
@@ -24,6 +36,8 @@ _TOP = Parameter("top", 15, COUNT, "")
 _KIND = Parameter("kind", "gain", Options(tuple(_LABELS)), "")
 # A row of bars takes so many inches of a new figure, and the axis below so many.
 ROW, BELOW = 0.26, 0.9
+# Bars of a result that draws itself.
+MOST_BARS = 20
 
 
 class ImportanceDisplay(Display):
@@ -44,6 +58,10 @@ class ImportanceDisplay(Display):
         What the values are, in which unit.
     top : int
         How many features are drawn.
+    longest : int
+        Characters of a name, beyond which its middle is left out.
+    things : str
+        What has a bar.
 
     Attributes
     ----------
@@ -61,12 +79,16 @@ class ImportanceDisplay(Display):
         errors: Floats | None = None,
         label: str = "importance",
         top: int = 15,
+        longest: int = LONGEST_NAME,
+        things: str = "features",
     ) -> None:
         self.names = names
         self.values = values
         self.errors = errors
         self.label = label
         self.top = top
+        self.longest = longest
+        self.things = things
 
     @property
     def order(self) -> Any:
@@ -104,7 +126,7 @@ class ImportanceDisplay(Display):
         values, label = _importances(model, kind)
         names = getattr(model, "feature_names_in_", None)
         if names is None:
-            names = [f"feature_{j}" for j in range(len(values))]
+            names = numbered_names(len(values))
         return cls.from_values(names, values, label=label, top=top, ax=ax)
 
     @classmethod
@@ -166,35 +188,43 @@ class ImportanceDisplay(Display):
         )
         ax.axvline(0.0, color=GREY, linewidth=0.8)
         self._write_numbers(values, errors)
-        ax.set_yticks(y, [short(self.names[i]) for i in shown])
+        ax.set_yticks(y, [short(self.names[i], self.longest) for i in shown])
         ax.set_ylim(len(shown) - 0.4, -0.6)
         left_out = len(self.values) - len(shown)
-        note = f"\nfirst {len(shown)} of {len(self.values)} features" if left_out else ""
-        ax.set_xlabel(self.label + note)
+        note = f"\nfirst {len(shown)} of {len(self.values)} {self.things}" if left_out else ""
+        ax.set_xlabel(wrapped(self.label, LABEL) + note)
+        ax.locator_params(axis="x", nbins=4)
         ax.tick_params(axis="y", length=0)
         open_frame(ax)
 
     def _write_numbers(self, values: Floats, errors: Floats) -> None:
         """Write each number at the end of its bar, and make room for it."""
-        ends = np.where(values >= 0.0, values + errors, values - errors)
+        # Of negative bars on their right too: on their left are the names.
+        ends = np.maximum(values + errors, 0.0)
         for y, (value, end) in enumerate(zip(values, ends, strict=True)):
             self.ax_.annotate(
                 number(float(value)),
                 (float(end), y),
-                xytext=(3 if value >= 0.0 else -3, 0),
+                xytext=(3, 0),
                 textcoords="offset points",
-                ha="left" if value >= 0.0 else "right",
+                ha="left",
                 va="center",
                 fontsize=SMALL,
             )
-        low, high = min(ends.min(), 0.0), max(ends.max(), 0.0)
-        room = 0.16 * ((high - low) or 1.0)
-        self.ax_.set_xlim(low - (room if low < 0.0 else 0.0), high + room)
+        low, high = min((values - errors).min(), 0.0), ends.max()
+        span = (high - low) or 1.0
+        self.ax_.set_xlim(low - (0.03 * span if low < 0.0 else 0.0), high + 0.18 * span)
 
 
 def bars_size(n_bars: int) -> tuple[float, float]:
     """Return the size of a figure of so many bars, in inches."""
     return 6.4, BELOW + ROW * max(n_bars, 3)
+
+
+def names_of(features: NDArray[Any]) -> list[str]:
+    """Return names of features of which some have only numbers."""
+    is_numbered = features.dtype.kind in "iu"
+    return [f"x{feature}" if is_numbered else str(feature) for feature in features]
 
 
 def _importances(model: Any, kind: str) -> tuple[Floats, str]:

@@ -7,7 +7,16 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow.plot.colors import COLORS
-from hedgerow.plot.display import SMALL, Display, number, open_frame, require_axes, short
+from hedgerow.plot.display import (
+    LABEL,
+    SMALL,
+    Display,
+    number,
+    open_frame,
+    require_axes,
+    short,
+    wrapped,
+)
 from hedgerow.plot.roc import mark_operation
 from hedgerow.plot.two_classes import (
     Operation,
@@ -126,9 +135,9 @@ class PrecisionRecallDisplay(Display):
         )
 
     def _draw(self) -> None:
-        ax = self.ax_
+        ax, name = self.ax_, short(self.positive)
         label = f"{self.estimator_name or 'scores'}, average precision "
-        chance = f"chance: {number(100.0 * self.prevalence)} % are {short(self.positive)}"
+        chance = f"chance: {number(100.0 * self.prevalence)} % are {name}"
         ax.axhline(self.prevalence, color=GREY, linestyle=":", linewidth=1, label=chance)
         ax.step(
             self.recall,
@@ -140,8 +149,8 @@ class PrecisionRecallDisplay(Display):
         )
         mark_operation(ax, self.operation, "tpr", "precision")
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.03))
-        ax.set_xlabel(f"recall: {short(self.positive)} found")
-        ax.set_ylabel(f"precision: {short(self.positive)} among those called so")
+        ax.set_xlabel(wrapped(f"recall: share of {name} found", LABEL))
+        ax.set_ylabel(wrapped(f"precision: share of {name} among rows called so", LABEL))
         place = "lower left" if self.prevalence > 0.4 else "best"
         ax.legend(loc=place, frameon=False, fontsize=SMALL)
         open_frame(ax)

@@ -13,7 +13,7 @@ from hedgerow.data.target import read_regression_target
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.params import Options, Parameter
 from hedgerow.plot.colors import COLORS, PALE_INK
-from hedgerow.plot.display import SMALL, Display, number, open_frame, panel, require_axes
+from hedgerow.plot.display import SMALL, Display, number, open_frame, panel, require_axes, short
 from hedgerow.result import GREY, Floats
 
 # Rows that a point of the median line is made of: this part of them, but not fewer than the least.
@@ -40,6 +40,8 @@ class ResidualDisplay(Display):
         What is drawn beside it.
     estimator_name : str, optional
         What made the predictions.
+    target : str
+        What is predicted; the name of y, if it has one.
 
     Attributes
     ----------
@@ -58,6 +60,7 @@ class ResidualDisplay(Display):
         median: Floats,
         panel: str = "qq",
         estimator_name: str | None = None,
+        target: str = "target",
     ) -> None:
         self.y_pred = y_pred
         self.residuals = residuals
@@ -65,6 +68,7 @@ class ResidualDisplay(Display):
         self.median = median
         self.panel = panel
         self.estimator_name = estimator_name
+        self.target = target
 
     @classmethod
     def from_estimator(
@@ -125,6 +129,7 @@ class ResidualDisplay(Display):
             median=median,
             panel=panel,
             estimator_name=name,
+            target=_name_of(y_true),
         )
 
     def _draw(self) -> None:
@@ -145,14 +150,16 @@ class ResidualDisplay(Display):
             rasterized=True,
         )
         ax.axhline(0.0, color=GREY, linewidth=1, linestyle=":")
-        ax.plot(self.median_x, self.median, color=COLORS[4], linewidth=2, label="median")
+        if np.ptp(self.median_x) > 0.0:
+            ax.plot(self.median_x, self.median, color=COLORS[4], linewidth=2, label="median")
+            ax.legend(loc="upper left", frameon=False, fontsize=SMALL)
         rmse = float(np.sqrt(np.mean(self.residuals**2)))
         mae = float(np.abs(self.residuals).mean())
         ax.set_title(f"RMSE {number(rmse)}, mean |error| {number(mae)}", fontsize="medium")
-        ax.set(xlabel="prediction", ylabel="residual: target − prediction")
+        name = short(self.target)
+        ax.set(xlabel=f"prediction of {name}", ylabel=f"residual: {name} − prediction")
         # Room for the legend above the highest row.
         ax.set_ylim(top=self.residuals.max() + 0.12 * np.ptp(self.residuals))
-        ax.legend(loc="upper left", frameon=False, fontsize=SMALL)
         open_frame(ax)
 
     def _draw_quantiles(self, ax: Any) -> None:
@@ -186,3 +193,9 @@ def running_median(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     windows = [order[max(m - half, 0) : m + half + 1] for m in middle]
     line_x = np.array([np.median(x[rows]) for rows in windows])
     return line_x, np.array([np.median(y[rows]) for rows in windows])
+
+
+def _name_of(y: Any) -> str:
+    """Return the name of a series, or what there is to say of an array."""
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) and name else "target"

@@ -7,7 +7,16 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow.plot.colors import COLORS, INK
-from hedgerow.plot.display import SMALL, Display, number, open_frame, require_axes, short
+from hedgerow.plot.display import (
+    LABEL,
+    SMALL,
+    Display,
+    number,
+    open_frame,
+    require_axes,
+    short,
+    wrapped,
+)
 from hedgerow.plot.two_classes import (
     Operation,
     Scored,
@@ -143,14 +152,14 @@ class RocDisplay(Display):
         )
 
     def _draw(self) -> None:
-        ax = self.ax_
+        ax, name = self.ax_, short(self.positive)
         label = f"{self.estimator_name or 'scores'}, area {number(self.roc_auc)}"
         ax.plot([0.0, 1.0], [0.0, 1.0], color=GREY, linestyle=":", linewidth=1, label="chance")
         ax.plot(self.fpr, self.tpr, color=COLORS[0], linewidth=1.8, label=label)
         mark_operation(ax, self.operation, "fpr", "tpr")
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.02), aspect="equal")
-        ax.set_xlabel(f"false positive rate: rows not {short(self.positive)} called so")
-        ax.set_ylabel(f"true positive rate: {short(self.positive)} found")
+        ax.set_xlabel(wrapped(f"false positive rate: share of other rows called {name}", LABEL))
+        ax.set_ylabel(wrapped(f"true positive rate: share of {name} found", LABEL))
         ax.legend(loc="lower right", frameon=False, fontsize=SMALL)
         open_frame(ax)
 

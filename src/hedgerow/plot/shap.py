@@ -8,17 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.params import Number, Parameter
-from hedgerow.plot.colors import COLORS, PALE_INK, ramp
+from hedgerow.plot.colors import COLORS, PALE_INK, class_colors, ramp
 from hedgerow.plot.display import (
+    LABEL,
     SMALL,
     Display,
     counted,
+    fit_labels,
     measured,
     number,
     open_frame,
     require_axes,
     short,
     signed,
+    sparse_ticks,
+    wrapped,
 )
 from hedgerow.plot.importance import ImportanceDisplay, bars_size
 from hedgerow.plot.shap_reading import FeatureValues, ReadShap, check_top, explain, read_shap
@@ -31,7 +35,13 @@ UNKNOWN = "#9a9a9a"  # categories and missing values
 SPAN = 0.05, 0.95
 # Diameter of dots in points, and of more rows than that, of smaller ones.
 DOTS = ((300, 4.0), (1500, 3.0), (np.inf, 2.2))
-ROW, BELOW = 0.46, 1.0  # inches of a row, and of the axis below
+ROW, BELOW, BAR = 0.46, 1.0, 0.12  # inches: of a row, of the axis below, of a bar of colours
+# Characters of a line along the upright axis.
+UPRIGHT = 40
+# Categories that can be told apart by colours.
+MOST_COLORS = len(COLORS)
+# Where rows without a value stand, to the right of all others, as a part of their range.
+GAP = 0.12
 
 
 class _ShapDisplay(Display):
@@ -116,7 +126,7 @@ class ShapBeeswarmDisplay(_ShapDisplay):
         ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
         ax.set_yticks(range(len(shown)), [short(shap.names[j]) for j in shown])
         ax.tick_params(axis="y", length=0)
-        ax.set_xlabel("\n".join([shap.label(), self._note(shown)]))
+        ax.set_xlabel("\n".join([wrapped(shap.label(), LABEL), self._note(shown)]))
         open_frame(ax)
         _feature_colorbar(ax)
         box = measured(ax)  # the size of dots depends on that of the axes
@@ -182,7 +192,7 @@ class ShapBarDisplay(_ShapDisplay):
 
     def _bars(self) -> ImportanceDisplay:
         shap = self.shap
-        label = "mean |SHAP value|" + (f" ({shap.unit})" if shap.unit else "")
+        label = "mean |SHAP value|" + (f" ({shap.measured_in})" if shap.unit else "")
         return ImportanceDisplay(
             names=shap.names, values=shap.importance, label=label, top=self.top
         )
@@ -256,7 +266,7 @@ class ShapWaterfallDisplay(_ShapDisplay):
         ]
         rest = order[self.top :]
         if len(rest):
-            steps.insert(0, (f"{len(rest)} other features", float(values[rest].sum())))
+            steps.insert(0, (counted(len(rest), "other feature"), float(values[rest].sum())))
         return steps
 
     def _figure_size(self) -> tuple[float, float]:
@@ -287,8 +297,15 @@ class ShapWaterfallDisplay(_ShapDisplay):
         ax.set_yticks(range(len(steps)), [text for text, _ in steps])
         self._write_ends(base, float(ends[-1]), len(steps))
         ax.tick_params(axis="y", length=0)
-        ax.set_xlabel(f"score ({self.shap.unit})" if self.shap.unit else "score")
+        ax.set_xlabel(wrapped(self._score(), LABEL))
         open_frame(ax)
+
+    def _score(self) -> str:
+        """Say what is explained."""
+        unit = self.shap.unit
+        if unit.startswith("the "):
+            return f"prediction of {unit}"
+        return f"score ({unit})" if unit else "score"
 
     def _write_ends(self, base: float, end: float, n_steps: int) -> None:
         middle = float(np.mean(self.ax_.get_xlim()))
@@ -360,13 +377,7 @@ class ShapDependenceDisplay(_ShapDisplay):
         ax, shap = self.ax_, self.shap
         x = self._places()
         n_rows = len(x)
-        colors: Any = COLORS[0]
-        if self.color is not None:
-            level = _between(shap.columns[self.color])
-            known = ~np.isnan(level)[:, np.newaxis]
-            colors = np.where(known, ramp()(np.nan_to_num(level)), _grey())
-            note = "" if known.all() else " (grey: no number)"
-            _feature_colorbar(ax, short(shap.names[self.color]) + note)
+        colors = COLORS[0] if self.color is None else self._colors(self.color)
         ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
         ax.scatter(
             x,
@@ -379,11 +390,51 @@ class ShapDependenceDisplay(_ShapDisplay):
         )
         name = short(shap.names[self.feature])
         ax.set_xlabel(name)
-        ax.set_ylabel(f"{shap.label()} of {name}")
+        ax.set_ylabel(wrapped(f"{shap.label()} of {name}", UPRIGHT))
         open_frame(ax)
+        self._write_values()
+
+    def _colors(self, feature: int) -> Any:
+        """Return the colours of rows by another feature, and say beside the axes what they mean."""
+        column, name = self.shap.columns[feature], short(self.shap.names[feature])
+        if column.codes is not None and len(column.categories) <= MOST_COLORS:
+            palette = np.vstack([class_colors(len(column.categories), None), _grey()[:3]])
+            patch = imported("matplotlib.patches", "plot()").Patch
+            texts = [short(text, 18) for text in column.categories]
+            texts += ["missing"] if (column.codes < 0).any() else []
+            self.ax_.legend(
+                [patch(facecolor=color) for color in palette[: len(texts)]],
+                texts,
+                title=name,
+                loc="upper left",
+                bbox_to_anchor=(1.01, 1.0),
+                borderaxespad=0.0,
+                frameon=False,
+                fontsize=SMALL,
+                title_fontsize=SMALL,
+            )
+            return palette[column.codes]  # a gap, code −1, has the last
+        level = _between(column)
+        known = ~np.isnan(level)[:, np.newaxis]
+        _feature_colorbar(self.ax_, name + ("" if known.all() else " (grey: no number)"))
+        return np.where(known, ramp()(np.nan_to_num(level)), _grey())
+
+    def _write_values(self) -> None:
+        """Write values along the x axis, once it is known how much room there is."""
+        column, axis = self.shap.columns[self.feature], self.ax_.xaxis
+        measured(self.ax_)
+        if column.numbers is None:
+            fit_labels(axis)
+        elif np.isnan(column.numbers).any():
+            known = column.numbers[~np.isnan(column.numbers)]
+            low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
+            gap = float(high + GAP * ((high - low) or 1.0))
+            sparse_ticks(axis, float(low), float(high), (gap, "missing"))
+        else:
+            sparse_ticks(axis, *self.ax_.get_xlim())
 
     def _places(self) -> Floats:
-        """Return where rows go on the x axis, and label it if they are not simply numbers."""
+        """Return where rows go on the x axis; categories are named there."""
         column, ax = self.shap.columns[self.feature], self.ax_
         values = self.shap.values[:, self.feature]
         spread = _spread(values)
@@ -393,9 +444,8 @@ class ShapDependenceDisplay(_ShapDisplay):
             missing = column.codes < 0
             texts = [short(text, 14) for text in column.categories]
             texts += ["missing"] if missing.any() else []
-            rotation = 30 if sum(map(len, texts)) > 50 else 0
-            anchor = {"rotation": rotation, "ha": "right" if rotation else "center"}
-            ax.set_xticks(range(len(texts)), texts, **anchor)
+            ax.set_xticks(range(len(texts)), texts)
+            ax.set_xlim(-0.6, len(texts) - 0.4)
             return np.where(missing, n, column.codes) + spread
         numbers = column.numbers
         missing = np.isnan(numbers)
@@ -404,10 +454,8 @@ class ShapDependenceDisplay(_ShapDisplay):
         known = numbers[~missing]
         low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
         span = (high - low) or 1.0
-        at = high + 0.12 * span
-        ticker = imported("matplotlib.ticker", "plot()").MaxNLocator(6)
-        ticks = [tick for tick in ticker.tick_values(low, high) if low <= tick <= high]
-        ax.set_xticks([*ticks, at], [*(number(float(tick)) for tick in ticks), "missing"])
+        at = high + GAP * span
+        ax.set_xlim(low - 0.04 * span, at + 0.08 * span)
         return np.where(missing, at + 0.06 * span * spread, numbers)
 
 
@@ -443,7 +491,9 @@ def _grey() -> NDArray[np.float64]:
 def _feature_colorbar(ax: Any, label: str = "feature value") -> Any:
     """Add a colour bar from low to high beside the axes."""
     cm = imported("matplotlib.cm", "plot()")
-    bar = ax.figure.colorbar(cm.ScalarMappable(cmap=ramp()), ax=ax, aspect=40, pad=0.02)
+    inches = ax.get_window_extent().height / ax.figure.dpi
+    aspect = max(20.0, inches / BAR)
+    bar = ax.figure.colorbar(cm.ScalarMappable(cmap=ramp()), ax=ax, aspect=aspect, pad=0.02)
     bar.set_ticks([0.0, 1.0], labels=["low", "high"])
     bar.ax.tick_params(length=0, labelsize=SMALL)
     bar.set_label(label, fontsize=SMALL)

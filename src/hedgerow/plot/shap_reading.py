@@ -14,8 +14,9 @@ from hedgerow.data.columns import CategoricalColumn
 from hedgerow.data.intake import learn_schema
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.params import COUNT, Parameter
-from hedgerow.plot.display import number, short
+from hedgerow.plot.display import number, short, unit_of
 from hedgerow.result import Floats
+from hedgerow.tree.additive import numbered_names
 
 _TOP = Parameter("top", 12, COUNT, "")
 
@@ -75,7 +76,12 @@ class ReadShap:
 
     def label(self) -> str:
         """Say what the values are, in which unit."""
-        return f"SHAP value ({self.unit})" if self.unit else "SHAP value"
+        return f"SHAP value ({self.measured_in})" if self.unit else "SHAP value"
+
+    @property
+    def measured_in(self) -> str:
+        """The unit of differences."""
+        return f"in units of {self.unit}" if self.unit.startswith("the ") else self.unit
 
 
 def read_shap(shap: Any, output: Any = None) -> ReadShap:
@@ -95,21 +101,28 @@ def read_shap(shap: Any, output: Any = None) -> ReadShap:
     if values.ndim not in (2, 3) or not values.size:
         raise DataError(f"shap: values have the shape {values.shape}, not (rows, features).")
     base = np.asarray(shap.base_values, np.float64)
+    place, n_outputs = 0, values.shape[2] if values.ndim == 3 else 1
     if values.ndim == 3:
-        place = _output_place(shap, values.shape[2], output)
+        place = output_place(shap, n_outputs, output)
         values, base = values[:, :, place], base[..., place]
     elif output not in (None, 0):
         raise ParameterError(f"output={output!r} is not allowed; there is one output.")
     names = getattr(shap, "feature_names", None)
     if names is None:
-        names = [f"feature_{j}" for j in range(values.shape[1])]
+        names = numbered_names(values.shape[1])
     return ReadShap(
         values=values,
         base=np.broadcast_to(base, (len(values),)).astype(np.float64),
         columns=_columns(getattr(shap, "data", None), values.shape),
         names=[str(name) for name in names],
-        unit=str(getattr(shap, "unit", None) or ""),
+        unit=_unit(shap, place, n_outputs),
     )
+
+
+def _unit(shap: Any, place: int, n_outputs: int) -> str:
+    """Return what values are measured in, and of which output, as far as that is known."""
+    unit, names = str(getattr(shap, "unit", None) or ""), getattr(shap, "output_names", None)
+    return unit if names is None else unit_of(unit, names[place], n_outputs)
 
 
 def check_top(top: Any) -> None:
@@ -117,8 +130,9 @@ def check_top(top: Any) -> None:
     _TOP.check(top)
 
 
-def _output_place(shap: Any, n_outputs: int, output: Any) -> int:
-    known = getattr(shap, "output_names", None)
+def output_place(of: Any, n_outputs: int, output: Any) -> int:
+    """Find an output by its number or by its name, which may be a class."""
+    known = getattr(of, "output_names", None)
     names = [] if known is None else [str(name) for name in known]
     if output is None and n_outputs == 1:
         return 0

@@ -17,6 +17,8 @@ Grid = tuple[Floats, Floats]
 REGION, UNSURE = 0.42, 0.4
 # About so many lines of equal prediction.
 N_LINES = 8
+# Pieces of a line, beyond which numbers on all of them would cover what they are about.
+MOST_PIECES = 2
 # What the colours of numbers have of full strength, so that points stand out.
 NUMBERS = 0.6
 
@@ -56,7 +58,8 @@ def borders(ax: Any, grid: Grid, prediction: NDArray[Any]) -> list[Any]:
 def numbers(ax: Any, grid: Grid, response: Floats) -> tuple[Any, Any, list[Any]]:
     """Colour numbers, draw lines of equal ones, and write the numbers onto those.
 
-    Where all are equal there are neither lines nor numbers.
+    Where all are equal there are neither lines nor numbers; where lines are in many pieces, as
+    those of trees, there are no numbers.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -64,7 +67,15 @@ def numbers(ax: Any, grid: Grid, response: Floats) -> tuple[Any, Any, list[Any]]
     levels = MaxNLocator(N_LINES).tick_values(low, high)
     surface = ax.contourf(*grid, response, levels=levels, cmap=COLORMAP, alpha=NUMBERS, zorder=0)
     drawn = lines(ax, grid, response, levels, "solid", 0.8)
-    return surface, drawn, [] if drawn is None else list(ax.clabel(drawn, fontsize="small"))
+    if drawn is None or _n_pieces(drawn) > MOST_PIECES * len(levels):
+        return surface, drawn, []
+    return surface, drawn, list(ax.clabel(drawn, fontsize="small"))
+
+
+def _n_pieces(drawn: Any) -> int:
+    """Return of how many lines the lines of all levels are made."""
+    codes = [path.codes for path in drawn.get_paths() if path.codes is not None]
+    return sum(int((code == 1).sum()) for code in codes)  # 1 is where a pen is set down
 
 
 def lines(

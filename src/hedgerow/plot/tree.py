@@ -194,7 +194,8 @@ class TreeDisplay(Display):
         # Between the two lines, which are farther apart than this at any width of the boxes.
         y = layout.y[0] - layout.heights[0] / 2.0 - 0.68 * BELOW
         for text, away in (("yes", -15.0), ("no", 15.0)):
-            self._write(layout.x[0] + away, y, text, SMALL_FONT, PALE_INK, "center")
+            word = self._write(layout.x[0] + away, y, text, SMALL_FONT, PALE_INK, "center")
+            word.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.8})
 
     def _draw_node(self, place: int) -> Any:
         patches = imported("matplotlib.patches", "plot()")
@@ -281,11 +282,12 @@ class TreeDisplay(Display):
 
     def _write(
         self, x: float, y: float, text: str, size: float, color: str, va: str, ha: str = "center"
-    ) -> None:
+    ) -> Any:
         # The shorter of two lines of height must not push the letters off the middle.
         if va == "center":
             va = "center_baseline"
-        self.ax_.text(x, y, text, fontsize=size * self._scale, color=color, va=va, ha=ha, zorder=4)
+        style = {"fontsize": size * self._scale, "color": color, "va": va, "ha": ha}
+        return self.ax_.text(x, y, text, zorder=4, **style)
 
 
 class _Layout:

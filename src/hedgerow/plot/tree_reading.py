@@ -14,12 +14,14 @@ from hedgerow.boosting.adaboost.estimators import AdaBoost
 from hedgerow.boosting.adaboost.model import TreeCommittee
 from hedgerow.boosting.estimator import GradientBoosting
 from hedgerow.boosting.model import BoostedModel
+from hedgerow.data.schema import TableSchema
 from hedgerow.exceptions import ParameterError
 from hedgerow.forest.bagging.estimators import Bagging
 from hedgerow.forest.estimator import Forest
 from hedgerow.forest.model import ForestModel
 from hedgerow.plot.display import number, short, signed
 from hedgerow.result import Floats
+from hedgerow.tree.additive import numbered_names
 from hedgerow.tree.decision_tree import DecisionTree
 from hedgerow.tree.export import Wording
 from hedgerow.tree.outputs import ClassOutputs
@@ -126,7 +128,7 @@ def _require_index(index: Any, n_trees: int, model: Any) -> None:
 def _decision_tree(tree: Any, title: str, leaves: Callable[[Any], NDArray[Any]]) -> ReadTree:
     inner = tree._fitted_model()  # noqa: SLF001
     outputs = inner.outputs
-    words = Wording(inner.schema, inner.category_bins, None, 2, True)
+    words = Wording(inner.schema, inner.category_bins, _names(inner.schema), 2, True)
     if not isinstance(outputs, ClassOutputs):
         return ReadTree(inner.tree, title, "predicted value", words, _numbers, None, leaves)
 
@@ -182,7 +184,7 @@ def _adaboost_tree(model: Any, inner: TreeCommittee, index: int) -> ReadTree:
     ensemble = inner.ensemble
     _require_index(index, ensemble.n_trees, model)
     place = index % ensemble.n_trees
-    words = Wording(inner.schema, inner.category_bins, None, 2, True)
+    words = Wording(inner.schema, inner.category_bins, _names(inner.schema), 2, True)
     is_regressor = inner.classes is None
     meaning = "predicted value" if is_regressor else "what a leaf adds to the scores of the classes"
     if inner.classes is not None and len(inner.classes) == 2 and ensemble.value.shape[1] == 1:
@@ -207,10 +209,14 @@ def _of_output(model: Any, output: int) -> str:
     return f" of output {output}" if getattr(model, "n_outputs_", 1) > 1 else ""
 
 
+def _names(schema: TableSchema) -> Sequence[str]:
+    return schema.feature_names or numbered_names(schema.n_features)
+
+
 def _encoded_names(inner: BoostedModel) -> list[str]:
     """Return names of what trees test: columns, or mean targets that stand for their categories."""
     statistics, schema = inner.statistics, inner.schema
-    names = schema.feature_names or [f"feature_{j}" for j in range(schema.n_features)]
+    names = _names(schema)
     encoded = set(statistics.features)
     return [
         f"mean target of {names[source]}" if source in encoded else names[source]
