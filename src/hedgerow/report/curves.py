@@ -27,12 +27,12 @@ BINS = 10  # of calibration
 BARS = 40  # of a histogram
 
 
-def curves_of(outcome: Outcome, seed: int) -> dict[str, Any]:
+def curves_of(outcome: Outcome, seed: int, n_dots: int = MOST_DOTS) -> dict[str, Any]:
     """Return the curves that suit an outcome, by name."""
     if isinstance(outcome, ClassOutcome):
         return _of_classes(outcome)
     if isinstance(outcome, NumberOutcome):
-        return _of_numbers(outcome, seed)
+        return _of_numbers(outcome, seed, n_dots)
     if isinstance(outcome, QuantileOutcome):
         return {"coverage": _coverage(outcome)}
     if isinstance(outcome, RankingOutcome):
@@ -97,10 +97,10 @@ def _wilson(share: float, n: int) -> tuple[float, float]:
     return max(0.0, float(centre - half)), min(1.0, float(centre + half))
 
 
-def _of_numbers(outcome: NumberOutcome, seed: int) -> dict[str, Any]:
+def _of_numbers(outcome: NumberOutcome, seed: int, n_dots: int) -> dict[str, Any]:
     rows = np.arange(outcome.n_rows)
-    if len(rows) > MOST_DOTS:
-        rows = np.sort(np.random.RandomState(seed).permutation(outcome.n_rows)[:MOST_DOTS])
+    if len(rows) > n_dots:
+        rows = np.sort(np.random.RandomState(seed).permutation(outcome.n_rows)[:n_dots])
     residual = outcome.y - outcome.predicted
     dots = [
         {"predicted": p, "true": t, "residual": r}
@@ -156,14 +156,24 @@ def histogram(values: Floats) -> Points:
     if len(values) == 0:
         return []
     low, high = np.quantile(values, [0.001, 0.999])
-    edges = np.linspace(low, high, min(BARS, max(1, len(np.unique(values)))) + 1)
-    if low == high:
-        edges = np.array([low - 0.5, low + 0.5])
+    edges = _edges(values, low, high)
     counts, _ = np.histogram(np.clip(values, low, high), edges)
     return [
         {"low": a, "high": b, "rows": n}
         for a, b, n in zip(edges[:-1].tolist(), edges[1:].tolist(), counts.tolist(), strict=True)
     ]
+
+
+def _edges(values: Floats, low: float, high: float) -> Floats:
+    """Return where bars begin and end: about each of a few whole numbers, or evenly."""
+    if high - low < BARS and (values == np.round(values)).all():
+        return np.arange(np.floor(low), np.ceil(high) + 2.0) - 0.5
+    n_bars = min(BARS, len(np.unique(values)))
+    # Half of each end: their difference may be beyond the largest number.
+    edges = 2.0 * np.linspace(0.5 * low, 0.5 * high, n_bars + 1)
+    if (np.diff(edges) > 0.0).all():
+        return edges
+    return low + max(abs(low), 1.0) * np.array([-0.5, 0.5])
 
 
 def _thinned(n: int) -> Any:

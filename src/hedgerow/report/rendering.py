@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+import re
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
@@ -27,7 +28,13 @@ def render(summary: dict[str, Any]) -> str:
         lstrip_blocks=True,
         loader=jinja2.FunctionLoader(_file),
     )
-    environment.filters |= {"number": number, "percent": _percent, "count": _count}
+    environment.filters |= {
+        "number": number,
+        "figure": partial(number, strip=False),
+        "percent": _percent,
+        "count": _count,
+        "breakable": _breakable,
+    }
     charts = charts_of(summary)
     data = {name: summary[name] for name in DATA} | {"charts": [c["spec"] for c in charts]}
     markup = imported("markupsafe", "report()").Markup
@@ -64,7 +71,13 @@ def _vega() -> str:
 
 
 def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f} %"
+    return "–" if value is None else f"{100 * value:.1f}%"
+
+
+def _breakable(name: str) -> Any:
+    """Return a name that may go on in another line where its words end."""
+    markup = imported("markupsafe", "report()").Markup
+    return markup("<wbr>").join(re.split(r"(?<=[a-z])(?=[A-Z])|(?<=[_./])", name))
 
 
 def _count(value: int | None) -> str:
