@@ -223,6 +223,44 @@ def test_a_model_too_large_for_a_page_is_shown_in_part(monkeypatch: pytest.Monke
         what_if_payload(model, shown, read_columns(model, NEW), [0], [0])
 
 
+@pytest.mark.parametrize("n_letters", [100_000, 200_000])
+def test_trees_take_no_more_of_a_page_than_they_may(
+    monkeypatch: pytest.MonkeyPatch, n_letters: int
+) -> None:
+    monkeypatch.setattr(forest_payload, "MOST_LETTERS", n_letters)
+    for model in (
+        hr.RandomForestClassifier(n_estimators=30),
+        hr.GradientBoostingClassifier(n_estimators=60),
+    ):
+        payload = trees_payload(shown_trees(model.fit(X, MANY)))
+        arrays = [part for part in payload.values() if isinstance(part, dict) and "data" in part]
+        assert 0.5 * n_letters < sum(len(array["data"]) for array in arrays) <= n_letters
+
+
+def test_a_tree_too_large_for_a_page_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forest_payload, "MOST_LETTERS", 1000)
+    with pytest.raises(NotShownError, match="one of its trees"):
+        shown_trees(hr.RandomForestClassifier(n_estimators=3).fit(X, MANY))
+
+
+def test_categories_have_names_without_a_what_if(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forest_payload, "MOST_LETTERS", 100_000)
+    shown = shown_trees(hr.RandomForestClassifier(n_estimators=30).fit(X, MANY))
+    assert not shown.is_whole
+    colors = trees_payload(shown)["categories"]["3"]
+    assert sorted(colors["labels"]) == ["<script>", "blue", "green", "red"]
+    assert len(set(colors["bins"])) == 4
+
+
+def test_fields_too_large_for_a_page_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hedgerow.report import what_if
+
+    monkeypatch.setattr(what_if, "MOST_LETTERS", 500)
+    model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
+    with pytest.raises(NotShownError, match="do not fit"):
+        what_if_payload(model, shown_trees(model), read_columns(model, NEW), [0], [0])
+
+
 def test_a_folder_of_scripts_is_installed(tmp_path: Path) -> None:
     folder = resources.files("hedgerow.report") / "page"
     assert {"page.html", "style.css", "math.js"} <= {entry.name for entry in folder.iterdir()}

@@ -17,6 +17,8 @@ HEIGHT = 260
 INK, SOFT, LINE, ACCENT = "var(--ink)", "var(--soft)", "var(--line)", "var(--c0)"
 MOST_CLASSES = 20  # in the chart of their shares
 SERIES = [f"var(--c{i})" for i in range(7)]
+# Pixels that a chart has, asked anew whenever its width changes.
+ROOM = "(0 * width + containerSize()[0])"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 
 Spec = dict[str, Any]
@@ -66,7 +68,7 @@ def _chart(
         # A tick for every 80 pixels: so labels of six digits stay apart.
         "axisX": {"tickCount": {"expr": "max(2, ceil(width / 80))"}},
         # Names at the left leave more than half of the width to what they name.
-        "axisYBand": {"labelLimit": {"expr": "0.42 * containerSize()[0]"}},
+        "axisYBand": {"labelLimit": {"expr": f"0.42 * {ROOM}"}},
         "legend": {
             "labelColor": INK,
             "titleColor": SOFT,
@@ -74,7 +76,7 @@ def _chart(
             "titleFontSize": 12,
             "titleFontWeight": 400,
             "orient": "bottom",
-            "labelLimit": {"expr": "containerSize()[0] - 110"},
+            "labelLimit": {"expr": f"{ROOM} - 110"},
         },
         "range": {"category": SERIES},
     }
@@ -283,7 +285,7 @@ def _color(points: list[dict[str, Any]], field: str, *, always: bool = False) ->
     if len(names) < 2 and not always:
         return alt.value(ACCENT)
     letters = max(map(len, names))
-    columns: Any = {"expr": f"max(1, floor((containerSize()[0] - 70) / {7 * letters + 34}))"}
+    columns: Any = {"expr": f"max(1, floor(({ROOM} - 70) / {7 * letters + 34}))"}
     legend = alt.Legend(columns=columns, symbolOpacity=1)
     return alt.Color(f"{field}:N", title=None, sort=None, legend=legend)
 

@@ -152,28 +152,29 @@ def _kaplan_meier(name: str, times: Floats, seen: Any) -> Points:
 
 def histogram(values: Floats) -> Points:
     """Return bars; numbers beyond the middle 99.8 % count in the outer bars."""
-    values = values[np.isfinite(values)]
-    if len(values) == 0:
+    # Halves, because the difference of two numbers may be beyond the largest one.
+    halves = 0.5 * values[np.isfinite(values)]
+    if len(halves) == 0:
         return []
-    low, high = np.quantile(values, [0.001, 0.999])
-    edges = _edges(values, low, high)
-    counts, _ = np.histogram(np.clip(values, low, high), edges)
+    low, high = np.quantile(halves, [0.001, 0.999])
+    edges = _edges(halves, low, high)
+    counts, _ = np.histogram(np.clip(halves, low, high), edges)
+    ends = (2.0 * edges).tolist()
     return [
         {"low": a, "high": b, "rows": n}
-        for a, b, n in zip(edges[:-1].tolist(), edges[1:].tolist(), counts.tolist(), strict=True)
+        for a, b, n in zip(ends[:-1], ends[1:], counts.tolist(), strict=True)
     ]
 
 
-def _edges(values: Floats, low: float, high: float) -> Floats:
+def _edges(halves: Floats, low: float, high: float) -> Floats:
     """Return where bars begin and end: about each of a few whole numbers, or evenly."""
-    if high - low < BARS and (values == np.round(values)).all():
-        return np.arange(np.floor(low), np.ceil(high) + 2.0) - 0.5
-    n_bars = min(BARS, len(np.unique(values)))
-    # Half of each end: their difference may be beyond the largest number.
-    edges = 2.0 * np.linspace(0.5 * low, 0.5 * high, n_bars + 1)
+    whole = 2.0 * halves
+    if high - low < 0.5 * BARS and (whole == np.round(whole)).all():
+        return 0.5 * (np.arange(np.floor(2.0 * low), np.ceil(2.0 * high) + 2.0) - 0.5)
+    edges = np.linspace(low, high, min(BARS, len(np.unique(halves))) + 1)
     if (np.diff(edges) > 0.0).all():
         return edges
-    return low + max(abs(low), 1.0) * np.array([-0.5, 0.5])
+    return low + max(abs(low), 1.0) * np.array([-0.25, 0.25])
 
 
 def _thinned(n: int) -> Any:
