@@ -231,13 +231,14 @@ def test_no_label_of_a_chart_is_cut_off(opened: tuple[Any, Browser], width: int)
 
 @pytest.mark.parametrize("width", [320, 1200])
 def test_legends_of_many_classes_are_whole(browser: Browser, tmp_path: Path, width: int) -> None:
-    names = np.array([f"a class of its own, number {k}" for k in range(7)])
+    names = np.array([*(f"a class of its own, number {k}" for k in range(6)), "w" * 200])
     y, new_y = (names[np.digitize(y, range(6))] for y in (NUMBER, NEW_NUMBER))
     model = hr.DecisionTreeClassifier(max_depth=3).fit(X, y)
     hr.report(model, NEW, new_y, tmp_path / "many.html", n_bootstrap=5)
     browser.resize(width, 800, phone=width < 500)
     browser.open(tmp_path / "many.html")
     assert browser.ask(CUT_OFF) == []
+    assert browser.ask("document.documentElement.scrollWidth") <= width
     assert browser.ask("document.querySelectorAll('.role-legend-label text').length") > 12
 
 

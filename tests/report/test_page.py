@@ -106,6 +106,15 @@ def test_a_page_of_a_model_without_trees_says_why() -> None:
     assert page.count("Not shown:") >= 3
 
 
+def test_a_column_without_effect_has_an_axis_about_its_number() -> None:
+    from hedgerow.report.charts import _about
+
+    flat = _about([{"y": 0.3}, {"y": 0.3}]).to_dict()
+    assert flat["domain"] == pytest.approx([0.27, 0.33])
+    assert _about([{"y": 0.0}]).to_dict()["domain"] == [-1.0, 1.0]
+    assert "domain" not in _about([{"y": 0.3}, {"y": 0.4}]).to_dict()
+
+
 def report_of(path: Any, **options: Any) -> None:
     model = hr.GradientBoostingRegressor(n_estimators=3).fit(X, NUMBER)
     hr.report(model, NEW, NEW_NUMBER, path, **({"n_bootstrap": 3} | options))

@@ -66,7 +66,11 @@ def _chart(
             "labelFlush": False,
         },
         # A tick for every 80 pixels: so labels of six digits stay apart.
-        "axisX": {"tickCount": {"expr": "max(2, ceil(width / 80))"}},
+        "axisX": {
+            "tickCount": {"expr": "max(2, ceil(width / 80))"},
+            "titleLimit": {"expr": "width"},
+        },
+        "axisY": {"titleLimit": HEIGHT - 60},
         # Names at the left leave more than half of the width to what they name.
         "axisYBand": {"labelLimit": {"expr": f"0.42 * {ROOM}"}},
         "legend": {
@@ -390,11 +394,21 @@ def _of_effects(effects: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def _about(points: list[dict[str, Any]]) -> Any:
+    """Return a scale of what is drawn; about one number alone, which has no range, a tenth."""
+    alt = _altair()
+    low, high = (end(point["y"] for point in points) for end in (min, max))
+    if high - low > 1e-9 * max(abs(low), abs(high)):
+        return alt.Scale(zero=False)
+    room = 0.1 * abs(low) or 1.0
+    return alt.Scale(domain=[low - room, low + room])
+
+
 def _effect(effect: dict[str, Any], what: str) -> Any:
     alt = _altair()
     kind = "N" if effect["is_category"] else "Q"
     color = _color(effect["points"], "output")
-    y = alt.Y("y:Q", title=what, scale=alt.Scale(zero=False))
+    y = alt.Y("y:Q", title=what, scale=_about(effect["points"]))
     tip = [
         alt.Tooltip(f"x:{kind}", title=effect["name"]),
         alt.Tooltip("y:Q", title=what, format=".4~g"),

@@ -39,7 +39,7 @@ def importance_summary(model: Any, columns: Sequence[Column]) -> dict[str, Any]:
         return {"absent": f"importances by the model. {type(model).__name__} has none of its own."}
     if len(importances) != len(columns):
         return {"absent": "importances by the model. They are not those of the table's columns."}
-    return {"what": "part of the gain of all splits", **_ordered(importances, columns)}
+    return {"what": "part of all gain", **_ordered(importances, columns)}
 
 
 def _ordered(values: Floats, columns: Sequence[Column]) -> dict[str, Any]:

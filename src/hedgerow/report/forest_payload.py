@@ -22,6 +22,7 @@ from hedgerow.boosting.model import BoostedModel
 from hedgerow.data.schema import TableSchema
 from hedgerow.data.target_statistics import EncodedColumn
 from hedgerow.forest.model import ForestModel
+from hedgerow.report.verdict import brief
 from hedgerow.tree.additive import column_names, leaf_names, leaf_unit
 from hedgerow.tree.fitting import TreeModel
 from hedgerow.tree.outputs import ClassOutputs, Outputs
@@ -182,7 +183,7 @@ def score_words(unit: str, output_names: Sequence[str], target_name: str) -> str
         return unit.replace("the target", target_name)
     if len(output_names) != 1 or output_names[0] in ("score", "y"):
         return unit
-    return f"{unit} of {output_names[0]}"
+    return f"{unit} of {brief(output_names[0])}"
 
 
 def _categories(shown: ShownTrees) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from hedgerow.plot.colors import COLORS
 from hedgerow.report.charts import charts_of
-from hedgerow.report.verdict import number
+from hedgerow.report.verdict import brief, number
 from hedgerow.result import imported
 
 SCRIPTS = ("math.js", "what_if.js", "fields.js", "tree_view.js", "page.js")
@@ -75,9 +75,9 @@ def _percent(value: float | None) -> str:
 
 
 def _breakable(name: str) -> Any:
-    """Return a name that may go on in another line where its words end."""
+    """Return a name that may go on in another line where its words end, cut if it is long."""
     markup = imported("markupsafe", "report()").Markup
-    return markup("<wbr>").join(re.split(r"(?<=[a-z])(?=[A-Z])|(?<=[_./])", name))
+    return markup("<wbr>").join(re.split(r"(?<=[a-z])(?=[A-Z])|(?<=[_./])", brief(name)))
 
 
 def _count(value: int | None) -> str:

@@ -14,6 +14,8 @@ from hedgerow.report.outcomes import (
     RankingOutcome,
 )
 
+MOST_LETTERS = 60  # of a name that a user chose, in text
+
 
 def verdict(summary: dict[str, Any], outcome: Outcome) -> str:
     """Return the sentence."""
@@ -65,7 +67,7 @@ def _of_classes(outcome: ClassOutcome, metrics: dict[str, Any], target: str, on:
     if "AUC" not in metrics or not np.isfinite(metrics["AUC"]["value"]):
         return f"It predicts {target} {on}: {right}."
     kinds = (
-        f"{outcome.classes[1]} from {outcome.classes[0]}"
+        f"{brief(outcome.classes[1])} from {brief(outcome.classes[0])}"
         if len(outcome.classes) == 2
         else f"{len(outcome.classes)} classes apart"
     )
@@ -84,13 +86,18 @@ def _percent(metric: dict[str, Any]) -> str:
     return f"{100 * metric['value']:.1f}%{inside}"
 
 
+def brief(name: str) -> str:
+    """Return a name, cut if it would fill lines."""
+    return name if len(name) <= MOST_LETTERS else name[: MOST_LETTERS - 1] + "…"
+
+
 def number(value: float | None, *, strip: bool = True) -> str:
     """Return a number with as many digits as a reader can use; zeros at its end may stay."""
     if value is None or not np.isfinite(value):
         return "–"
     size = abs(value)
     if size != 0.0 and not 0.1 <= size < 1e10:
-        return f"{value:.3g}"
+        return f"{value:.3g}" if strip else f"{value:#.3g}"
     whole_digits = len(f"{size:.0f}") if size >= 1.0 else 0
     text = f"{value:,.{max(0, 4 - whole_digits)}f}"
     return text.rstrip("0").rstrip(".") if strip and "." in text else text
