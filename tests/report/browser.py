@@ -9,11 +9,24 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE = 120.0  # seconds; the machine may be busy
+
+
+def _waited_for(ask: Callable[[], Any], otherwise: str) -> Any:
+    """Return the first answer that is not nothing."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        answer = ask()
+        if answer:
+            return answer
+        time.sleep(0.05)
+    raise TimeoutError(otherwise)
 
 
 class Browser:
@@ -50,19 +63,19 @@ class Browser:
 
     def _page_address(self) -> str:
         """Find the page's socket once the browser has said where it listens."""
-        from urllib.request import urlopen
+        return str(_waited_for(self._find_page, "Chromium did not start"))
 
+    def _find_page(self) -> str | None:
         known = Path(self._profile.name) / "DevToolsActivePort"
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            if known.exists() and known.read_text().strip():
-                port = known.read_text().split()[0]
-                with urlopen(f"http://127.0.0.1:{port}/json/list") as answer:
-                    pages = [page for page in json.load(answer) if page["type"] == "page"]
-                if pages:
-                    return str(pages[0]["webSocketDebuggerUrl"])
-            time.sleep(0.1)
-        raise TimeoutError("Chromium did not start")
+        said = known.read_text().split() if known.exists() else []
+        if len(said) < 2:  # the port, then a path: all of it is written
+            return None
+        try:
+            with urlopen(f"http://127.0.0.1:{said[0]}/json/list", timeout=PATIENCE) as answer:
+                pages = [page for page in json.load(answer) if page["type"] == "page"]
+        except OSError:
+            return None
+        return pages[0]["webSocketDebuggerUrl"] if pages else None
 
     def call(self, method: str, **params: Any) -> Any:
         """Send a command and wait for its answer."""
@@ -93,13 +106,21 @@ class Browser:
 
     def open(self, path: Path) -> None:
         """Open a report and wait until all of it is drawn."""
+        self.ask("window.isBefore = true")
         self.call("Page.navigate", url=path.resolve().as_uri())
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            if self.ask("document.readyState === 'complete' && !!window.hedgerowReady"):
-                break
-            time.sleep(0.05)
+        self.wait_for("!window.isBefore && document.readyState === 'complete'")
         self.ask("window.hedgerowReady.then(() => true)")
+
+    def wait_for(self, condition: str) -> None:
+        """Ask until the answer is yes; a page that is about to go may not answer."""
+
+        def answer() -> Any:
+            try:
+                return self.ask(condition)
+            except RuntimeError:
+                return None
+
+        _waited_for(answer, f"never so: {condition}")
 
     def ask(self, expression: str) -> Any:
         """Evaluate an expression in the page; a promise is waited for."""

@@ -195,9 +195,7 @@ def test_dark_and_light_follow_the_system_and_the_button(opened: tuple[Any, Brow
     paper = "getComputedStyle(document.body).backgroundColor"
     light = browser.ask(paper)
     browser.prefer("dark")
-    browser.ask("new Promise((done) => setTimeout(done, 200))")
-    dark = browser.ask(paper)
-    assert dark != light
+    browser.wait_for(f"{paper} !== {json.dumps(light)}")
     browser.ask("document.getElementById('theme').click()")
     assert browser.ask(paper) == light
     assert browser.ask("document.getElementById('theme').getAttribute('aria-pressed')") == "false"
@@ -205,10 +203,85 @@ def test_dark_and_light_follow_the_system_and_the_button(opened: tuple[Any, Brow
 
 @pytest.mark.parametrize("width", [320, 390])
 def test_nothing_is_wider_than_a_phone(opened: tuple[Any, Browser], width: int) -> None:
+    """Charts follow the window a moment later."""
     _, browser = opened
     browser.resize(width, 800, phone=True)
-    browser.ask("new Promise((done) => setTimeout(done, 200))")
+    browser.wait_for(f"innerWidth === {width}")
+    browser.wait_for(f"document.documentElement.scrollWidth <= {width}")
+
+
+CUT_OFF = """
+  Array.from(document.querySelectorAll("[data-chart] svg")).flatMap((svg) => {
+    const box = svg.getBoundingClientRect();
+    return Array.from(svg.querySelectorAll("text")).filter((text) => {
+      const { left, right, top, bottom, width } = text.getBoundingClientRect();
+      return width > 0 && (left < box.left - 1 || right > box.right + 1
+        || top < box.top - 1 || bottom > box.bottom + 1);
+    }).map((text) => text.textContent);
+  })"""
+
+
+@pytest.mark.parametrize("width", [320, 390, 1200])
+def test_no_label_of_a_chart_is_cut_off(opened: tuple[Any, Browser], width: int) -> None:
+    _, browser = opened
+    browser.resize(width, 800, phone=width < 500)
+    browser.wait_for(f"innerWidth === {width}")
+    browser.wait_for(f"({CUT_OFF}).length === 0")
+
+
+@pytest.mark.parametrize("width", [320, 1200])
+def test_legends_of_many_classes_are_whole(browser: Browser, tmp_path: Path, width: int) -> None:
+    names = np.array([*(f"a class of its own, number {k}" for k in range(6)), "w" * 200])
+    y, new_y = (names[np.digitize(y, range(6))] for y in (NUMBER, NEW_NUMBER))
+    model = hr.DecisionTreeClassifier(max_depth=3).fit(X, y)
+    hr.report(model, NEW, new_y, tmp_path / "many.html", n_bootstrap=5)
+    browser.resize(width, 800, phone=width < 500)
+    browser.open(tmp_path / "many.html")
+    assert browser.ask(CUT_OFF) == []
     assert browser.ask("document.documentElement.scrollWidth") <= width
+    assert browser.ask("document.querySelectorAll('.role-legend-label text').length") > 12
+
+
+def _contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours, #rrggbb, as the WCAG define it."""
+    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(color: str) -> float:
+    parts = [int(color[i : i + 2], 16) / 255.0 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_and_lines_stand_out(opened: tuple[Any, Browser], scheme: str) -> None:
+    """4.5 to 1 for text, 3 to 1 for what charts draw: level AA."""
+    _, browser = opened
+    browser.prefer(scheme)
+    browser.wait_for(f"document.documentElement.dataset.theme === '{scheme}'")
+    names = ["paper", "card", "shade", "ink", "soft", "brand", *(f"c{i}" for i in range(7))]
+    colors = {
+        name: browser.ask(
+            f"getComputedStyle(document.documentElement).getPropertyValue('--{name}').trim()"
+        )
+        for name in names
+    }
+    for ground in ("paper", "card", "shade"):
+        for text in ("ink", "soft", "brand"):
+            assert _contrast(colors[text], colors[ground]) >= 4.5, (text, ground)
+    for i in range(7):
+        assert _contrast(colors[f"c{i}"], colors["card"]) >= 3.0, i
+
+
+def test_headings_are_in_order(opened: tuple[Any, Browser]) -> None:
+    _, browser = opened
+    levels = browser.ask(
+        "Array.from(document.querySelectorAll('h1, h2, h3, h4'), (h) => Number(h.tagName[1]))"
+    )
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert max(np.diff(levels)) <= 1
 
 
 def test_every_control_has_a_name(opened: tuple[Any, Browser]) -> None:

@@ -106,6 +106,15 @@ def test_a_page_of_a_model_without_trees_says_why() -> None:
     assert page.count("Not shown:") >= 3
 
 
+def test_a_column_without_effect_has_an_axis_about_its_number() -> None:
+    from hedgerow.report.charts import _about
+
+    flat = _about([{"y": 0.3}, {"y": 0.3}]).to_dict()
+    assert flat["domain"] == pytest.approx([0.27, 0.33])
+    assert _about([{"y": 0.0}]).to_dict()["domain"] == [-1.0, 1.0]
+    assert "domain" not in _about([{"y": 0.3}, {"y": 0.4}]).to_dict()
+
+
 def report_of(path: Any, **options: Any) -> None:
     model = hr.GradientBoostingRegressor(n_estimators=3).fit(X, NUMBER)
     hr.report(model, NEW, NEW_NUMBER, path, **({"n_bootstrap": 3} | options))
@@ -128,15 +137,40 @@ def test_an_error_leaves_no_file(tmp_path: Path) -> None:
         (ParameterError, (scaled, np.eye(3), [1.0, 2.0, 3.0])),
         (ParameterError, ("model", NEW, NEW_NUMBER)),
         (DataError, (model, NEW[["single"]], NEW_NUMBER)),
+        (DataError, (model, NEW.rename(columns={"single": "other"}), NEW_NUMBER)),
         (DataError, (model, NEW, None)),
         (DataError, (model, NEW, NEW_NUMBER[:5])),
     ):
         with pytest.raises(error):
             hr.report(*arguments, path)
-    for options in ({"n_bootstrap": -1}, {"n_mistakes": 1.5}, {"random_state": None}):
+    for options in (
+        *({"n_bootstrap": -1}, {"n_mistakes": 1.5}, {"n_mistakes": 51}, {"random_state": None}),
+        *({"title": 3}, {"target_name": object()}),
+    ):
         with pytest.raises(ParameterError, match=next(iter(options))):
             report_of(path, **options)
     assert not list(tmp_path.iterdir())
+
+
+def test_an_old_report_stays_if_the_new_one_fails(tmp_path: Path, monkeypatch: Any) -> None:
+    from hedgerow.report import rendering
+
+    def interrupted(*_: Any) -> str:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    monkeypatch.setattr(rendering, "render", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        report_of(path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_half_a_surrogate_pair_is_written_as_a_question_mark(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    report_of(path, title="half \ud800", target_name="\udfff")
+    assert "<title>half ?</title>" in path.read_text(encoding="utf-8")
 
 
 def test_a_bad_path_is_refused_before_any_work(tmp_path: Path, monkeypatch: Any) -> None:
@@ -150,6 +184,9 @@ def test_a_bad_path_is_refused_before_any_work(tmp_path: Path, monkeypatch: Any)
         report_of(tmp_path / "no such folder" / "report.html")
     with pytest.raises(IsADirectoryError):
         report_of(tmp_path)
+    for path in (None, 3, tmp_path.as_posix() + "/a\0b.html"):
+        with pytest.raises(ParameterError, match="path="):
+            report_of(path)
 
 
 def test_a_package_that_is_missing_is_named(tmp_path: Path, monkeypatch: Any) -> None:

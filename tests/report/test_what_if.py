@@ -114,8 +114,7 @@ def test_two_classes(loss: str) -> None:
     model = hr.GradientBoostingClassifier(loss=loss, **FEW).fit(X, TWO)
     if loss != "hinge":
         return assert_same(model)
-    margin = predicted_by_the_page(model)[:, 1]
-    assert np.array_equal(margin, 0.5 * (model.decision_function(NEW) + 1.0))
+    assert np.array_equal(predicted_by_the_page(model)[:, 0], model.decision_function(NEW))
     return None
 
 
@@ -216,12 +215,50 @@ def test_what_the_page_cannot_add_up_is_refused() -> None:
 
 
 def test_a_model_too_large_for_a_page_is_shown_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forest_payload, "MOST_BYTES", 2000)
+    monkeypatch.setattr(forest_payload, "MOST_LETTERS", 2600)
     model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
     shown = shown_trees(model)
     assert 1 <= shown.ensemble.n_trees < shown.n_trees == 12
     with pytest.raises(NotShownError, match="too large"):
         what_if_payload(model, shown, read_columns(model, NEW), [0], [0])
+
+
+@pytest.mark.parametrize("n_letters", [100_000, 200_000])
+def test_trees_take_no_more_of_a_page_than_they_may(
+    monkeypatch: pytest.MonkeyPatch, n_letters: int
+) -> None:
+    monkeypatch.setattr(forest_payload, "MOST_LETTERS", n_letters)
+    for model in (
+        hr.RandomForestClassifier(n_estimators=30),
+        hr.GradientBoostingClassifier(n_estimators=60),
+    ):
+        payload = trees_payload(shown_trees(model.fit(X, MANY)))
+        arrays = [part for part in payload.values() if isinstance(part, dict) and "data" in part]
+        assert 0.5 * n_letters < sum(len(array["data"]) for array in arrays) <= n_letters
+
+
+def test_a_tree_too_large_for_a_page_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forest_payload, "MOST_LETTERS", 1000)
+    with pytest.raises(NotShownError, match="one of its trees"):
+        shown_trees(hr.RandomForestClassifier(n_estimators=3).fit(X, MANY))
+
+
+def test_categories_have_names_without_a_what_if(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forest_payload, "MOST_LETTERS", 100_000)
+    shown = shown_trees(hr.RandomForestClassifier(n_estimators=30).fit(X, MANY))
+    assert not shown.is_whole
+    colors = trees_payload(shown)["categories"]["3"]
+    assert sorted(colors["labels"]) == ["<script>", "blue", "green", "red"]
+    assert len(set(colors["bins"])) == 4
+
+
+def test_fields_too_large_for_a_page_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hedgerow.report import what_if
+
+    monkeypatch.setattr(what_if, "MOST_LETTERS", 500)
+    model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
+    with pytest.raises(NotShownError, match="do not fit"):
+        what_if_payload(model, shown_trees(model), read_columns(model, NEW), [0], [0])
 
 
 def test_a_folder_of_scripts_is_installed(tmp_path: Path) -> None:

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from hedgerow.report.features import score_words
+from hedgerow.report.curves import MOST_CLASSES as MOST_CURVES
+from hedgerow.report.forest_payload import score_words
+from hedgerow.report.verdict import number
 from hedgerow.result import imported
 
 HEIGHT = 260
 INK, SOFT, LINE, ACCENT = "var(--ink)", "var(--soft)", "var(--line)", "var(--c0)"
+MOST_CLASSES = 20  # in the chart of their shares
 SERIES = [f"var(--c{i})" for i in range(7)]
+# Pixels that a chart has, asked anew whenever its width changes.
+ROOM = "(0 * width + containerSize()[0])"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 
 Spec = dict[str, Any]
@@ -26,7 +31,7 @@ def charts_of(summary: dict[str, Any]) -> list[dict[str, Any]]:
     with imported("altair.utils.schemapi", "report()").debug_mode(False):
         found += _of_targets(summary)
         found += _of_training(summary["training"])
-        for k, outcome in enumerate(summary["outcomes"]):
+        for k, outcome in enumerate(summary["outcomes"][: summary["n_drawn"]]):
             found += _of_outcome(outcome, k, summary["target"])
         found += _of_importances(summary)
         found += _of_effects(summary["effects"])
@@ -60,6 +65,14 @@ def _chart(
             "titlePadding": 8,
             "labelFlush": False,
         },
+        # A tick for every 80 pixels: so labels of six digits stay apart.
+        "axisX": {
+            "tickCount": {"expr": "max(2, ceil(width / 80))"},
+            "titleLimit": {"expr": "width"},
+        },
+        "axisY": {"titleLimit": HEIGHT - 60},
+        # Names at the left leave more than half of the width to what they name.
+        "axisYBand": {"labelLimit": {"expr": f"0.42 * {ROOM}"}},
         "legend": {
             "labelColor": INK,
             "titleColor": SOFT,
@@ -67,8 +80,7 @@ def _chart(
             "titleFontSize": 12,
             "titleFontWeight": 400,
             "orient": "bottom",
-            "labelLimit": 240,
-            "columns": 3,
+            "labelLimit": {"expr": f"{ROOM} - 110"},
         },
         "range": {"category": SERIES},
     }
@@ -101,16 +113,25 @@ def _of_targets(summary: dict[str, Any]) -> list[dict[str, Any]]:
     for target in summary["targets"]:
         name = target["name"] or summary["target"]
         if target["kind"] == "classes":
-            drawn = _bars(target["classes"], "label", "share", "part of the rows", percent=True)
-            words = f"How often each class of {name} occurs."
+            drawn, words = _of_class_shares(target["classes"], name)
         else:
             drawn = _histogram(target["histogram"], name)
-            words = f"Histogram of {name}: {target['kind']}."
+            words = f"How many rows have which {name}."
+            if target["kind"] == "times":
+                words += " Of rows whose event was not seen, it is how long they were watched."
         charts.append(_chart("target", f"Distribution of {name}", words, drawn))
     return charts
 
 
-def _histogram(bars: list[dict[str, Any]], title: str) -> Any:
+def _of_class_shares(classes: list[dict[str, Any]], name: str) -> tuple[Any, str]:
+    words = f"How often each class of {name} occurs."
+    if len(classes) > MOST_CLASSES:
+        words = f"How often classes of {name} occur: the {MOST_CLASSES} most frequent."
+        classes = sorted(classes, key=lambda one: -one["rows"])[:MOST_CLASSES]
+    return _bars(classes, "label", "share", "part of the rows", percent=True), words
+
+
+def _histogram(bars: list[dict[str, Any]], title: str, of: str = "rows") -> Any:
     alt = _altair()
     return (
         alt.Chart(_data(bars))
@@ -118,11 +139,11 @@ def _histogram(bars: list[dict[str, Any]], title: str) -> Any:
         .encode(
             x=alt.X("low:Q", bin="binned", title=title, axis=alt.Axis(grid=False)),
             x2="high:Q",
-            y=alt.Y("rows:Q", title="rows"),
+            y=alt.Y("rows:Q", title=of, axis=alt.Axis(tickMinStep=1)),
             tooltip=[
-                alt.Tooltip("low:Q", format=".4~g"),
-                alt.Tooltip("high:Q", format=".4~g"),
-                "rows:Q",
+                alt.Tooltip("low:Q", title="from", format=".4~g"),
+                alt.Tooltip("high:Q", title="to", format=".4~g"),
+                alt.Tooltip("rows:Q", title=of),
             ],
         )
         .properties(height=HEIGHT)
@@ -140,7 +161,7 @@ def _bars(
             x=alt.X(
                 f"{value}:Q",
                 title=title,
-                axis=alt.Axis(format=".0%" if percent else "~g", tickCount=5),
+                axis=alt.Axis(format="~%" if percent else "~g"),
             ),
             y=alt.Y(
                 f"{label}:N",
@@ -162,7 +183,7 @@ def _of_training(training: dict[str, Any]) -> list[dict[str, Any]]:
     for curve in training["curves"]:
         if not curve["points"]:
             continue
-        words = f"{curve['metric']} after each round of training."
+        words = f"{curve['metric']} on each set of rows, after each round of training."
         drawn = _learning(curve, training["best_round"])
         charts.append(_chart("training", f"Learning curve: {curve['metric']}", words, drawn))
     return charts
@@ -176,7 +197,7 @@ def _learning(curve: dict[str, Any], best_round: int | None) -> Any:
         .encode(
             x=alt.X("round:Q", title="round", axis=alt.Axis(grid=False)),
             y=alt.Y("value:Q", title=curve["metric"], scale=alt.Scale(zero=False)),
-            color=alt.Color("set:N", title=None, sort=None),
+            color=_color(curve["points"], "set", always=True),
             tooltip=["set:N", "round:Q", alt.Tooltip("value:Q", format=".5~g")],
         )
     )
@@ -193,24 +214,32 @@ def _learning(curve: dict[str, Any], best_round: int | None) -> Any:
 
 
 def _of_outcome(outcome: dict[str, Any], k: int, target: str) -> list[dict[str, Any]]:
-    curves, place = outcome["curves"], f"curves-{k}"
+    curves, place, target = outcome["curves"], f"curves-{k}", outcome["name"] or target
+    n_classes = len(outcome.get("classes", []))
+    some = f" Of {n_classes} classes, the first {MOST_CURVES}." if n_classes > MOST_CURVES else ""
     charts = []
     if "roc" in curves:
         words = "Part of each class that is found, by the part of other rows that is taken for it."
+        words += some
         drawn = _curve(curves["roc"], "false positive rate", "true positive rate", diagonal=True)
         charts.append(_chart(place, "ROC curve", words, drawn))
     if "precision" in curves:
         words = "Part of what is taken for a class that is of it, by the part of the class found."
+        words += some
         drawn = _curve(curves["precision"], "recall", "precision")
         charts.append(_chart(place, "Precision and recall", words, drawn))
     if "calibration" in curves:
         words = "How often rows were of a class, by the probability that the model gave it."
+        words += f" Bars are 95% intervals.{some}"
         drawn = _with_intervals(
             curves["calibration"], "probability that was said", "how often it was so"
         )
         charts.append(_chart(place, "Calibration", words, drawn))
     if "coverage" in curves:
-        words = "Part of true values below each quantile, by the part that was asked for."
+        words = (
+            "Part of true values below each quantile, by the part that was asked for. Bars are 95% "
+            "intervals."
+        )
         drawn = _with_intervals(curves["coverage"], "asked for", "part of rows below")
         charts.append(_chart(place, "Coverage of the quantiles", words, drawn))
     if "dots" in curves:
@@ -218,13 +247,15 @@ def _of_outcome(outcome: dict[str, Any], k: int, target: str) -> list[dict[str, 
     if curves.get("ndcg"):
         words = "How many queries have which NDCG."
         charts.append(
-            _chart(place, "NDCG of the queries", words, _histogram(curves["ndcg"], "NDCG"))
+            _chart(
+                place, "NDCG of the queries", words, _histogram(curves["ndcg"], "NDCG", "queries")
+            )
         )
     if "survival" in curves:
         words = (
             "Part that survives, of the thirds that the model expects to last shortest to longest."
         )
-        drawn = _curve(curves["survival"], "time", "part that survives", step=True)
+        drawn = _curve(curves["survival"], target, "part that survives", step=True)
         charts.append(_chart(place, "Survival by prediction", words, drawn))
     return charts
 
@@ -233,7 +264,6 @@ def _curve(
     points: list[dict[str, Any]], x: str, y: str, *, diagonal: bool = False, step: bool = False
 ) -> Any:
     alt = _altair()
-    several = len({point["class"] for point in points}) > 1
     domain = alt.Undefined if step else [0, 1]
     drawn = (
         alt.Chart(_data(points))
@@ -241,7 +271,7 @@ def _curve(
         .encode(
             x=alt.X("x:Q", title=x, scale=alt.Scale(domain=domain)),
             y=alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, 1])),
-            color=alt.Color("class:N", title=None, sort=None) if several else alt.value(ACCENT),
+            color=_color(points, "class"),
             tooltip=[
                 "class:N",
                 alt.Tooltip("x:Q", title=x, format=".3f"),
@@ -250,6 +280,18 @@ def _curve(
         )
     )
     return ((_diagonal() + drawn) if diagonal else drawn).properties(height=HEIGHT)
+
+
+def _color(points: list[dict[str, Any]], field: str, *, always: bool = False) -> Any:
+    """Return the colour of each series, with a legend of as many columns as have room."""
+    alt = _altair()
+    names = {str(point[field]) for point in points if field in point}
+    if len(names) < 2 and not always:
+        return alt.value(ACCENT)
+    letters = max(map(len, names))
+    columns: Any = {"expr": f"max(1, floor(({ROOM} - 70) / {7 * letters + 34}))"}
+    legend = alt.Legend(columns=columns, symbolOpacity=1)
+    return alt.Color(f"{field}:N", title=None, sort=None, legend=legend)
 
 
 def _diagonal() -> Any:
@@ -264,8 +306,7 @@ def _diagonal() -> Any:
 
 def _with_intervals(points: list[dict[str, Any]], x: str, y: str) -> Any:
     alt = _altair()
-    several = len({point.get("class") for point in points}) > 1
-    color = alt.Color("class:N", title=None, sort=None) if several else alt.value(ACCENT)
+    color = _color(points, "class")
     at = alt.X("x:Q", title=x, scale=alt.Scale(domain=[0, 1]))
     base = alt.Chart(_data(points))
     bars = base.mark_rule(strokeWidth=2, opacity=0.5).encode(
@@ -353,12 +394,21 @@ def _of_effects(effects: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def _about(points: list[dict[str, Any]]) -> Any:
+    """Return a scale of what is drawn; about one number alone, which has no range, a tenth."""
+    alt = _altair()
+    low, high = (end(point["y"] for point in points) for end in (min, max))
+    if high - low > 1e-9 * max(abs(low), abs(high)):
+        return alt.Scale(zero=False)
+    room = 0.1 * abs(low) or 1.0
+    return alt.Scale(domain=[low - room, low + room])
+
+
 def _effect(effect: dict[str, Any], what: str) -> Any:
     alt = _altair()
     kind = "N" if effect["is_category"] else "Q"
-    several = len({point["output"] for point in effect["points"]}) > 1
-    color = alt.Color("output:N", title=None, sort=None) if several else alt.value(ACCENT)
-    y = alt.Y("y:Q", title=what, scale=alt.Scale(zero=False))
+    color = _color(effect["points"], "output")
+    y = alt.Y("y:Q", title=what, scale=_about(effect["points"]))
     tip = [
         alt.Tooltip(f"x:{kind}", title=effect["name"]),
         alt.Tooltip("y:Q", title=what, format=".4~g"),
@@ -370,15 +420,16 @@ def _effect(effect: dict[str, Any], what: str) -> Any:
             "y:Q",
             title=what,
             scale=alt.Scale(zero=False, padding=8),
-            axis=alt.Axis(tickCount=4),
         )
         dots = base.mark_circle(size=60, opacity=1).encode(
             y=side, x=along, color=color, tooltip=tip
         )
         n_labels = len({point["x"] for point in effect["points"]})
         return dots.properties(height=max(22 * n_labels, 60))
+    whole = all(point["x"] == round(point["x"]) for point in effect["points"])
+    axis = alt.Axis(tickMinStep=1) if whole else alt.Axis()
     lines = base.mark_line(strokeWidth=2).encode(
-        x=alt.X("x:Q", title=effect["name"], scale=alt.Scale(zero=False)),
+        x=alt.X("x:Q", title=effect["name"], scale=alt.Scale(zero=False), axis=axis),
         y=y,
         color=color,
         tooltip=tip,
@@ -387,20 +438,25 @@ def _effect(effect: dict[str, Any], what: str) -> Any:
 
 
 def _of_mistakes(mistakes: dict[str, Any], target: str) -> list[dict[str, Any]]:
+    target = mistakes.get("target") or target
     return [
         _chart(
             f"mistake-{k}",
             "",
-            (
-                f"What each column added to the score of row {entry['row']:,}; dashed, the average "
-                "and this row."
-            ),
+            _way(entry["waterfall"]),
             _waterfall(entry["waterfall"], target),
             wide=True,
         )
         for k, entry in enumerate(mistakes.get("rows", []))
         if entry["waterfall"] is not None
     ]
+
+
+def _way(found: dict[str, Any]) -> str:
+    return (
+        f"From {number(found['base'])}, the average, to {number(found['score'])}, this row: what "
+        "each column added."
+    )
 
 
 def _waterfall(found: dict[str, Any], target: str) -> Any:
@@ -421,31 +477,32 @@ def _waterfall(found: dict[str, Any], target: str) -> Any:
         scale=alt.Scale(domain=["raises", "lowers"], range=["var(--c4)", "var(--c0)"]),
     )
     title = score_words(found["unit"], [found["of"]], target)
-    ends = [{"at": found["base"], "what": "average"}, {"at": found["score"], "what": "this row"}]
-    marks = (
-        alt.Chart(_data(ends))
-        .mark_rule(color=SOFT, strokeDash=[4, 4])
-        .encode(x="at:Q", tooltip=["what:N", alt.Tooltip("at:Q", format=".4~g")])
+    # Labels stand above their bars, which so have the whole width, on a phone too.
+    limit: Any = {"expr": "width"}
+    above = alt.Axis(
+        grid=False,
+        ticks=False,
+        domain=False,
+        zindex=1,
+        labelAlign="left",
+        labelPadding=0,
+        labelOffset=-11,
+        labelLimit=limit,
     )
-    drawn = (
+    return (
         alt.Chart(_data(bars))
-        .mark_bar(height={"band": 0.7})
+        .mark_bar(height=10, yOffset=7)
         .encode(
-            y=alt.Y(
-                "label:N",
-                sort=None,
-                title=None,
-                axis=alt.Axis(grid=False, ticks=False, domain=False),
-            ),
+            y=alt.Y("label:N", sort=None, title=None, axis=above),
             x=alt.X(
                 "from:Q",
                 title=title,
                 scale=alt.Scale(zero=False, padding=4),
-                axis=alt.Axis(tickCount=5),
+                axis=alt.Axis(grid=False),
             ),
             x2="to:Q",
             color=color,
             tooltip=["label:N", alt.Tooltip("adds:Q", format="+.4~g")],
         )
+        .properties(height=34 * len(bars))
     )
-    return (marks + drawn).properties(height=24 * len(bars))

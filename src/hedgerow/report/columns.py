@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from hedgerow.data.columns import LabelColumn, NumericColumn
 from hedgerow.data.sources import open_table
-from hedgerow.exceptions import DataError
-from hedgerow.report.curves import histogram
 from hedgerow.tree.additive import numbered_names
 
-MOST_LABELS = 12  # of a column, that its summary lists
+MOST_LABELS = 4  # of a column, that its summary lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +46,7 @@ class Column:
 
 
 def read_columns(model: Any, X: Any) -> list[Column]:
-    """Read a table in the model's order of columns; a model has predicted it before."""
+    """Read a table in the model's order of columns; the model has predicted it before."""
     features = getattr(model, "_features", None)  # a ranker's table may have a column of queries
     source = open_table(X if features is None else features(X))
     learned = getattr(model, "feature_names_in_", None)
@@ -58,11 +56,6 @@ def read_columns(model: Any, X: Any) -> list[Column]:
         if source.names is not None:
             order = [source.names.index(name) for name in learned]
         names = tuple(learned)
-    if source.n_features != getattr(model, "n_features_in_", source.n_features):
-        raise DataError(
-            f"X has {source.n_features} features, but {type(model).__name__} is expecting "
-            f"{model.n_features_in_} features as input."
-        )
     return [_column(name, source.read(j)) for name, j in zip(names, order, strict=True)]
 
 
@@ -103,6 +96,6 @@ def _summary(column: Column) -> dict[str, Any]:
             ],
         }
     if len(known) == 0:
-        return summary | {"histogram": []}
+        return summary
     low, middle, high = np.quantile(known, [0.0, 0.5, 1.0]).tolist()
-    return summary | {"min": low, "median": middle, "max": high, "histogram": histogram(known)}
+    return summary | {"min": low, "median": middle, "max": high}

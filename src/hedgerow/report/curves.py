@@ -27,12 +27,12 @@ BINS = 10  # of calibration
 BARS = 40  # of a histogram
 
 
-def curves_of(outcome: Outcome, seed: int) -> dict[str, Any]:
+def curves_of(outcome: Outcome, seed: int, n_dots: int = MOST_DOTS) -> dict[str, Any]:
     """Return the curves that suit an outcome, by name."""
     if isinstance(outcome, ClassOutcome):
         return _of_classes(outcome)
     if isinstance(outcome, NumberOutcome):
-        return _of_numbers(outcome, seed)
+        return _of_numbers(outcome, seed, n_dots)
     if isinstance(outcome, QuantileOutcome):
         return {"coverage": _coverage(outcome)}
     if isinstance(outcome, RankingOutcome):
@@ -97,10 +97,10 @@ def _wilson(share: float, n: int) -> tuple[float, float]:
     return max(0.0, float(centre - half)), min(1.0, float(centre + half))
 
 
-def _of_numbers(outcome: NumberOutcome, seed: int) -> dict[str, Any]:
+def _of_numbers(outcome: NumberOutcome, seed: int, n_dots: int) -> dict[str, Any]:
     rows = np.arange(outcome.n_rows)
-    if len(rows) > MOST_DOTS:
-        rows = np.sort(np.random.RandomState(seed).permutation(outcome.n_rows)[:MOST_DOTS])
+    if len(rows) > n_dots:
+        rows = np.sort(np.random.RandomState(seed).permutation(outcome.n_rows)[:n_dots])
     residual = outcome.y - outcome.predicted
     dots = [
         {"predicted": p, "true": t, "residual": r}
@@ -152,18 +152,29 @@ def _kaplan_meier(name: str, times: Floats, seen: Any) -> Points:
 
 def histogram(values: Floats) -> Points:
     """Return bars; numbers beyond the middle 99.8 % count in the outer bars."""
-    values = values[np.isfinite(values)]
-    if len(values) == 0:
+    # Halves, because the difference of two numbers may be beyond the largest one.
+    halves = 0.5 * values[np.isfinite(values)]
+    if len(halves) == 0:
         return []
-    low, high = np.quantile(values, [0.001, 0.999])
-    edges = np.linspace(low, high, min(BARS, max(1, len(np.unique(values)))) + 1)
-    if low == high:
-        edges = np.array([low - 0.5, low + 0.5])
-    counts, _ = np.histogram(np.clip(values, low, high), edges)
+    low, high = np.quantile(halves, [0.001, 0.999])
+    edges = _edges(halves, low, high)
+    counts, _ = np.histogram(np.clip(halves, low, high), edges)
+    ends = (2.0 * edges).tolist()
     return [
         {"low": a, "high": b, "rows": n}
-        for a, b, n in zip(edges[:-1].tolist(), edges[1:].tolist(), counts.tolist(), strict=True)
+        for a, b, n in zip(ends[:-1], ends[1:], counts.tolist(), strict=True)
     ]
+
+
+def _edges(halves: Floats, low: float, high: float) -> Floats:
+    """Return where bars begin and end: about each of a few whole numbers, or evenly."""
+    whole = 2.0 * halves
+    if high - low < 0.5 * BARS and (whole == np.round(whole)).all():
+        return 0.5 * (np.arange(np.floor(2.0 * low), np.ceil(2.0 * high) + 2.0) - 0.5)
+    edges = np.linspace(low, high, min(BARS, len(np.unique(halves))) + 1)
+    if (np.diff(edges) > 0.0).all():
+        return edges
+    return low + max(abs(low), 1.0) * np.array([-0.25, 0.25])
 
 
 def _thinned(n: int) -> Any:

@@ -12,7 +12,15 @@ from hedgerow import explain
 from hedgerow.exceptions import HedgerowError
 from hedgerow.forest.bagging.tables import take_rows
 from hedgerow.report.columns import Column
-from hedgerow.report.outcomes import ClassOutcome, Floats, Outcome, RankingOutcome
+from hedgerow.report.forest_payload import score_words
+from hedgerow.report.outcomes import (
+    ClassOutcome,
+    Floats,
+    NumberOutcome,
+    Outcome,
+    QuantileOutcome,
+    RankingOutcome,
+)
 
 MOST_BARS = 20
 MOST_EFFECTS = 6
@@ -28,10 +36,10 @@ def importance_summary(model: Any, columns: Sequence[Column]) -> dict[str, Any]:
     try:
         importances = np.asarray(model.feature_importances_, np.float64)
     except (AttributeError, HedgerowError):
-        return {"absent": f"{type(model).__name__} has no importances of its own."}
+        return {"absent": f"importances by the model. {type(model).__name__} has none of its own."}
     if len(importances) != len(columns):
-        return {"absent": "its importances are not those of the table's columns."}
-    return {"what": "part of the gain of all splits", **_ordered(importances, columns)}
+        return {"absent": "importances by the model. They are not those of the table's columns."}
+    return {"what": "part of all gain", **_ordered(importances, columns)}
 
 
 def _ordered(values: Floats, columns: Sequence[Column]) -> dict[str, Any]:
@@ -48,26 +56,39 @@ def shuffled_summary(
 ) -> dict[str, Any]:
     """Return how much worse the model does on the rows if a column is shuffled."""
     if isinstance(outcomes[0], RankingOutcome):
-        return {"absent": "rows of a ranking are not shuffled across queries."}
+        return {"absent": "importances by shuffling. A query's rows are judged together."}
     if not hasattr(model, "score"):
-        return {"absent": f"{type(model).__name__} has no score that could fall."}
+        return {"absent": f"importances by shuffling. {type(model).__name__} has no score."}
+    if outcomes[0].n_rows < 2:
+        return {"absent": "importances by shuffling. They take two rows or more."}
     if len(columns) > MOST_SHUFFLED:
-        return {"absent": f"{len(columns):,} columns are too many to shuffle one by one."}
-    has_probabilities = (
-        isinstance(outcomes[0], ClassOutcome) and outcomes[0].probabilities is not None
+        return {"absent": f"importances by shuffling. {len(columns):,} columns are too many."}
+    first = outcomes[0]
+    by_probability = (
+        isinstance(first, ClassOutcome) and first.probabilities is not None and len(outcomes) == 1
     )
     rows = _some_rows(outcomes[0].n_rows)
     try:
         found = explain.permutation_importance(
             *(model, take_rows(X, rows), take_rows(y, rows)),
-            scoring="log_loss" if has_probabilities and len(outcomes) == 1 else None,
+            scoring="log_loss" if by_probability else None,
             n_repeats=N_SHUFFLES,
         )
     except HedgerowError as error:
-        return {"absent": str(error)}
+        return {"absent": f"importances by shuffling. {error}"}
     change = "fall" if found.higher_is_better else "rise"
+    metric = "log loss" if by_probability else _score_name(first)
     summary = _ordered(found.mean, columns)
-    return {"what": f"{change} of {found.metric.replace('_', ' ')} if it is shuffled", **summary}
+    return {"what": f"{change} of {metric} if it is shuffled", **summary}
+
+
+def _score_name(outcome: Outcome) -> str:
+    """Say what a model's own score is."""
+    if isinstance(outcome, ClassOutcome):
+        return "accuracy"
+    if isinstance(outcome, NumberOutcome):
+        return "R²"
+    return "D²" if isinstance(outcome, QuantileOutcome) else "concordance"
 
 
 def _some_rows(n_rows: int) -> NDArray[np.intp]:
@@ -78,10 +99,10 @@ def _some_rows(n_rows: int) -> NDArray[np.intp]:
 
 
 def effect_summary(
-    model: Any, X: Any, n_rows: int, order: Sequence[int], target_name: str
+    model: Any, X: Any, outcomes: Sequence[Outcome], order: Sequence[int], target_name: str
 ) -> dict[str, Any]:
     """Return the partial dependence on the most important columns, given their order."""
-    rows, columns = _some_rows(n_rows), list(order[:MOST_EFFECTS])
+    rows, columns = _some_rows(outcomes[0].n_rows), list(order[:MOST_EFFECTS])
     try:
         found = explain.partial_dependence(
             model, take_rows(X, rows), columns, grid_resolution=EFFECT_POINTS
@@ -89,24 +110,28 @@ def effect_summary(
     except HedgerowError as error:
         return {"absent": str(error)}
     what = score_words(found[0].unit, found[0].output_names, target_name)
+    names = [renamed(name, outcomes) for name in found[0].output_names]
+    some = (
+        f" Of {len(names)} scores, the first {MOST_OUTPUTS}." if len(names) > MOST_OUTPUTS else ""
+    )
     return {
         "what": what,
         "words": (
-            f"What is drawn is {what}: the mean over {len(rows):,} rows, if the column had this or "
-            "that value and all others stayed (partial dependence)."
+            f"Each curve is the mean over {len(rows):,} rows of {what}, if the column had this or "
+            f"that value and all others stayed (partial dependence).{some}"
         ),
-        "curves": [_effect(one) for one in found],
+        "curves": [_effect(one, names[:MOST_OUTPUTS]) for one in found],
     }
 
 
-def score_words(unit: str, output_names: Sequence[str], target_name: str) -> str:
-    """Say what a score is: the target, or a probability, or log-odds of a class."""
-    if unit == "the target":
-        return target_name
-    return f"{unit} of {output_names[0]}" if len(output_names) == 1 else unit
+def renamed(name: str, outcomes: Sequence[Outcome]) -> str:
+    """Return a score's name with that of its target in place of y0 and so on."""
+    target, equals, label = name.partition("=")
+    numbered = {f"y{k}": outcome.name for k, outcome in enumerate(outcomes) if outcome.name}
+    return numbered[target] + equals + label if target in numbered else name
 
 
-def _effect(found: Any) -> dict[str, Any]:
+def _effect(found: Any, names: Sequence[str]) -> dict[str, Any]:
     is_category = bool(found.is_categorical[0])
     points = []
     for place, value in enumerate(found.grid[0].tolist()):
@@ -116,7 +141,7 @@ def _effect(found: Any) -> dict[str, Any]:
         at = "missing" if is_gap else str(value) if is_category else float(value)
         points += [
             {"x": at, "y": float(found.average[place, k]), "output": name}
-            for k, name in enumerate(found.output_names[:MOST_OUTPUTS])
+            for k, name in enumerate(names)
         ]
     return {
         "name": found.features[0],

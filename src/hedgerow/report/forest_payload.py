@@ -8,7 +8,8 @@ page/what_if.js reads this, and follows it to the last bit of a prediction.
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,15 @@ from hedgerow.boosting.model import BoostedModel
 from hedgerow.data.schema import TableSchema
 from hedgerow.data.target_statistics import EncodedColumn
 from hedgerow.forest.model import ForestModel
-from hedgerow.tree.additive import column_names
+from hedgerow.report.verdict import brief
+from hedgerow.tree.additive import column_names, leaf_names, leaf_unit
 from hedgerow.tree.fitting import TreeModel
 from hedgerow.tree.outputs import ClassOutputs, Outputs
 from hedgerow.tree.structure import Ensemble
 
-MOST_BYTES = 2_800_000  # of trees in a page, before base64: a page stays below 5 MB
+MOST_LETTERS = 3_000_000  # of base64 that trees take in a page, which stays below 5 MB
 MOST_OPTIONS = 300  # of a column of categories, to choose from
+MOST_NAMED = 2000  # categories of a column, for its tests to name some
 
 
 class NotShownError(Exception):
@@ -50,6 +53,14 @@ class ShownTrees:
         The columns of the table.
     category_bins : list
         Of each categorical feature, the bin of each category.
+    encoded : tuple of EncodedColumn
+        Categorical columns that are numbers to the trees.
+    unit : str
+        What the values of leaves are.
+    output_names : tuple of str
+        A name for each score that the trees add up to.
+    is_mean : bool
+        Whether the score is the mean over the trees, not their sum.
     """
 
     ensemble: Ensemble
@@ -57,7 +68,10 @@ class ShownTrees:
     feature_names: list[str]
     schema: TableSchema
     category_bins: list[Any]
-    encoded: tuple[EncodedColumn, ...] = field(default=())
+    encoded: tuple[EncodedColumn, ...] = ()
+    unit: str = "votes"
+    output_names: tuple[str, ...] = ()
+    is_mean: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -69,15 +83,17 @@ def shown_trees(model: Any) -> ShownTrees:
     """Return a model's trees, as many as fit into a page."""
     fitted = model._fitted_model()  # noqa: SLF001  a report is a friend
     if isinstance(fitted, BoostedModel):
-        return _boosted(fitted)
-    if isinstance(fitted, TreeModel | TreeCommittee):
+        return _boosted(model, fitted)
+    if isinstance(fitted, TreeModel):
+        return replace(_plain(fitted.ensemble, fitted), **_of_leaves(fitted.outputs))
+    if isinstance(fitted, TreeCommittee):
         return _plain(fitted.ensemble, fitted)
     if isinstance(fitted, ForestModel):
         return _forest(fitted)
-    raise NotShownError(f"{type(model).__name__} is not made of trees that share one table.")
+    raise NotShownError(f"{type(model).__name__} has no trees that the page could show.")
 
 
-def _boosted(fitted: BoostedModel) -> ShownTrees:
+def _boosted(model: Any, fitted: BoostedModel) -> ShownTrees:
     names = list(column_names(fitted.schema))
     statistics = fitted.statistics
     names = [names[j] for j in statistics.sources]
@@ -88,6 +104,8 @@ def _boosted(fitted: BoostedModel) -> ShownTrees:
     return ShownTrees(
         *(shown, fitted.ensemble.n_trees, names, fitted.schema, fitted.category_bins),
         statistics.columns,
+        unit=model._unit(fitted),  # noqa: SLF001
+        output_names=tuple(model._output_names(fitted)),  # noqa: SLF001
     )
 
 
@@ -97,50 +115,99 @@ def _plain(ensemble: Ensemble, fitted: Any) -> ShownTrees:
     return ShownTrees(shown, ensemble.n_trees, names, fitted.schema, fitted.category_bins)
 
 
+def _of_leaves(outputs: Outputs) -> dict[str, Any]:
+    return {"unit": leaf_unit(outputs), "output_names": leaf_names(outputs), "is_mean": True}
+
+
 def _forest(fitted: ForestModel) -> ShownTrees:
     if fitted.combinations is not None:
         raise NotShownError("its trees test sums of columns (feature_combinations).")
     forest = fitted.forest
-    width = forest.value.shape[1]
-    n_fitting = _how_many(forest.tree_offset, width, int(fitted.outputs.n_values))
+    n_fitting = _at_most(forest.tree_offset, forest.value.shape[1])
     trees = [forest.tree(index) for index in range(n_fitting)]
-    base = np.zeros(width)
+    base = np.zeros(trees[0].value.shape[1])
     ensemble = Ensemble.from_trees(
         trees, np.zeros(n_fitting, np.int32), base, fitted.schema.n_features
     )
-    names = list(column_names(fitted.schema))
-    return ShownTrees(ensemble, forest.n_trees, names, fitted.schema, fitted.category_bins)
+    shown = replace(_plain(ensemble, fitted), **_of_leaves(fitted.outputs))
+    return replace(shown, n_trees=forest.n_trees)
 
 
 def _fitting(ensemble: Ensemble) -> Ensemble:
-    n_terms = 0 if ensemble.slopes is None else ensemble.slopes.n_terms
-    width = ensemble.value.shape[1]
-    per_term = n_terms * (20 + 16 * width) / max(ensemble.n_nodes, 1)
-    n_fitting = _how_many(ensemble.tree_offset, width, width, per_term)
-    return ensemble if n_fitting == ensemble.n_trees else ensemble.first_trees(n_fitting)
+    """Return the first trees, as many as fit into a page."""
+    n_fitting = _at_most(ensemble.tree_offset, ensemble.value.shape[1])
+    while True:
+        if n_fitting < ensemble.n_trees:
+            ensemble = ensemble.first_trees(n_fitting)
+        n_letters = _n_letters(_arrays(ensemble))
+        if n_letters <= MOST_LETTERS:
+            return ensemble
+        if ensemble.n_trees == 1:
+            raise NotShownError("even one of its trees is too large to travel in a page of 5 MB.")
+        n_fitting = max(1, int(0.97 * ensemble.n_trees * MOST_LETTERS / n_letters))
 
 
-def _how_many(tree_offset: NDArray[np.int64], width: int, shown: int, more: float = 0.0) -> int:
-    """Return how many trees fit: a node takes about 11 bytes, and values as a leaf or to show."""
-    bytes_so_far = tree_offset[1:] * (11.0 + 4.0 * width + 2.0 * shown + more)
-    return max(1, int(np.searchsorted(bytes_so_far, MOST_BYTES)))
+def _at_most(tree_offset: NDArray[np.int64], width: int) -> int:
+    """Return a number of trees beyond which they do not fit: what nodes take at the least."""
+    letters_so_far = tree_offset[1:] * (4 / 3 * (11.0 + 6.0 * width))
+    return max(1, int(np.searchsorted(letters_so_far, MOST_LETTERS)))
 
 
-def trees_payload(shown: ShownTrees) -> dict[str, Any]:
+def _n_letters(arrays: dict[str, Any]) -> int:
+    if "data" in arrays:
+        return len(arrays["data"])
+    return sum(_n_letters(array) for array in arrays.values() if isinstance(array, dict))
+
+
+def trees_payload(shown: ShownTrees, target_name: str = "the target") -> dict[str, Any]:
     """Return the trees as JSON types."""
     e = shown.ensemble
-    inner = e.feature >= 0
-    tests_category = e.category_set[inner] >= 0
-    thresholds, place = np.unique(e.threshold[inner][~tests_category], return_inverse=True)
-    at = np.empty(int(inner.sum()), np.int64)
-    at[~tests_category] = place
-    at[tests_category] = e.category_set[inner][tests_category]
-    payload = {
+    return {
         "n_trees": shown.n_trees,
         "n_features": e.n_features,
         "width": e.value.shape[1],
         "feature_names": shown.feature_names,
+        "categories": _categories(shown),
+        "is_mean": shown.is_mean,
+        "unit": score_words(shown.unit, shown.output_names, target_name),
+        # Which of several scores a tree adds to; of leaves that hold all of them, none.
+        "output_names": list(shown.output_names) if e.value.shape[1] < e.n_outputs else [],
         "base": e.base_score.tolist(),
+        **_arrays(e),
+    }
+
+
+def score_words(unit: str, output_names: Sequence[str], target_name: str) -> str:
+    """Say what a score is: the target, or a probability, or log-odds of a class."""
+    if "the target" in unit:
+        return unit.replace("the target", target_name)
+    if len(output_names) != 1 or output_names[0] in ("score", "y"):
+        return unit
+    return f"{unit} of {brief(output_names[0])}"
+
+
+def _categories(shown: ShownTrees) -> dict[str, Any]:
+    """Return the labels of columns that trees test by their categories, and the bin of each."""
+    encoded = {column.feature for column in shown.encoded}
+    return {
+        str(j): {
+            "labels": [str(label) for label in categories.values],
+            "bins": [int(one) for one in shown.category_bins[j]],
+        }
+        for j, categories in shown.schema.categories.items()
+        if j not in encoded and len(categories.values) <= MOST_NAMED
+    }
+
+
+def _arrays(e: Ensemble) -> dict[str, Any]:
+    inner = e.feature >= 0
+    tests_category = e.category_set[inner] >= 0
+    thresholds, place = np.unique(e.threshold[inner][~tests_category], return_inverse=True)
+    sets, which = np.unique(e.category_bits, axis=0, return_inverse=True)
+    at = np.empty(int(inner.sum()), np.int64)
+    at[~tests_category] = place
+    at[tests_category] = which.reshape(-1)[e.category_set[inner][tests_category]]
+    arrays = {
         "offset": _packed(e.tree_offset, "u4"),
         "output": _packed(e.tree_output, "u2"),
         "feature": _packed(e.feature, "i2" if e.n_features < 1 << 15 else "i4"),
@@ -149,14 +216,21 @@ def trees_payload(shown: ShownTrees) -> dict[str, Any]:
         "left": _packed(e.left[inner], _narrow(e.left)),
         "right": _packed(e.right[inner], _narrow(e.right)),
         "flags": _packed(e.missing_left[inner] + 2 * tests_category, "u1"),
-        "sets": _packed(e.category_bits, "u4"),
+        "n_sets": len(sets),
+        "sets": _packed(_in_use(sets), "u4"),
         "value": _packed(e.value[~inner], "f8"),
         # Only shown, so that float32 will do.
         "inner_value": _packed(e.value[inner], "f4"),
         "gain": _packed(e.gain[inner], "f4"),
         "count": _packed(e.count, "u4"),
     }
-    return payload if e.slopes is None else payload | {"slopes": _slopes(e)}
+    return arrays if e.slopes is None else arrays | {"slopes": _slopes(e)}
+
+
+def _in_use(sets: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return sets of categories, transposed, without the words in which none has a member."""
+    n_words = int(np.flatnonzero(sets.any(axis=0)).max(initial=-1)) + 1
+    return sets.T[:n_words]
 
 
 def _slopes(e: Ensemble) -> dict[str, Any]:

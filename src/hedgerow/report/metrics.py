@@ -151,7 +151,8 @@ def _squared_errors(outcome: ClassOutcome) -> Floats:
 def _balanced(outcome: ClassOutcome, weights: Floats) -> float:
     table = confusion(outcome, weights)
     present = table.sum(axis=1) > 0.0
-    return float(np.mean(np.diag(table)[present] / table.sum(axis=1)[present]))
+    recalls = np.diag(table)[present] / table.sum(axis=1)[present]
+    return _part(recalls.sum(), len(recalls))
 
 
 def confusion(outcome: ClassOutcome, weights: Floats) -> Floats:
@@ -229,6 +230,8 @@ def _of_numbers(outcome: NumberOutcome) -> list[Measure]:
 
 def _explained(outcome: NumberOutcome) -> Callable[[Floats], float]:
     def r2(weights: Floats) -> float:
+        if not weights.any():
+            return float("nan")
         centred = outcome.y - np.average(outcome.y, weights=weights)
         spread = (weights * centred**2).sum()
         left = (weights * (outcome.y - outcome.predicted) ** 2).sum()
@@ -270,10 +273,17 @@ def ndcg_by_query(outcome: RankingOutcome, k: int = ALL) -> Floats:
 
 
 def _of_rankings(outcome: RankingOutcome) -> list[Measure]:
-    meaning = "how near each query's ranking is to the best one, mean over queries; 1 is the best"
+    near = "is to the best one, mean over queries; 1 is the best"
     return [
-        Measure(name, meaning, True, _mean_of_known(ndcg_by_query(outcome, k)), unit_is_query=True)
-        for name, k in (("NDCG", ALL), ("NDCG@10", 10), ("NDCG@3", 3))
+        Measure(
+            *(name, f"how near {ranking} {near}", True, _mean_of_known(ndcg_by_query(outcome, k))),
+            unit_is_query=True,
+        )
+        for name, k, ranking in (
+            ("NDCG", ALL, "each query's ranking"),
+            ("NDCG@10", 10, "the top 10 of each ranking"),
+            ("NDCG@3", 3, "the top 3 of each ranking"),
+        )
     ]
 
 
@@ -281,8 +291,7 @@ def _mean_of_known(values: Floats) -> Callable[[Floats], float]:
     known = ~np.isnan(values)
 
     def mean(weights: Floats) -> float:
-        total = weights[known].sum()
-        return float((weights[known] * values[known]).sum() / total) if total > 0 else float("nan")
+        return _part((weights[known] * values[known]).sum(), weights[known].sum())
 
     return mean
 
@@ -301,6 +310,6 @@ def _of_survival(outcome: SurvivalOutcome) -> list[Measure]:
 
 def _mean_of(values: Floats) -> Callable[[Floats], float]:
     def mean(weights: Floats) -> float:
-        return float((weights * values).sum() / weights.sum())
+        return _part((weights * values).sum(), weights.sum())
 
     return mean

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from hedgerow import explain
 from hedgerow.exceptions import HedgerowError
 from hedgerow.forest.bagging.tables import take_rows
+from hedgerow.report.columns import Column
 from hedgerow.report.outcomes import (
     ClassOutcome,
     NumberOutcome,
@@ -32,21 +34,39 @@ def most_wrong(outcome: Outcome, n_rows: int) -> list[int]:
     return [int(i) for i in order if surprise[i] > 0.0]
 
 
-def mistakes_summary(model: Any, X: Any, outcome: Outcome, n_rows: int) -> dict[str, Any]:
-    """Return the most wrong rows: what was, what was said, and a waterfall of each."""
+def mistakes_summary(
+    model: Any, X: Any, outcome: Outcome, n_rows: int, columns: Sequence[Column]
+) -> dict[str, Any]:
+    """Return the most wrong rows: what was, what was said, and a waterfall of each.
+
+    Without waterfalls, they have the values of the first of the columns.
+    """
     if isinstance(outcome, RankingOutcome | SurvivalOutcome):
         return {"absent": "a row by itself is neither right nor wrong in a comparison of rows."}
     rows = most_wrong(outcome, n_rows)
+    if n_rows == 0:
+        return {"absent": "none were asked for."}
     if not rows:
         return {"absent": "the model is right about every row."}
     waterfalls, reason = _waterfalls(model, X, outcome, rows)
     return {
+        "target": outcome.name,
         "no_waterfall": reason,
         "rows": [
-            {"row": row, **_words(outcome, row), "waterfall": waterfall}
+            {
+                "row": row,
+                **_words(outcome, row),
+                "waterfall": waterfall,
+                "values": _values(columns, row) if waterfall is None else [],
+            }
             for row, waterfall in zip(rows, waterfalls, strict=True)
         ],
     }
+
+
+def _values(columns: Sequence[Column], row: int) -> list[str]:
+    shown = columns[:MOST_BARS]
+    return [f"{column.name} = {_shown(column.values[row])}" for column in shown]
 
 
 def _words(outcome: ClassOutcome | NumberOutcome | QuantileOutcome, row: int) -> dict[str, Any]:

@@ -157,7 +157,7 @@ class SurvivalOutcome:
 Outcome = ClassOutcome | NumberOutcome | QuantileOutcome | RankingOutcome | SurvivalOutcome
 
 
-def read_outcomes(model: Any, X: Any, y: Any, qid: Any, n_rows: int) -> list[Outcome]:
+def read_outcomes(model: Any, X: Any, y: Any, qid: Any) -> list[Outcome]:
     """Predict the rows and read what they turned out to be."""
     if y is None:
         raise DataError("y is None: a report judges predictions, and needs the true values.")
@@ -166,30 +166,33 @@ def read_outcomes(model: Any, X: Any, y: Any, qid: Any, n_rows: int) -> list[Out
     if isinstance(model, GradientBoostingRanker):
         return [_ranking(model, X, y, qid)]
     if isinstance(model, GradientBoostingSurvival):
-        return [_survival(model, X, y, n_rows)]
+        return [_survival(model, X, y)]
     if isinstance(model, OneClassSVM):
-        return [_inside_or_outside(model, X, y, n_rows)]
+        return [_inside_or_outside(model, X, y)]
     if is_classifier(model):
-        return _classes(model, X, y, n_rows)
+        return _classes(model, X, y)
     if is_regressor(model):
-        return _numbers(model, X, y, n_rows)
+        return _numbers(model, X, y)
     raise ParameterError(
         f"{type(model).__name__} predicts nothing that could be reported on; give a classifier, a "
         "regressor, a ranker or a survival model."
     )
 
 
-def _classes(model: Any, X: Any, y: Any, n_rows: int) -> list[Outcome]:
+def _classes(model: Any, X: Any, y: Any) -> list[Outcome]:
     predicted = model.predict(X)
+    n_rows = len(predicted)
     probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
     if isinstance(model.classes_, list):
         columns = _columns(y, n_rows, len(model.classes_))
         return [
             _one_of_classes(
-                f"y{k}",
+                name,
                 *(classes, columns[k], predicted[:, k], _of_label(probabilities, k), None, n_rows),
             )
-            for k, classes in enumerate(model.classes_)
+            for k, (name, classes) in enumerate(
+                zip(_names(y, len(columns)), model.classes_, strict=True)
+            )
         ]
     if getattr(model, "loss", None) == "cross_entropy" and has_columns(y):
         # Rows have probabilities of all classes; they are judged by the likeliest.
@@ -241,20 +244,41 @@ def _columns(y: Any, n_rows: int, n_columns: int) -> Sequence[Any]:
     return list(array.T)
 
 
-def _numbers(model: Any, X: Any, y: Any, n_rows: int) -> list[Outcome]:
+def _names(y: Any, n_columns: int) -> list[str]:
+    """Return the names of several targets: those of a table's columns, or y0 and so on."""
+    found = getattr(y, "column_names", getattr(y, "columns", None))  # Arrow has the first
+    if found is None or len(found) != n_columns:
+        return [f"y{k}" for k in range(n_columns)]
+    return [str(name) for name in found]
+
+
+def _numbers(model: Any, X: Any, y: Any) -> list[Outcome]:
+    predicted = np.asarray(model.predict(X), np.float64)
+    n_rows = len(predicted)
+    predicted = predicted.reshape(n_rows, -1)
+    _require_predictions(predicted)
     targets = np.asarray(read_number_columns(y, n_rows), np.float64)
-    predicted = np.asarray(model.predict(X), np.float64).reshape(n_rows, -1)
     if getattr(model, "loss", None) == "quantile" and predicted.shape[1] > 1:
         return [QuantileOutcome("", targets[:, 0], predicted, as_levels(model.quantile))]
     if targets.shape[1] != predicted.shape[1]:
         raise DataError(
             f"y has {targets.shape[1]} columns, but the model predicts {predicted.shape[1]}."
         )
-    names = [""] if targets.shape[1] == 1 else [f"y{k}" for k in range(targets.shape[1])]
+    names = [""] if targets.shape[1] == 1 else _names(y, targets.shape[1])
     return [
         NumberOutcome(name, *both)
         for name, *both in zip(names, targets.T, predicted.T, strict=True)
     ]
+
+
+def _require_predictions(predicted: Floats) -> None:
+    """Refuse rows that a model leaves open, as radius neighbours do."""
+    open_rows = np.flatnonzero(np.isnan(predicted).any(axis=1))
+    if len(open_rows):
+        raise DataError(
+            f"The model predicts NaN for {len(open_rows):,} rows of X (first for row "
+            f"{open_rows[0]:,}), which cannot be judged. Leave these rows out."
+        )
 
 
 def _ranking(model: Any, X: Any, y: Any, qid: Any) -> RankingOutcome:
@@ -264,20 +288,21 @@ def _ranking(model: Any, X: Any, y: Any, qid: Any) -> RankingOutcome:
     return RankingOutcome("", Judgements(y, query, None).read(len(scores)), scores, loss)
 
 
-def _survival(model: Any, X: Any, y: Any, n_rows: int) -> SurvivalOutcome:
+def _survival(model: Any, X: Any, y: Any) -> SurvivalOutcome:
     predicted = model.predict(X)
     longer = -predicted if model.loss == "cox" else predicted
-    return SurvivalOutcome("", read_survival_times(y, n_rows), longer)
+    return SurvivalOutcome("", read_survival_times(y, len(longer)), longer)
 
 
-def _inside_or_outside(model: Any, X: Any, y: Any, n_rows: int) -> ClassOutcome:
+def _inside_or_outside(model: Any, X: Any, y: Any) -> ClassOutcome:
     """Read what a one-class machine says of rows: 1 inside, −1 outside."""
+    predicted = model.predict(X)
     return _one_of_classes(
         "",
         np.array([-1, 1]),
         y,
-        model.predict(X),
+        predicted,
         None,
-        np.asarray(model.decision_function(X), np.float64).reshape(n_rows),
-        n_rows,
+        np.asarray(model.decision_function(X), np.float64).reshape(len(predicted)),
+        len(predicted),
     )

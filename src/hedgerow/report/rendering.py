@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+import re
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
 from hedgerow.plot.colors import COLORS
 from hedgerow.report.charts import charts_of
-from hedgerow.report.verdict import number
+from hedgerow.report.verdict import brief, number
 from hedgerow.result import imported
 
 SCRIPTS = ("math.js", "what_if.js", "fields.js", "tree_view.js", "page.js")
@@ -27,7 +28,13 @@ def render(summary: dict[str, Any]) -> str:
         lstrip_blocks=True,
         loader=jinja2.FunctionLoader(_file),
     )
-    environment.filters |= {"number": number, "percent": _percent, "count": _count}
+    environment.filters |= {
+        "number": number,
+        "figure": partial(number, strip=False),
+        "percent": _percent,
+        "count": _count,
+        "breakable": _breakable,
+    }
     charts = charts_of(summary)
     data = {name: summary[name] for name in DATA} | {"charts": [c["spec"] for c in charts]}
     markup = imported("markupsafe", "report()").Markup
@@ -64,7 +71,13 @@ def _vega() -> str:
 
 
 def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f} %"
+    return "–" if value is None else f"{100 * value:.1f}%"
+
+
+def _breakable(name: str) -> Any:
+    """Return a name that may go on in another line where its words end, cut if it is long."""
+    markup = imported("markupsafe", "report()").Markup
+    return markup("<wbr>").join(re.split(r"(?<=[a-z])(?=[A-Z])|(?<=[_./])", brief(name)))
 
 
 def _count(value: int | None) -> str:

@@ -14,8 +14,13 @@ import numpy as np
 
 from hedgerow.data.target import read_weights
 from hedgerow.report.columns import Column, data_summary, read_columns
-from hedgerow.report.curves import curves_of, histogram
-from hedgerow.report.features import effect_summary, importance_summary, shuffled_summary
+from hedgerow.report.curves import MOST_DOTS, curves_of, histogram
+from hedgerow.report.features import (
+    effect_summary,
+    importance_summary,
+    renamed,
+    shuffled_summary,
+)
 from hedgerow.report.forest_payload import NotShownError, shown_trees, trees_payload
 from hedgerow.report.metrics import COVERAGE, by_class, measured
 from hedgerow.report.mistakes import mistakes_summary, most_wrong
@@ -34,6 +39,7 @@ from hedgerow.report.verdict import verdict
 from hedgerow.report.what_if import what_if_payload
 
 ROWS_TO_START_FROM = 12
+MOST_TARGETS = 6  # of several, that curves are drawn of
 
 
 @dataclass(frozen=True)
@@ -51,27 +57,31 @@ def summarise(
     model: Any, X: Any, y: Any, wishes: Wishes, *, sample_weight: Any = None, qid: Any = None
 ) -> dict[str, Any]:
     """Return everything that the report of a model on some rows shows."""
-    columns = read_columns(model, X)
-    n_rows = len(columns[0].values)
+    outcomes = read_outcomes(model, X, y, qid)
+    n_rows = outcomes[0].n_rows
     weights = read_weights(sample_weight, n_rows)
-    outcomes = read_outcomes(model, X, y, qid, n_rows)
+    columns = read_columns(model, X)
     importances = importance_summary(model, columns)
     shuffled = shuffled_summary(model, X, y, columns, outcomes)
     order = importances.get("order") or shuffled.get("order") or list(range(len(columns)))
+    n_dots = MOST_DOTS // min(len(outcomes), MOST_TARGETS)
     summary: dict[str, Any] = {
         "title": wishes.title,
         "target": wishes.target_name,
         "data": data_summary(columns, n_rows),
         "targets": [_target(outcome) for outcome in outcomes],
         "training": training_summary(model),
-        "outcomes": [_judged(outcome, weights, wishes) for outcome in outcomes],
+        "outcomes": [_judged(outcome, weights, wishes, n_dots) for outcome in outcomes],
+        "n_drawn": MOST_TARGETS,
         "coverage": COVERAGE,
         "n_bootstrap": wishes.n_bootstrap,
         "importances": importances,
         "shuffled": shuffled,
-        "effects": effect_summary(model, X, n_rows, order, wishes.target_name),
-        "mistakes": mistakes_summary(model, X, outcomes[0], wishes.n_mistakes),
-        **_trees(model, columns, order, outcomes[0], wishes),
+        "effects": effect_summary(model, X, outcomes, order, wishes.target_name),
+        "mistakes": mistakes_summary(
+            model, X, outcomes[0], wishes.n_mistakes, [columns[j] for j in order]
+        ),
+        **_trees(model, columns, order, outcomes, wishes),
         "parameters": parameter_table(model),
         "reproducibility": reproducibility(model),
     }
@@ -79,11 +89,13 @@ def summarise(
     return plain(summary)
 
 
-def _judged(outcome: Outcome, weights: Floats | None, wishes: Wishes) -> dict[str, Any]:
+def _judged(
+    outcome: Outcome, weights: Floats | None, wishes: Wishes, n_dots: int
+) -> dict[str, Any]:
     judged: dict[str, Any] = {
         "name": outcome.name,
         "metrics": measured(outcome, weights, wishes.n_bootstrap, wishes.seed),
-        "curves": curves_of(outcome, wishes.seed),
+        "curves": curves_of(outcome, wishes.seed, n_dots),
     }
     if isinstance(outcome, ClassOutcome):
         judged |= {"classes": list(outcome.classes), "by_class": by_class(outcome, weights)}
@@ -124,7 +136,7 @@ def _trees(
     model: Any,
     columns: Sequence[Column],
     order: Sequence[int],
-    outcome: Outcome,
+    outcomes: Sequence[Outcome],
     wishes: Wishes,
 ) -> dict[str, Any]:
     """Return the trees to browse and the fields of the what-if, or why there are none."""
@@ -132,12 +144,28 @@ def _trees(
         shown = shown_trees(model)
     except NotShownError as reason:
         return {"trees": {"absent": str(reason)}, "what_if": {"absent": str(reason)}}
-    rows = _rows_to_start_from(outcome, wishes)
+    rows = _rows_to_start_from(outcomes[0], wishes)
     try:
         what_if = what_if_payload(model, shown, columns, order, rows)
     except NotShownError as reason:
         what_if = {"absent": str(reason)}
-    return {"trees": trees_payload(shown), "what_if": what_if}
+    else:
+        what_if["targets"] = _said(outcomes, wishes.target_name)
+    trees = trees_payload(shown, wishes.target_name)
+    trees["output_names"] = [renamed(name, outcomes) for name in trees["output_names"]]
+    return {"trees": trees, "what_if": what_if}
+
+
+def _said(outcomes: Sequence[Outcome], target_name: str) -> list[str]:
+    """Return a name for each number, or each target of classes, that the model predicts."""
+    first = outcomes[0]
+    if isinstance(first, QuantileOutcome):
+        return [f"{level:g} quantile of {target_name}" for level in first.levels]
+    if isinstance(first, RankingOutcome | SurvivalOutcome):
+        return ["prediction"]
+    if isinstance(first, ClassOutcome) and first.probabilities is None:
+        return [f"score of {first.classes[1]}"]
+    return [outcome.name or target_name for outcome in outcomes]
 
 
 def _rows_to_start_from(outcome: Outcome, wishes: Wishes) -> list[int]:

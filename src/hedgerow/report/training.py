@@ -80,7 +80,7 @@ def _learning_curves(model: Any) -> list[dict[str, Any]]:
                 for r in kept
                 if len(values)
             ]
-        curves.append({"metric": metric, "points": points})
+        curves.append({"metric": metric.replace("_", " "), "points": points})
     return curves
 
 

@@ -6,6 +6,7 @@ for the same values, to the last bit. Where that cannot be, the section says why
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ from hedgerow.report.forest_payload import (
 )
 
 MOST_FIELDS = 60
-DECIMALS = 6  # significant digits of a slider's ends
+MOST_LETTERS = 600_000  # of fields and rows in a page, which stays below 5 MB
 
 
 def what_if_payload(
@@ -46,11 +47,11 @@ def what_if_payload(
             f"the model has {shown.n_trees:,} trees, which are too large to travel in a page of "
             "5 MB; a part of them would give other predictions."
         )
-    rule = rule_payload(model)
+    rule, method = _rule_and_method(model)
     fields = [_field(j, columns[j], shown, rows) for j in range(len(columns))]
-    return {
+    payload = {
         "rule": rule,
-        "method": "predict_proba" if _gives_probabilities(model, rule) else "predict",
+        "method": method,
         "fields": fields,
         "order": [int(j) for j in order][:MOST_FIELDS],
         "rows": [
@@ -61,10 +62,20 @@ def what_if_payload(
             for i in rows
         ],
     }
+    if len(json.dumps(payload)) > MOST_LETTERS:
+        raise NotShownError("its columns and their categories do not fit into a page of 5 MB.")
+    return payload
 
 
-def _gives_probabilities(model: Any, rule: dict[str, Any]) -> bool:
-    return ("classes" in rule or "labels" in rule) and hasattr(model, "predict_proba")
+def _rule_and_method(model: Any) -> tuple[dict[str, Any], str]:
+    """Return how scores become a prediction, and which method returns the same."""
+    rule = rule_payload(model)
+    if "classes" not in rule and "labels" not in rule:
+        return rule, "predict"
+    if hasattr(model, "predict_proba"):
+        return rule, "predict_proba"
+    # A margin is no probability: it is told as it is.
+    return {"kind": "link", "link": "identity", "calibration": None}, "decision_function"
 
 
 def _field(j: int, column: Column, shown: ShownTrees, rows: Any) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from hedgerow.params import Number
 from hedgerow.report.summary import Wishes, summarise
 from hedgerow.result import imported
 
+MOST_MISTAKES = 50  # beyond which a page would hold nothing else
+
 
 def report(
     model: Any,
@@ -56,7 +58,7 @@ def report(
     target_name : str, optional
         What the target is called; the name of y if it has one.
     n_mistakes : int
-        How many of the most wrong rows to show.
+        How many of the most wrong rows to show, at most 50.
     n_bootstrap : int
         Draws for the confidence intervals; 0 for none.
     random_state : int
@@ -81,11 +83,13 @@ def report(
     """
     _require_packages()
     _check_model(model)
-    _check_numbers(n_mistakes=n_mistakes, n_bootstrap=n_bootstrap, random_state=random_state)
-    name = os.fsdecode(path)
-    check_target(name)
+    _check_number("n_mistakes", n_mistakes, MOST_MISTAKES)
+    _check_number("n_bootstrap", n_bootstrap)
+    _check_number("random_state", random_state)
+    _check_texts(title=title, target_name=target_name)
+    name = _check_path(path)
     wishes = Wishes(
-        title=type(model).__name__ if title is None else str(title),
+        title=type(model).__name__ if title is None else title,
         target_name=str(getattr(y, "name", None) or "y") if target_name is None else target_name,
         n_mistakes=n_mistakes,
         n_bootstrap=n_bootstrap,
@@ -94,7 +98,8 @@ def report(
     summary = summarise(model, X, y, wishes, sample_weight=sample_weight, qid=qid)
     from hedgerow.report.rendering import render
 
-    write_atomically(name, render(summary).encode())
+    # Half a surrogate pair, which a name may hold, has no place in a file: it becomes "?".
+    write_atomically(name, render(summary).encode(errors="replace"))
 
 
 def _require_packages() -> None:
@@ -124,8 +129,24 @@ def _check_model(model: Any) -> None:
     model._fitted_model()  # noqa: SLF001  says how, if it is not fitted
 
 
-def _check_numbers(**numbers: Any) -> None:
-    allowed = Number(0, 2**31 - 1, integer=True)
-    for name, value in numbers.items():
-        if value not in allowed:
-            raise ParameterError(f"{name}={value!r} is not allowed; it must be {allowed}.")
+def _check_number(name: str, value: Any, most: int = 2**31 - 1) -> None:
+    allowed = Number(0, most, integer=True)
+    if value not in allowed:
+        raise ParameterError(f"{name}={value!r} is not allowed; it must be {allowed}.")
+
+
+def _check_texts(**texts: Any) -> None:
+    for name, value in texts.items():
+        if not (value is None or isinstance(value, str)):
+            raise ParameterError(f"{name}={value!r} is not allowed; it must be a str or None.")
+
+
+def _check_path(path: Any) -> str:
+    """Return the file's name, if a file could be written there."""
+    if not isinstance(path, str | bytes | PathLike):
+        raise ParameterError(f"path={path!r} is not allowed; it must be a str or path-like.")
+    name = os.fsdecode(path)
+    if "\0" in name:
+        raise ParameterError(f"path={path!r} is not allowed; no file's name holds a null byte.")
+    check_target(name)
+    return name

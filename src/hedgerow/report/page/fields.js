@@ -13,6 +13,13 @@ function element(tag, attributes = {}, ...children) {
 
 const SHORT = new Intl.NumberFormat("en", { maximumSignificantDigits: 5 });
 const PERCENT = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });
+const MOST_CLASSES = 20; // to list; of more, the likeliest
+
+// A number to read: very large and very small ones by their power of ten.
+function shortly(value) {
+  const size = Math.abs(value);
+  return size !== 0 && (size < 1e-4 || size >= 1e9) ? value.toExponential(3) : SHORT.format(value);
+}
 
 class WhatIf {
   constructor(whatIf, trees) {
@@ -50,7 +57,7 @@ class WhatIf {
     const number = element("input", { type: "number", id, step: "any", placeholder: "missing" });
     const slider = element("input", {
       type: "range", min: field.low, max: field.high, "aria-label": `${field.name}, slider`,
-      step: field.is_whole ? 1 : (field.high - field.low) / 200 || "any",
+      step: field.is_whole ? 1 : field.high / 200 - field.low / 200 || "any",
     });
     const changed = (value) => {
       this.values[j] = value;
@@ -91,46 +98,55 @@ class WhatIf {
 
   show() {
     const output = document.getElementById("prediction");
-    const { rule, method } = this.whatIf;
+    const { rule } = this.whatIf;
     const prediction = this.predict();
     output.dataset.prediction = JSON.stringify(prediction);
-    if (rule.classes && method === "predict_proba") {
-      this.showClasses(output, [["", rule.classes, prediction]]);
-    } else if (rule.labels && method === "predict_proba") {
-      this.showClasses(output, this.byLabel(rule, prediction));
-    } else {
-      const shown = prediction.map((value) => SHORT.format(value)).join(", ");
-      output.replaceChildren(
-        element("p", { class: "big", text: shown }),
-        element("p", { class: "exact", text: `exactly ${prediction.join(", ")}` }));
-    }
+    if (rule.classes) output.replaceChildren(...this.classes(0, rule.classes, prediction));
+    else if (rule.labels) output.replaceChildren(...this.labels(rule, prediction));
+    else output.replaceChildren(...prediction.flatMap((value, k) => this.number(k, value)));
+    // What a screen reader says while a slider moves: the short form alone.
+    document.getElementById("said").textContent =
+      Array.from(output.querySelectorAll(".big"), (said) => said.textContent).join(", ");
+  }
+
+  target(k) {
+    return element("p", { class: "note", text: this.whatIf.targets[k] });
+  }
+
+  number(k, value) {
+    return [
+      this.target(k),
+      element("p", { class: "big", text: shortly(value) }),
+      element("p", { class: "exact", text: `exactly ${value}` }),
+    ];
   }
 
   // Boosting gives the second class of each label; forests give both.
-  byLabel(rule, prediction) {
+  labels(rule, prediction) {
     let next = 0;
-    return rule.labels.map((classes, k) => {
+    return rule.labels.flatMap((classes, k) => {
       const p = rule.shares
         ? prediction.slice(next, (next += classes.length))
         : bothClasses(prediction[k]);
-      return [`y${k}: `, classes, p];
+      return this.classes(k, classes, p);
     });
   }
 
-  showClasses(output, targets) {
-    output.replaceChildren();
-    for (const [name, classes, p] of targets) {
-      const best = p.indexOf(Math.max(...p));
-      output.append(element("p", { class: "big", text: `${name}${classes[best]}, ${PERCENT.format(p[best])}` }));
-      const body = element("tbody");
-      classes.forEach((label, k) => {
-        const bar = element("span", { style: `width: ${100 * p[k]}%` });
-        body.append(element("tr", {},
-          element("th", { scope: "row", text: label }),
-          element("td", {}, element("div", { class: "exact", text: String(p[k]) }),
-            element("div", { class: "meter", "aria-hidden": "true" }, bar))));
-      });
-      output.append(element("table", {}, body));
-    }
+  classes(k, classes, p) {
+    const best = p.indexOf(Math.max(...p));
+    const said = `${classes[best]} (${PERCENT.format(p[best])})`;
+    const places = Array.from(classes.keys());
+    if (places.length > MOST_CLASSES) places.sort((a, b) => p[b] - p[a]).length = MOST_CLASSES;
+    const rows = places.map((c) =>
+      element("tr", {},
+        element("th", { scope: "row", text: classes[c] }),
+        element("td", {}, element("div", { class: "exact", text: p[c] }),
+          element("div", { class: "meter", "aria-hidden": "true" },
+            element("span", { style: `width: ${100 * p[c]}%` })))));
+    return [
+      this.target(k),
+      element("p", { class: "big", text: said }),
+      element("table", {}, element("tbody", {}, ...rows)),
+    ];
   }
 }

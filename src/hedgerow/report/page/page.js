@@ -32,7 +32,7 @@ function setUpTheme() {
 setUpTheme();
 if (!report.trees.absent) {
   const trees = new Trees(report.trees);
-  new TreeView(trees, report.what_if.fields);
+  new TreeView(trees);
   if (!report.what_if.absent) window.hedgerowWhatIf = new WhatIf(report.what_if, trees);
 }
 window.hedgerowReady = drawCharts();

@@ -5,11 +5,11 @@
 const COUNT = new Intl.NumberFormat("en");
 const OPEN_DEPTH = 2; // levels that are open at first
 const MOST_NAMED = 4; // categories that a test names
+const MOST_VALUES = 10; // of a leaf
 
 class TreeView {
-  constructor(trees, fields) {
+  constructor(trees) {
     this.trees = trees;
-    this.fields = fields;
     this.root = document.getElementById("tree");
     this.number = document.getElementById("tree-number");
     this.number.max = trees.nShown;
@@ -30,8 +30,9 @@ class TreeView {
     let leaves = 0;
     for (let node = first; node < end; ++node) leaves += trees.isLeaf(node);
     const shown = trees.nShown < trees.n_trees ? ` (the first ${COUNT.format(trees.nShown)} are in this page)` : "";
+    const name = trees.output_names[trees.output[this.tree]];
     document.getElementById("tree-facts").textContent =
-      `of ${COUNT.format(trees.n_trees)}${shown}: ${COUNT.format(leaves)} leaves`;
+      `of ${COUNT.format(trees.n_trees)}${shown}${name ? `, for ${name}` : ""}: ${COUNT.format(leaves)} leaves`;
     this.root.replaceChildren(this.item(first, "", 1));
     this.root.firstChild.tabIndex = 0;
   }
@@ -59,10 +60,11 @@ class TreeView {
     const rows = element("span", { class: "facts-of", text: `${COUNT.format(trees.count[node])} rows` });
     if (trees.isLeaf(node)) {
       const values = Array.from(trees.value.subarray(i * trees.width, (i + 1) * trees.width));
-      const text = values.map((value) => SHORT.format(value)).join(", ");
+      const more = values.length > MOST_VALUES ? ", …" : "";
+      const text = values.slice(0, MOST_VALUES).map(shortly).join(", ") + more;
       return [element("span", { class: "worth", text: `→ ${text}` }), rows];
     }
-    const gain = element("span", { class: "facts-of", text: `gain ${SHORT.format(trees.gain[i])}` });
+    const gain = element("span", { class: "facts-of", text: `gain ${shortly(trees.gain[i])}` });
     return [element("span", { class: "test", text: this.test(node) }), rows, gain];
   }
 
@@ -74,13 +76,13 @@ class TreeView {
     if (trees.testsCategory(node)) return `${name} is ${this.categories(node, feature)}${gaps}?`;
     const threshold = trees.threshold(node);
     if (threshold === Number.MAX_VALUE) return `${name} is not missing?`;
-    return `${name} ≤ ${SHORT.format(threshold)}${gaps}?`;
+    return `${name} ≤ ${shortly(threshold)}${gaps}?`;
   }
 
   categories(node, feature) {
-    const field = this.fields && this.fields[feature];
-    if (!field || field.kind !== "choice") return "one of some categories";
-    const left = field.labels.filter((_, k) => this.trees.hasCategory(node, field.seen[k][0]));
+    const known = this.trees.categories[feature];
+    if (!known) return "one of some categories";
+    const left = known.labels.filter((_, k) => this.trees.hasCategory(node, known.bins[k]));
     const more = left.length > MOST_NAMED ? ` or ${left.length - MOST_NAMED} others` : "";
     return left.slice(0, MOST_NAMED).join(", ") + more;
   }

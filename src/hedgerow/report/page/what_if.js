@@ -49,8 +49,10 @@ class Trees {
   }
 
   hasCategory(node, bin) {
+    // Words of all sets follow one another: first the first ones. Beyond the last, all are empty.
     const set = this.at[this.place[node]];
-    return ((this.sets[8 * set + (bin >> 5)] >>> (bin & 31)) & 1) === 1;
+    const word = this.sets[(bin >> 5) * this.n_sets + set];
+    return ((word >>> (bin & 31)) & 1) === 1;
   }
 
   goesLeft(node, x) {
@@ -136,7 +138,6 @@ const LINKS = {
   log: (scores) => scores.map(exp),
   sigmoid: (scores) => scores.map(sigmoid),
   half_sigmoid: (scores) => scores.map((score) => sigmoid(2 * score)),
-  margin: (scores) => scores.map((score) => 0.5 * (score + 1)),
   softmax: (scores) => (scores.length === 1 ? [1] : softmax(scores)),
 };
 
