@@ -64,6 +64,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "show_memory": False,
     "write_computation_times": False,
+    "within_subsection_order": "FileNameSortKey",
     "remove_config_comments": True,
 }
 

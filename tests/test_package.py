@@ -29,11 +29,3 @@ def test_every_name_is_listed():
 def test_names_that_are_not_there_are_an_error():
     with pytest.raises(AttributeError, match="'hedgerow' has no attribute 'Forest'"):
         hr.Forest  # noqa: B018
-
-
-def test_report_is_the_function_whoever_imports_modules_of_that_package():
-    from hedgerow.report.verdict import number
-
-    assert callable(number)
-    assert hr.report.__name__ == "report"
-    assert callable(hr.report)

@@ -4,9 +4,7 @@ Names are imported when they are first asked for: the command line tells its opt
 the time that all of the library takes. `__init__.pyi` tells type checkers and editors the same.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 from hedgerow._native import level as isa_level  # noqa: F401  in __all__, by its name
@@ -32,7 +30,7 @@ _NAMES = {
         *("KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"),
         *("RadiusNeighborsClassifier", "RadiusNeighborsRegressor"),
     ),
-    "report": ("report",),
+    "reporting": ("report",),
     "svm": ("SVC", "SVR", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"),
     "tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
     "validation": ("cross_validate",),
@@ -42,26 +40,16 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted([*_MODULES, *_HOMES, "isa_level"])  # the stub spells them out
 
 
-class _Package(ModuleType):
-    """The package, which finds what it is asked for."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _HOMES:
-            value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        elif name in _MODULES or name in _NAMES:
-            value = import_module(f"{__name__}.{name}")
-        else:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        setattr(self, name, value)
-        return value
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        # Whoever imports a module of the package `hedgerow.report` binds its name here, too.
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *__all__})
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    elif name in _MODULES or name in _NAMES:
+        value = import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
 
-sys.modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

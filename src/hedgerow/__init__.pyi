@@ -28,7 +28,7 @@ from hedgerow.neighbors import (
     RadiusNeighborsClassifier,
     RadiusNeighborsRegressor,
 )
-from hedgerow.report import report
+from hedgerow.reporting import report
 from hedgerow.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from hedgerow.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hedgerow.validation import cross_validate

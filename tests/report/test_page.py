@@ -21,9 +21,9 @@ pytest.importorskip("altair")
 pytest.importorskip("jinja2")
 pytest.importorskip("vl_convert")
 
-from hedgerow.report.charts import charts_of
-from hedgerow.report.rendering import json_text, render
-from hedgerow.report.summary import Wishes, summarise
+from hedgerow.reporting.charts import charts_of
+from hedgerow.reporting.rendering import json_text, render
+from hedgerow.reporting.summary import Wishes, summarise
 
 EVIL = "</script><script>alert('x')</script>"
 X, NEW = (table(n, seed).rename(columns={"size": EVIL}) for n, seed in ((300, 0), (100, 7)))
@@ -107,7 +107,7 @@ def test_a_page_of_a_model_without_trees_says_why() -> None:
 
 
 def test_a_column_without_effect_has_an_axis_about_its_number() -> None:
-    from hedgerow.report.charts import _about
+    from hedgerow.reporting.charts import _about
 
     flat = _about([{"y": 0.3}, {"y": 0.3}]).to_dict()
     assert flat["domain"] == pytest.approx([0.27, 0.33])
@@ -153,7 +153,7 @@ def test_an_error_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_an_old_report_stays_if_the_new_one_fails(tmp_path: Path, monkeypatch: Any) -> None:
-    from hedgerow.report import rendering
+    from hedgerow.reporting import rendering
 
     def interrupted(*_: Any) -> str:
         raise KeyboardInterrupt
@@ -177,7 +177,7 @@ def test_a_bad_path_is_refused_before_any_work(tmp_path: Path, monkeypatch: Any)
     def no_work(*_: Any, **__: Any) -> None:
         raise AssertionError("worked before the path was looked at")
 
-    from hedgerow.report import writing
+    from hedgerow.reporting import writing
 
     monkeypatch.setattr(writing, "summarise", no_work)
     with pytest.raises(FileNotFoundError):

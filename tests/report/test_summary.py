@@ -14,8 +14,8 @@ from sklearn import metrics as sk
 
 import hedgerow as hr
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.report.curves import histogram
-from hedgerow.report.summary import Wishes, summarise
+from hedgerow.reporting.curves import histogram
+from hedgerow.reporting.summary import Wishes, summarise
 from report.tables import number_of, table
 
 X, NEW = table(), table(150, seed=7)

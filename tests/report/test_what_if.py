@@ -15,11 +15,11 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import _native
-from hedgerow.report import forest_payload
-from hedgerow.report.columns import read_columns
-from hedgerow.report.forest_payload import NotShownError, shown_trees, trees_payload
-from hedgerow.report.summary import plain
-from hedgerow.report.what_if import what_if_payload
+from hedgerow.reporting import forest_payload
+from hedgerow.reporting.columns import read_columns
+from hedgerow.reporting.forest_payload import NotShownError, shown_trees, trees_payload
+from hedgerow.reporting.summary import plain
+from hedgerow.reporting.what_if import what_if_payload
 from report.tables import number_of, table
 
 NODE = shutil.which("node")
@@ -40,7 +40,7 @@ console.log(JSON.stringify(run(input)));
 
 def in_node(code: str, **given: Any) -> Any:
     """Run code after the page's scripts and return what it returns."""
-    folder = resources.files("hedgerow.report") / "page"
+    folder = resources.files("hedgerow.reporting") / "page"
     scripts = "\n".join((folder / name).read_text() for name in ("math.js", "what_if.js"))
     message = json.dumps({"scripts": scripts, "code": code, **given}, allow_nan=False)
     ran = subprocess.run(
@@ -253,7 +253,7 @@ def test_categories_have_names_without_a_what_if(monkeypatch: pytest.MonkeyPatch
 
 
 def test_fields_too_large_for_a_page_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hedgerow.report import what_if
+    from hedgerow.reporting import what_if
 
     monkeypatch.setattr(what_if, "MOST_LETTERS", 500)
     model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
@@ -262,7 +262,7 @@ def test_fields_too_large_for_a_page_are_not_shown(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_folder_of_scripts_is_installed(tmp_path: Path) -> None:
-    folder = resources.files("hedgerow.report") / "page"
+    folder = resources.files("hedgerow.reporting") / "page"
     assert {"page.html", "style.css", "math.js"} <= {entry.name for entry in folder.iterdir()}
 
 

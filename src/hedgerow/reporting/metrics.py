@@ -16,7 +16,7 @@ import numpy as np
 from hedgerow.boosting.losses import Queries
 from hedgerow.boosting.ranking.metrics import ALL, RankedRows, ndcg
 from hedgerow.boosting.survival.metrics import concordance
-from hedgerow.report.outcomes import (
+from hedgerow.reporting.outcomes import (
     ClassOutcome,
     Floats,
     NumberOutcome,

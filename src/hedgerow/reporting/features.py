@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from hedgerow import explain
 from hedgerow.exceptions import HedgerowError
 from hedgerow.forest.bagging.tables import take_rows
-from hedgerow.report.columns import Column
-from hedgerow.report.forest_payload import score_words
-from hedgerow.report.outcomes import (
+from hedgerow.reporting.columns import Column
+from hedgerow.reporting.forest_payload import score_words
+from hedgerow.reporting.outcomes import (
     ClassOutcome,
     Floats,
     NumberOutcome,

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.schema import Categories
-from hedgerow.report.columns import Column
-from hedgerow.report.forest_payload import (
+from hedgerow.reporting.columns import Column
+from hedgerow.reporting.forest_payload import (
     MOST_OPTIONS,
     NotShownError,
     ShownTrees,

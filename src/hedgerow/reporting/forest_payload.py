@@ -22,7 +22,7 @@ from hedgerow.boosting.model import BoostedModel
 from hedgerow.data.schema import TableSchema
 from hedgerow.data.target_statistics import EncodedColumn
 from hedgerow.forest.model import ForestModel
-from hedgerow.report.verdict import brief
+from hedgerow.reporting.verdict import brief
 from hedgerow.tree.additive import column_names, leaf_names, leaf_unit
 from hedgerow.tree.fitting import TreeModel
 from hedgerow.tree.outputs import ClassOutputs, Outputs

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hedgerow.report.curves import MOST_CLASSES as MOST_CURVES
-from hedgerow.report.forest_payload import score_words
-from hedgerow.report.verdict import number
+from hedgerow.reporting.curves import MOST_CLASSES as MOST_CURVES
+from hedgerow.reporting.forest_payload import score_words
+from hedgerow.reporting.verdict import number
 from hedgerow.result import imported
 
 HEIGHT = 260

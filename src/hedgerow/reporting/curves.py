@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import precision_recall_curve, roc_curve
 
-from hedgerow.report.metrics import confusion, ndcg_by_query
-from hedgerow.report.outcomes import (
+from hedgerow.reporting.metrics import confusion, ndcg_by_query
+from hedgerow.reporting.outcomes import (
     ClassOutcome,
     Floats,
     NumberOutcome,

@@ -12,7 +12,7 @@ from hedgerow.estimator import Estimator
 from hedgerow.exceptions import ParameterError
 from hedgerow.model_file.atomic import check_target, write_atomically
 from hedgerow.params import Number
-from hedgerow.report.summary import Wishes, summarise
+from hedgerow.reporting.summary import Wishes, summarise
 from hedgerow.result import imported
 
 MOST_MISTAKES = 50  # beyond which a page would hold nothing else
@@ -96,7 +96,7 @@ def report(
         seed=random_state,
     )
     summary = summarise(model, X, y, wishes, sample_weight=sample_weight, qid=qid)
-    from hedgerow.report.rendering import render
+    from hedgerow.reporting.rendering import render
 
     # Half a surrogate pair, which a name may hold, has no place in a file: it becomes "?".
     write_atomically(name, render(summary).encode(errors="replace"))

@@ -9,8 +9,8 @@ from importlib import resources
 from typing import Any
 
 from hedgerow.plot.colors import COLORS
-from hedgerow.report.charts import charts_of
-from hedgerow.report.verdict import brief, number
+from hedgerow.reporting.charts import charts_of
+from hedgerow.reporting.verdict import brief, number
 from hedgerow.result import imported
 
 SCRIPTS = ("math.js", "what_if.js", "fields.js", "tree_view.js", "page.js")
@@ -59,7 +59,7 @@ def json_text(value: Any) -> str:
 
 
 def _file(name: str) -> str:
-    return (resources.files("hedgerow.report") / "page" / name).read_text(encoding="utf-8")
+    return (resources.files("hedgerow.reporting") / "page" / name).read_text(encoding="utf-8")
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.report.outcomes import (
+from hedgerow.reporting.outcomes import (
     ClassOutcome,
     NumberOutcome,
     Outcome,

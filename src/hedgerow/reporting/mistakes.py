@@ -10,8 +10,8 @@ import numpy as np
 from hedgerow import explain
 from hedgerow.exceptions import HedgerowError
 from hedgerow.forest.bagging.tables import take_rows
-from hedgerow.report.columns import Column
-from hedgerow.report.outcomes import (
+from hedgerow.reporting.columns import Column
+from hedgerow.reporting.outcomes import (
     ClassOutcome,
     NumberOutcome,
     Outcome,

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.target import read_weights
-from hedgerow.report.columns import Column, data_summary, read_columns
-from hedgerow.report.curves import MOST_DOTS, curves_of, histogram
-from hedgerow.report.features import (
+from hedgerow.reporting.columns import Column, data_summary, read_columns
+from hedgerow.reporting.curves import MOST_DOTS, curves_of, histogram
+from hedgerow.reporting.features import (
     effect_summary,
     importance_summary,
     renamed,
     shuffled_summary,
 )
-from hedgerow.report.forest_payload import NotShownError, shown_trees, trees_payload
-from hedgerow.report.metrics import COVERAGE, by_class, measured
-from hedgerow.report.mistakes import mistakes_summary, most_wrong
-from hedgerow.report.outcomes import (
+from hedgerow.reporting.forest_payload import NotShownError, shown_trees, trees_payload
+from hedgerow.reporting.metrics import COVERAGE, by_class, measured
+from hedgerow.reporting.mistakes import mistakes_summary, most_wrong
+from hedgerow.reporting.outcomes import (
     ClassOutcome,
     Floats,
     NumberOutcome,
@@ -34,9 +34,9 @@ from hedgerow.report.outcomes import (
     SurvivalOutcome,
     read_outcomes,
 )
-from hedgerow.report.training import parameter_table, reproducibility, training_summary
-from hedgerow.report.verdict import verdict
-from hedgerow.report.what_if import what_if_payload
+from hedgerow.reporting.training import parameter_table, reproducibility, training_summary
+from hedgerow.reporting.verdict import verdict
+from hedgerow.reporting.what_if import what_if_payload
 
 ROWS_TO_START_FROM = 12
 MOST_TARGETS = 6  # of several, that curves are drawn of
