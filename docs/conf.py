@@ -64,6 +64,8 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "show_memory": False,
     "write_computation_times": False,
+    "min_reported_time": float("inf"),
+    "capture_repr": ("_repr_html_",),  # what is printed is shown, and what notebooks would show
     "within_subsection_order": "FileNameSortKey",
     "remove_config_comments": True,
 }
