@@ -218,3 +218,42 @@ def test_what_is_no_sum_of_trees_is_refused(model: object, words: str) -> None:
 def test_a_model_that_is_not_fitted_is_refused() -> None:
     with pytest.raises(NotFittedError, match="not fitted yet"):
         additive_trees(hr.RandomForestClassifier())
+
+
+LEARNERS = [None, hr.DecisionTreeRegressor(max_depth=2), hr.DecisionTreeClassifier(max_depth=1)]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=["none", "numbers", "signs"])
+@pytest.mark.parametrize("frame", [X, X[["a", "b", "d"]]], ids=["categories", "numbers"])
+@pytest.mark.parametrize("subsample", [1.0, 0.3])
+def test_stagewise_boosting_is_its_decision_function(learner, frame, subsample) -> None:
+    for loss, y in (("log_loss", TWO), ("exponential", TWO), ("log_loss", THREE)):
+        model = hr.StagewiseClassifier(learner, loss=loss, subsample=subsample, n_estimators=5)
+        trees = additive_trees(model.fit(frame, y))
+        expected = model.decision_function(frame).reshape(len(y), -1)
+        assert np.allclose(trees.scores(frame), expected, rtol=0, atol=1e-12)
+        probabilities = trees.prediction.of(trees.scores(frame))
+        assert np.allclose(probabilities, model.predict_proba(frame)[:, -probabilities.shape[1] :])
+
+
+@pytest.mark.parametrize("step", ["line_search", "per_leaf", "newton"])
+@pytest.mark.parametrize("loss", ["squared_error", "huber", "poisson"])
+def test_stagewise_boosting_of_numbers_is_its_prediction(step, loss) -> None:
+    y = NUMBER - NUMBER.min()
+    model = hr.StagewiseRegressor(step=step, loss=loss, n_estimators=5).fit(X, y)
+    trees = additive_trees(model)
+    scores = trees.scores(X)
+    said = scores if trees.prediction is None else trees.prediction.of(scores)
+    assert np.allclose(said[:, 0], model.predict(X), rtol=1e-12, atol=0)
+    explained = hr.explain.shap_values(model, X)
+    assert np.allclose(explained.values.sum(axis=1) + explained.base_values, scores[:, 0])
+
+
+def test_stagewise_boosting_of_other_learners_is_refused() -> None:
+    numbers = X[["b", "d"]]
+    of_lines = hr.StagewiseClassifier(LogisticRegression(), n_estimators=2).fit(numbers, TWO)
+    with pytest.raises(hr.ParameterError, match="learners of this model are LogisticRegressions"):
+        additive_trees(of_lines)
+    started = hr.StagewiseClassifier(init=LogisticRegression(), n_estimators=2).fit(numbers, TWO)
+    with pytest.raises(hr.ParameterError, match="starts at what a LogisticRegression predicts"):
+        additive_trees(started)

@@ -33,7 +33,7 @@ from hedgerow.tree.additive import (
 
 Importance = Literal["gain", "split", "cover"]
 
-_UNITS: dict[Link, str] = {
+UNITS: dict[Link, str] = {
     "identity": "the target",
     "sorted": "the target",
     "log": "log of the mean",
@@ -243,7 +243,7 @@ class GradientBoosting(TableEstimator):
 
     def _unit(self, model: BoostedModel) -> str:
         """Return what a score is."""
-        return _UNITS[model.link]
+        return UNITS[model.link]
 
     def _meaning(self, model: BoostedModel) -> Meaning | None:
         """Return what is predicted of scores, None if it is the scores."""

@@ -22,7 +22,8 @@ def additive_trees(model: Any) -> AdditiveTrees:
     ----------
     model : fitted estimator
         Gradient boosting of any kind, a decision tree, a random forest, extra trees, bagging of
-        Hedgerow's trees, or an AdaBoost classifier of trees.
+        Hedgerow's trees, an AdaBoost classifier of trees, or stagewise boosting of Hedgerow's
+        trees.
 
     Raises
     ------

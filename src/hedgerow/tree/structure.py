@@ -97,6 +97,11 @@ class Tree(_Nodes):
         slopes = None if self.slopes is None else self.slopes.scaled(factor)
         return replace(self, value=factor * self.value, slopes=slopes)
 
+    def with_features_moved(self, by: int) -> Tree:
+        """Return the tree for a table that has so many other columns before its own."""
+        moved = np.where(self.feature < 0, self.feature, self.feature + by)
+        return replace(self, feature=moved.astype(np.int32))
+
     def depth_below(self, node: int = 0) -> int:
         """Return how many splits lie between a node and the deepest leaf below it."""
         depth, level = -1, np.array([node])

@@ -16,6 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from hedgerow.boosting.losses import Floats
+from hedgerow.boosting.stagewise.additive import sum_of_trees
 from hedgerow.boosting.stagewise.fitting import StagewiseFitting, count_rows
 from hedgerow.boosting.stagewise.learners import adopt_input_tags, default_learner
 from hedgerow.boosting.stagewise.losses import (
@@ -34,6 +35,7 @@ from hedgerow.boosting.tasks import Classification, Regression, Task
 from hedgerow.estimator import Estimator, adopt
 from hedgerow.exceptions import DataError
 from hedgerow.params import Parameter, check_parameters, documented, parameters_for
+from hedgerow.tree.additive import AdditiveTrees, Meaning, class_names, number_names
 
 
 class Stagewise(Estimator):
@@ -75,6 +77,21 @@ class Stagewise(Estimator):
         """Yield raw scores after each round."""
         model = self._fitted_model()
         return (scores.copy() for scores in model.staged_scores(X, self._checked_rows(X)))
+
+    def _additive_trees(self) -> AdditiveTrees:
+        return sum_of_trees(self._fitted_model(), self._output_names(), self._meaning(), self._seen)
+
+    def _output_names(self) -> tuple[str, ...]:
+        """Return a name for each score."""
+        raise NotImplementedError
+
+    def _meaning(self) -> Meaning | None:
+        """Return what is predicted of scores (n_rows, n_outputs), None if it is the scores."""
+        raise NotImplementedError
+
+    def _seen(self, X: Any) -> Any:
+        self._checked_rows(X)
+        return X
 
     def _checked_rows(self, X: Any) -> int:
         """Return the number of rows, after seeing that X has the columns of `fit`."""
@@ -235,6 +252,18 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
         is_binary = scores.ndim == 1
         return self.classes_[(scores > 0.0).astype(np.intp) if is_binary else scores.argmax(axis=1)]
 
+    def _output_names(self) -> tuple[str, ...]:
+        return tuple(class_names(self.classes_))
+
+    def _meaning(self) -> Meaning:
+        return Meaning(self._scored_probabilities, "probability")
+
+    def _scored_probabilities(self, scores: Floats) -> Floats:
+        """Return a probability for each score: of two classes, that of the second."""
+        if scores.shape[1] == 1:
+            return class_probabilities(scores[:, 0], self._model.link)[:, 1:]
+        return class_probabilities(scores, self._model.link)
+
     def _loss_for(self, classes: NDArray[Any]) -> StagewiseLoss:
         return classification_loss(self.loss, len(classes))
 
@@ -346,6 +375,15 @@ class StagewiseRegressor(RegressorMixin, Stagewise):
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Yield what `predict` returns after each round."""
         return (predicted_numbers(scores, self._model.link) for scores in self._staged_scores(X))
+
+    def _output_names(self) -> tuple[str, ...]:
+        return tuple(number_names(1))
+
+    def _meaning(self) -> Meaning | None:
+        link = self._model.link
+        if link == "identity":
+            return None
+        return Meaning(lambda scores: predicted_numbers(scores, link), "the target")
 
     def _loss_for(self, classes: None) -> StagewiseLoss:  # noqa: ARG002
         return regression_loss(self.loss, self.alpha)

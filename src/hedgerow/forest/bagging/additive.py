@@ -74,8 +74,7 @@ def _as_part(member: Any, first_feature: int, model: MemberModel, *, hard: bool)
     tree: Tree = member.tree_
     own: Outputs = member._model.outputs  # noqa: SLF001
     values = _values(tree.value, own, model.outputs, hard=hard) / len(model.members)
-    feature = np.where(tree.feature < 0, tree.feature, tree.feature + np.int32(first_feature))
-    return replace(tree, feature=feature.astype(np.int32), value=values)
+    return replace(tree.with_features_moved(first_feature), value=values)
 
 
 def _values(values: Floats, own: Outputs, outputs: Outputs, *, hard: bool) -> Floats:
