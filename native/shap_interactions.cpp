@@ -50,13 +50,14 @@ class Leaves {
 // Pairs of a block of rows; the values of a leaf's pairs are added up in the order of trees.
 class BlockPairs {
  public:
-  explicit BlockPairs(const ShapTrees& trees) : trees_(trees) {
+  BlockPairs(const ShapTrees& trees, const std::vector<QuadratureRule>& rules)
+      : trees_(trees), rules_(rules) {
     std::size_t most_nodes = 0, most_members = 0;
     for (const ShapTree& tree : trees.trees) {
       most_nodes = std::max(most_nodes, tree.edges.size() + 1);
       most_members = std::max(most_members, tree.n_players);
     }
-    const std::size_t n_used = trees.players.size(), n_points = trees.rules.size();
+    const std::size_t n_used = trees.players.size(), n_points = rules.size();
     went_left_.resize(most_nodes);
     fits_.resize(most_members);
     product_.resize(n_points);
@@ -86,7 +87,7 @@ class BlockPairs {
   void add_leaf(const ShapTree& tree, const ShapLeaves& leaves, const ShapLeaves::Leaf& leaf) {
     const ShapLeaves::Member* members = &leaves.members[leaf.member_begin];
     const std::size_t n_members = leaf.member_end - leaf.member_begin;
-    const QuadratureRule& rule = trees_.rules[n_members / 2];
+    const QuadratureRule& rule = rules_[n_members / 2];
     find_fits(leaves, leaf);
     multiply(members, n_members, rule);
     const std::size_t node = tree.root + leaf.node;
@@ -137,10 +138,23 @@ class BlockPairs {
   }
 
   const ShapTrees& trees_;
-  std::vector<RowMasks> went_left_, fits_;  // of nodes, of a leaf's members
+  const std::vector<QuadratureRule>& rules_;  // by the number of points
+  std::vector<RowMasks> went_left_, fits_;    // of nodes, of a leaf's members
   std::vector<RowDoubles> product_, ratio_;
   std::vector<RowDoubles> pairs_;  // output by output
 };
+
+// A rule for leaves of any number of players.
+std::vector<QuadratureRule> rules_of(const ShapTrees& trees) {
+  std::size_t most_players = 0;
+  for (const ShapTree& tree : trees.trees) most_players = std::max(most_players, tree.n_players);
+  std::vector<QuadratureRule> rules;
+  for (std::size_t n_points = 0; n_points <= most_players / 2; ++n_points) {
+    check_interrupt();
+    rules.push_back(gauss_legendre(n_points));
+  }
+  return rules;
+}
 
 // Writes one row's table of one output; the diagonal is what pairs leave of a player's value.
 void write_row(const ShapTrees& trees, const BlockPairs& pairs, std::size_t i, std::size_t k,
@@ -167,12 +181,13 @@ void ShapExplainer::interact(Strided<const T> rows, std::size_t n_rows, const do
                              double* interactions, int threads) const {
   const ShapTrees& trees = *trees_;
   const Leaves leaves(trees);
+  const std::vector<QuadratureRule> rules = rules_of(trees);
   const std::size_t row_values = trees.n_players * trees.n_outputs;
   parallel_for(threads, (n_rows + row_lanes - 1) / row_lanes, [&](std::size_t c) {
     const std::size_t begin = c * row_lanes, n = std::min(row_lanes, n_rows - begin);
     ShapColumns columns(trees.features.size(), row_lanes);
     columns.read(rows.from(begin, 0), n, trees.features);
-    BlockPairs pairs(trees);
+    BlockPairs pairs(trees, rules);
     for (std::size_t t = 0; t < trees.trees.size(); ++t)
       leaves.with_tree(
           t, [&](const ShapLeaves& of_tree) { pairs.add(trees.trees[t], of_tree, columns); });

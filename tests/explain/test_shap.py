@@ -129,9 +129,9 @@ def test_trees_without_a_split_add_to_the_base_value_alone() -> None:
         assert np.allclose(found.base_values, ensemble.base_score + ensemble.value.sum())
 
 
-def test_more_players_than_a_word_has_bits() -> None:
+@pytest.mark.parametrize("n", [150, 1000])
+def test_more_players_than_a_word_has_bits(n: int) -> None:
     rng = np.random.default_rng(5)
-    n = 150
     tree = random_tree(rng, n + 1, n, chain=True)
     feature = np.where(tree.feature >= 0, np.cumsum(tree.feature >= 0) - 1, -1).astype(np.int32)
     ensemble = Ensemble.from_trees([replace(tree, feature=feature)], [0], [0.0], n)
