@@ -17,21 +17,47 @@ std::size_t pair_place(std::size_t a, std::size_t b) {
   return high * (high - 1) / 2 + low;
 }
 
-struct Prepared {
-  const ShapTree& tree;
-  ShapLeaves leaves;
+// Turns of leaves that are kept for all blocks of rows. Those of deep forests have several times
+// the memory of the forest, and are listed anew for each block: the pairs of deep leaves take far
+// longer.
+constexpr std::size_t max_turns = 1 << 21;
+
+// The leaves of trees, listed once if they are few.
+class Leaves {
+ public:
+  explicit Leaves(const ShapTrees& trees) : trees_(trees) {
+    std::size_t n_turns = 0;
+    for (const ShapTree& tree : trees.trees)
+      for (const ShapEdge& edge : tree.edges) n_turns += edge.is_leaf ? edge.slot : 0;
+    if (n_turns > max_turns) return;
+    for (const ShapTree& tree : trees.trees) kept_.emplace_back(trees, tree);
+  }
+
+  // Calls use(leaves) of a tree.
+  template <class Use>
+  void with_tree(std::size_t t, const Use& use) const {
+    if (kept_.empty())
+      use(ShapLeaves(trees_, trees_.trees[t]));
+    else
+      use(kept_[t]);
+  }
+
+ private:
+  const ShapTrees& trees_;
+  std::vector<ShapLeaves> kept_;
 };
 
 // Pairs of a block of rows; the values of a leaf's pairs are added up in the order of trees.
 class BlockPairs {
  public:
-  BlockPairs(const ShapTrees& trees, const std::vector<Prepared>& prepared) : trees_(trees) {
+  BlockPairs(const ShapTrees& trees, const std::vector<QuadratureRule>& rules)
+      : trees_(trees), rules_(rules) {
     std::size_t most_nodes = 0, most_members = 0;
-    for (const Prepared& tree : prepared) {
-      most_nodes = std::max(most_nodes, tree.tree.edges.size() + 1);
-      most_members = std::max(most_members, tree.leaves.most_members());
+    for (const ShapTree& tree : trees.trees) {
+      most_nodes = std::max(most_nodes, tree.edges.size() + 1);
+      most_members = std::max(most_members, tree.n_players);
     }
-    const std::size_t n_used = trees.players.size(), n_points = trees.rules.size();
+    const std::size_t n_used = trees.players.size(), n_points = rules.size();
     went_left_.resize(most_nodes);
     fits_.resize(most_members);
     product_.resize(n_points);
@@ -39,15 +65,15 @@ class BlockPairs {
     pairs_.assign(trees.n_outputs * n_used * (n_used - (n_used > 0)) / 2, RowDoubles::all(0.0));
   }
 
-  void add(const Prepared& prepared, const ShapColumns& columns) {
-    for (const ShapEdge& edge : prepared.tree.edges) {
+  void add(const ShapTree& tree, const ShapLeaves& leaves, const ShapColumns& columns) {
+    for (const ShapEdge& edge : tree.edges) {
       if (edge.is_right) continue;
-      const ShapTest& test = trees_.tests[prepared.tree.root + edge.parent];
+      const ShapTest& test = trees_.tests[tree.root + edge.parent];
       went_left_[edge.parent] = goes_left(trees_, test, columns.column(test.feature));
     }
-    for (const ShapLeaves::Leaf& leaf : prepared.leaves.leaves) {
+    for (const ShapLeaves::Leaf& leaf : leaves.leaves) {
       check_interrupt();
-      if (leaf.member_end - leaf.member_begin > 1) add_leaf(prepared, leaf);
+      if (leaf.member_end - leaf.member_begin > 1) add_leaf(tree, leaves, leaf);
     }
   }
 
@@ -58,17 +84,17 @@ class BlockPairs {
  private:
   std::size_t n_pairs() const { return pairs_.size() / trees_.n_outputs; }
 
-  void add_leaf(const Prepared& prepared, const ShapLeaves::Leaf& leaf) {
-    const ShapLeaves::Member* members = &prepared.leaves.members[leaf.member_begin];
+  void add_leaf(const ShapTree& tree, const ShapLeaves& leaves, const ShapLeaves::Leaf& leaf) {
+    const ShapLeaves::Member* members = &leaves.members[leaf.member_begin];
     const std::size_t n_members = leaf.member_end - leaf.member_begin;
-    const QuadratureRule& rule = trees_.rules[n_members / 2];
-    find_fits(prepared.leaves, leaf);
+    const QuadratureRule& rule = rules_[n_members / 2];
+    find_fits(leaves, leaf);
     multiply(members, n_members, rule);
-    const std::size_t node = prepared.tree.root + leaf.node;
+    const std::size_t node = tree.root + leaf.node;
     for (std::size_t a = 1; a < n_members; ++a)
       for (std::size_t b = 0; b < a; ++b)
         add_pair(integral(a, b, rule.size()), pair_place(members[a].player, members[b].player),
-                 &trees_.value[node * trees_.n_values], prepared.tree.output);
+                 &trees_.value[node * trees_.n_values], tree.output);
   }
 
   void find_fits(const ShapLeaves& leaves, const ShapLeaves::Leaf& leaf) {
@@ -112,10 +138,23 @@ class BlockPairs {
   }
 
   const ShapTrees& trees_;
-  std::vector<RowMasks> went_left_, fits_;  // of nodes, of a leaf's members
+  const std::vector<QuadratureRule>& rules_;  // by the number of points
+  std::vector<RowMasks> went_left_, fits_;    // of nodes, of a leaf's members
   std::vector<RowDoubles> product_, ratio_;
   std::vector<RowDoubles> pairs_;  // output by output
 };
+
+// A rule for leaves of any number of players.
+std::vector<QuadratureRule> rules_of(const ShapTrees& trees) {
+  std::size_t most_players = 0;
+  for (const ShapTree& tree : trees.trees) most_players = std::max(most_players, tree.n_players);
+  std::vector<QuadratureRule> rules;
+  for (std::size_t n_points = 0; n_points <= most_players / 2; ++n_points) {
+    check_interrupt();
+    rules.push_back(gauss_legendre(n_points));
+  }
+  return rules;
+}
 
 // Writes one row's table of one output; the diagonal is what pairs leave of a player's value.
 void write_row(const ShapTrees& trees, const BlockPairs& pairs, std::size_t i, std::size_t k,
@@ -141,15 +180,17 @@ template <class T>
 void ShapExplainer::interact(Strided<const T> rows, std::size_t n_rows, const double* values,
                              double* interactions, int threads) const {
   const ShapTrees& trees = *trees_;
-  std::vector<Prepared> prepared;
-  for (const ShapTree& tree : trees.trees) prepared.push_back({tree, ShapLeaves(trees, tree)});
+  const Leaves leaves(trees);
+  const std::vector<QuadratureRule> rules = rules_of(trees);
   const std::size_t row_values = trees.n_players * trees.n_outputs;
   parallel_for(threads, (n_rows + row_lanes - 1) / row_lanes, [&](std::size_t c) {
     const std::size_t begin = c * row_lanes, n = std::min(row_lanes, n_rows - begin);
     ShapColumns columns(trees.features.size(), row_lanes);
     columns.read(rows.from(begin, 0), n, trees.features);
-    BlockPairs pairs(trees, prepared);
-    for (const Prepared& tree : prepared) pairs.add(tree, columns);
+    BlockPairs pairs(trees, rules);
+    for (std::size_t t = 0; t < trees.trees.size(); ++t)
+      leaves.with_tree(
+          t, [&](const ShapLeaves& of_tree) { pairs.add(trees.trees[t], of_tree, columns); });
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t k = 0; k < trees.n_outputs; ++k)
         write_row(trees, pairs, i, k, values + (begin + i) * row_values,

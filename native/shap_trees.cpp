@@ -147,6 +147,11 @@ std::vector<std::uint32_t> players_of(const ShapArrays& arrays, const TreeArrays
   return found;
 }
 
+void add_rule(std::size_t n_points, ShapTrees& trees) {
+  if (trees.rules.size() <= n_points) trees.rules.resize(n_points + 1);
+  if (trees.rules[n_points].size() < n_points) trees.rules[n_points] = gauss_legendre(n_points);
+}
+
 void add_tree(const ShapArrays& arrays, std::size_t t, Places& players,
               std::vector<std::uint32_t>& latest, ShapTrees& trees) {
   const TreeArrays tree = arrays.ensemble.tree(t);
@@ -157,8 +162,7 @@ void add_tree(const ShapArrays& arrays, std::size_t t, Places& players,
   for (std::size_t k = 0; k < tree.n_values; ++k)
     trees.expected[static_cast<std::size_t>(walk.output) + k] +=
         expected_value(tree, arrays.share + root, k);
-  while (trees.rules.size() <= (walk.n_players + 1) / 2)
-    trees.rules.push_back(gauss_legendre(trees.rules.size()));
+  add_rule((walk.n_players + 1) / 2, trees);
   trees.trees.push_back(std::move(walk));
 }
 

@@ -55,7 +55,7 @@ struct ShapTrees {
   std::vector<std::uint32_t> category_bits;
   std::vector<ShapTree> trees;
   std::vector<double> expected;
-  std::vector<QuadratureRule> rules;  // by the number of points
+  std::vector<QuadratureRule> rules;  // by the number of points, those of some tree's longest way
 
   struct Slopes {
     std::vector<std::int64_t> start;

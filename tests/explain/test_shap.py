@@ -129,9 +129,9 @@ def test_trees_without_a_split_add_to_the_base_value_alone() -> None:
         assert np.allclose(found.base_values, ensemble.base_score + ensemble.value.sum())
 
 
-def test_more_players_than_a_word_has_bits() -> None:
+@pytest.mark.parametrize("n", [150, 1000])
+def test_more_players_than_a_word_has_bits(n: int) -> None:
     rng = np.random.default_rng(5)
-    n = 150
     tree = random_tree(rng, n + 1, n, chain=True)
     feature = np.where(tree.feature >= 0, np.cumsum(tree.feature >= 0) - 1, -1).astype(np.int32)
     ensemble = Ensemble.from_trees([replace(tree, feature=feature)], [0], [0.0], n)
@@ -212,11 +212,15 @@ def test_trees_that_come_sixty_times_have_sixty_times_the_values() -> None:
     assert np.array_equal(many[3:4], shap_values(alone(often), X[3:4]).values)
 
 
-def test_values_of_a_tree_of_many_leaves_are_as_defined_against_a_background() -> None:
+def test_values_of_a_tree_of_many_leaves_are_as_defined() -> None:
     rng = np.random.default_rng(12)
     ensemble = random_ensemble(rng, [9000], 5)
     X = random_rows(rng, 2, 5)
     assert_as_defined(alone(ensemble), X, background=random_rows(rng, 3, 5))
+    often = Ensemble.from_trees([ensemble.tree(0)] * 20, [0] * 20, [0.0], 5)
+    pairs = shap_values(alone(ensemble), X, interactions=True).values
+    many = shap_values(alone(often), X, interactions=True).values
+    np.testing.assert_allclose(many, 20.0 * pairs, rtol=0, atol=1e-12 * np.abs(many).max())
 
 
 BIG_TREE = """
