@@ -34,8 +34,9 @@ Grid = tuple[NDArray[np.int32], Floats]
 RESPONSE = Parameter("response", "auto", Options(("auto", "score", "prediction")), "")
 # Bytes of the scores of rows at points that are looked at together.
 _BLOCK_BYTES = 1 << 25
-# Rows that are copied to be changed together.
+# Rows that are copied to be changed together, and numbers in them.
 _BLOCK_ROWS = 1 << 16
+_BLOCK_CELLS = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,23 +256,33 @@ class PredictedWhatIf(WhatIf):
         self.unit = units.get(self._method, "the target")
 
     def means(self, points: Points, weights: Floats | None) -> Floats:
-        """Predict all rows at one point after the other."""
-        found = (self._at(points, point) for point in range(len(points)))
+        """Predict all rows at some points after the other."""
         if weights is None:
-            return np.stack([said.mean(axis=0) for said in found])
-        total = weights.sum()
-        return np.stack([(said * weights[:, None]).sum(axis=0) / total for said in found])
+            return np.concatenate([said.mean(axis=1) for said in self._by_points(points)])
+        weighed = [(said * weights[:, None]).sum(axis=1) for said in self._by_points(points)]
+        return np.concatenate(weighed) / weights.sum()
 
     def each(self, points: Points) -> Floats:
-        """Predict all rows at one point after the other."""
-        return np.stack([self._at(points, point) for point in range(len(points))], axis=1)
+        """Predict all rows at some points after the other."""
+        return np.concatenate(list(self._by_points(points))).swapaxes(0, 1)
 
     def own(self, points: Points, rows: Indices, at: Indices) -> Floats:
         """Predict the table of these rows."""
         return self._said(points.put(self.table.take(rows), at))
 
-    def _at(self, points: Points, point: int) -> Floats:
-        return self._said(points.put(self.table, np.full(self.table.n_rows, point)))
+    def _by_points(self, points: Points) -> Iterator[Floats]:
+        """Yield what the model says at some points, then at the next: (points, rows, outputs).
+
+        Few rows are asked at many points in one call: for many models a call costs more than rows.
+        """
+        n_rows = self.table.n_rows
+        most_rows = min(_BLOCK_ROWS, _BLOCK_CELLS // self.table.n_columns)
+        n_at_once = max(1, most_rows // n_rows)
+        for first in range(0, len(points), n_at_once):
+            at = np.arange(first, min(first + n_at_once, len(points)))
+            repeated = self.table.take(np.tile(np.arange(n_rows), len(at)))
+            said = self._said(points.put(repeated, np.repeat(at, n_rows)))
+            yield said.reshape(len(at), n_rows, -1)
 
     def _said(self, X: Any) -> Floats:
         """Return a number a row and output; of two classes, that of the second."""
