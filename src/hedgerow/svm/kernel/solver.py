@@ -44,6 +44,9 @@ ROUND_PART = 0.1
 STEPS_PER_VARIABLE, FACES = 10, 50
 # Steps at most if the user does not say: as many as this, or for each row.
 MOST_STEPS, MOST_STEPS_PER_ROW = 10_000_000, 100
+# Rounds at most then: more than the steps are enough for of a large working set. Few rows would
+# have ten times as many, to no avail where rounding hides what is better.
+MOST_ROUNDS = 2_000
 # Of a kernel times a change, as a part of it: some units in the last place of a double, in which
 # sums are taken of single kernels too.
 ROUNDING = 1e-15
@@ -77,6 +80,11 @@ class Stop:
             return self.max_iter
         return max(MOST_STEPS, MOST_STEPS_PER_ROW * n_rows)
 
+    @property
+    def most_rounds(self) -> int:
+        """How many rounds there may be: if steps are not counted by the user."""
+        return MOST_ROUNDS if self.max_iter < 0 else self.max_iter
+
 
 def solve(
     dual: Dual, cache: RowCache, stop: Stop, threads: int, watch: Watch = lambda _: None
@@ -87,7 +95,8 @@ def solve(
     """
     dual = replace(dual, start=cache.table.start_for(dual, threads))
     scores = _scores_of(dual, dual.start, cache, threads)
-    state = State(dual, cache, scores, stop.most_steps(len(cache.table)), threads)
+    most = stop.most_steps(len(cache.table)), stop.most_rounds
+    state = State(dual, cache, scores, *most, threads)
     hard_margin = HardMargin(dual, cache.table) if dual.is_hard else None
     while True:
         _settle(state, stop, watch, hard_margin)
@@ -129,7 +138,13 @@ class State:
     """β and the scores that go with it, on the way to a solution."""
 
     def __init__(
-        self, dual: Dual, cache: RowCache, scores: Floats, most_steps: int, threads: int
+        self,
+        dual: Dual,
+        cache: RowCache,
+        scores: Floats,
+        most_steps: int,
+        most_rounds: int,
+        threads: int,
     ) -> None:
         self.dual = dual
         self.cache = cache
@@ -137,7 +152,7 @@ class State:
         self.scores = scores
         self.pull = dual.linear - scores[dual.row]
         self.start_size = 0.5 * square_of_w(dual, self.beta, scores)
-        self.most_steps = most_steps
+        self.most_steps, self.most_rounds = most_steps, most_rounds
         self.threads = threads
         self.n_iter = 0
         self.n_rounds = 0
@@ -155,7 +170,8 @@ class State:
     @property
     def is_over(self) -> bool:
         """Tell whether nothing more may be done, or can be."""
-        return self.n_iter >= self.most_steps or self._idle > PATIENCE
+        spent = self.n_iter >= self.most_steps or self.n_rounds >= self.most_rounds
+        return spent or self._idle > PATIENCE
 
     def improve(self, wrong: float, tol: float) -> None:
         """Solve the problem of a working set, having found pulls to be wrong by so much."""
@@ -210,8 +226,8 @@ class State:
     def part(self, variables: Indices, rows: Indices) -> State:
         """Return the state of the problem of some variables."""
         dual = self.dual.part(variables, rows, self.beta)
-        left = self.most_steps - self.n_iter
-        return State(dual, self.cache.give_to_part(rows), self.scores[rows], left, self.threads)
+        left = self.most_steps - self.n_iter, self.most_rounds - self.n_rounds
+        return State(dual, self.cache.give_to_part(rows), self.scores[rows], *left, self.threads)
 
     def take_over(self, part: State, variables: Indices, rows: Indices) -> None:
         """Go on from what has become of a part."""
