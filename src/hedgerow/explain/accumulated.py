@@ -18,14 +18,15 @@ from hedgerow.data.columns import LabelColumn, NumericColumn
 from hedgerow.data.target import read_weights
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain.grid import (
+    DECILES,
     RESOLUTION,
     Axis,
     GridMaker,
     as_objects,
     categorical_columns,
-    deciles_of_sorted,
     given_numbers,
     points_of,
+    quantiles_of_sorted,
     read_column,
     read_features,
     read_grids,
@@ -223,7 +224,7 @@ class _StepMaker:
         name, missing = self.asked.names[place], column.is_missing()
         numbers = column.values.astype(np.float64)
         numbers[missing] = np.nan
-        present = sorted_numbers(column)
+        present = sorted_numbers(column, f"X, column {name!r}").astype(np.float64)
         if place in self.given:
             edges = np.unique(given_numbers(self.given[place], name))
             edges = edges[~np.isnan(edges)]
@@ -235,7 +236,7 @@ class _StepMaker:
         cell = np.where(inside, cell, _NOWHERE)
         nothing = np.full(len(cell), _NOWHERE)
         ends = np.column_stack([cell, np.where(inside, cell + 1, _NOWHERE)])
-        axis = Axis(name, place, edges, False, deciles_of_sorted(present))
+        axis = Axis(name, place, edges, False, quantiles_of_sorted(present, DECILES))
         return _Steps(axis, np.column_stack([cell, nothing]), ends)
 
     def _of_labels(self, place: int, column: LabelColumn) -> _Steps:

@@ -29,7 +29,7 @@ from hedgerow.params import Number, Parameter
 MOST_CATEGORIES = 30
 # Points of a pair of columns: more would be neither drawn nor read.
 MOST_POINTS = 1_000_000
-_DECILES = np.arange(1, 10) / 10.0
+DECILES = np.arange(1, 10) / 10.0
 
 RESOLUTION = Parameter("grid_resolution", 50, Number(2, 10_000, integer=True), "")
 Feature = tuple[int, ...]
@@ -143,12 +143,10 @@ def categorical_columns(model: Any, names: Sequence[str]) -> set[int]:
 def read_column(asked: WhatIf, place: int, categorical: set[int]) -> NumericColumn | LabelColumn:
     """Read a column as numbers or, where the model does so, as labels."""
     column, where = asked.table.column(place), f"X, column {asked.names[place]!r}"
-    if isinstance(column, LabelColumn):
+    if isinstance(column, LabelColumn) or place not in categorical:
         return column
-    # Several looks at a column of a table by rows would each fetch all of the table.
-    column = NumericColumn(np.ascontiguousarray(column.values), column.missing)
     refuse_infinite_column(column, where)
-    return labels_of_numbers(column, where) if place in categorical else column
+    return labels_of_numbers(column, where)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,29 +164,29 @@ class GridMaker:
         return self._of_numbers(name, place, column)
 
     def _of_numbers(self, name: str, place: int, column: NumericColumn) -> Axis:
-        present = sorted_numbers(column)
+        present = sorted_numbers(column, f"X, column {name!r}")
+        quantiles = quantiles_of_sorted(present, np.append(self.percentiles, DECILES))
         if place in self.given:
             values = given_numbers(self.given[place], name)
         elif not len(present):
             raise DataError(f"features: X, column {name!r} has no value at all.")
         else:
-            values = self._spread(present)
+            values = self._spread(present, quantiles[:2])
             if column.values.dtype == np.float32:  # which is what a model would see
-                values = np.unique(values.astype(np.float32)).astype(np.float64)
+                values = _without_repetition(values.astype(np.float32)).astype(np.float64)
             has_gaps = len(present) < len(column.values)
             values = np.append(values, np.nan) if has_gaps else values
             _require_two(values, name)
-        return Axis(name, place, values, False, deciles_of_sorted(present))
+        return Axis(name, place, values, False, quantiles[2:])
 
-    def _spread(self, present: Floats) -> Floats:
+    def _spread(self, present: NDArray[np.floating[Any]], between: Floats) -> Floats:
         """Return all values if they are few, else equal steps between two percentiles.
 
         If these are the same number, as in a column that is mostly 0, steps go from end to end.
         """
-        is_new = present[1:] != present[:-1]
-        if np.count_nonzero(is_new) < self.resolution - 1:
-            return np.append(present[:1], present[1:][is_new])
-        low, high = quantiles_of_sorted(present, np.array(self.percentiles)).tolist()
+        if np.count_nonzero(present[1:] != present[:-1]) < self.resolution - 1:
+            return _without_repetition(present).astype(np.float64)
+        low, high = between.tolist()
         if isclose(low, high, rel_tol=1e-5, abs_tol=1e-8):
             low, high = present[0], present[-1]
         return np.linspace(low, high, self.resolution)
@@ -207,25 +205,34 @@ class GridMaker:
         return Axis(name, place, values, True, np.empty(0), left_out)
 
 
-def sorted_numbers(column: NumericColumn) -> Floats:
-    """Return the numbers of a column in increasing order, without gaps."""
-    numbers = column.values.astype(np.float64)
+def _without_repetition(increasing: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
+    return increasing[np.append(True, increasing[1:] != increasing[:-1])]
+
+
+def sorted_numbers(column: NumericColumn, where: str) -> NDArray[np.floating[Any]]:
+    """Return the numbers of a column in increasing order, without gaps; single ones as they are.
+
+    Raises if there are infinities, which come first and last.
+    """
+    dtype = column.values.dtype
+    numbers = column.values.astype(dtype if dtype == np.float32 else np.float64)
     if column.missing is not None:
         numbers[column.missing] = np.nan
     numbers.sort()  # which puts NaN last
-    return numbers[: np.searchsorted(numbers, np.nan)]
+    present = numbers[: np.searchsorted(numbers, np.nan)]
+    if np.isinf(present[:1]).any() or np.isinf(present[-1:]).any():
+        refuse_infinite_column(column, where)
+    return present
 
 
-def deciles_of_sorted(numbers: Floats) -> Floats:
-    """Return the nine deciles of increasing numbers, if there are any."""
-    return quantiles_of_sorted(numbers, _DECILES) if len(numbers) else np.empty(0)
-
-
-def quantiles_of_sorted(numbers: Floats, shares: Floats) -> Floats:
+def quantiles_of_sorted(numbers: NDArray[np.floating[Any]], shares: Floats) -> Floats:
     """Return quantiles of increasing numbers, as scikit-learn's partial dependence takes them.
 
-    Of n numbers the k-th is the quantile of (k − 0.4) / (n + 0.2); between two there is a line.
+    Of n numbers the k-th is the quantile of (k − 0.4) / (n + 0.2); between two there is a line. Of
+    no numbers there are none.
     """
+    if not len(numbers):
+        return np.empty(0)
     place = len(numbers) * shares + (0.4 + shares * (1.0 - 0.4 - 0.4))  # its very roundings
     below = np.clip(np.floor(place).astype(np.intp), 1, max(len(numbers) - 1, 1))
     part = np.clip(place - below, 0.0, 1.0)
@@ -283,6 +290,8 @@ def points_of(axes: Sequence[Axis]) -> Points:
             f"{' × '.join(map(str, lengths))} points, but at most {MOST_POINTS} can be looked at. "
             "Lower grid_resolution, or give a smaller grid."
         )
+    if len(axes) == 1:
+        return Points((axes[0].place,), (axes[0].values,))
     indices = np.indices(lengths).reshape(len(axes), -1)
     values = [axis.values[index] for axis, index in zip(axes, indices, strict=True)]
     return Points(tuple(axis.place for axis in axes), tuple(values))

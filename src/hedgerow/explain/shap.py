@@ -227,10 +227,11 @@ def node_shares(ensemble: Ensemble) -> Floats:
     inner = np.flatnonzero(ensemble.feature >= 0)
     first = np.repeat(ensemble.tree_offset[:-1], np.diff(ensemble.tree_offset))[inner]
     children = np.stack([first + ensemble.left[inner], first + ensemble.right[inner]])
-    weights = np.ones(children.shape)
-    for amount in (ensemble.count, ensemble.cover):
-        found = amount[children].astype(np.float64)
-        weights = np.where((found >= 0.0).all(axis=0) & (found.sum(axis=0) > 0.0), found, weights)
+    weights = ensemble.cover[children]
+    for instead in (ensemble.count[children], np.ones(children.shape)):
+        says_nothing = (weights < 0.0).any(axis=0) | ~(weights.sum(axis=0) > 0.0)
+        if says_nothing.any():
+            weights = np.where(says_nothing, instead, weights)
     shares = np.ones(ensemble.n_nodes)
     shares[children] = weights / weights.sum(axis=0)
     return shares

@@ -107,7 +107,7 @@ def _numbers(values: NDArray[Any]) -> NDArray[Any]:
 
 def holds(dtype: np.dtype[Any], values: NDArray[Any]) -> bool:
     """Tell whether an array of this dtype holds the values exactly."""
-    if dtype.kind not in "biuf":
+    if dtype.kind not in "biuf" or dtype == values.dtype:
         return True
     with np.errstate(invalid="ignore", over="ignore"):
         return np.array_equal(values.astype(dtype), values, equal_nan=True)

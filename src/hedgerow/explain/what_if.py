@@ -117,7 +117,6 @@ class TreesWhatIf(WhatIf):
 
     def __init__(self, trees: AdditiveTrees, X: Any, *, predicts: bool) -> None:
         self.trees, self.table = trees, GivenTable(trees.features(X))
-        self._matrix: Rows = trees.matrix(self.table.X)
         self._meaning = trees.prediction if predicts else None
         self.names = self.table.names or trees.feature_names
         self.output_names = trees.output_names
@@ -215,6 +214,11 @@ class TreesWhatIf(WhatIf):
 
     def _meant(self, scores: Floats) -> Floats:
         return scores if self._meaning is None else self._meaning.of(scores)
+
+    @cached_property
+    def _matrix(self) -> Rows:
+        """The rows as the trees see them; nobody needs them who asks for training rows alone."""
+        return self.trees.matrix(self.table.X)
 
     @cached_property
     def _native(self) -> _native.Dependence:
