@@ -52,7 +52,7 @@ autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings say what arguments may be, in words
 maximum_signature_line_length = 88
 napoleon_google_docstring = False
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]  # `n_iter_` keeps its end
 napoleon_use_param = False  # words that describe a type are no names to link
 napoleon_use_rtype = False
 

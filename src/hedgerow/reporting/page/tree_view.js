@@ -83,8 +83,9 @@ class TreeView {
     const known = this.trees.categories[feature];
     if (!known) return "one of some categories";
     const left = known.labels.filter((_, k) => this.trees.hasCategory(node, known.bins[k]));
-    const more = left.length > MOST_NAMED ? ` or ${left.length - MOST_NAMED} others` : "";
-    return left.slice(0, MOST_NAMED).join(", ") + more;
+    const more = left.length - MOST_NAMED;
+    const rest = more > 0 ? ` or ${more} ${more === 1 ? "other" : "others"}` : "";
+    return left.slice(0, MOST_NAMED).join(", ") + rest;
   }
 
   isOpen(item) {
