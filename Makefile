@@ -67,17 +67,20 @@ sanitize: .venv-sanitize/installed
 	HEDGEROW_ISA=$$level $(SANITIZED_PYTEST) $(KERNEL_TESTS) -k "not instruction_set and not scikit_learn_check" || exit 1; done
 	$(SANITIZED) tests/fuzz_model_file.py 10000
 
-.venv/demo: $(NATIVE)
+.venv/built: $(NATIVE)
 	test -d .venv || $(PYTHON) -m venv .venv
-	@echo "Installing, and compiling the kernels for three instruction sets: a few minutes, once."
-	$(BIN)/pip install --quiet --editable '.[demo]'
+	@echo "Installing, and compiling the kernels for three instruction sets: five to ten minutes, once."
+	$(BIN)/pip install --quiet --editable .
 	touch $@
 
-.venv/installed: $(NATIVE)
-	test -d .venv || $(PYTHON) -m venv .venv
-	@echo "Installing, and compiling the kernels for three instruction sets: a few minutes, once."
-	$(BIN)/pip install --quiet --editable '.[dev]'
-	touch $@ .venv/demo
+# What is installed already is not compiled again: pip only adds what an extra asks for.
+.venv/demo: .venv/built
+	$(BIN)/pip install --quiet 'hedgerow[demo]'
+	touch $@
+
+.venv/installed: .venv/built
+	$(BIN)/pip install --quiet 'hedgerow[dev]'
+	touch $@
 
 .venv-bench/installed: $(NATIVE) benchmarks/requirements.txt
 	test -d .venv-bench || $(PYTHON) -m venv .venv-bench
