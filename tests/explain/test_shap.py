@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_iris
 
 import hedgerow as hr
 from hedgerow.explain.additive import additive_trees
@@ -20,6 +22,9 @@ from levels import printed_with_any_threads
 from oracles.shap import expected, interaction_values, mixed, shapley_values
 from oracles.trees import random_ensemble, random_rows, random_slopes, random_tree
 from oracles.trees_alone import alone
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
 
 
 def with_outputs(values: np.ndarray, n_outputs: int) -> np.ndarray:
@@ -516,3 +521,18 @@ def test_explanations_are_the_same_bytes_for_any_threads_and_instruction_set() -
     # Scores of numbers are their predictions: of nine lines for each model, two come twice.
     assert len(set(printed[0].split())) == 16
     assert len(set(printed)) == 1
+
+
+def test_values_become_a_frame_and_a_picture():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    for target, n_outputs in ((y, 3), (y == 1, 1)):
+        model = hr.GradientBoostingClassifier(n_estimators=3).fit(X, target)
+        found = hr.explain.shap_values(model, X)
+        frame = found.to_frame()
+        assert frame.shape == (150, 4 * n_outputs)
+        column = X.columns[2] if n_outputs == 1 else (X.columns[2], "1")
+        assert np.array_equal(frame[column], found.values.reshape(150, 4, -1)[:, 2, n_outputs // 2])
+        assert found.plot(output=None if n_outputs == 1 else "1").get_xlabel()
+        pairs = hr.explain.shap_values(model, X[:5], interactions=True).to_frame()
+        assert pairs.shape == (5, 16 * n_outputs)
+    plt.close("all")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.plot.display import short, shorts
 from oracles import pictures
 
 mpl.use("Agg")
@@ -75,3 +76,14 @@ def test_overlaps_would_be_seen():
     with pytest.raises(AssertionError, match="is cut off"):
         pictures.assert_no_overlap(figure)
     plt.close("all")
+
+
+def test_names_that_stand_side_by_side_stay_different():
+    names = ["Married-civ-spouse", "Married-AF-spouse", "Divorced"]
+    assert len(set(shorts(names, 14))) == 3
+    assert shorts(["Divorced", "a name of many letters"], 10) == [
+        "Divorced",
+        short("a name of many letters", 10),
+    ]
+    assert shorts(["the same", "the same"], 4) == [short("the same", 4)] * 2
+    assert shorts([], 4) == []

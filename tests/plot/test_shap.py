@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.datasets import load_diabetes
 
 import hedgerow as hr
 from hedgerow.exceptions import DataError, ParameterError
@@ -291,3 +292,10 @@ def test_a_few_categories_have_colours_of_their_own():
     assert [t.get_text() for t in display.ax_.get_legend().get_texts()] == ["a", "b", "missing"]
     colors = display.ax_.collections[0].get_facecolor()
     assert len(np.unique(colors, axis=0)) == 3
+
+
+def test_the_feature_of_a_dependence_may_be_given_by_place():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    model = hr.GradientBoostingRegressor(n_estimators=3).fit(X, y)
+    display = hr.plot.ShapDependenceDisplay.from_estimator(model, X, "bmi", color="s5")
+    assert display.ax_.get_xlabel() == "bmi"

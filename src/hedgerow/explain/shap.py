@@ -78,6 +78,35 @@ class ShapValues:
             f"{self.unit} of {names}, on average {base})"
         )
 
+    def to_frame(self) -> Any:
+        """Return the values as a pandas DataFrame: a line for each row, a column for each feature.
+
+        Of pairs of features, or of several outputs, columns have two or three names.
+        """
+        pandas = imported("pandas", "to_frame()")
+        axes = [self.feature_names] * (1 + self.is_interactions)
+        axes += [self.output_names] if len(self.output_names) > 1 else []
+        columns = pandas.Index(axes[0]) if len(axes) == 1 else pandas.MultiIndex.from_product(axes)
+        return pandas.DataFrame(self.values.reshape(len(self), -1), columns=columns)
+
+    def plot(self, ax: Any = None, *, output: Any = None) -> Any:
+        """Draw the values as `hedgerow.plot.ShapBeeswarmDisplay` does.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        output : int or class, optional
+            Which output, if there are several.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from hedgerow.plot import ShapBeeswarmDisplay  # which needs this module
+
+        return ShapBeeswarmDisplay.from_values(self, output=output, ax=ax).ax_
+
     def to_explanation(self) -> Any:
         """Return the same as a `shap.Explanation`, which the plots of that package take."""
         shap = imported("shap", "to_explanation")

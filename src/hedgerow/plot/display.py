@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from itertools import pairwise
 from math import floor, isfinite, log10
 from textwrap import fill
@@ -217,6 +218,16 @@ def wrapped(text: str, width: int) -> str:
 def counted(n: int, noun: str) -> str:
     """Return "1 row", "2 rows" or "12,345 rows"."""
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def shorts(names: Iterable[Any], longest: int = LONGEST_NAME) -> list[str]:
+    """Return names that stand side by side: longer than asked for if some would be the same."""
+    names = [str(name) for name in names]
+    for length in range(longest, max(map(len, names), default=0) + 1):
+        texts = [short(name, length) for name in names]
+        if len(set(texts)) == len(set(names)):
+            return texts
+    return [plain(" ".join(name.split())) for name in names]
 
 
 def short(name: Any, longest: int = LONGEST_NAME) -> str:

@@ -21,7 +21,7 @@ from hedgerow.plot.display import (
     number,
     open_frame,
     require_axes,
-    short,
+    shorts,
     wrapped,
 )
 from hedgerow.result import GREY, Floats
@@ -188,7 +188,7 @@ class ImportanceDisplay(Display):
         )
         ax.axvline(0.0, color=GREY, linewidth=0.8)
         self._write_numbers(values, errors)
-        ax.set_yticks(y, [short(self.names[i], self.longest) for i in shown])
+        ax.set_yticks(y, shorts((self.names[i] for i in shown), self.longest))
         ax.set_ylim(len(shown) - 0.4, -0.6)
         left_out = len(self.values) - len(shown)
         note = f"\nfirst {len(shown)} of {len(self.values)} {self.things}" if left_out else ""

@@ -20,6 +20,7 @@ from hedgerow.plot.display import (
     measured,
     open_frame,
     short,
+    shorts,
     sparse_ticks,
     unit_of,
     wrapped,
@@ -118,7 +119,7 @@ def panel_size(result: OverColumns, output: int | None = None) -> tuple[float, f
     """Return the inches that a panel needs for what is written around it."""
     is_map = len(result.features) == 2
     texts = [
-        [short(text, AT_A_MAP if is_map else CATEGORY) for text in values] if is_labelled else []
+        shorts(values, AT_A_MAP if is_map else CATEGORY) if is_labelled else []
         for values, is_labelled in zip(result.grid, result.is_categorical, strict=True)
     ]
     across, upright = texts if is_map else ([], texts[0])
@@ -213,7 +214,7 @@ def _draw_categories(ax: Any, result: OverColumns, outputs: list[int]) -> None:
     if result.measure != "mean":
         ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=1)
     ax.margins(x=0.1)
-    ax.set_yticks(y, [short(text, CATEGORY) for text in texts])
+    ax.set_yticks(y, shorts(texts, CATEGORY))
     ax.set_ylim(len(y) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.set(
@@ -245,7 +246,7 @@ def _draw_map(ax: Any, result: OverColumns, output: int) -> None:
         (ax.xaxis, ax.yaxis), sides, result.is_categorical, strict=True
     ):
         if is_categorical:
-            axis.set_ticks(places, [short(text, AT_A_MAP) for text in texts])
+            axis.set_ticks(places, shorts(texts, AT_A_MAP))
             axis.set_tick_params(length=0)
 
 

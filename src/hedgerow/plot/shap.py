@@ -20,6 +20,7 @@ from hedgerow.plot.display import (
     open_frame,
     require_axes,
     short,
+    shorts,
     signed,
     sparse_ticks,
     wrapped,
@@ -83,7 +84,7 @@ class ShapBeeswarmDisplay(_ShapDisplay):
 
     Parameters
     ----------
-    shap : ReadShap
+    shap : SHAP values as they are read
         The values.
     top : int
         How many features are drawn.
@@ -124,7 +125,7 @@ class ShapBeeswarmDisplay(_ShapDisplay):
         ax.set_xlim(low - margin, high + margin)
         ax.set_ylim(len(shown) - 0.5, -0.5)
         ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
-        ax.set_yticks(range(len(shown)), [short(shap.names[j]) for j in shown])
+        ax.set_yticks(range(len(shown)), shorts(shap.names[j] for j in shown))
         ax.tick_params(axis="y", length=0)
         ax.set_xlabel("\n".join([wrapped(shap.label(), LABEL), self._note(shown)]))
         open_frame(ax)
@@ -173,7 +174,7 @@ class ShapBarDisplay(_ShapDisplay):
 
     Parameters
     ----------
-    shap : ReadShap
+    shap : SHAP values as they are read
         The values.
     top : int
         How many features are drawn.
@@ -211,7 +212,7 @@ class ShapWaterfallDisplay(_ShapDisplay):
 
     Parameters
     ----------
-    shap : ReadShap
+    shap : SHAP values as they are read
         The values.
     row : int
         Which row.
@@ -334,7 +335,7 @@ class ShapDependenceDisplay(_ShapDisplay):
 
     Parameters
     ----------
-    shap : ReadShap
+    shap : SHAP values as they are read
         The values.
     feature : int
         Which feature.
@@ -373,6 +374,31 @@ class ShapDependenceDisplay(_ShapDisplay):
         colored = None if color is None else read.feature(color, "color")
         return cls(shap=read, feature=read.feature(feature, "feature"), color=colored).plot(ax)
 
+    @classmethod
+    def from_estimator(  # type: ignore[override]  # there is no picture without a feature
+        cls,
+        model: Any,
+        X: Any,
+        feature: Any,
+        *,
+        color: Any = None,
+        output: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Explain rows with `hedgerow.explain.shap_values`, and draw one feature.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            Any model of trees.
+        X : table
+            Rows to explain.
+        feature, color, output, ax : as in `from_values`
+        """
+        require_axes(ax)
+        shap = explain(model, X)
+        return cls.from_values(shap, feature, color=color, output=output, ax=ax)
+
     def _draw(self) -> None:
         ax, shap = self.ax_, self.shap
         x = self._places()
@@ -400,7 +426,7 @@ class ShapDependenceDisplay(_ShapDisplay):
         if column.codes is not None and len(column.categories) <= MOST_COLORS:
             palette = np.vstack([class_colors(len(column.categories), None), _grey()[:3]])
             patch = imported("matplotlib.patches", "plot()").Patch
-            texts = [short(text, 18) for text in column.categories]
+            texts = shorts(column.categories, 18)
             texts += ["missing"] if (column.codes < 0).any() else []
             self.ax_.legend(
                 [patch(facecolor=color) for color in palette[: len(texts)]],
@@ -442,7 +468,7 @@ class ShapDependenceDisplay(_ShapDisplay):
             assert column.codes is not None
             n = len(column.categories)
             missing = column.codes < 0
-            texts = [short(text, 14) for text in column.categories]
+            texts = shorts(column.categories, 14)
             texts += ["missing"] if missing.any() else []
             ax.set_xticks(range(len(texts)), texts)
             ax.set_xlim(-0.6, len(texts) - 0.4)

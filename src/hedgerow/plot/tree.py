@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.params import NOTHING, Number, Parameter, any_of
 from hedgerow.plot.colors import COLORS, INK, PALE_INK, class_colors, tint
-from hedgerow.plot.display import Display, counted, measured, number, require_axes, short
+from hedgerow.plot.display import Display, counted, measured, number, require_axes, shorts
 from hedgerow.plot.tidy_tree import centres
 from hedgerow.plot.tree_contents import DrawnNode, drawn_nodes, read_targets
 from hedgerow.plot.tree_reading import read_tree
@@ -329,7 +329,7 @@ class _Layout:
 
     def _legend(self, display: TreeDisplay) -> None:
         names = [] if display.class_names is None else list(display.class_names)
-        self.legend_names = [short(name, 20) for name in names]
+        self.legend_names = shorts(names, 20)
         self.legend_widths = [_text_width(name, SMALL_FONT) + 24.0 for name in self.legend_names]
 
 
