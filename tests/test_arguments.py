@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import hedgerow as hr
+from hedgerow import ParameterError
 
 
 @pytest.mark.parametrize(
@@ -21,6 +22,8 @@ import hedgerow as hr
         ("l2_regularization", "did you mean 'reg_lambda'?"),
         ("objective", "did you mean 'loss'?"),
         ("early_stopping_rounds", "did you mean 'early_stopping' or 'n_iter_no_change'?"),
+        ("eta", "did you mean 'learning_rate'?"),
+        ("bagging_fraction", "did you mean 'subsample'?"),
         ("eval_set", "it is an argument of fit."),
         ("wings", "its parameters are loss, "),
     ],
@@ -30,6 +33,13 @@ def test_an_unknown_name_is_answered_with_ours(given, message):
         hr.GradientBoostingClassifier(**{given: 1})
     expected = f"GradientBoostingClassifier has no parameter {given!r}; {message}"
     assert str(caught.value).startswith(expected)
+
+
+def test_what_is_not_needed_is_said_to_be_so():
+    with pytest.raises(TypeError, match="'missing': NaN, None and NA are missing values"):
+        hr.GradientBoostingRegressor(missing=-999)
+    with pytest.raises(ParameterError, match="did you mean 'average_precision'"):
+        hr.GradientBoostingClassifier(eval_metric="aucpr", n_estimators=1).fit([[0], [1]], [0, 1])
 
 
 def test_other_estimators_answer_too():
