@@ -18,8 +18,9 @@ docs: .venv/installed
 pictures: .venv/demo
 	$(BIN)/python examples/pictures.py
 
+# The many processes that tests start are to find modules that are compiled already.
 test: check
-	$(BIN)/python -m pytest -n 2
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2
 
 check: .venv/installed
 	$(BIN)/ruff check .
