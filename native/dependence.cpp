@@ -8,6 +8,7 @@
 
 #include "codes.hpp"
 #include "interrupt.hpp"
+#include "node_means.hpp"
 #include "threads.hpp"
 
 namespace hedgerow {
@@ -34,11 +35,8 @@ class PointSets {
     full_.assign(n_words_, ~std::uint64_t{0});
     if (n_points % 64) full_.back() >>= 64 - n_points % 64;
     std::iota(every_.begin(), every_.end(), std::uint32_t{0});
-    fill();
+    words_ = full_;
   }
-
-  // Leaves one set, of all points.
-  void fill() { words_ = full_; }
 
   // Replaces the set on top by its points that go right at a node, and puts those that go left on
   // top of it.
@@ -149,17 +147,8 @@ class TrainingParts {
   TrainingParts(const TreeArrays& tree, const double* share)
       : share_(share),
         n_values_(tree.n_values),
-        mean_(tree.value, tree.value + tree.n_nodes * n_values_),
-        is_asked_(tree.n_nodes, false) {
-    for (std::size_t node = tree.n_nodes; node-- > 0;) {  // children come after their parent
-      if (tree.is_leaf(node)) continue;
-      const auto left = static_cast<std::size_t>(tree.left[node]),
-                 right = static_cast<std::size_t>(tree.right[node]);
-      for (std::size_t k = 0; k < n_values_; ++k)
-        mean_[node * n_values_ + k] =
-            share[left] * mean_[left * n_values_ + k] + share[right] * mean_[right * n_values_ + k];
-    }
-  }
+        mean_(node_means(tree, share)),
+        is_asked_(tree.n_nodes, false) {}
 
   // Finds the nodes at or below which a feature of the grid is tested.
   void ask(const TreeArrays& tree, const GridPoints& grid) {

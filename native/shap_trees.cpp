@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "node_means.hpp"
 #include "shap.hpp"
 
 namespace hedgerow {
@@ -96,18 +97,6 @@ class Walk {
   std::size_t n_players_ = 0;  // on the way
 };
 
-// The mean value of a tree's leaves by shares.
-double expected_value(const TreeArrays& tree, const double* share, std::size_t k) {
-  std::vector<double> mean(tree.n_nodes);
-  for (std::size_t node = tree.n_nodes; node-- > 0;) {
-    const auto left = static_cast<std::size_t>(tree.left[node]);
-    const auto right = static_cast<std::size_t>(tree.right[node]);
-    mean[node] = tree.is_leaf(node) ? tree.value[node * tree.n_values + k]
-                                    : share[left] * mean[left] + share[right] * mean[right];
-  }
-  return mean[0];
-}
-
 void add_slopes(const ShapArrays& arrays, Places& features, Places& players, ShapTrees& trees) {
   if (!arrays.ensemble.linear) return;
   const LinearTerms& terms = *arrays.ensemble.linear;
@@ -159,9 +148,9 @@ void add_tree(const ShapArrays& arrays, std::size_t t, Places& players,
   ShapTree walk{root, arrays.ensemble.tree_output[t], {}, {}};
   const std::vector<std::uint32_t> player = players_of(arrays, tree, players);
   Walk(tree, arrays.share + root, player).write(walk, latest);
+  const std::vector<double> mean = node_means(tree, arrays.share + root);
   for (std::size_t k = 0; k < tree.n_values; ++k)
-    trees.expected[static_cast<std::size_t>(walk.output) + k] +=
-        expected_value(tree, arrays.share + root, k);
+    trees.expected[static_cast<std::size_t>(walk.output) + k] += mean[k];
   add_rule((walk.n_players + 1) / 2, trees);
   trees.trees.push_back(std::move(walk));
 }

@@ -38,6 +38,8 @@ def test_an_unknown_name_is_answered_with_ours(given, message):
 def test_what_is_not_needed_is_said_to_be_so():
     with pytest.raises(TypeError, match="'missing': NaN, None and NA are missing values"):
         hr.GradientBoostingRegressor(missing=-999)
+    with pytest.raises(TypeError, match="its parameters are"):
+        hr.LinearSVC(missing=-999)  # where gaps are not taken
     with pytest.raises(ParameterError, match="did you mean 'average_precision'"):
         hr.GradientBoostingClassifier(eval_metric="aucpr", n_estimators=1).fit([[0], [1]], [0, 1])
 

@@ -7,6 +7,7 @@ import io
 import pkgutil
 import re
 import runpy
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 import hedgerow
+from hedgerow.cli.program import run
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -25,8 +27,11 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 SCRIPTS = sorted((DOCS / "gallery").rglob("*.py"))
 
-# A block, and what it prints, if that is shown right after it.
-BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
+# A block, and what it prints, if that is shown right after it; or commands.
+BLOCK = re.compile(
+    r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?|```console\n(.*?)```\n", re.DOTALL
+)
+TESTED_WITH_ANSWERS = "command_line.md"  # whose commands tests/cli runs
 
 
 def name(path):
@@ -55,10 +60,18 @@ def test_code_runs_and_prints_what_is_shown(page):
     text = page.read_text(encoding="utf-8")
     for block in BLOCK.finditer(text):
         line = text[: block.start()].count("\n") + 2
+        if block[1] is None:
+            _run_commands(block[3] if page.name != TESTED_WITH_ANSWERS else "")
+            continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile("\n" * (line - 1) + block[1], page.name, "exec"), names)
         assert block[2] is None or printed.getvalue() == block[2], f"{page.name}, line {line}"
+
+
+def _run_commands(block):
+    for command in re.findall(r"^\$ hedgerow (.*)$", block, re.MULTILINE):
+        assert run(shlex.split(command)) == 0, command
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

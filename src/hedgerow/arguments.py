@@ -39,20 +39,6 @@ NATIVE = {
     "seed": ("random_state",),
 }
 
-# What they have that is not needed here, and why.
-NOT_NEEDED = {
-    "bagging_freq": "subsample is drawn in every round",
-    "base_score": "scores start at the best constant",
-    "ccp_alpha": "max_leaves and min_split_gain bound its trees",
-    "criterion": "splits lower the loss",
-    "device": "it runs on processors",
-    "missing": "NaN, None and NA are missing values",
-    "num_class": "the classes are those of y",
-    "path_smooth": "reg_lambda draws leaves together",
-    "subsample_freq": "subsample is drawn in every round",
-    "use_best_model": "with early_stopping=True the best round is kept",
-}
-
 
 def explain_arguments(cls: type[Any], given: Sequence[Any], named: Mapping[str, Any]) -> None:
     """Raise TypeError if the constructor does not take what it is given by place and by name."""
@@ -65,7 +51,7 @@ def explain_arguments(cls: type[Any], given: Sequence[Any], named: Mapping[str, 
     except TypeError:  # which the constructor would raise in Python's words
         unknown = [name for name in named if name not in names]
         if unknown:
-            raise TypeError(_about(unknown[0], cls, names)) from None
+            raise TypeError(about(unknown[0], cls, names)) from None
         if given:
             name = cls.__name__
             raise TypeError(
@@ -73,13 +59,14 @@ def explain_arguments(cls: type[Any], given: Sequence[Any], named: Mapping[str, 
             ) from None
 
 
-def _about(unknown: str, cls: type[Any], names: Sequence[str]) -> str:
+def about(unknown: str, cls: type[Any], names: Sequence[str]) -> str:
     """Say what to write instead of a name that is none of a parameter."""
     text = f"{cls.__name__} has no parameter {unknown!r}"
     if unknown in signature(cls.fit).parameters:
         return f"{text}; it is an argument of fit."
-    if unknown in NOT_NEEDED and "loss" in names:
-        return f"{text}: {NOT_NEEDED[unknown]}."
+    not_needed = getattr(cls, "_not_needed", {})
+    if unknown in not_needed:
+        return f"{text}: {not_needed[unknown]}."
     ours = _of_peers(unknown, cls._parameters)
     if not ours:
         near = nearest(unknown, names)

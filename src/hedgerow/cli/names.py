@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from hedgerow.data.schema import listed
+from hedgerow.spelling import nearest
 
 
 def suggestion(given: str, known: Iterable[str]) -> str:
     """Return a sentence that names the nearest of the known names, or all of them."""
     names = list(known)
-    nearest = get_close_matches(given, names, n=1)
-    if nearest:
-        return f"Did you mean {nearest[0]!r}?"
+    found = nearest(given, names)
+    if found is not None:
+        return f"Did you mean {found!r}?"
     return f"There are {listed(names)}."

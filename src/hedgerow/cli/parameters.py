@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hedgerow.cli.names import suggestion
+from hedgerow.arguments import about
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Parameter
 
@@ -23,10 +23,7 @@ def read_parameters(given: Iterable[str], estimator: type[Any]) -> dict[str, Any
         if not (name and equals):
             raise ParameterError(f"--param {assignment}: write name=value.")
         if name not in declared:
-            raise ParameterError(
-                f"--param {name}: {estimator.__name__} has no such parameter. "
-                f"{suggestion(name, declared)}"
-            )
+            raise ParameterError(f"--param {name}: {about(name, estimator, list(declared))}")
         read[name] = _read(text.strip(), declared[name])
     return read
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hedgerow.cli.examples import Known, Roles, read_examples
+import hedgerow as hr
+from hedgerow.cli.examples import Examples, Known, Roles, read_examples
 from hedgerow.cli.models import load_model
 from hedgerow.cli.output import all_or_nothing, require_file, say, size_of
-from hedgerow.cli.reporting import write_report
 from hedgerow.cli.scores import require_truth
 
 
@@ -21,3 +21,22 @@ def report(model_file: Path, data: Path, out: Path, kind: str | None, **columns:
     with all_or_nothing(out.parent) as folder:
         write_report(model, examples, folder / out.name, roles.target)
     say(f"{out} ({size_of(out)})")
+
+
+def write_report(model: Any, examples: Examples, path: Path, target: str | None) -> None:
+    """Write a page about a model and how it does on some rows.
+
+    Raises
+    ------
+    ImportError
+        If what pages are made with is not there.
+    """
+    hr.report(
+        model,
+        examples.X,
+        examples.y,
+        path,
+        sample_weight=examples.weights,
+        qid=examples.qid,
+        target_name=target,
+    )

@@ -30,7 +30,7 @@ from hedgerow.cli.output import (
     size_of,
     to_json,
 )
-from hedgerow.cli.reporting import write_report
+from hedgerow.cli.report import write_report
 from hedgerow.cli.scores import fold_scores, measure, require_classes
 from hedgerow.cli.tasks import Task, find_task
 from hedgerow.exceptions import ParameterError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from math import isclose, prod
 from typing import Any
 
@@ -85,13 +84,7 @@ def _read_feature(feature: Any, names: Sequence[str]) -> Feature:
 
 
 def find_column(wanted: Any, names: Sequence[str], argument: str) -> int:
-    """Find a column by its name or its number; a name that is not there meets its like."""
-    if isinstance(wanted, str) and wanted not in names:
-        near = get_close_matches(wanted, names, n=3, cutoff=0.5)
-        raise ParameterError(
-            f"{argument} names the column {wanted!r}, which X does not have. "
-            + (f"Did you mean {listed(near)}?" if near else f"Its columns are {listed(names)}.")
-        )
+    """Find a column by its name or its number."""
     return column_index(wanted, names, len(names), argument)
 
 

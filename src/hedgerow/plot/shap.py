@@ -52,7 +52,7 @@ class _ShapDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, *, output: Any = None, ax: Any = None, **options: Any
+        cls, model: Any, X: Any, *chosen: Any, output: Any = None, ax: Any = None, **options: Any
     ) -> Self:
         """Explain rows with `hedgerow.explain.shap_values`, and draw.
 
@@ -66,12 +66,12 @@ class _ShapDisplay(Display):
             Which output, if there are several.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
-        **options
-            As in `from_values`.
+        *chosen, **options
+            As in `from_values`: a feature or a row, and how to draw.
         """
         require_axes(ax)
         display: Any = cls
-        return display.from_values(explain(model, X), output=output, ax=ax, **options)
+        return display.from_values(explain(model, X), *chosen, output=output, ax=ax, **options)
 
 
 class ShapBeeswarmDisplay(_ShapDisplay):
@@ -373,31 +373,6 @@ class ShapDependenceDisplay(_ShapDisplay):
         read = read_shap(shap, output)
         colored = None if color is None else read.feature(color, "color")
         return cls(shap=read, feature=read.feature(feature, "feature"), color=colored).plot(ax)
-
-    @classmethod
-    def from_estimator(  # type: ignore[override]  # there is no picture without a feature
-        cls,
-        model: Any,
-        X: Any,
-        feature: Any,
-        *,
-        color: Any = None,
-        output: Any = None,
-        ax: Any = None,
-    ) -> Self:
-        """Explain rows with `hedgerow.explain.shap_values`, and draw one feature.
-
-        Parameters
-        ----------
-        model : fitted estimator
-            Any model of trees.
-        X : table
-            Rows to explain.
-        feature, color, output, ax : as in `from_values`
-        """
-        require_axes(ax)
-        shap = explain(model, X)
-        return cls.from_values(shap, feature, color=color, output=output, ax=ax)
 
     def _draw(self) -> None:
         ax, shap = self.ax_, self.shap

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from hedgerow import explain
 from hedgerow.exceptions import HedgerowError
-from hedgerow.forest.bagging.tables import take_rows
 from hedgerow.reporting.columns import Column
 from hedgerow.reporting.forest_payload import score_words
 from hedgerow.reporting.outcomes import (
@@ -21,6 +20,7 @@ from hedgerow.reporting.outcomes import (
     QuantileOutcome,
     RankingOutcome,
 )
+from hedgerow.validation.rows import taken
 
 MOST_BARS = 20
 MOST_EFFECTS = 6
@@ -70,7 +70,7 @@ def shuffled_summary(
     rows = _some_rows(outcomes[0].n_rows)
     try:
         found = explain.permutation_importance(
-            *(model, take_rows(X, rows), take_rows(y, rows)),
+            *(model, taken(X, rows), taken(y, rows)),
             scoring="log_loss" if by_probability else None,
             n_repeats=N_SHUFFLES,
         )
@@ -105,7 +105,7 @@ def effect_summary(
     rows, columns = _some_rows(outcomes[0].n_rows), list(order[:MOST_EFFECTS])
     try:
         found = explain.partial_dependence(
-            model, take_rows(X, rows), columns, grid_resolution=EFFECT_POINTS
+            model, taken(X, rows), columns, grid_resolution=EFFECT_POINTS
         )
     except HedgerowError as error:
         return {"absent": str(error)}

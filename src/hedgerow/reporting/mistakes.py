@@ -9,7 +9,6 @@ import numpy as np
 
 from hedgerow import explain
 from hedgerow.exceptions import HedgerowError
-from hedgerow.forest.bagging.tables import take_rows
 from hedgerow.reporting.columns import Column
 from hedgerow.reporting.outcomes import (
     ClassOutcome,
@@ -19,6 +18,7 @@ from hedgerow.reporting.outcomes import (
     RankingOutcome,
     SurvivalOutcome,
 )
+from hedgerow.validation.rows import taken
 
 MOST_BARS = 9  # of a waterfall: the largest, and one for all others
 
@@ -89,7 +89,7 @@ def _waterfalls(
     """Return the waterfall of each row, or why there is none."""
     try:
         background = 100 if getattr(model, "linear_leaves", False) else None
-        found = explain.shap_values(model, take_rows(X, np.array(rows)), background=background)
+        found = explain.shap_values(model, taken(X, np.array(rows)), background=background)
     except HedgerowError as error:
         return [None] * len(rows), str(error)
     return [_waterfall(found, i, _output(outcome, found, row)) for i, row in enumerate(rows)], None
