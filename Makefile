@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := $(wildcard native/* native/bind/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo docs pictures test check format bench sanitize clean
+.PHONY: demo docs pictures test check format bench sanitize soak clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -35,6 +35,10 @@ format: .venv/installed
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks $(ARGS)
+
+# The figures of docs/reliability.md, at full size: hours. Less: ARGS="model_files --share 0.01".
+soak: .venv/installed
+	$(BIN)/python -m soak $(ARGS)
 
 # The tests that reach the kernels and 10,000 mutated model files, under address and undefined-behaviour
 # sanitizers: all of it at this processor's best level, the kernels' own tests at the lower ones too.

@@ -1,0 +1,23 @@
+"""Every check of `soak` runs, with little work, and holds."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from soak.__main__ import PAGE, checks
+
+CHECKS = checks()
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_check_holds_on_little_work(name):
+    outcome = CHECKS[name].run(0.0)
+    assert outcome.holds, outcome.failures
+    assert outcome.seen
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_figure_is_published(name):
+    assert f"`python -m soak {name}" in PAGE.read_text(encoding="utf-8")
