@@ -14,6 +14,7 @@ from hedgerow.plot.shap import (
     ShapDependenceDisplay,
     ShapWaterfallDisplay,
 )
+from hedgerow.plot.staged_shap import StagedShapDisplay
 from hedgerow.plot.tree import TreeDisplay
 from hedgerow.plot.voting import MarginDisplay, StrengthCorrelationDisplay
 
@@ -31,6 +32,7 @@ __all__ = [
     "ShapBeeswarmDisplay",
     "ShapDependenceDisplay",
     "ShapWaterfallDisplay",
+    "StagedShapDisplay",
     "StrengthCorrelationDisplay",
     "TreeDisplay",
 ]
