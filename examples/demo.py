@@ -86,9 +86,7 @@ def heading(text):
 
 
 def tour_of_customers():
-    heading(
-        "1. Who leaves? 60,000 customers: categorical features, numbers and missing values as they are"
-    )
+    heading("1. Churn of 60,000 customers: categorical features, missing values as they are")
     X, y = customers()
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
     print(X.head(3).to_string(index=False))

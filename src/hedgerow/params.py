@@ -7,7 +7,7 @@ that maps each name to its peers'.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from math import inf
 from numbers import Integral, Real
@@ -306,10 +306,46 @@ def warn_of_unused(estimator: Any) -> None:
 
 
 def documented(cls: T) -> T:
-    """Write an estimator's declarations into its docstring, where it says {parameters}."""
-    if cls.__doc__ is not None:
-        cls.__doc__ = cls.__doc__.replace("    {parameters}\n", _numpydoc(cls._parameters))  # type: ignore[attr-defined]
+    """Write an estimator's declarations into its docstring, where it says {parameters}.
+
+    An estimator with `_parameter_groups` lists them group by group, after a table of the groups.
+    """
+    declared: Any = cls
+    if declared.__doc__ is None:
+        return cls
+    groups = grouped(declared._parameters, getattr(declared, "_parameter_groups", {}))
+    ordered = [parameter for members in groups.values() for parameter in members]
+    text = declared.__doc__.replace("    {parameters}\n", _numpydoc(ordered))
+    if len(groups) > 1:
+        heading = "    Parameters\n    ----------\n"
+        text = text.replace(heading, _overview(groups) + heading, 1)
+    declared.__doc__ = text
     return cls
+
+
+def grouped(
+    parameters: Iterable[Parameter], groups: Mapping[str, Sequence[str]]
+) -> dict[str, list[Parameter]]:
+    """Return parameters by the group that names them, in its order; the first takes all others."""
+    declared = list(parameters)
+    elsewhere = {name for names in list(groups.values())[1:] for name in names}
+    first = next(iter(groups), "")
+    found = {first: [parameter for parameter in declared if parameter.name not in elsewhere]}
+    for group, names in list(groups.items())[1:]:
+        members = [parameter for parameter in declared if parameter.name in names]
+        if members:
+            found[group] = sorted(members, key=lambda member: names.index(member.name))
+    return found
+
+
+def _overview(groups: Mapping[str, Iterable[Parameter]]) -> str:
+    """Return a list of groups and the names in each, for the head of a docstring."""
+    lines = ["    Parameters by purpose:\n\n"]
+    for group, members in groups.items():
+        names = ", ".join(dict.fromkeys(parameter.name for parameter in members))
+        text = f"- {group}: {names}"
+        lines.append(fill(text, 96, initial_indent="    ", subsequent_indent="      ") + "\n")
+    return "".join(lines) + "\n"
 
 
 def _numpydoc(parameters: Iterable[Parameter]) -> str:
@@ -336,3 +372,9 @@ def parameter_table(parameters: Iterable[Parameter]) -> str:
         peers = (f"`{peer}`" if peer else "" for peer in astuple(declared[0].peers))
         lines.append(f"| `{name}` | {defaults} | {' | '.join(peers)} |")
     return "\n".join(lines) + "\n"
+
+
+def grouped_tables(parameters: Iterable[Parameter], groups: Mapping[str, Sequence[str]]) -> str:
+    """Return a heading and a Markdown table for each group of parameters."""
+    tables = grouped(parameters, groups).items()
+    return "\n".join(f"### {group}\n\n{parameter_table(members)}" for group, members in tables)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -14,7 +14,7 @@ from hedgerow.boosting.calibrating import calibrated, require_calibratable
 from hedgerow.boosting.fitting import fit
 from hedgerow.boosting.losses import Floats, Link
 from hedgerow.boosting.model import BoostedModel, prediction_of
-from hedgerow.boosting.parameters import NOT_NEEDED
+from hedgerow.boosting.parameters import NOT_NEEDED, PARAMETER_GROUPS
 from hedgerow.boosting.problem import read_problem
 from hedgerow.boosting.refitting import Refitting
 from hedgerow.boosting.settings import Settings
@@ -51,6 +51,7 @@ class GradientBoosting(TableEstimator):
     _task: ClassVar[Task]
     _predicted_unit: ClassVar[str] = "the target"
     _not_needed: ClassVar[Mapping[str, str]] = NOT_NEEDED
+    _parameter_groups: ClassVar[Mapping[str, Sequence[str]]] = PARAMETER_GROUPS
     _model: BoostedModel
 
     def fit(

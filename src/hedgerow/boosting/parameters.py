@@ -511,6 +511,31 @@ PARAMETERS: tuple[Parameter, ...] = (
     VERBOSE,
 )
 
+# What each parameter is for, in the order in which people look for them.
+PARAMETER_GROUPS: dict[str, tuple[str, ...]] = {
+    "Loss": ("loss", "focal_gamma", "quantile", "delta", "tweedie_power"),
+    "Rounds and learning rate": ("n_estimators", "learning_rate", "budget"),
+    "Trees": (
+        *("max_leaves", "max_depth", "min_samples_leaf", "min_child_weight", "grow_policy"),
+        *("splitter", "max_bins", "subsample_for_bin", "multi_strategy"),
+        *("linear_leaves", "linear_lambda"),
+    ),
+    "Regularisation": ("reg_lambda", "reg_alpha", "min_split_gain", "max_delta_step"),
+    "Sampling of rows and columns": (
+        *("subsample", "sampling", "colsample_bytree", "colsample_bylevel", "colsample_bynode"),
+    ),
+    "DART": ("boosting", "drop_rate", "skip_drop", "max_drop"),
+    "Categorical features": ("categorical_features", "max_categories", "unknown_category"),
+    "Constraints": ("monotonic_constraints", "interaction_constraints", "feature_weights"),
+    "Class weights": ("class_weight", "scale_pos_weight"),
+    "Validation and early stopping": (
+        *("early_stopping", "n_iter_no_change", "tol", "eval_metric"),
+        *("validation_fraction", "validation_rows"),
+    ),
+    "Calibration": ("calibration", "calibration_fraction"),
+    "Running": ("random_state", "n_jobs", "verbose", "warm_start"),
+}
+
 # What other libraries' boosting is asked for that is not needed here, and why.
 NOT_NEEDED = {
     "bagging_freq": "subsample is drawn in every round",
