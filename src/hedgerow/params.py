@@ -313,7 +313,7 @@ def documented(cls: T) -> T:
     declared: Any = cls
     if declared.__doc__ is None:
         return cls
-    groups = grouped(declared._parameters, getattr(declared, "_parameter_groups", {}))
+    groups = grouped(declared._parameters, getattr(declared, "_parameter_groups", {}))  # noqa: SLF001
     ordered = [parameter for members in groups.values() for parameter in members]
     text = declared.__doc__.replace("    {parameters}\n", _numpydoc(ordered))
     if len(groups) > 1:
