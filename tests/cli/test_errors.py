@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import resource
 import shutil
 import signal
@@ -188,12 +189,12 @@ BAD = [
     (TRAIN + "--drop twon", "Did you mean 'town'?"),
     (TRAIN + "--drop person,town,age,income,member,weight,group,amount", "no columns to learn"),
     (TRAIN + "--model forest", "Did you mean 'random_forest'?"),
-    (TRAIN + "--param n_estimator=5", "Did you mean 'n_estimators'?"),
+    (TRAIN + "--param n_estimator=5", "did you mean 'n_estimators'?"),
     (TRAIN + "--param n_estimators=many", "n_estimators='many' is not allowed"),
     (TRAIN + "--param n_estimators=0", "n_estimators=0 is not allowed"),
     (TRAIN + "--param n_estimators", "write name=value"),
     (TRAIN + "--param loss=squared_error", "loss='squared_error' is not allowed"),
-    (TRAIN + "--model random_forest --budget quick", "no such parameter"),
+    (TRAIN + "--model random_forest --budget quick", "--budget is for gradient_boosting"),
     (TRAIN + "--model neighbors --weights weight", "takes no weights"),
     (TRAIN + "--cv 3 --test-size 0.5", "choose one"),
     (TRAIN + "--test missing.csv", "No such file"),
@@ -353,11 +354,33 @@ def test_files_that_were_there_stay_if_a_command_fails(run, place, command):
     assert path.read_text() == "as it was"
 
 
-def test_standard_output_that_is_full_is_one_line(place):
+@pytest.mark.parametrize("command", ["predict m.hedgerow new.csv", "completion bash", "--help"])
+def test_standard_output_that_is_full_is_one_line(place, command):
     with Path("/dev/full").open("w") as full:
-        ended = run_process("predict", "m.hedgerow", "new.csv", stdout=full)
+        ended = run_process(*command.split(), stdout=full)
     assert ended.returncode == 2
     assert ended.stderr == "hedgerow: error: No space left on device\n"
+
+
+@pytest.mark.parametrize("command", ["completion bash", "--help"])
+def test_standard_output_that_is_closed_is_one_line(place, command):
+    ended = run_process(*command.split(), stdout=None, preexec_fn=lambda: os.close(1))
+    assert ended.returncode == 2
+    assert ended.stderr == "hedgerow: error: standard output is closed\n"
+
+
+@pytest.mark.parametrize("command", ["completion bash", "--help"])
+def test_a_reader_that_stops_is_no_error(place, command):
+    read, write = os.pipe()
+    os.close(read)
+    ended = run_process(*command.split(), stdout=write)
+    os.close(write)
+    assert (ended.returncode, ended.stderr) == (1, "")
+
+
+def test_standard_error_that_is_full_leaves_the_exit_code(place):
+    with Path("/dev/full").open("w") as full:
+        assert run_process("unheard-of", stderr=full).returncode == 2
 
 
 def test_debug_shows_where(run, place):
@@ -387,6 +410,7 @@ def fail_of_space():
         (fail_of_space, 2),
         (lambda: signal.raise_signal(signal.SIGINT), 130),
         (lambda: signal.raise_signal(signal.SIGTERM), 143),
+        (lambda: signal.raise_signal(signal.SIGHUP), 129),
     ],
 )
 def test_a_training_that_fails_at_the_end_leaves_nothing(run, place, monkeypatch, end, code):
@@ -399,6 +423,23 @@ def test_a_training_that_fails_at_the_end_leaves_nothing(run, place, monkeypatch
     answer = run("train", "people.csv", "--target", "answer", *few, "--out", "deep/out")
     assert answer.code == code
     assert everything_in(place) == before
+
+
+@pytest.mark.parametrize("ignored", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_is_ignored_stays_ignored(run, place, monkeypatch, ignored):
+    save = hr.GradientBoostingClassifier.save
+    monkeypatch.setattr(
+        hr.GradientBoostingClassifier,
+        "save",
+        lambda *given: (signal.raise_signal(ignored), save(*given)),
+    )
+    before = signal.signal(ignored, signal.SIG_IGN)
+    try:
+        few = ("--param", "n_estimators=3", "--no-report", "--quiet")
+        assert run("train", "people.csv", "--target", "answer", *few).code == 0
+        assert signal.getsignal(ignored) is signal.SIG_IGN
+    finally:
+        signal.signal(ignored, before)
 
 
 def test_a_training_that_fails_leaves_the_files_of_the_last(run, place, monkeypatch):
@@ -431,7 +472,10 @@ def test_a_process_says_one_line_and_exits_with_2(place):
 
 @pytest.mark.parametrize(
     ("sent", "code", "said"),
-    [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"terminated")],
+    [
+        (signal.SIGINT, 130, b"interrupted"),
+        (signal.SIGTERM, 143, b"terminated"),
+    ],
 )
 def test_a_signal_ends_a_process_with_its_code_and_no_file(place, sent, code, said):
     before = everything_in(place)

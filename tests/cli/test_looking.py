@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score, roc_a
 
 import hedgerow as hr
 from commands import FEATURES, make_people
-from hedgerow.cli import reporting
+from hedgerow.cli import report
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def writer(monkeypatch):
         given.update(model=model, X=X, y=y, **options)
         path.write_text("<html></html>")
 
-    monkeypatch.setattr(reporting.hedgerow, "report", write, raising=False)
+    monkeypatch.setattr(report.hr, "report", write, raising=False)
     return given
 
 
@@ -155,7 +155,7 @@ def test_training_says_why_there_is_no_report(run, people, monkeypatch, tmp_path
     def write(*_, **__):
         raise ImportError("report() needs Altair")
 
-    monkeypatch.setattr(reporting.hedgerow, "report", write, raising=False)
+    monkeypatch.setattr(report.hr, "report", write, raising=False)
     asked = ("--target", "answer", "--param", "n_estimators=3", "--quiet", "--out", tmp_path)
     answer = run("train", people, *asked)
     assert answer.code == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gzip
 import io
 import json
@@ -19,6 +18,7 @@ from unicodedata import east_asian_width
 import click
 
 from hedgerow.cli.choices import TABLE_ENDS
+from hedgerow.cli.streams import ClosedOutput
 from hedgerow.exceptions import ParameterError
 from hedgerow.model_file.atomic import write_atomically
 from hedgerow.model_file.values import encode
@@ -48,9 +48,13 @@ def _without_nan(value: Any) -> Any:
 
 def answer(text: str) -> None:
     """Print what was asked for. If standard output is closed, it was for nothing."""
-    if sys.stdout is None:
-        raise OSError(errno.EBADF, "standard output is closed")
     click.echo(text)
+
+
+def summarise(text: str) -> None:
+    """Print what was done, unless standard output is closed: the files are what matters."""
+    if not isinstance(sys.stdout, ClosedOutput):
+        click.echo(text)
 
 
 def answer_json(value: Any) -> None:

@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import click
 import pandas as pd
 
 import hedgerow as hr
@@ -28,6 +27,7 @@ from hedgerow.cli.output import (
     require_folder,
     say,
     size_of,
+    summarise,
     to_json,
 )
 from hedgerow.cli.report import write_report
@@ -115,7 +115,8 @@ class Training:
 
     def _check(self) -> None:
         """Refuse what cannot be done, before anything is read."""
-        model_named(self.family)
+        if model_named(self.family) != "gradient_boosting" and self.budget is not None:
+            raise ParameterError(f"--budget is for gradient_boosting, not for {self.family}.")
         ways = {"--test": self.test_file, "--test-size": self.test_size, "--cv": self.n_folds}
         chosen = [name for name, value in ways.items() if value is not None]
         if len(chosen) > 1:
@@ -271,7 +272,7 @@ class Training:
         fields["files"] = "\n".join(f"{path} ({size_of(path)})" for path in paths)
         if no_report:
             fields["files"] += f"\nno report: {no_report}"
-        click.echo(lines_of(fields))
+        summarise(lines_of(fields))
 
     def _note(self, line: str) -> None:
         """Say what comes next to whoever watches; a log shall hold what matters only."""
