@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hedgerow.data.columns import LabelColumn
 from hedgerow.data.sources import as_array
+from hedgerow.data.sparse import sound
 from hedgerow.data.target import read_column, read_regression_target
 from hedgerow.exceptions import DataError
 
@@ -56,7 +57,7 @@ def part_column(X: Any, column: str | int) -> tuple[Any, Any]:
     if isinstance(frame, nw.DataFrame):
         name = _name_of(frame.columns, column)
         return frame.get_column(name).to_native(), frame.drop(name).to_native()
-    matrix: Any = X.tocsc() if scipy.sparse.issparse(X) else as_array(X, "X")
+    matrix: Any = sound(X).tocsc() if scipy.sparse.issparse(X) else as_array(X, "X")
     index = _index_of(matrix.shape, column)
     others = [j for j in range(matrix.shape[1]) if j != index]
     values = matrix[:, [index]]

@@ -27,6 +27,7 @@ from hedgerow.data.columns import (
     read_array,
 )
 from hedgerow.data.frames import read_series
+from hedgerow.data.sparse import sound
 from hedgerow.exceptions import DataError
 
 # Values of a table that is copied without a thought: 64 KiB of float32.
@@ -126,10 +127,9 @@ def _open_sparse(X: Any) -> Source:
     _require_two_dimensions(X.shape)
     if X.dtype.kind not in "biuf":
         raise array_kind_error(X.dtype, "X")
-    _require_sound(X)
-    csc = X.astype(_sparse_dtype(X.dtype), copy=False).tocsc()
+    csc = sound(X).astype(_sparse_dtype(X.dtype), copy=False).tocsc()
     if not csc.has_canonical_format:
-        csc = csc.copy() if csc is X else csc
+        csc = csc.copy() if X.format == "csc" else csc  # whose arrays are the caller's
         csc.sum_duplicates()
     csc = scipy.sparse.csc_array(
         tuple(np.ascontiguousarray(part) for part in (csc.data, csc.indices, csc.indptr)),
@@ -140,19 +140,6 @@ def _open_sparse(X: Any) -> Source:
         return NumericColumn(dense_column(csc, j))
 
     return Source(csc.shape[0], csc.shape[1], None, read, sparse=csc)
-
-
-def _require_sound(X: Any) -> None:
-    """Refuse a matrix whose index arrays have been tampered with: conversions trust them."""
-    try:
-        if X.format in ("csr", "csc", "bsr"):
-            X.check_format(full_check=True)
-        elif X.format == "coo" and X.nnz:
-            for axis, index in enumerate(X.coords):
-                if index.dtype.kind != "i" or index.min() < 0 or index.max() >= X.shape[axis]:
-                    raise ValueError(f"indices of axis {axis} are out of range")
-    except (ValueError, TypeError, IndexError) as error:
-        raise DataError(f"X is not a sound sparse matrix: {error}.") from error
 
 
 def _sparse_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow.data.columns import LabelColumn, NumericColumn
 from hedgerow.data.sources import as_array, open_table
+from hedgerow.data.sparse import sound
 from hedgerow.validation.rows import taken
 
 Indices = NDArray[np.intp]
@@ -37,7 +38,7 @@ class GivenTable:
         is_table = hasattr(X, "shape") or _frame(X) is not None
         self.X: Any = X if is_table else as_array(X, "X")
         if scipy.sparse.issparse(X):
-            self.X = X.tocsr()  # whose rows can be taken
+            self.X = sound(X).tocsr()  # whose rows can be taken
         self.n_rows, self.n_columns = self._source.n_rows, self._source.n_features
         self.names = self._source.names
 

@@ -18,6 +18,7 @@ import numpy as np
 from hedgerow.exceptions import ModelFileError, ParameterError
 
 _SPECIAL_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+MOST_DEPTH = 16  # of lists in lists; parameters and histories have a few
 _PLAIN = (str, int, float, bool, type(None))
 
 
@@ -60,18 +61,20 @@ def encode(value: Any) -> Any:
     return {"not_stored": _name(value)} if items is None else [encode(item) for item in items]
 
 
-def decode(stored: Any) -> Any:
+def decode(stored: Any, depth: int = 0) -> Any:
     """Give the value that `encode` was given, or raise ModelFileError."""
+    if depth > MOST_DEPTH:
+        raise ModelFileError(f"a value is nested more than {MOST_DEPTH} deep")
     if type(stored) is int and not -(2**63) <= stored < 2**64:
         raise ModelFileError("a number is too large")
     if isinstance(stored, _PLAIN):
         return stored
     if isinstance(stored, list):
-        return [decode(item) for item in stored]
+        return [decode(item, depth + 1) for item in stored]
     if isinstance(stored, dict) and len(stored) == 1:
         ((tag, content),) = stored.items()
         if tag in _DECODERS:
-            return _DECODERS[tag](content)
+            return _DECODERS[tag](content, depth + 1)
     raise ModelFileError("a value is of no known kind")
 
 
@@ -101,22 +104,22 @@ def _name(value: Any) -> str:
     return f"the function {getattr(value, '__qualname__', type(value).__name__)}"
 
 
-def _decode_float(content: Any) -> float:
+def _decode_float(content: Any, _depth: int) -> float:
     if not isinstance(content, str) or content not in _SPECIAL_FLOATS:
         raise ModelFileError("a float is not one of nan, inf and -inf")
     return _SPECIAL_FLOATS[content]
 
 
-def _decode_tuple(content: Any) -> tuple[Any, ...]:
+def _decode_tuple(content: Any, depth: int) -> tuple[Any, ...]:
     if not isinstance(content, list):
         raise ModelFileError("a tuple is not a list of items")
-    return tuple(decode(item) for item in content)
+    return tuple(decode(item, depth) for item in content)
 
 
-def _decode_dict(content: Any) -> dict[Any, Any]:
+def _decode_dict(content: Any, depth: int) -> dict[Any, Any]:
     if not isinstance(content, list) or not all(_is_item(pair) for pair in content):
         raise ModelFileError("a dict is not a list of keys and values")
-    decoded = {key: decode(item) for key, item in content}
+    decoded = {key: decode(item, depth) for key, item in content}
     if len(decoded) != len(content):
         raise ModelFileError("a dict has a key twice")
     return decoded
@@ -126,13 +129,13 @@ def _is_item(pair: Any) -> bool:
     return isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], _PLAIN)
 
 
-def _decode_not_stored(content: Any) -> NotStored:
+def _decode_not_stored(content: Any, _depth: int) -> NotStored:
     if not isinstance(content, str):
         raise ModelFileError("what is not stored has no name")
     return NotStored(content)
 
 
-_DECODERS: dict[str, Callable[[Any], Any]] = {
+_DECODERS: dict[str, Callable[[Any, int], Any]] = {
     "float": _decode_float,
     "tuple": _decode_tuple,
     "dict": _decode_dict,

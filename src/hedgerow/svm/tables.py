@@ -9,6 +9,7 @@ import scipy.sparse
 
 from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema, read_table
 from hedgerow.data.sources import column_label
+from hedgerow.data.sparse import sound
 from hedgerow.exceptions import DataError
 
 # With numbers up to this size, and C up to 1e30, gradients can be squared and added up.
@@ -51,10 +52,7 @@ def _is_csr(X: Any) -> bool:
 
 
 def _checked_csr(X: Any, estimator_name: str) -> Any:
-    try:
-        X.check_format(full_check=True)
-    except (ValueError, TypeError, IndexError) as error:
-        raise DataError(f"X is not a sound sparse matrix: {error}.") from error
+    X = sound(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

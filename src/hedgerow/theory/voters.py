@@ -21,6 +21,7 @@ from sklearn.ensemble import AdaBoostClassifier as SklearnAdaBoost
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from hedgerow.data.sparse import sound
 from hedgerow.data.target import read_known_classes
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.result import Floats
@@ -133,6 +134,7 @@ def _is_known(model: Any) -> bool:
 
 def _predictions(model: Any, X: Any) -> Iterator[NDArray[Any]]:
     """Yield the class numbers that each member gives the rows."""
+    X = sound(X)
     if _is_forest(model):
         rows = _checked(model, X, np.float32)
         return (tree.predict(rows) for tree in model.estimators_)

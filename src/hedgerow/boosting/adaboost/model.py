@@ -22,6 +22,7 @@ from hedgerow.boosting.adaboost.learners import numbers
 from hedgerow.boosting.losses import Floats
 from hedgerow.data.binning import Binner
 from hedgerow.data.intake import TableSchema, as_matrix, read_table
+from hedgerow.data.sparse import sound
 from hedgerow.exceptions import DataError
 from hedgerow.tree.structure import Ensemble, Tree
 
@@ -212,7 +213,10 @@ def check_columns(X: Any, estimator: Any, *, reset: bool = False) -> Any:
     }
     try:
         return validate_data(
-            estimator, X, reset=reset, **({"skip_check_array": True} if is_frame else options)
+            estimator,
+            sound(X),
+            reset=reset,
+            **({"skip_check_array": True} if is_frame else options),
         )
     except ValueError as error:
         raise DataError(str(error)) from error

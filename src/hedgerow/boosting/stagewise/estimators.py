@@ -32,6 +32,7 @@ from hedgerow.boosting.stagewise.model import (
 )
 from hedgerow.boosting.stagewise.parameters import PARAMETERS
 from hedgerow.boosting.tasks import Classification, Regression, Task
+from hedgerow.data.sparse import sound
 from hedgerow.estimator import Estimator, adopt
 from hedgerow.exceptions import DataError
 from hedgerow.params import Parameter, check_parameters, documented, parameters_for
@@ -71,12 +72,12 @@ class Stagewise(Estimator):
     def _scores(self, X: Any) -> Floats:
         """Return raw scores, of shape (n,) for one output and (n, K) for more."""
         model = self._fitted_model()
-        return model.scores(X, self._checked_rows(X))
+        return model.scores(*self._checked(X))
 
     def _staged_scores(self, X: Any) -> Iterator[Floats]:
         """Yield raw scores after each round."""
         model = self._fitted_model()
-        return (scores.copy() for scores in model.staged_scores(X, self._checked_rows(X)))
+        return (scores.copy() for scores in model.staged_scores(*self._checked(X)))
 
     def _additive_trees(self) -> AdditiveTrees:
         return sum_of_trees(self._fitted_model(), self._output_names(), self._meaning(), self._seen)
@@ -90,11 +91,10 @@ class Stagewise(Estimator):
         raise NotImplementedError
 
     def _seen(self, X: Any) -> Any:
-        self._checked_rows(X)
-        return X
+        return self._checked(X)[0]
 
-    def _checked_rows(self, X: Any) -> int:
-        """Return the number of rows, after seeing that X has the columns of `fit`."""
+    def _checked(self, X: Any) -> tuple[Any, int]:
+        """Return X and the number of its rows, after seeing that it has the columns of `fit`."""
         n_rows = count_rows(X)
         if getattr(X, "ndim", 2) == 1 and hasattr(self, "n_features_in_"):
             raise DataError(
@@ -102,7 +102,7 @@ class Stagewise(Estimator):
                 "X.reshape(1, -1) is one row."
             )
         validate_data(self, X, reset=False, skip_check_array=True)
-        return n_rows
+        return sound(X), n_rows
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

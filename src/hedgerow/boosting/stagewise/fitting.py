@@ -34,6 +34,7 @@ from hedgerow.boosting.stagewise.steps import PER_LEAF, Rows
 from hedgerow.boosting.tasks import Task
 from hedgerow.boosting.training_data import Examples, hold_out
 from hedgerow.data.columns import ColumnTypeError
+from hedgerow.data.sparse import sound_rows
 from hedgerow.data.target import read_weights
 from hedgerow.estimator import seed_of
 from hedgerow.exceptions import DataError, ParameterError
@@ -46,7 +47,7 @@ class AsGiven:
     """A table that learners get as it came: they alone know how to read it."""
 
     def __init__(self, X: Any) -> None:
-        self.X = X
+        self.X = sound_rows(X)
         self.n_rows = count_rows(X)
 
     def take(self, rows: NDArray[np.intp]) -> AsGiven:

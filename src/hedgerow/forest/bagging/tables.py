@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import validate_data
 
+from hedgerow.data.sparse import sound
 from hedgerow.exceptions import DataError
 
 _COLUMN_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
@@ -37,7 +38,11 @@ def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:
     options = {"accept_sparse": ["csr", "csc"], "dtype": None, "ensure_all_finite": False}
     try:
         return validate_data(
-            estimator, X, reset=reset, skip_check_array=is_frame, **({} if is_frame else options)
+            estimator,
+            sound(X),
+            reset=reset,
+            skip_check_array=is_frame,
+            **({} if is_frame else options),
         )
     except ValueError as error:
         raise DataError(str(error)) from error

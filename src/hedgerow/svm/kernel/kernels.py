@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import manhattan_distances
 
 from hedgerow import _native
+from hedgerow.data.sparse import sound
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.svm.kernel.dual import Dual
 from hedgerow.svm.kernel.linear_start import linear_start
@@ -343,7 +344,7 @@ class CallableTable(BlockTable):
         """Return kernels of other rows with all."""
         values = self.function(queries, self.X)
         if scipy.sparse.issparse(values):
-            values = values.toarray()
+            values = sound(values, "What kernel returned").toarray()
         if np.iscomplexobj(values):
             raise ParameterError("kernel returned complex numbers; it must return real ones.")
         try:
