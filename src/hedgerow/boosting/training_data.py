@@ -69,6 +69,11 @@ class Examples:
         by_row = class_weights[self.target.astype(np.intp)]
         return replace(self, weights=by_row if self.weights is None else self.weights * by_row)
 
+    def in_the_balance_of(self, drawn: Examples) -> Examples:
+        """Weigh classes as ``sampling="balanced"`` draws them from other rows: all alike."""
+        counts = np.bincount(drawn.target.astype(np.intp)).astype(np.float64)
+        return self.weighted_by_class(counts[counts > 0.0].min() / np.maximum(counts, 1.0))
+
     def weighted_in_rows(self, *, only_ratios: bool) -> Examples:
         """Scale the weights to the unit that penalties and limits are in, which is a row.
 
