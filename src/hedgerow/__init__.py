@@ -19,7 +19,9 @@ _NAMES = {
         *("GradientBoostingRanker", "GradientBoostingSurvival"),
         *("Loss", "StagewiseClassifier", "StagewiseRegressor"),
     ),
-    "exceptions": ("DataError", "HedgerowError", "ModelFileError", "ParameterError"),
+    "exceptions": (
+        *("DataError", "HedgerowError", "ModelFileError", "NoSplitWarning", "ParameterError"),
+    ),
     "forest": (
         *("BaggingClassifier", "BaggingRegressor"),
         *("ExtraTreesClassifier", "ExtraTreesRegressor"),

@@ -11,7 +11,13 @@ from hedgerow.boosting import (
     StagewiseClassifier,
     StagewiseRegressor,
 )
-from hedgerow.exceptions import DataError, HedgerowError, ModelFileError, ParameterError
+from hedgerow.exceptions import (
+    DataError,
+    HedgerowError,
+    ModelFileError,
+    NoSplitWarning,
+    ParameterError,
+)
 from hedgerow.forest import (
     BaggingClassifier,
     BaggingRegressor,
@@ -59,6 +65,7 @@ __all__ = [
     "Loss",
     "ModelFileError",
     "NearestNeighbors",
+    "NoSplitWarning",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

@@ -1,4 +1,4 @@
-"""What Hedgerow raises. Each is also the built-in exception a caller would expect to catch."""
+"""What Hedgerow raises, each also the built-in exception that a caller expects; and warnings."""
 
 
 class HedgerowError(Exception):
@@ -15,3 +15,7 @@ class ParameterError(HedgerowError, ValueError):
 
 class ModelFileError(HedgerowError, ValueError):
     """A file that is not an intact model of a version this library reads."""
+
+
+class NoSplitWarning(UserWarning):
+    """A model of trees none of which has a split: every row gets the same prediction."""

@@ -86,17 +86,21 @@ def test_scores_are_those_of_explicit_fits_on_the_same_rows(fitted):
 
 def test_weights_count_in_the_fits_that_are_tried_and_in_their_mean():
     weights = np.where(NUMBERS > 16, 5.0, 0.5)
-    tried = GradientBoostingRegressor(**QUICK).fit(X, NUMBERS, weights).auto_.tried[0]
+    unscaled = {**QUICK, "reg_lambda": 0.0, "min_child_weight": 0.0}
+    tried = GradientBoostingRegressor(**unscaled).fit(X, NUMBERS, weights).auto_.tried[0]
     errors, sums = [], []
     for train, held in partings(examples(X, np.arange(400)), 5, 0, False, "random"):
         inside, outside = (part.target.astype(int) for part in (train, held))
         model = GradientBoostingRegressor(
-            n_estimators=tried.n_rounds, learning_rate=0.15, random_state=0, **tried.parameters
+            n_estimators=tried.n_rounds,
+            learning_rate=0.15,
+            min_child_weight=0.0,
+            **tried.parameters,
         ).fit(X[inside], NUMBERS[inside], weights[inside])
         given, w = model.predict(X[outside]), weights[outside]
         errors.append(root_mean_squared_error(NUMBERS[outside], given, sample_weight=w))
         sums.append(w.sum())
-    assert tried.score == pytest.approx(np.average(errors, weights=sums), rel=1e-12)
+    assert tried.score == pytest.approx(np.average(errors, weights=sums), rel=1e-6)
     assert tried.score != pytest.approx(np.mean(errors), rel=1e-4)
 
 
@@ -258,6 +262,7 @@ def test_the_last_eval_set_is_the_judge_of_early_stopping():
 # Small and odd tables.
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 7])
 def test_a_few_rows_are_enough(n_rows):
     model = GradientBoostingRegressor(**QUICK).fit(X[:n_rows], NUMBERS[:n_rows])
@@ -278,6 +283,7 @@ def test_groups_may_leave_a_class_to_the_rows_held_out():
     assert np.isfinite(model.predict_proba(X)).all()
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_weights_of_zero_take_partings_away():
     weights = np.zeros(400)
     weights[:3] = 1.0
@@ -289,6 +295,7 @@ def test_weights_of_zero_take_partings_away():
     np.testing.assert_allclose(model.predict(X), NUMBERS[0])
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_counts_that_are_all_zero_in_a_part():
     y = np.zeros(30)
     y[4] = 3.0
@@ -339,6 +346,7 @@ def test_metrics_of_which_more_is_better():
     assert model.auto_.metric == "auc"
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_columns_of_many_categories_are_encoded_without_the_rows_held_out():
     """Categories of one row each say nothing: whoever encodes with the target believes in them."""
     rng = np.random.RandomState(0)

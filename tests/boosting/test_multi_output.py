@@ -56,6 +56,7 @@ def test_separate_trees_are_those_of_each_column_alone(table, loss):
     np.testing.assert_array_equal(together.predict(X), np.stack(alone, axis=1))
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss["loss"])
 def test_one_tree_for_all_columns_learns_them(table, loss):
     X, Y = table

@@ -74,6 +74,9 @@ class Constraints:
         }
 
 
+UNCONSTRAINED = Constraints((), (), 0, ())
+
+
 def read_constraints(estimator: Any, schema: TableSchema, loss: Loss) -> Constraints:
     """Return what the parameters say of the features of a table."""
     directions = _read_directions(estimator.monotonic_constraints, schema)

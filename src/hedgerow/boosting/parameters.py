@@ -191,7 +191,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "min_child_weight",
         1e-3,
         NOT_NEGATIVE,
-        "Sum of the hessian in a leaf, at least.",
+        "Sum of the hessian in a leaf, at least: of a squared error, rows times weights. Weights "
+        "with a mean below 1 are divided by it.",
         Peers("min_child_weight", "min_child_weight", "", ""),
     ),
     Parameter(

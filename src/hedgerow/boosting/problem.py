@@ -14,7 +14,7 @@ from hedgerow.boosting.constraints import Constraints, read_constraints, require
 from hedgerow.boosting.losses import CustomLoss, Floats, Loss, NativeLoss
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.boosting.multi_output import choose_loss
-from hedgerow.boosting.settings import Settings
+from hedgerow.boosting.settings import Settings, is_auto
 from hedgerow.boosting.tasks import Task
 from hedgerow.boosting.training_data import Examples, Given
 from hedgerow.boosting.written_loss import WrittenLoss
@@ -103,7 +103,9 @@ def read_problem(
     examples = problem.examples(table, target, given.sample_weight)
     if given.groups is not None:
         examples = replace(examples, groups=read_groups(given.groups, table.n_rows))
-    return problem, task.weigh(examples, estimator, classes)
+    weighted = task.weigh(examples, estimator, classes)
+    only_ratios = is_auto(settings.asked.n_estimators) and not loss.of_one.weights_are_exposures
+    return problem, weighted.weighted_in_rows(only_ratios=only_ratios)
 
 
 def _require_the_same_trees(

@@ -26,6 +26,7 @@ from hedgerow.progress import progress
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.cart import CartParams, RowDraws
 from hedgerow.tree.growing import cart_params, grow_trees, impurity_unit
+from hedgerow.tree.no_split import warn_if_never_split
 from hedgerow.tree.outputs import ClassOutputs, Outputs
 from hedgerow.tree.packed import ForestPacker, PackedForest
 from hedgerow.tree.pruning import prune
@@ -59,6 +60,8 @@ class ForestFitting:
         table = self.read(outputs, X, y, sample_weight)
         binner, binned = self.bin(table)
         forest = self.grow(binner, binned)
+        if self.estimator.ccp_alpha == 0.0:
+            warn_if_never_split(self.estimator, forest.feature, table.n_rows)
         model = ForestModel(
             schema=self.schema,
             binner=self.binner,

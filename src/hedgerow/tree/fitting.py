@@ -21,6 +21,7 @@ from hedgerow.tree.growing import (
     impurity_unit,
     root_impurity,
 )
+from hedgerow.tree.no_split import warn_if_never_split
 from hedgerow.tree.outputs import ClassOutputs, Floats, Outputs, Target
 from hedgerow.tree.structure import Ensemble, Tree
 
@@ -81,6 +82,7 @@ def grow(
     binner = _fit_binner(estimator, schema, table, weights, seed, n_threads)
     target = outputs.target(read)
     tree = _grow(estimator, table, binner, target, weights, seed, n_threads)
+    warn_if_never_split(estimator, tree.feature, table.n_rows)
     unit = impurity_unit(estimator.criterion)
     tree = outputs.stored(replace(tree, gain=tree.gain / unit))
     model = TreeModel.of(schema, binner, tree, outputs)

@@ -74,6 +74,7 @@ def test_the_metric_of_the_training_rows_rises(loss):
     assert history[-1] > history[0] + 0.05
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_a_depth_0_model_ranks_nothing():
     model = ranker(min_samples_leaf=N).fit(X, Y, qid=QID)
     np.testing.assert_allclose(model.predict(X), 0.0, atol=1e-14)
@@ -200,6 +201,7 @@ def test_relevances_without_a_gain_are_refused(y, parameters, message):
         ranker(**parameters).fit(X, y, qid=QID)
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 @pytest.mark.parametrize("loss", LOSSES)
 def test_relevances_that_teach_nothing_give_equal_scores(loss):
     for y in (np.zeros(N, int), np.ones(N, int)):

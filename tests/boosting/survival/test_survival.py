@@ -190,6 +190,7 @@ def test_times_that_a_loss_cannot_learn_from_are_refused(y, parameters, message)
         model_of(**parameters).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 @pytest.mark.parametrize("parameters", MODELS, ids=str)
 @pytest.mark.parametrize(
     "y",

@@ -72,6 +72,8 @@ class Loss:
         Whether the targets of a classifier are probabilities.
     spread : Spread
         How numbers scatter about their predictions.
+    weights_are_exposures : bool
+        Whether weight times target is an amount with a scale of its own, such as a count of events.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Loss:
     metric: str
     is_soft: bool = False
     spread: Spread = EVEN
+    weights_are_exposures: bool = False
 
     @property
     def of_one(self) -> Loss:

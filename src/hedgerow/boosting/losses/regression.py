@@ -159,6 +159,7 @@ class TweedieLoss(NativeLoss):
         self.metric = f"{self.name}_deviance"
         self.leaf_rates = (self.power - 1.0, 2.0 - self.power)
         self.spread = Spread(self.power, low=0.0)
+        self.weights_are_exposures = self.power < 2.0
 
     def objection(self, target: Floats) -> str | None:
         """Object to negative numbers, of a gamma deviance to 0, and to nothing else than 0."""
