@@ -12,7 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_random_state
 
-from hedgerow.arguments import explain_arguments
+from hedgerow.arguments import (
+    about_attribute,
+    answering,
+    explain_arguments,
+    explain_parameters,
+    let_methods_answer,
+)
 from hedgerow.data.intake import Table, TableSchema, as_matrix, read_table
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Parameter
@@ -48,6 +54,31 @@ class Estimator(BaseEstimator):
         explain_arguments(cls, given, named)
         return super().__new__(cls)
 
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Let methods say what might have been meant by arguments that they do not take."""
+        super().__init_subclass__(**named)
+        if cls.__module__.partition(".")[0] == __name__.partition(".")[0]:
+            let_methods_answer(cls)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as in scikit-learn; ``<component>__<parameter>`` those of a part."""
+        explain_parameters(self, params)
+        super().set_params(**params)
+        return self
+
+    if not TYPE_CHECKING:  # else any attribute would seem to be there
+
+        def __getattr__(self, name: str) -> Any:
+            why = None if name.startswith("_") else self._why_not(name)
+            if why is None:
+                return object.__getattribute__(self, name)  # which raises again, in its own words
+            raise AttributeError(why, name=name, obj=None)  # without a guess of Python's behind it
+
+    def _why_not(self, name: str) -> str | None:
+        """Say why an attribute is not there, or what to use instead, if that is known."""
+        return about_attribute(type(self), name)
+
+    @answering
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file, which `hedgerow.load` reads."""
         from hedgerow import model_file

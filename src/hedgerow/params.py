@@ -8,6 +8,7 @@ that maps each name to its peers'.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 from math import inf
 from numbers import Integral, Real
@@ -17,13 +18,15 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from hedgerow.exceptions import ParameterError
-from hedgerow.spelling import did_you_mean
+from hedgerow.peer_values import value_instead
 from hedgerow.warning import warn_user
 
 T = TypeVar("T", bound=type)
 
 # What the kernels count to; too large to be worth a word in a message.
 MOST = 2**31 - 1
+# Letters of a value that are shown in a message.
+_LONGEST = 200
 
 
 class Allowed(Protocol):
@@ -184,16 +187,32 @@ class Parameter:
     def check(self, value: Any) -> None:
         """Raise unless the value is allowed."""
         if value not in self.allowed:
-            meant = did_you_mean(value, _options(self.allowed))
+            meant = value_instead(self.name, value, _options(self.allowed)) or self._written(value)
             refused = (
-                f"{self.name}={value!r} is not allowed; {meant}{'It' if meant else 'it'} must be "
-                f"{self.allowed}{_too_large(value, self.allowed)}. {self.remark}"
+                f"{self.name}={shown(value)} is not allowed; {meant}{'It' if meant else 'it'} "
+                f"must be {self.allowed}{_too_large(value, self.allowed)}. {self.remark}"
             )
             raise ParameterError(refused.rstrip())
+
+    def _written(self, value: Any) -> str:
+        """Say how to write what a value was probably meant to be, if that is allowed."""
+        for other in _other_forms(value):
+            if other in self.allowed:
+                return f"write {self.name}={other!r}. "
+        return ""
 
     def is_default(self, value: Any) -> bool:
         """Tell whether a value is the default."""
         return value is self.default or bool(np.array_equal(value, self.default))
+
+
+def shown(value: Any) -> str:
+    """Write a value in a message: as it is if that is short, else what kind of thing it is."""
+    written = repr(value)
+    if len(written) <= _LONGEST and "\n" not in written:
+        return written
+    name, shape = type(value).__name__, getattr(value, "shape", None)
+    return f"<{name}>" if shape is None else f"<{name} of shape {shape}>"
 
 
 def _options(allowed: Allowed) -> Iterator[str]:
@@ -203,6 +222,20 @@ def _options(allowed: Allowed) -> Iterator[str]:
     elif isinstance(allowed, AnyOf):
         for kind in allowed.kinds:
             yield from _options(kind)
+
+
+def _other_forms(value: Any) -> Iterator[Any]:
+    """Yield a value as a number, as a whole number, as a part of 1, and in a list."""
+    if isinstance(value, str):
+        for kind in (int, float):
+            with suppress(ValueError):
+                yield kind(value)
+    elif isinstance(value, (float, np.floating)) and float(value).is_integer():
+        yield int(value)
+    if isinstance(value, (int, np.integer)) and 1 < value <= 100:
+        yield int(value) / 100
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        yield [value]
 
 
 def _too_large(value: Any, allowed: Allowed) -> str:
@@ -279,6 +312,10 @@ VERBOSE = Parameter(
     "1 is about twenty of them or fewer, a larger number a line every so many rounds.",
     Peers("verbosity", "verbose", "verbose", "verbose"),
 )
+
+
+# An argument of methods.
+IMPORTANCE_KIND = Parameter("kind", "gain", Options(("gain", "split", "cover")), "")
 
 
 def parameters_for(task: str, declared: Iterable[Parameter]) -> tuple[Parameter, ...]:

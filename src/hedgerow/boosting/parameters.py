@@ -536,17 +536,3 @@ PARAMETER_GROUPS: dict[str, tuple[str, ...]] = {
     "Calibration": ("calibration", "calibration_fraction"),
     "Running": ("random_state", "n_jobs", "verbose", "warm_start"),
 }
-
-# What other libraries' boosting is asked for that is not needed here, and why.
-NOT_NEEDED = {
-    "bagging_freq": "subsample is drawn in every round",
-    "base_score": "scores start at the best constant",
-    "ccp_alpha": "max_leaves and min_split_gain bound its trees",
-    "criterion": "splits lower the loss",
-    "device": "it runs on processors",
-    "missing": "NaN, None and NA are missing values",
-    "num_class": "the classes are those of y",
-    "path_smooth": "reg_lambda draws leaves together",
-    "subsample_freq": "subsample is drawn in every round",
-    "use_best_model": "with early_stopping=True the best round is kept",
-}

@@ -20,6 +20,7 @@ from hedgerow.boosting.tasks import as_levels
 from hedgerow.boosting.training_data import Examples, Given
 from hedgerow.data.binning import Binner
 from hedgerow.exceptions import ParameterError
+from hedgerow.params import shown
 from hedgerow.tree.structure import Tree
 
 # Parameters that do not tell what a round becomes.
@@ -109,8 +110,8 @@ def _read_model(init_model: Any, estimator: Any) -> BoostedModel:
         init_model = model_file.load(init_model)
     if type(init_model) is not type(estimator):
         raise ParameterError(
-            f"init_model={given!r} is not allowed; it must be a fitted {type(estimator).__name__} "
-            "or the file of one."
+            f"init_model={shown(given)} is not allowed; it must be a fitted "
+            f"{type(estimator).__name__} or the file of one."
         )
     model: BoostedModel = init_model._fitted_model()  # noqa: SLF001
     _require_the_same_levels(init_model, estimator)

@@ -18,6 +18,11 @@ Indices = NDArray[np.intp]
 # Weights are added up in this part of the largest.
 WEIGHT_STEPS = 2**31
 
+_EVAL_SET = (
+    "eval_set must be a list of (X, y) or (X, y, sample_weight), as in "
+    "eval_set=[(X_valid, y_valid)]."
+)
+
 # For each purpose of rows held out, the parameter that asks for them, and what could be given.
 _WHY_AND_CURE = {
     "validation": ("early_stopping", "Give an eval_set, or"),
@@ -99,12 +104,14 @@ def read_eval_sets(
     if eval_set is None:
         return {}
     if not isinstance(eval_set, tuple | list):
-        raise DataError("eval_set must be a list of (X, y) or (X, y, sample_weight).")
+        raise DataError(_EVAL_SET)
     is_one = isinstance(eval_set, tuple) and not all(isinstance(e, tuple) for e in eval_set)
     given = [eval_set] if is_one else list(eval_set)
     for each in given:
         if not isinstance(each, tuple | list) or len(each) not in (2, 3):
-            raise DataError("eval_set must be a list of (X, y) or (X, y, sample_weight).")
+            raise DataError(_EVAL_SET)
+        if isinstance(each[1], str):
+            raise DataError(f"{_EVAL_SET} Names of the sets go into eval_names.")
     names = _checked_names(names, len(given))
     return {
         name: _read_one(read, one, f"eval_set[{i}]")

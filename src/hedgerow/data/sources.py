@@ -29,6 +29,7 @@ from hedgerow.data.columns import (
 from hedgerow.data.frames import read_series
 from hedgerow.data.sparse import sound
 from hedgerow.exceptions import DataError
+from hedgerow.peers import library_of
 
 # Values of a table that is copied without a thought: 64 KiB of float32.
 _SMALL = 1 << 14
@@ -72,6 +73,12 @@ def open_table(X: Any) -> Source:
         raise ColumnTypeError(
             f"X is a {type(X).__name__}. Give a table: an array, a sparse matrix, or a data frame "
             "of pandas, Polars or Arrow."
+        )
+    library = library_of(X)
+    if library is not None:
+        raise ColumnTypeError(
+            f"X is a {type(X).__name__} of {library}'s. Give the table that it was made from, and "
+            "y beside it: fit(X, y)."
         )
     frame = _as_frame(X)
     return _open_array(as_array(X, "X")) if frame is None else _open_frame(frame)

@@ -7,6 +7,7 @@ gap or an infinity is an error here. What comes out may be the caller's own arra
 from __future__ import annotations
 
 import numbers
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals as nw
@@ -25,6 +26,10 @@ from hedgerow.warning import warn_user
 _COUNTABLE = 1 << 16
 # Squares of sums of products of a target and a weight up to this size stay finite.
 LARGEST = 1e70
+_OF_A_SPLIT = (
+    " Each row of X needs one: of the X_train, X_test, y_train and y_test of a split, fit takes "
+    "X_train and y_train."
+)
 # Squares of numbers below this lose digits, and then all.
 SMALLEST = 1e-150
 
@@ -272,6 +277,8 @@ def _read_vector(
 def _read_column(values: Any, name: str) -> tuple[NumericColumn | LabelColumn, bool]:
     if scipy.sparse.issparse(values):
         raise DataError(f"{name} is sparse. Give it as an array: {name}.toarray().ravel().")
+    if isinstance(values, str | bytes | Mapping):
+        raise DataError(_not_values(values, name))
     found = nw.from_native(values, pass_through=True, allow_series=True)
     if isinstance(found, nw.DataFrame):
         _require_one_dimension(found.shape, name)
@@ -284,6 +291,14 @@ def _read_column(values: Any, name: str) -> tuple[NumericColumn | LabelColumn, b
     _require_one_dimension(array.shape, name)
     is_object_array = isinstance(values, np.ndarray) and array.dtype.kind == "O"
     return read_array(array.reshape(-1), name), is_object_array
+
+
+def _not_values(given: Any, name: str) -> str:
+    """Say what to give instead of a name or a dict."""
+    text = f"{name} is a {type(given).__name__}, but it must hold a value for each row."
+    if name == "sample_weight":
+        return f"{text} Weights of classes are the parameter class_weight of classifiers."
+    return f"{text} Give the column itself, such as frame[{given!r}]." if name == "y" else text
 
 
 def _require_one_dimension(shape: tuple[int, ...], name: str) -> None:
@@ -300,7 +315,8 @@ def _require_one_dimension(shape: tuple[int, ...], name: str) -> None:
 
 def _require_length(length: int, n_rows: int | None, name: str) -> None:
     if n_rows is not None and length != n_rows:
-        raise DataError(f"{name} has {length} values, but X has {n_rows} rows.")
+        advice = _OF_A_SPLIT if name == "y" else ""
+        raise DataError(f"{name} has {length} values, but X has {n_rows} rows.{advice}")
     if length == 0:
         raise DataError(f"{name} has no values.")
 

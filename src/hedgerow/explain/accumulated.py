@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arguments import answering
 from hedgerow.data.columns import LabelColumn, NumericColumn
 from hedgerow.data.target import read_weights
 from hedgerow.exceptions import DataError, ParameterError
@@ -98,6 +99,7 @@ class AccumulatedEffects(Result):
         return alone(self)
 
 
+@answering
 def accumulated_effects(
     model: Any,
     X: Any,

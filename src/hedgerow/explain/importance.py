@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arguments import answering
 from hedgerow.estimator import Estimator
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain.additive import additive_trees
@@ -82,6 +83,7 @@ class Importance(Result):
         return bars_size(min(MOST_BARS, len(self.feature)))
 
 
+@answering
 def importance(model: Any, kind: str = "gain", *, X: Any = None) -> Importance:
     """Return how much each column matters to a model of trees.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arguments import answering
 from hedgerow.estimator import seed_of
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain.grid import find_column
@@ -105,6 +106,7 @@ class InteractionStrength(Result):
         return bars_size(min(MOST_BARS, len(self.pairs)))
 
 
+@answering
 def interaction_strength(
     model: Any,
     X: Any,

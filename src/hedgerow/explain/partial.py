@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arguments import answering
 from hedgerow.data.target import read_weights
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain.grid import (
@@ -121,6 +122,7 @@ def grid_columns(
     }
 
 
+@answering
 def partial_dependence(
     model: Any,
     X: Any,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from hedgerow.arguments import answering
 from hedgerow.data.target import read_weights
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain.grid import find_column
@@ -91,6 +92,7 @@ class PermutationImportance(Result):
         return bars_size(min(MOST_BARS, len(self.feature)))
 
 
+@answering
 def permutation_importance(
     model: Any,
     X: Any,

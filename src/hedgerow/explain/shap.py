@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hedgerow import _native
+from hedgerow.arguments import answering
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain.additive import AdditiveTrees, additive_trees
 from hedgerow.explain.table_values import table_values
@@ -119,6 +120,7 @@ class ShapValues:
         )
 
 
+@answering
 def shap_values(
     model: Any, X: Any, *, interactions: bool = False, background: Any = None, verbose: int = 0
 ) -> ShapValues:

@@ -23,7 +23,7 @@ from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain.additive import AdditiveTrees, additive_trees
 from hedgerow.explain.shap import node_shares
 from hedgerow.explain.tables import GivenTable, Indices, holds
-from hedgerow.params import Options, Parameter
+from hedgerow.params import Options, Parameter, shown
 from hedgerow.tree.additive import class_names, number_names, numbered_names
 from hedgerow.tree.structure import Rows
 
@@ -330,7 +330,7 @@ def what_if(model: Any, X: Any, response: str) -> WhatIf:
 def fitted(model: Any) -> Any:
     """Return the model that predicts, of a search its best, or raise if it is not fitted."""
     if isinstance(model, type) or not (hasattr(model, "fit") or hasattr(model, "predict")):
-        raise ParameterError(f"model={model!r} is not allowed; it must be a fitted estimator.")
+        raise ParameterError(f"model={shown(model)} is not allowed; it must be a fitted estimator.")
     if hasattr(model, "fit"):
         check_is_fitted(model)
     return getattr(model, "best_estimator_", model)

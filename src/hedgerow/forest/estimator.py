@@ -15,7 +15,7 @@ from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.forest.fitting import ForestFitting
 from hedgerow.forest.model import Floats, ForestModel
 from hedgerow.forest.out_of_bag import PermutationImportance, permutation_importance
-from hedgerow.params import check_parameters
+from hedgerow.params import IMPORTANCE_KIND, check_parameters
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.additive import AdditiveTrees
 from hedgerow.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -119,10 +119,7 @@ class Forest(TableEstimator):
         kind : {"gain", "split", "cover"}
             What is summed: the fall of the weighted impurity, 1, or the node's weight.
         """
-        if kind not in ("gain", "split", "cover"):
-            raise ParameterError(
-                f"kind={kind!r} is not allowed; it must be 'gain', 'split' or 'cover'."
-            )
+        IMPORTANCE_KIND.check(kind)
         importances: Floats = self._importances_by_tree(kind).sum(axis=0)
         return importances
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.data.target import read_numbers_with_gaps
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.params import COUNT, Options, Parameter
+from hedgerow.params import COUNT, Options, Parameter, shown
 from hedgerow.plot.colors import COLORS, INK
 from hedgerow.plot.display import (
     LABEL,
@@ -121,7 +121,9 @@ class ImportanceDisplay(Display):
         require_axes(ax)
         _KIND.check(kind)
         if isinstance(model, type) or not hasattr(model, "fit"):
-            raise ParameterError(f"model={model!r} is not allowed; it must be a fitted estimator.")
+            raise ParameterError(
+                f"model={shown(model)} is not allowed; it must be a fitted estimator."
+            )
         check_is_fitted(model)
         values, label = _importances(model, kind)
         names = getattr(model, "feature_names_in_", None)

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hedgerow.data.sparse import sound
 from hedgerow.data.target import read_known_classes
 from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.params import shown
 from hedgerow.result import Floats
 
 Votes = NDArray[np.int32]
@@ -36,7 +37,7 @@ ACCEPTED = (
 def require_fitted(model: Any, accepted: str) -> None:
     """Raise unless the model is a fitted estimator; `accepted` says in words what it may be."""
     if isinstance(model, type) or not hasattr(model, "fit"):
-        raise ParameterError(f"model={model!r} is not allowed; it must be {accepted}.")
+        raise ParameterError(f"model={shown(model)} is not allowed; it must be {accepted}.")
     check_is_fitted(model)
 
 

@@ -83,9 +83,11 @@ def _require_two_arguments(
     several = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters.values())
     takes = sum(p.kind in BY_POSITION for p in parameters.values())
     if parameters and not several and takes < 2:
+        name = getattr(function, "__name__", function)
+        instance = f" Write {name}(…), an instance." if isinstance(function, type) else ""
         raise ParameterError(
-            f"{getattr(function, '__name__', function)!r} takes {takes} argument(s), but is called "
-            "as (y, scores or prediction[, sample_weight])."
+            f"{name!r} takes {takes} argument(s), but is called as (y, scores or prediction[, "
+            f"sample_weight]).{instance}"
         )
 
 

@@ -52,6 +52,15 @@ def _has_probabilities(estimator: Any) -> bool:
 class KernelClassifier(ClassifierMixin, KernelMachine):
     """A machine of kernels that tells classes, apart from what it minimises."""
 
+    def _why_not(self, name: str) -> str | None:
+        if name not in ("predict_proba", "predict_log_proba"):
+            return super()._why_not(name)
+        try:
+            _has_probabilities(self)
+        except AttributeError as error:
+            return f"{type(self).__name__}: {error}"
+        return None
+
     def _costs(self, weights: Floats) -> Floats:
         """Return the bounds of the rows' coefficients."""
         raise NotImplementedError
