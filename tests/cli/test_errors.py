@@ -1,5 +1,6 @@
 """Bad input to every command: one clear line, exit code 2, nothing written."""
 
+import fcntl
 import gzip
 import json
 import os
@@ -502,6 +503,32 @@ def test_files_move_into_place_only_together(tmp_path):
     with pytest.raises(ZeroDivisionError):
         write(tmp_path / "a" / "b")
     assert everything_in(tmp_path) == []
+
+
+def test_what_a_killed_process_left_is_cleared_away_by_the_next(tmp_path):
+    def write():
+        with all_or_nothing(tmp_path) as staged:
+            (staged / "one").write_text("1")
+            return everything_in(tmp_path)
+
+    def unfinished(name, seconds_ago):
+        left = tmp_path / f".hedgerow-unfinished-{name}"
+        left.mkdir()
+        (left / "model.hedgerow").write_text("a part")
+        os.utime(left, (time.time() - seconds_ago,) * 2)
+        return left
+
+    killed = unfinished("killed", 60)
+    new = unfinished("new", 0)
+    alive = unfinished("alive", 60)
+    descriptor = os.open(alive, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    write()
+    assert [path.exists() for path in (killed, new, alive)] == [False, True, True]
+    os.close(descriptor)
+    write()
+    assert not alive.exists()
+    assert (tmp_path / "one").read_text() == "1"
 
 
 def test_a_process_says_one_line_and_exits_with_2(place):
