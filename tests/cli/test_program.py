@@ -138,7 +138,7 @@ def _assert_shown(shown, printed):
 
 
 def test_metrics_are_json_of_finite_numbers(run, people, tmp_path):
-    few = ("--param", "n_estimators=3", "--quiet", "--out", tmp_path)
+    few = ("--param", "n_estimators=3", "--quiet", "--no-report", "--out", tmp_path)
     assert run("train", people, "--target", "amount", *few).code == 0
 
     def refuse(name):

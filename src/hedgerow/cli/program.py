@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import threading
@@ -151,11 +152,26 @@ def _ending_signals() -> Iterator[None]:
             signal.signal(number, then)
 
 
+def _says_again(text: str, columns: set[str]) -> bool:
+    """Tell whether a warning is of numbers or dates in a column that was spoken of."""
+    is_of_kind = re.search(r"number|numeric|date", text) is not None
+    return is_of_kind and any(repr(column) in text for column in columns)
+
+
 @contextmanager
 def _one_line_warnings() -> Iterator[None]:
-    """Let warnings of the library be lines on standard error, and keep quiet about others'."""
+    """Let warnings of the library be lines on standard error, and keep quiet about others'.
+
+    What was said of a column when its file was read, where the options that help are known, is
+    not said again when it is fitted.
+    """
+    columns: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        column = getattr(message, "column", None)
+        if column is None and _says_again(str(message), columns):
+            return
+        columns.update([] if column is None else [column])
         _say(f"hedgerow: warning: {' '.join(str(message).split())}")
 
     with warnings.catch_warnings():

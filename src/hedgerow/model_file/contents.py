@@ -125,7 +125,9 @@ def write_estimator(estimator: Any) -> tuple[Document, Arrays]:
         "estimator": type(estimator).__name__,
         "parameters": _write_parameters(estimator),
     }
-    return document | learned, arrays
+    na_values = getattr(estimator, "na_values_", None)  # which the command line noted
+    noted = {} if na_values is None else {"na_values": list(na_values)}
+    return document | noted | learned, arrays
 
 
 def _full_name(kind: type[Any]) -> str:
@@ -165,11 +167,21 @@ def read_stored(stored: Stored) -> Any:
     kind = _known(stored.field("estimator"))
     require(isinstance(stored.field("library_version"), str), "the library version is not a string")
     parameters = _read_parameters(stored.field("parameters"), kind.estimator)
-    attributes = kind.read(kind.estimator, stored)
+    attributes = kind.read(kind.estimator, stored) | _read_na_values(stored)
     stored.finish()
     estimator = kind.estimator(**parameters)
     adopt(estimator, attributes)
     return estimator
+
+
+def _read_na_values(stored: Stored) -> dict[str, Any]:
+    """Read the texts that meant a missing value in the training file, if any were noted."""
+    if not stored.has("na_values"):
+        return {}
+    values = stored.field("na_values")
+    are_texts = isinstance(values, list) and all(type(value) is str for value in values)
+    require(are_texts, "na_values is not a list of texts")
+    return {"na_values_": values}
 
 
 def _known(name: Any) -> Kind:
