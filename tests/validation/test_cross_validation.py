@@ -539,8 +539,8 @@ def test_models_are_silent_while_folds_are_shown(capsys):
 
 
 BAD = {
-    "a class": ({"model": Ridge}, r"is no estimator: write Ridge\(\)"),
-    "no model": ({"model": 3}, "model=3 is no estimator"),
+    "a class": ({"model": Ridge}, r"is not an estimator: it is a class; write Ridge\(\)"),
+    "no model": ({"model": 3}, "model=3 is not an estimator"),
     "fewer targets": ({"y": Y[:-1]}, "X has 240 rows, but y has 239"),
     "fewer groups": ({"groups": GROUPS[:5]}, "X has 240 rows, but groups has 5"),
     "fewer weights": ({"sample_weight": WEIGHTS[:5]}, "sample_weight"),
