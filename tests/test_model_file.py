@@ -476,6 +476,7 @@ X = np.arange(80.0).reshape(40, 2)
 report = {"proba": model.predict_proba(X).tobytes().hex()}
 small = GradientBoostingClassifier(n_estimators=2, categorical_features={"b", "a"})
 save(small.fit(*model_data(X)), fitted)
+sys.dont_write_bytecode = True  # Python would leave it cut short
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
     save(model, copy)

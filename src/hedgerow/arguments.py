@@ -54,7 +54,7 @@ def explain_arguments(cls: type[Any], given: Sequence[Any], named: Mapping[str, 
 
 
 def _by_name(name: str, parameter: str, given: Any) -> str:
-    of_a_dict = f"; of a dict write {name}(**params)" if isinstance(given, Mapping) else ""
+    of_a_dict = f"; to pass a dict, write {name}(**params)" if isinstance(given, Mapping) else ""
     return f"{name} takes its parameters by name, as in {name}({parameter}=…){of_a_dict}."
 
 
@@ -131,7 +131,7 @@ def _about_call(
 def _others(names: Sequence[str], by_place: Sequence[str]) -> str:
     """Ask for arguments by name, with an example."""
     by_name = [name for name in names if name not in by_place]
-    return f"Give all others by name, as in {by_name[0]}=…." if by_name else "It takes no more."
+    return f"Pass the others by name, as in {by_name[0]}=…." if by_name else "It takes no more."
 
 
 def _about_missing(
@@ -143,7 +143,7 @@ def _about_missing(
     text = f"{name} needs {_listed(required[hidden:])}; {_listed(missing)} is missing."
     library = next(filter(None, map(library_of, given[hidden:])), None)
     if library is not None:
-        text += f" Give the table and the target themselves, not an object of {library}'s."
+        text += f" Pass the data themselves, fit(X, y), not an object of {library}."
     return text
 
 
@@ -175,7 +175,7 @@ def _of_constructor(
     if not ours:
         return None
     example = ", ".join(f"{each}=…" for each in ours)
-    return f"it is set in the constructor, {cls.__name__}({example})."
+    return f"set it in the constructor, {cls.__name__}({example})."
 
 
 def about(unknown: str, cls: type[Any], names: Sequence[str]) -> str:

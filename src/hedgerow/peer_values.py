@@ -58,11 +58,11 @@ LOSSES: Mapping[str, Mapping[str, str]] = {
     "AdaBoostRegressor": {"square": "mse squared_error l2", "linear": "mae absolute_error l1"},
 }
 OTHER_LOSSES: Mapping[str, str] = {
-    "reg:squaredlogerror": "fit squared errors to np.log1p(y)",
-    "msle": "fit squared errors to np.log1p(y)",
-    "rmsewithuncertainty": "predict_interval, after calibration='conformal', tells how uncertain "
-    "predictions are",
-    "binary:logitraw": "loss='log_loss' it is, and decision_function(X) returns raw scores",
+    "reg:squaredlogerror": "use 'squared_error' and fit to np.log1p(y)",
+    "msle": "use 'squared_error' and fit to np.log1p(y)",
+    "rmsewithuncertainty": "for prediction intervals set calibration='conformal' and call "
+    "predict_interval",
+    "binary:logitraw": "use loss='log_loss' and decision_function(X), which returns raw scores",
 }
 
 METRICS: Mapping[str, Mapping[str, str]] = {
@@ -103,10 +103,11 @@ METRICS: Mapping[str, Mapping[str, str]] = {
 
 _NO_LIMIT = "for no limit write {name}=None"
 _ALL_THREADS = "for all threads write n_jobs=-1"
-_FOR_NUMBERS = "it is a criterion of the regressor of this kind"
-_FOR_CLASSES = "it is a criterion of the classifier of this kind"
+_LARGE_C = "use a large C for little regularisation"
+_FOR_NUMBERS = "that criterion is for regressors"
+_FOR_CLASSES = "that criterion is for classifiers"
 _NO_FEATURES = (
-    "scikit-learn's 'auto' was 'sqrt' for classifiers and None, all features, for regressors"
+    "scikit-learn's 'auto' meant 'sqrt' for classifiers and None (all features) for regressors"
 )
 
 # Each value with names of ours, of which the first that is allowed is meant, or with a sentence.
@@ -118,33 +119,33 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
         "plain": ("gradient",),
         "ordered": ("gradient",),
         "gblinear": (
-            "there is no boosting of linear models; linear_leaves=True makes leaves linear",
+            "linear boosters are not supported; linear_leaves=True fits linear models in leaves",
         ),
-        "goss": ("write sampling='gradient' and a subsample below 1",),
-        "mvs": ("write sampling='minimal_variance' and a subsample below 1",),
-        "rf": ("RandomForestClassifier and RandomForestRegressor are forests",),
-        "random_forest": ("RandomForestClassifier and RandomForestRegressor are forests",),
+        "goss": ("use sampling='gradient' with subsample < 1",),
+        "mvs": ("use sampling='minimal_variance' with subsample < 1",),
+        "rf": ("use RandomForestClassifier or RandomForestRegressor",),
+        "random_forest": ("use RandomForestClassifier or RandomForestRegressor",),
     },
     "calibration": {
         "platt": ("sigmoid",),
         "logistic": ("sigmoid",),
         "split": ("conformal",),
-        "sigmoid": ("probabilities are calibrated by GradientBoostingClassifier",),
-        "isotonic": ("probabilities are calibrated by GradientBoostingClassifier",),
-        "temperature": ("probabilities are calibrated by GradientBoostingClassifier",),
-        "conformal": ("intervals are calibrated by GradientBoostingRegressor",),
+        "sigmoid": ("probabilities are calibrated in GradientBoostingClassifier",),
+        "isotonic": ("probabilities are calibrated in GradientBoostingClassifier",),
+        "temperature": ("probabilities are calibrated in GradientBoostingClassifier",),
+        "conformal": ("prediction intervals are calibrated in GradientBoostingRegressor",),
     },
     "class_weight": {
         "auto": ("balanced",),
         "sqrtbalanced": ("balanced",),
-        "balanced_subsample": ("it is of forests; 'balanced' counts the classes of all rows",),
+        "balanced_subsample": ("only forests have it; use 'balanced'",),
     },
     "criterion": {
         "mse": ("squared_error",),
         "friedman_mse": ("squared_error",),
         "mae": ("absolute_error",),
         "deviance": ("log_loss",),
-        "poisson": ("GradientBoostingRegressor(loss='poisson') learns counts",),
+        "poisson": ("for counts use GradientBoostingRegressor(loss='poisson')",),
         "squared_error": (_FOR_NUMBERS,),
         "absolute_error": (_FOR_NUMBERS,),
         "gini": (_FOR_CLASSES,),
@@ -152,7 +153,7 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
         "log_loss": (_FOR_CLASSES,),
     },
     "early_stopping": {
-        "auto": ("with n_estimators='auto', the default, rounds are chosen by themselves",)
+        "auto": ("n_estimators='auto', the default, already chooses the number of rounds",)
     },
     "grow_policy": {
         "lossguide": ("leafwise",),
@@ -160,7 +161,7 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
         "best_first": ("leafwise",),
         "depthwise": ("levelwise",),
         "depth": ("levelwise",),
-        "symmetrictree": ("there are no symmetric trees; 'levelwise' comes nearest",),
+        "symmetrictree": ("symmetric trees are not supported; 'levelwise' is closest",),
     },
     "kernel": {
         "gaussian": ("rbf",),
@@ -168,7 +169,7 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
         "polynomial": ("poly",),
         "tanh": ("sigmoid",),
         "laplace": ("laplacian",),
-        "cosine": ("scale rows to norm 1 and take 'linear'",),
+        "cosine": ("normalise the rows and use 'linear'",),
     },
     "kind": {
         "weight": ("split",),
@@ -176,29 +177,29 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
         "total_gain": ("gain",),
         "total_cover": ("cover",),
         "predictionvalueschange": ("gain",),
-        "permutation": ("hedgerow.explain.permutation_importance(model, X, y) shuffles columns",),
+        "permutation": ("use hedgerow.explain.permutation_importance(model, X, y)",),
         "shapvalues": ("shap",),
     },
     "learning_rate": {
-        0: ("at 0 nothing would be learned",),
+        0: ("with 0 the model would not learn",),
         None: ("auto",),
     },
     "link": {"logit": ("sigmoid",), "logistic": ("sigmoid",), "linear": ("identity",)},
     "max_bins": {
-        256: ("255 is the most; missing values have a bin of their own besides",),
-        -1: ("255 is the most",),
+        256: ("the maximum is 255, and missing values have one more bin",),
+        -1: ("the maximum is 255",),
     },
     "max_depth": {-1: (_NO_LIMIT,), 0: (_NO_LIMIT,)},
-    "max_features": {"auto": (_NO_FEATURES,), "all": ("for all features write None",)},
+    "max_features": {"auto": (_NO_FEATURES,), "all": ("for all features write max_features=None",)},
     "max_leaves": {
         -1: (_NO_LIMIT,),
         0: (_NO_LIMIT,),
-        1: ("a tree of one leaf has no split",),
+        1: ("a tree needs at least two leaves",),
     },
-    "max_iter": {-1: ("there is always a limit; make it large",)},
+    "max_iter": {-1: ("there is always a limit; use a large number",)},
     "metric": {
-        "hamming": ("'gower' compares categories",),
-        "jaccard": ("'gower' compares categories",),
+        "hamming": ("for categories use 'gower'",),
+        "jaccard": ("for categories use 'gower'",),
         "euclid": ("euclidean",),
     },
     "multi_class": {
@@ -217,10 +218,13 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
         None: ("auto",),
     },
     "n_jobs": {0: (_ALL_THREADS,)},
-    "penalty": {"none": ("a large C penalises little",), None: ("a large C penalises little",)},
+    "penalty": {
+        "none": (_LARGE_C,),
+        None: (_LARGE_C,),
+    },
     "random_state": {
-        -1: ("for a new seed each time write random_state=None",),
-        "Generator": ("of a generator rng take int(rng.integers(2**31))",),
+        -1: ("for a new seed in each fit write random_state=None",),
+        "Generator": ("draw a seed from the generator, int(rng.integers(2**31))",),
     },
     "sampling": {
         "gradient_based": ("minimal_variance",),
@@ -230,18 +234,18 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
         "bernoulli": ("uniform",),
         "poisson": ("uniform",),
         "no": ("for all rows write subsample=1.0",),
-        "bayesian": ("there are no random weights; 'uniform' draws rows",),
+        "bayesian": ("the Bayesian bootstrap is not supported; use 'uniform'",),
     },
     "splitter": {
         "best": ("exact",),
         "auto": ("hist",),
         "approx": ("hist",),
         "gpu_hist": ("hist",),
-        "random": ("ExtraTreesClassifier and ExtraTreesRegressor split at random",),
+        "random": ("for random splits use ExtraTreesClassifier or ExtraTreesRegressor",),
     },
     "subsample": {
-        0: ("it is the part of the rows that a round draws; all of them are 1.0",),
-        None: ("auto", "all rows are 1.0"),
+        0: ("it is the fraction of rows sampled in each round; 1.0 uses all rows",),
+        None: ("auto", "1.0 uses all rows"),
     },
     "verbose": {-1: ("0 is silent",), None: ("0 is silent",)},
     "voting": {"majority": ("hard",), "mean": ("soft",)},

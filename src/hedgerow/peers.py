@@ -111,88 +111,90 @@ _STOPPING = Instead(
     "set 'early_stopping' to True and 'n_iter_no_change' to that number of rounds",
     "n_iter_no_change",
 )
-_PROCESSORS = "it runs on processors"
-_FOREST_OF_TREES = "RandomForestClassifier and ExtraTreesClassifier are forests of such trees"
+_PROCESSORS = "training runs on the CPU"
+_FOREST_OF_TREES = "use RandomForestClassifier, ExtraTreesClassifier or their regressors"
 
 CONSTRUCTOR: Table = {
     "early_stopping_rounds": _STOPPING,
     "early_stopping_round": _STOPPING,
-    "importance_type": Instead("ask a fitted model: importances(kind)", "importances"),
-    "min_samples_split": Instead("'min_samples_leaf' bounds leaves", "min_samples_leaf"),
-    "param": "of a dict write {cls}(**params)",
-    "params": "of a dict write {cls}(**params)",
-    "param_grid": "it belongs to scikit-learn's GridSearchCV, which takes {cls}() as its estimator",
+    "importance_type": Instead("call importances(kind) on the fitted model", "importances"),
+    "min_samples_split": Instead(
+        "use 'min_samples_leaf', the minimum number of rows in a leaf", "min_samples_leaf"
+    ),
+    "param": "to pass a dict, write {cls}(**params)",
+    "params": "to pass a dict, write {cls}(**params)",
+    "param_grid": "pass it to scikit-learn's GridSearchCV, with {cls}() as the estimator",
 }
 
 # What other libraries' boosting is asked for that is not needed here, and why.
 NOT_NEEDED_FOR_BOOSTING: Mapping[str, str] = {
-    "allow_writing_files": "nothing is written but what save is asked for",
+    "allow_writing_files": "training writes no files",
     "bagging_freq": "subsample is drawn in every round",
-    "bagging_temperature": "scores of splits have no noise",
+    "bagging_temperature": "split scores are not randomised",
     "base_score": "scores start at the best constant",
     "boost_from_average": "scores start at the best constant",
-    "cat_l2": "categories with little weight in a node are not sorted with the others",
-    "cat_smooth": "categories with little weight in a node are not sorted with the others",
-    "ccp_alpha": "max_leaves and min_split_gain bound its trees",
-    "criterion": "splits lower the loss",
+    "cat_l2": "rare categories need no smoothing of their own",
+    "cat_smooth": "rare categories need no smoothing of their own",
+    "ccp_alpha": "trees are limited by max_leaves and min_split_gain, not pruned",
+    "criterion": "splits minimise the loss",
     "deterministic": "every fit is deterministic",
     "device": _PROCESSORS,
     "device_type": _PROCESSORS,
     "devices": _PROCESSORS,
     "extra_trees": _FOREST_OF_TREES,
-    "force_col_wise": "how histograms are built is chosen by itself",
-    "force_row_wise": "how histograms are built is chosen by itself",
+    "force_col_wise": "the histogram layout is chosen automatically",
+    "force_row_wise": "the histogram layout is chosen automatically",
     "gpu_id": _PROCESSORS,
     "init": "scores start at the best constant; StagewiseRegressor takes an init",
-    "leaf_estimation_iterations": "leaves take the loss's best step",
-    "leaf_estimation_method": "leaves take the loss's best step",
+    "leaf_estimation_iterations": "leaf values are computed from the loss",
+    "leaf_estimation_method": "leaf values are computed from the loss",
     "missing": "NaN, None and NA are missing values",
-    "nan_mode": "missing values go to the side of a split that gains more",
-    "num_class": "the classes are those of y",
+    "nan_mode": "each split learns where missing values go",
+    "num_class": "the classes are taken from y",
     "num_parallel_tree": _FOREST_OF_TREES,
     "od_pval": "early_stopping=True stops after n_iter_no_change rounds without improvement",
     "od_type": "early_stopping=True stops after n_iter_no_change rounds without improvement",
-    "path_smooth": "reg_lambda draws leaves together",
+    "path_smooth": "use reg_lambda to shrink leaf values",
     "predictor": _PROCESSORS,
-    "random_strength": "scores of splits have no noise",
+    "random_strength": "split scores are not randomised",
     "subsample_freq": "subsample is drawn in every round",
     "task_type": _PROCESSORS,
-    "train_dir": "nothing is written but what save is asked for",
+    "train_dir": "training writes no files",
     "use_best_model": "with early_stopping=True the best round is kept",
-    "use_label_encoder": "classes may be of any type",
+    "use_label_encoder": "class labels may be of any type",
     "validate_parameters": "parameters are always checked",
-    "zero_as_missing": "NaN, None and NA are missing values, and zeros are zeros",
+    "zero_as_missing": "NaN, None and NA are missing values; zeros are not",
 }
 
 _NO_OFFSET = (
-    "scores cannot start at numbers of your own; init_model=… goes on from a fitted model",
+    "per-row initial scores are not supported; init_model=… continues from a fitted model",
     "init_model",
 )
-_NO_ROUNDS = "it has no rounds to evaluate; score(X, y) and hedgerow.cross_validate judge a model"
-_WEIGHTS_OF_SETS = Instead("give them in eval_set=[(X, y, sample_weight)]", "eval_set")
+_NO_ROUNDS = "it has no boosting rounds to evaluate; use score(X, y) or hedgerow.cross_validate"
+_WEIGHTS_OF_SETS = Instead("pass them in eval_set=[(X, y, sample_weight)]", "eval_set")
 _QUERIES_OF_SETS = (
-    Instead("give them in eval_set=[(X, y, qid)]", "qid"),
-    Instead("GradientBoostingRanker takes queries, in eval_set=[(X, y, qid)]"),
+    Instead("pass them in eval_set=[(X, y, qid)]", "qid"),
+    Instead("for ranking use GradientBoostingRanker, with eval_set=[(X, y, qid)]"),
 )
 _QUERIES = (
-    Instead("'qid' is the query of each row", "qid"),
-    Instead("GradientBoostingRanker learns rankings, from fit(X, y, qid=…) or group=…"),
+    Instead("pass qid=…, the query id of each row", "qid"),
+    Instead("for ranking use GradientBoostingRanker, with fit(X, y, qid=…) or group=…"),
 )
-_VALIDATION = (Instead("write eval_set=[(X_valid, y_valid)]", "eval_set"), Instead(_NO_ROUNDS))
+_VALIDATION = (Instead("pass eval_set=[(X_valid, y_valid)]", "eval_set"), Instead(_NO_ROUNDS))
 _CALLBACKS = (
-    Instead("write callbacks=[function], each called with RoundInfo after a round", "callbacks"),
+    Instead("pass callbacks=[function], called with a RoundInfo after each round", "callbacks"),
     Instead(_NO_ROUNDS),
 )
-_NAMES = "names of columns are those of a data frame: fit(pandas.DataFrame(X, columns=names), y)"
+_NAMES = "column names come from a data frame: fit(pandas.DataFrame(X, columns=names), y)"
 
 FIT: Table = {
     "base_margin": Instead(*_NO_OFFSET),
     "base_margin_eval_set": Instead(*_NO_OFFSET),
     "baseline": Instead(*_NO_OFFSET),
     "callbacks": _NO_ROUNDS,
-    "check_input": "X and y are always checked",
+    "check_input": "X and y are always validated",
     "early_stopping_rounds": Instead(
-        "set parameters of the constructor, {cls}(early_stopping=True, n_iter_no_change=…)",
+        "set it in the constructor, {cls}(early_stopping=True, n_iter_no_change=…)",
         "n_iter_no_change",
     ),
     "eval_class_weight": _WEIGHTS_OF_SETS,
@@ -204,46 +206,50 @@ FIT: Table = {
     "feature_name": _NAMES,
     "feature_names": _NAMES,
     "feature_weights": Instead(
-        "the parameter feature_weights of the constructor multiplies gains, where XGBoost's are "
-        "probabilities of columns to be drawn",
+        "the constructor's feature_weights multiplies split gains; XGBoost's are probabilities of "
+        "sampling a column",
         "feature_weights",
     ),
     "group": _QUERIES,
     "group_id": _QUERIES,
     "init_score": Instead(*_NO_OFFSET),
     "monitor": _CALLBACKS,
-    "n_epochs": Instead("rounds are the parameter n_estimators of the constructor", "n_estimators"),
-    "epochs": Instead("rounds are the parameter n_estimators of the constructor", "n_estimators"),
+    "n_epochs": Instead(
+        "set the number of rounds in the constructor, {cls}(n_estimators=…)", "n_estimators"
+    ),
+    "epochs": Instead(
+        "set the number of rounds in the constructor, {cls}(n_estimators=…)", "n_estimators"
+    ),
     "pairs": _QUERIES,
-    "plot": "draw it after the fit: hedgerow.plot.LearningCurveDisplay.from_estimator(model)",
+    "plot": "after fitting, use hedgerow.plot.LearningCurveDisplay.from_estimator(model)",
     "qid": _QUERIES[1],
     "sample_weight_eval_set": _WEIGHTS_OF_SETS,
     "sample_weights": Instead("did you mean 'sample_weight'?", "sample_weight"),
-    "save_snapshot": Instead("write checkpoint=FILE", "checkpoint"),
-    "snapshot_file": Instead("write checkpoint=FILE", "checkpoint"),
-    "snapshot_interval": Instead("write checkpoint_every=ROUNDS", "checkpoint_every"),
+    "save_snapshot": Instead("pass checkpoint=FILE", "checkpoint"),
+    "snapshot_file": Instead("pass checkpoint=FILE", "checkpoint"),
+    "snapshot_interval": Instead("pass checkpoint_every=ROUNDS", "checkpoint_every"),
     "subgroup_id": _QUERIES,
-    "text_features": "columns of text are categories; turn text into numbers before the fit",
+    "text_features": "text columns are treated as categories; vectorise free text before fitting",
     "use_best_model": Instead("with early_stopping=True the best round is kept", "early_stopping"),
     "validation_data": _VALIDATION,
     "validation_split": Instead("set {cls}(validation_fraction=…)", "validation_fraction"),
     "weight": Instead("did you mean 'sample_weight'?", "sample_weight"),
     "weights": Instead("did you mean 'sample_weight'?", "sample_weight"),
-    "xgb_model": Instead("write init_model=MODEL, a fitted model or its file", "init_model"),
+    "xgb_model": Instead("pass init_model=…, a fitted model or the path of one", "init_model"),
 }
 
 _RAW = (
     Instead("decision_function(X) returns raw scores", "decision_function"),
-    Instead("predict(X) is all there is; with the default loss it returns the raw scores"),
+    Instead("with the default loss, predict(X) returns the raw scores"),
 )
-_FIRST_ROUNDS = Instead("take the first rounds alone, model[:n].{method}(X)", _BOOSTING)
+_FIRST_ROUNDS = Instead("to use the first n rounds only, write model[:n].{method}(X)", _BOOSTING)
 _SHAPLEY = "write hedgerow.explain.shap_values(model, X)"
 _LEAVES = Instead("apply(X) returns the leaf of every row in every tree", "apply")
 
 PREDICT: Table = {
     "approx_contribs": _SHAPLEY,
     "base_margin": _NO_OFFSET[0],
-    "check_input": "X is always checked",
+    "check_input": "X is always validated",
     "iteration_range": _FIRST_ROUNDS,
     "ntree_end": _FIRST_ROUNDS,
     "ntree_limit": _FIRST_ROUNDS,
@@ -260,17 +266,15 @@ PREDICT: Table = {
             "predict(X) 'Class'",
             "predict_proba",
         ),
-        Instead("predict(X) is all there is: the predicted numbers"),
+        Instead("predict(X) returns the predicted numbers"),
     ),
     "raw_score": _RAW,
-    "return_cov": Instead("predict_interval(X) tells how uncertain it is", "predict_interval"),
-    "return_std": Instead("predict_interval(X) tells how uncertain it is", "predict_interval"),
+    "return_cov": Instead("predict_interval(X) returns prediction intervals", "predict_interval"),
+    "return_std": Instead("predict_interval(X) returns prediction intervals", "predict_interval"),
     "start_iteration": _FIRST_ROUNDS,
-    "threshold": Instead(
-        "compare probabilities with it: predict_proba(X)[:, 1] > threshold", "predict_proba"
-    ),
+    "threshold": Instead("write predict_proba(X)[:, 1] > threshold", "predict_proba"),
     "tree_limit": _FIRST_ROUNDS,
-    "validate_features": "names of columns are always matched",
+    "validate_features": "column names are always checked",
 }
 _OTHER_SCORES = "use the functions of sklearn.metrics, or hedgerow.cross_validate(…, scoring=…)"
 SCORE: Table = {
@@ -280,11 +284,11 @@ SCORE: Table = {
     "metrics": _OTHER_SCORES,
     "scoring": _OTHER_SCORES,
 }
-REFIT: Table = {"decay_rate": "'keep' is the part of its old value that a leaf keeps"}
+REFIT: Table = {"decay_rate": "'keep' is the fraction of its old value that a leaf keeps"}
 
 _OF_THE_MODEL = "it is a parameter of the model"
-_SPLITTER = "give cv=… a splitter of scikit-learn's, as in cv=StratifiedKFold(5, shuffle=True)"
-_DATA = "give a model and the table: cross_validate(model, X, y)"
+_SPLITTER = "pass a scikit-learn splitter, as in cv=StratifiedKFold(5, shuffle=True)"
+_DATA = "pass a model and the data: cross_validate(model, X, y)"
 CROSS_VALIDATE: Table = {
     "as_pandas": "the result has it: result.to_frame()",
     "callbacks": "write params={{'callbacks': […]}}",
@@ -292,20 +296,20 @@ CROSS_VALIDATE: Table = {
     "early_stopping_rounds": (
         "write early_stopping=True here and n_iter_no_change=… in the model's constructor"
     ),
-    "error_score": "an error of a fold is raised",
+    "error_score": "an error in a fold is always raised",
     "estimator": "did you mean 'model'?",
     "eval_metric": "did you mean 'scoring'?",
-    "eval_set": "every fold is judged by the rows it holds out",
+    "eval_set": "each fold is evaluated on its held-out rows",
     "feval": "did you mean 'scoring'?",
     "fit_params": "did you mean 'params'?",
     "fold_count": "did you mean 'cv'?",
     "folds": "did you mean 'cv'?",
-    "fpreproc": "put the steps and the model into a scikit-learn pipeline",
+    "fpreproc": "put preprocessing and model into a scikit-learn pipeline",
     "init_model": "write params={{'init_model': …}}",
     "iterations": "it is n_estimators of the model",
     "k": "did you mean 'cv'?",
     "loss_function": "it is loss of the model",
-    "maximize": "metrics know their direction; a function returns (name, number, higher_is_better)",
+    "maximize": "a metric function may return (name, number, higher_is_better)",
     "metric": "did you mean 'scoring'?",
     "metrics": "did you mean 'scoring'?",
     "n_folds": "did you mean 'cv'?",
@@ -321,59 +325,58 @@ CROSS_VALIDATE: Table = {
     "random_state": f"{_OF_THE_MODEL}; to shuffle rows, {_SPLITTER}",
     "return_cvbooster": "the result has the models: result.models",
     "return_estimator": "the result has the models: result.models",
-    "return_indices": "the result has the rows: result.folds",
-    "return_train_score": "only the rows held out are scored; result.models has the models",
+    "return_indices": "the result has the row indices: result.folds",
+    "return_train_score": "only held-out rows are scored; result.models has the fitted models",
     "seed": f"it is random_state of the model; to shuffle rows, {_SPLITTER}",
-    "show_stdv": "scores of all folds are in result.scores",
+    "show_stdv": "result.scores has the scores of every fold",
     "shuffle": _SPLITTER,
     "splitter": "did you mean 'cv'?",
-    "stratified": f"an int for cv is stratified for classifiers; else {_SPLITTER}",
+    "stratified": f"cv=5 is stratified for classifiers; otherwise {_SPLITTER}",
     "train_set": _DATA,
     "verbose_eval": "did you mean 'verbose'?",
     "weight": "did you mean 'sample_weight'?",
 }
 
-_SAVE = "model.save(path) writes it, and hedgerow.load(path) reads it"
-_LOAD = "hedgerow.load(path) returns the model"
+_SAVE = "use model.save(path) and hedgerow.load(path)"
+_LOAD = "use hedgerow.load(path), which returns the model"
 _TREES = (
-    Instead("hedgerow.plot.TreeDisplay.from_estimator(model) draws a tree", "apply"),
+    Instead("use hedgerow.plot.TreeDisplay.from_estimator(model)", "apply"),
     Instead("it has no trees"),
 )
 _IMPORTANCES = (
     Instead(
-        "feature_importances_ has them by gain, importances(kind) by other kinds, and "
-        "hedgerow.explain.importance(model) makes a table of them",
+        "use feature_importances_ (by gain), importances(kind), or "
+        "hedgerow.explain.importance(model) for a table",
         "importances",
     ),
-    Instead("feature_importances_ has them", "feature_importances_"),
-    Instead("hedgerow.explain.permutation_importance(model, X, y) works with any model"),
+    Instead("use feature_importances_", "feature_importances_"),
+    Instead("use hedgerow.explain.permutation_importance(model, X, y)"),
 )
-_BOOSTER = "the estimator is the model itself; there is no other object behind it"
+_BOOSTER = "the estimator itself is the model, there is no separate booster"
 _HISTORY = Instead("did you mean 'evals_result_'?", _BOOSTING)
 _BEST = Instead("did you mean 'best_iteration_'?", _BOOSTING)
 _BEST_SCORE = Instead("did you mean 'best_score_'?", _BOOSTING)
 _COLUMN_NAMES = "did you mean 'feature_names_in_'?"
 _SEARCH = "use scikit-learn's GridSearchCV or RandomizedSearchCV with this estimator"
-_PICTURE = "hedgerow.plot.ImportanceDisplay.from_estimator(model) draws it"
+_PICTURE = "use hedgerow.plot.ImportanceDisplay.from_estimator(model)"
 _MORE_ROWS = (
     Instead(
-        "write fit(X, y, init_model=model), or refit(X, y) for new leaf values alone", "init_model"
+        "use fit(X, y, init_model=model), or refit(X, y) to update leaf values only", "init_model"
     ),
-    Instead("it learns from all rows at once: fit(X, y)"),
+    Instead("it cannot be trained incrementally; use fit(X, y)"),
 )
 
 _PROBABILITIES = (
     Instead(
-        "probabilities are of classes: use a classifier. How uncertain a number is says "
-        "predict_interval(X)",
+        "only classifiers predict probabilities; for prediction intervals use predict_interval(X)",
         "predict_interval",
     ),
     Instead(
-        "decision_function(X) returns scores, of which scikit-learn's CalibratedClassifierCV makes "
+        "it has decision_function(X) only; scikit-learn's CalibratedClassifierCV turns scores into "
         "probabilities",
         "decision_function",
     ),
-    Instead("probabilities are of classes: use a classifier"),
+    Instead("only classifiers predict probabilities"),
 )
 
 ATTRIBUTES: Table = {
@@ -382,15 +385,15 @@ ATTRIBUTES: Table = {
     "best_score": _BEST_SCORE,
     "booster": _BOOSTER,
     "booster_": _BOOSTER,
-    "calc_feature_statistics": "hedgerow.explain.partial_dependence(model, X, feature)",
+    "calc_feature_statistics": "use hedgerow.explain.partial_dependence(model, X, feature)",
     "calc_leaf_indexes": _LEAVES,
-    "compare": "hedgerow.cross_validate judges a model by several metrics",
+    "compare": "use hedgerow.cross_validate(model, X, y, scoring=[…])",
     "decision_function": (
         Instead("predict_proba(X) returns probabilities", "predict_proba"),
         Instead("predict(X) returns the predicted numbers", "predict"),
     ),
-    "dump_model": "hedgerow convert writes a model's file as JSON",
-    "eval_metrics": "hedgerow.cross_validate judges a model by several metrics",
+    "dump_model": "the command hedgerow convert writes a model file as JSON",
+    "eval_metrics": "use hedgerow.cross_validate(model, X, y, scoring=[…])",
     "evals_result": _HISTORY,
     "evals_log": _HISTORY,
     "feature_importance": _IMPORTANCES,
@@ -401,7 +404,7 @@ ATTRIBUTES: Table = {
     "get_best_iteration": _BEST,
     "get_best_score": _BEST_SCORE,
     "get_booster": _BOOSTER,
-    "get_dump": "hedgerow convert writes a model's file as JSON",
+    "get_dump": "the command hedgerow convert writes a model file as JSON",
     "get_evals_result": _HISTORY,
     "get_feature_importance": _IMPORTANCES,
     "get_fscore": _IMPORTANCES,
@@ -410,7 +413,7 @@ ATTRIBUTES: Table = {
     "get_xgb_params": "get_params() returns the parameters",
     "get_all_params": "get_params() returns the parameters",
     "grid_search": _SEARCH,
-    "is_fitted": "sklearn.utils.validation.check_is_fitted(model) tells",
+    "is_fitted": "use sklearn.utils.validation.check_is_fitted(model)",
     "load_model": _LOAD,
     "load": _LOAD,
     "model_to_string": _SAVE,
@@ -421,7 +424,7 @@ ATTRIBUTES: Table = {
     "num_trees": Instead("did you mean 'n_iter_'?", _BOOSTING),
     "partial_fit": _MORE_ROWS,
     "plot_importance": _PICTURE,
-    "plot_predictions": "hedgerow.explain.partial_dependence(model, X, feature)",
+    "plot_predictions": "use hedgerow.explain.partial_dependence(model, X, feature)",
     "plot_tree": _TREES,
     "predict_log_proba": _PROBABILITIES,
     "predict_proba": _PROBABILITIES,
@@ -429,63 +432,63 @@ ATTRIBUTES: Table = {
     "save_model": _SAVE,
     "set_feature_names": _NAMES,
     "shrink": Instead("model[:n] is the model of the first n rounds", _BOOSTING),
-    "staged_decision_function": Instead("staged_predict(X) returns it", "staged_predict"),
-    "staged_predict": "it has no rounds; n_estimators is how many members a forest has",
+    "staged_decision_function": Instead("use staged_predict(X)", "staged_predict"),
+    "staged_predict": "it has no boosting rounds",
     "train_score_": _HISTORY,
     "tree_count_": Instead("did you mean 'n_iter_'?", _BOOSTING),
-    "trees_to_dataframe": "hedgerow convert writes a model's file as JSON",
+    "trees_to_dataframe": "the command hedgerow convert writes a model file as JSON",
     "validation_score_": _HISTORY,
     "validation_scores_": _HISTORY,
     "virtual_ensembles_predict": Instead(
-        "predict_interval(X) tells how uncertain it is", "predict_interval"
+        "predict_interval(X) returns prediction intervals", "predict_interval"
     ),
 }
 
 _FIT_A_MODEL = (
-    "make an estimator and fit it: hedgerow.GradientBoostingClassifier(**params).fit(X, y), or "
+    "use an estimator: hedgerow.GradientBoostingClassifier(**params).fit(X, y), or "
     "GradientBoostingRegressor"
 )
-_TABLES = "estimators take tables as they are: fit(X, y)"
+_TABLES = "pass arrays or data frames to the estimator directly: fit(X, y)"
 _OF_SCIKIT_LEARN = "import it from scikit-learn; it works with these estimators"
-_STOP = "set parameters of the estimator: early_stopping=True, n_iter_no_change=…"
+_STOP = "set it in the estimator: early_stopping=True, n_iter_no_change=…"
 
 MODULE: Table = {
-    "Booster": "hedgerow.load(path) returns the estimator that save wrote",
+    "Booster": "hedgerow.load(path) returns a saved estimator",
     "CatBoost": _FIT_A_MODEL,
     "DMatrix": _TABLES,
     "Dataset": _TABLES,
     "EarlyStopping": _STOP,
     "FeaturesData": _TABLES,
-    "IsolationForest": "OneClassSVM finds outliers",
+    "IsolationForest": "for outlier detection there is OneClassSVM",
     "Pool": _TABLES,
     "QuantileDMatrix": _TABLES,
     "GradientBoosting": "there are GradientBoostingClassifier, …Regressor, …Ranker and …Survival",
     "SVM": "there are SVC and SVR, and LinearSVC and LinearSVR for many rows",
-    "TreeExplainer": "hedgerow.explain.shap_values(model, X) returns Shapley values",
-    "create_tree_digraph": "hedgerow.plot.TreeDisplay.from_estimator(model) draws a tree",
-    "cross_val_predict": "hedgerow.cross_validate(model, X, y).oof_prediction",
+    "TreeExplainer": "use hedgerow.explain.shap_values(model, X)",
+    "create_tree_digraph": "use hedgerow.plot.TreeDisplay.from_estimator(model)",
+    "cross_val_predict": "use hedgerow.cross_validate(model, X, y).oof_prediction",
     "cross_val_score": "did you mean 'cross_validate'?",
     "cv": "did you mean 'cross_validate'?",
     "dump": _SAVE,
     "early_stopping": _STOP,
     "GridSearchCV": _OF_SCIKIT_LEARN,
     "load_model": "did you mean 'load'?",
-    "log_evaluation": "set verbose=… of the estimator, a line every so many rounds",
+    "log_evaluation": "set it in the estimator: verbose=10 logs every tenth round",
     "partial_dependence": "did you mean 'explain.partial_dependence'?",
     "permutation_importance": "did you mean 'explain.permutation_importance'?",
     "Pipeline": _OF_SCIKIT_LEARN,
     "plot_importance": _PICTURE,
-    "plot_metric": "hedgerow.plot.LearningCurveDisplay.from_estimator(model) draws it",
-    "plot_tree": "hedgerow.plot.TreeDisplay.from_estimator(model) draws it",
+    "plot_metric": "use hedgerow.plot.LearningCurveDisplay.from_estimator(model)",
+    "plot_tree": "use hedgerow.plot.TreeDisplay.from_estimator(model)",
     "RandomizedSearchCV": _OF_SCIKIT_LEARN,
-    "record_evaluation": "evals_result_ of a fitted estimator has it",
-    "reset_parameter": "give callbacks=[function] to fit",
+    "record_evaluation": "use evals_result_ of the fitted estimator",
+    "reset_parameter": "pass callbacks=[function] to fit",
     "save": _SAVE,
     "save_model": _SAVE,
     "shap": "did you mean 'explain.shap_values'?",
     "shap_values": "did you mean 'explain.shap_values'?",
-    "sum_models": "fit(X, y, init_model=model) goes on from a model",
-    "to_graphviz": "hedgerow.plot.TreeDisplay.from_estimator(model) draws a tree",
+    "sum_models": "fit(X, y, init_model=model) continues from a model",
+    "to_graphviz": "use hedgerow.plot.TreeDisplay.from_estimator(model)",
     "train": _FIT_A_MODEL,
     "train_test_split": _OF_SCIKIT_LEARN,
     # Estimators, by what follows the library's prefix.

@@ -362,8 +362,9 @@ WRITING = [
 
 
 @pytest.fixture
-def short_of_space():
+def short_of_space(monkeypatch):
     """Let files become no longer than a kilobyte, as if the disk were full."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python would leave it cut short
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
     yield

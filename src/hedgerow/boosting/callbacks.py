@@ -76,9 +76,9 @@ def _listed(callbacks: Any) -> list[Any]:
         library = library_of(member)
         if library is not None:
             raise ParameterError(
-                f"callbacks: {shown(member)} is a callback of {library}'s. To stop early, set the "
-                "parameters early_stopping=True and n_iter_no_change of the estimator; to print "
-                "metrics, verbose; a callback here is a function of RoundInfo."
+                f"callbacks: {shown(member)} is a callback for {library}. For early stopping set "
+                "early_stopping=True and n_iter_no_change in the constructor, for logging verbose; "
+                "callbacks here are functions of a RoundInfo."
             )
         if not callable(member) and not any(hasattr(member, hook) for hook in HOOKS):
             raise ParameterError(

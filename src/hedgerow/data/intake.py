@@ -227,7 +227,7 @@ def _column_order(source: Source, schema: TableSchema, estimator_name: str) -> S
     if source.n_features != schema.n_features:
         raise DataError(
             f"X has {source.n_features} features, but {estimator_name} is expecting "
-            f"{schema.n_features} features as input. Give the columns of fit, in their order."
+            f"{schema.n_features} features as input. Pass the columns of fit, in the same order."
         )
     if given is not None:
         warn_user(f"X has feature names, but {estimator_name} was fitted without feature names")

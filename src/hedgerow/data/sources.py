@@ -77,8 +77,8 @@ def open_table(X: Any) -> Source:
     library = library_of(X)
     if library is not None:
         raise ColumnTypeError(
-            f"X is a {type(X).__name__} of {library}'s. Give the table that it was made from, and "
-            "y beside it: fit(X, y)."
+            f"X is a {type(X).__name__} ({library}). Pass the array or data frame that it was made "
+            "from, and y as a second argument: fit(X, y)."
         )
     frame = _as_frame(X)
     return _open_array(as_array(X, "X")) if frame is None else _open_frame(frame)

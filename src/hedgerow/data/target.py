@@ -27,8 +27,7 @@ _COUNTABLE = 1 << 16
 # Squares of sums of products of a target and a weight up to this size stay finite.
 LARGEST = 1e70
 _OF_A_SPLIT = (
-    " Each row of X needs one: of the X_train, X_test, y_train and y_test of a split, fit takes "
-    "X_train and y_train."
+    " X and y must have the same rows: after train_test_split, that is fit(X_train, y_train)."
 )
 # Squares of numbers below this lose digits, and then all.
 SMALLEST = 1e-150
@@ -294,11 +293,11 @@ def _read_column(values: Any, name: str) -> tuple[NumericColumn | LabelColumn, b
 
 
 def _not_values(given: Any, name: str) -> str:
-    """Say what to give instead of a name or a dict."""
-    text = f"{name} is a {type(given).__name__}, but it must hold a value for each row."
+    """Say what to pass instead of a name or a dict."""
+    text = f"{name} is a {type(given).__name__}, but it must have a value for each row."
     if name == "sample_weight":
-        return f"{text} Weights of classes are the parameter class_weight of classifiers."
-    return f"{text} Give the column itself, such as frame[{given!r}]." if name == "y" else text
+        return f"{text} For class weights, set class_weight in the constructor of a classifier."
+    return f"{text} Pass the column itself, such as frame[{given!r}]." if name == "y" else text
 
 
 def _require_one_dimension(shape: tuple[int, ...], name: str) -> None:

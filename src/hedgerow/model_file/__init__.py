@@ -102,7 +102,7 @@ def load(path: str | PathLike[str]) -> Any:
 
 def _file_name(path: Any) -> str:
     if not isinstance(path, str | bytes | PathLike):
-        raise TypeError(f"path must be the name of a file, not a {type(path).__name__}.")
+        raise TypeError(f"path must be a file name, not a {type(path).__name__}.")
     return os.fsdecode(path)
 
 

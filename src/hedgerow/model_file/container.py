@@ -43,20 +43,20 @@ _DTYPES: dict[str, np.dtype[Any]] = {
     "U8": np.dtype("u1"),
     "BOOL": np.dtype("?"),
 }
-_CONVERTED = "if hedgerow convert wrote it, that turns it into a model file again"
+_CONVERTED = "if it was written by hedgerow convert, convert it back to .hedgerow"
 _SAVED = "load the file that model.save(path) wrote"
-_NOT_READ = "which cannot be read here: fit a Hedgerow model to the same table"
-_OF_XGBOOST = f"a model of XGBoost's, {_NOT_READ}"
-_PICKLE = "a pickle: read it with pickle.load or joblib.load, if you trust where it comes from"
+_NOT_READ = "which Hedgerow cannot read: fit a Hedgerow model to the same data"
+_OF_XGBOOST = f"an XGBoost model, {_NOT_READ}"
+_PICKLE = "a pickle: use pickle.load or joblib.load, if you trust its source"
 # How files of other kinds begin.
 _OTHER_FILES = {
     **{bytes([0x80, protocol]): _PICKLE for protocol in (2, 3, 4, 5)},
     b"binf": _OF_XGBOOST,
     b"bs64": _OF_XGBOOST,
-    b"tree\n": f"a model of LightGBM's, {_NOT_READ}",
-    b"CBM1": f"a model of CatBoost's, {_NOT_READ}",
+    b"tree\n": f"a LightGBM model, {_NOT_READ}",
+    b"CBM1": f"a CatBoost model, {_NOT_READ}",
     b"PK\x03\x04": f"a zip archive: {_SAVED}",
-    b"\x1f\x8b": f"compressed by gzip: {_SAVED}",
+    b"\x1f\x8b": f"a gzip file: {_SAVED}",
 }
 _DTYPE_NAMES = {dtype.newbyteorder("="): name for name, dtype in _DTYPES.items()}
 

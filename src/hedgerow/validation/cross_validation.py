@@ -152,7 +152,7 @@ def _check_options(model: Any, values: tuple[Any, ...], params: Mapping[str, Any
     """Refuse what no fold could do."""
     if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "get_params")):
         raise ParameterError(
-            f"model={shown(model)} is no estimator: {_how_to_make_one(model)}, as in "
+            f"model={shown(model)} is not an estimator: {_how_to_make_one(model)}, as in "
             "cross_validate(model, X, y)."
         )
     if isinstance(model, Estimator):
@@ -176,10 +176,10 @@ def _check_options(model: Any, values: tuple[Any, ...], params: Mapping[str, Any
 
 def _how_to_make_one(model: Any) -> str:
     if isinstance(model, Mapping):
-        return "make one of these parameters, GradientBoostingClassifier(**params)"
+        return "create one from the parameters, GradientBoostingClassifier(**params)"
     if isinstance(model, type):
-        return f"write {model.__name__}(), with parentheses"
-    return "give an instance of one first"
+        return f"it is a class; write {model.__name__}()"
+    return "pass an estimator first"
 
 
 @contextmanager
