@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import log_loss
 
@@ -17,7 +18,7 @@ from hedgerow import (
     ModelFileError,
     ParameterError,
 )
-from hedgerow.boosting.calibration import interval
+from hedgerow.boosting.calibration import calibrate, interval
 from hedgerow.boosting.losses import EVEN
 from hedgerow.model_file import boosted
 from hedgerow.model_file.stored import Stored
@@ -53,7 +54,7 @@ def test_probabilities_become_frequencies(method):
     np.testing.assert_array_equal(model.predict(X[TEST]), after.argmax(axis=1))
 
 
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+@pytest.mark.parametrize("method", ["sigmoid", "temperature"])
 @pytest.mark.parametrize("y", [LABELS, THREE], ids=["two", "three"])
 def test_calibrations_are_scikit_learn_s(method, y):
     model = GradientBoostingClassifier(**EAGER | {"n_estimators": 30}).fit(X[FIT], y[FIT])
@@ -61,6 +62,16 @@ def test_calibrations_are_scikit_learn_s(method, y):
     wanted = theirs.predict_proba(X[TEST])
     ours = model.calibrate(X[HELD], y[HELD], method=method).predict_proba(X[TEST])
     np.testing.assert_allclose(ours, wanted, atol=2e-3 if method == "temperature" else 1e-3)
+
+
+@pytest.mark.parametrize("y", [LABELS, THREE], ids=["two", "three"])
+def test_isotonic_calibration_is_near_scikit_learn_s_and_better(y):
+    model = GradientBoostingClassifier(**EAGER | {"n_estimators": 30}).fit(X[FIT], y[FIT])
+    theirs = CalibratedClassifierCV(FrozenEstimator(model), method="isotonic")
+    wanted = theirs.fit(X[HELD], y[HELD]).predict_proba(X[TEST])
+    ours = model.calibrate(X[HELD], y[HELD], method="isotonic").predict_proba(X[TEST])
+    assert np.abs(ours - wanted).mean() < 0.02
+    assert log_loss(y[TEST], ours) < log_loss(y[TEST], wanted)
 
 
 def test_rows_are_held_out_for_it():
@@ -257,3 +268,25 @@ def test_a_file_with_a_wrong_spread_is_refused(loss, spread):
     document["spread"] = boosted.encode(spread)
     with pytest.raises(ModelFileError, match="spread"):
         boosted.read(type(model), Stored(document, arrays))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_isotonic_probabilities_of_few_rows_are_never_certain(n_classes):
+    X, y = make_classification(
+        3750, 20, n_informative=6, flip_y=0.15, class_sep=0.8, n_classes=n_classes, random_state=1
+    )
+    losses = {}
+    for method in ("isotonic", "sigmoid", None):
+        model = GradientBoostingClassifier(n_estimators=60, calibration=method)
+        p = model.fit(X[:750], y[:750]).predict_proba(X[750:])
+        assert 0.0 < p.min() < p.max() < 1.0
+        losses[method] = log_loss(y[750:], p)
+    assert losses["isotonic"] < 1.05 * losses["sigmoid"]
+    assert losses["isotonic"] < 1.05 * losses[None]
+
+
+def test_a_block_of_an_isotonic_calibration_has_laplaces_estimate():
+    scores, classes = np.array([[-2.0], [-1.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 0, 1])
+    found = calibrate("isotonic", scores, classes, None)
+    np.testing.assert_allclose(found.x, [-1.5, 1.5, 3.0])
+    np.testing.assert_allclose(found.y, [1 / 4, 2 / 4, 2 / 3])

@@ -438,8 +438,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         None,
         any_of(Options(("sigmoid", "isotonic", "temperature")), NOTHING),
         "How probabilities are learned from rows that are held out for it: by a sigmoid of each "
-        "class's scores, by a rising step function, which needs a thousand rows or more, or by "
-        "dividing all scores by one number. None takes those of the loss.",
+        "class's scores, by any rising function (isotonic regression, whose blocks are smoothed by "
+        "Laplace's rule), or by dividing all scores by one number. None takes those of the loss.",
         Peers("", "", "", "method"),
         only="classifier",
     ),

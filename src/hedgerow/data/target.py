@@ -61,7 +61,7 @@ def read_class_columns(
 
     An output of one class is allowed: there are models that can be constant.
     """
-    columns = _columns_of(y) if has_columns(y) else [y]
+    columns = columns_of(y) if has_columns(y) else [y]
     read = [
         read_classification_target(column, n_rows, estimator_name=estimator_name, fewest_classes=1)
         for column in columns
@@ -91,7 +91,7 @@ def read_labels(y: Any, n_rows: int) -> tuple[list[NDArray[Any]], NDArray[np.flo
 
 def read_known_labels(y: Any, classes: list[NDArray[Any]], n_rows: int) -> NDArray[np.float64]:
     """Read columns of labels whose classes are known already."""
-    columns = _columns_of(y) if has_columns(y) else [y]
+    columns = columns_of(y) if has_columns(y) else [y]
     if len(columns) != len(classes):
         raise DataError(f"y has {len(columns)} columns, but there are {len(classes)} labels.")
     read = [read_known_classes(c, of, n_rows) for c, of in zip(columns, classes, strict=True)]
@@ -102,7 +102,7 @@ def read_number_columns(
     y: Any, n_rows: int, *, estimator_name: str = "this regressor"
 ) -> NDArray[np.float64]:
     """Read numbers of one or several outputs, (n_rows, outputs)."""
-    columns = _columns_of(y) if has_columns(y) else [y]
+    columns = columns_of(y) if has_columns(y) else [y]
     read = [read_regression_target(c, n_rows, estimator_name=estimator_name) for c in columns]
     return np.column_stack(read)
 
@@ -139,7 +139,8 @@ def has_columns(y: Any) -> bool:
     return shape is not None and len(shape) == 2 and shape[1] > 1
 
 
-def _columns_of(y: Any) -> list[Any]:
+def columns_of(y: Any) -> list[Any]:
+    """Return the columns of a y of several, as they are."""
     if scipy.sparse.issparse(y):
         raise DataError("y is sparse. Give it as an array: y.toarray().")
     frame = nw.from_native(y, pass_through=True)

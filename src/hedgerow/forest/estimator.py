@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 
+from hedgerow.accuracy import ScoredClassifier
 from hedgerow.estimator import TableEstimator, adopt
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.forest.fitting import ForestFitting
@@ -220,7 +221,7 @@ class Forest(TableEstimator):
         return matrix
 
 
-class ForestClassifier(ClassifierMixin, Forest):
+class ForestClassifier(ScoredClassifier, Forest):
     """A forest for classes."""
 
     _outputs = ClassOutputs

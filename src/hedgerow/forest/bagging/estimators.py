@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise_for_params
 from sklearn.utils.metaestimators import available_if
 
+from hedgerow.accuracy import ScoredClassifier
 from hedgerow.data.intake import Table, TableSchema, read_table
 from hedgerow.estimator import TableEstimator, adopt
 from hedgerow.exceptions import ParameterError
@@ -186,7 +187,7 @@ def _can_decide(bagging: Bagging) -> bool:
 
 
 @documented
-class BaggingClassifier(ClassifierMixin, Bagging):
+class BaggingClassifier(ScoredClassifier, Bagging):
     """Bagging for classes (Breiman, 1996): estimators vote, each fitted on a sample of the rows.
 
     Trees of Hedgerow's on bins, as they are by default, are grown together and as fast as those of
