@@ -1,4 +1,4 @@
-"""The table of a report, column by column, as a person reads it: values, gaps, kinds."""
+"""The table of a report, column by column: values, missing values, kinds; and its row ids."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from hedgerow.data.columns import LabelColumn, NumericColumn
 from hedgerow.data.sources import open_table
 from hedgerow.tree.additive import numbered_names
 
-MOST_LABELS = 4  # of a column, that its summary lists
-
 
 @dataclass(frozen=True, eq=False)
 class Column:
@@ -23,9 +21,9 @@ class Column:
     ----------
     name : str
     values : array (n_rows,)
-        Floats, with NaN for gaps; or labels as text, with None for gaps.
+        Floats, with NaN where missing; or labels as text, with None where missing.
     kind : str
-        What it holds, in a word.
+        "numeric", "integer", "boolean" or "categorical".
     is_category : bool
     is_float32 : bool
         Whether numbers are rounded to float32 before the model sees them.
@@ -39,7 +37,7 @@ class Column:
 
     @property
     def missing(self) -> NDArray[np.bool_]:
-        """Mark the gaps."""
+        """Mark the missing values."""
         if self.is_category:
             return np.array([value is None for value in self.values], bool)
         return np.isnan(self.values)
@@ -62,40 +60,41 @@ def read_columns(model: Any, X: Any) -> list[Column]:
 def _column(name: str, found: NumericColumn | LabelColumn) -> Column:
     if isinstance(found, LabelColumn):
         labels = np.array([*map(str, found.labels), None], dtype=object)
-        return Column(name, labels[found.codes], "categories", True)
+        return Column(name, labels[found.codes], "categorical", True)
     dtype, values = found.values.dtype, found.values.astype(np.float64)
     if found.missing is not None:
         values[found.missing] = np.nan
-    kind = {"b": "true or false", "f": "numbers"}.get(dtype.kind, "whole numbers")
+    kind = {"b": "boolean", "f": "numeric"}.get(dtype.kind, "integer")
     return Column(name, values, kind, False, is_float32=dtype == np.float32)
 
 
-def data_summary(columns: list[Column], n_rows: int) -> dict[str, Any]:
-    """Return what a table holds."""
-    kinds = [column.kind for column in columns]
-    return {
-        "n_rows": n_rows,
-        "n_columns": len(columns),
-        "kinds": {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
-        "columns": [_summary(column) for column in columns],
-    }
+@dataclass(frozen=True, eq=False)
+class RowIds:
+    """What the rows of a table are called.
+
+    Attributes
+    ----------
+    labels : list of str, or None
+        The frame's index; None if rows are known by their position alone.
+    name : str
+        The index's name, or "row".
+    """
+
+    labels: list[str] | None = None
+    name: str = "row"
+
+    def of(self, row: int) -> str:
+        """Return the label of a row, counted from 0."""
+        return str(row) if self.labels is None else self.labels[row]
 
 
-def _summary(column: Column) -> dict[str, Any]:
-    missing = column.missing
-    summary = {"name": column.name, "kind": column.kind, "missing": float(missing.mean())}
-    known = column.values[~missing]
-    if column.is_category:
-        labels, counts = np.unique(known.astype(str), return_counts=True)
-        order = np.argsort(-counts, kind="stable")[:MOST_LABELS]
-        return summary | {
-            "n_labels": len(labels),
-            "labels": [
-                {"label": str(labels[i]), "share": float(counts[i] / len(column.values))}
-                for i in order
-            ],
-        }
-    if len(known) == 0:
-        return summary
-    low, middle, high = np.quantile(known, [0.0, 0.5, 1.0]).tolist()
-    return summary | {"min": low, "median": middle, "max": high}
+def read_row_ids(X: Any) -> RowIds:
+    """Return the index of a pandas frame, unless it only counts the rows."""
+    index = getattr(X, "index", None)
+    if index is None or callable(index) or not hasattr(X, "iloc"):
+        return RowIds()
+    labels = [str(label) for label in index]
+    if labels == [str(row) for row in range(len(labels))]:
+        return RowIds()
+    names = [str(name) for name in index.names if name is not None]
+    return RowIds(labels, ", ".join(names) or "row")

@@ -16,6 +16,7 @@ from hedgerow.reporting.outcomes import (
     QuantileOutcome,
     RankingOutcome,
     SurvivalOutcome,
+    is_within,
 )
 
 Points = list[dict[str, Any]]
@@ -34,7 +35,7 @@ def curves_of(outcome: Outcome, seed: int, n_dots: int = MOST_DOTS) -> dict[str,
     if isinstance(outcome, NumberOutcome):
         return _of_numbers(outcome, seed, n_dots)
     if isinstance(outcome, QuantileOutcome):
-        return {"coverage": _coverage(outcome)}
+        return {"coverage": _coverage(outcome), **_interval_coverage(outcome)}
     if isinstance(outcome, RankingOutcome):
         return {"ndcg": histogram(ndcg_by_query(outcome))}
     return _of_survival(outcome)
@@ -64,8 +65,8 @@ def _roc(label: str, positive: Any, score: Floats) -> Points:
     false, true, _ = roc_curve(positive, score)
     kept = _thinned(len(false))
     return [
-        {"class": label, "x": x, "y": y}
-        for x, y in zip(false[kept].tolist(), true[kept].tolist(), strict=True)
+        {"class": label, "x": x, "y": y, "i": i}
+        for i, (x, y) in enumerate(zip(false[kept].tolist(), true[kept].tolist(), strict=True))
     ]
 
 
@@ -73,8 +74,10 @@ def _precision(label: str, positive: Any, score: Floats) -> Points:
     precision, recall, _ = precision_recall_curve(positive, score)
     kept = _thinned(len(recall))
     return [
-        {"class": label, "x": x, "y": y}
-        for x, y in zip(recall[kept].tolist(), precision[kept].tolist(), strict=True)
+        {"class": label, "x": x, "y": y, "i": i}
+        for i, (x, y) in enumerate(
+            zip(recall[kept].tolist(), precision[kept].tolist(), strict=True)
+        )
     ]
 
 
@@ -111,7 +114,24 @@ def _of_numbers(outcome: NumberOutcome, seed: int, n_dots: int) -> dict[str, Any
             strict=True,
         )
     ]
-    return {"dots": dots, "n_rows": outcome.n_rows, "residuals": histogram(residual)}
+    return {
+        "dots": dots,
+        "n_rows": outcome.n_rows,
+        "residuals": histogram(residual),
+        **_interval_coverage(outcome),
+    }
+
+
+def _interval_coverage(outcome: NumberOutcome | QuantileOutcome) -> dict[str, Any]:
+    """Return how much calibrated intervals of several nominal coverages cover."""
+    if outcome.intervals is None:
+        return {}
+    points = []
+    for nominal, ends in outcome.intervals.by_coverage:
+        share = float(is_within(outcome.y, ends).mean())
+        low, high = _wilson(share, outcome.n_rows)
+        points.append({"x": nominal, "y": share, "low": low, "high": high})
+    return {"intervals": points}
 
 
 def _coverage(outcome: QuantileOutcome) -> Points:
@@ -143,21 +163,23 @@ def _kaplan_meier(name: str, times: Floats, seen: Any) -> Points:
     at_risk = len(times) - np.append(0, np.cumsum(ended)[:-1])
     survival = np.cumprod(1.0 - events / at_risk)
     kept = _thinned(len(at))
-    start = [{"class": name, "x": 0.0, "y": 1.0}]
+    start: Points = [{"class": name, "x": 0.0, "y": 1.0, "i": 0}]
     return start + [
-        {"class": name, "x": x, "y": y}
-        for x, y in zip(at[kept].tolist(), survival[kept].tolist(), strict=True)
+        {"class": name, "x": x, "y": y, "i": i}
+        for i, (x, y) in enumerate(
+            zip(at[kept].tolist(), survival[kept].tolist(), strict=True), start=1
+        )
     ]
 
 
-def histogram(values: Floats) -> Points:
+def histogram(values: Floats, most_bars: int = BARS) -> Points:
     """Return bars; numbers beyond the middle 99.8 % count in the outer bars."""
     # Halves, because the difference of two numbers may be beyond the largest one.
     halves = 0.5 * values[np.isfinite(values)]
     if len(halves) == 0:
         return []
     low, high = np.quantile(halves, [0.001, 0.999])
-    edges = _edges(halves, low, high)
+    edges = _edges(halves, low, high, most_bars)
     counts, _ = np.histogram(np.clip(halves, low, high), edges)
     ends = (2.0 * edges).tolist()
     return [
@@ -166,12 +188,12 @@ def histogram(values: Floats) -> Points:
     ]
 
 
-def _edges(halves: Floats, low: float, high: float) -> Floats:
+def _edges(halves: Floats, low: float, high: float, most_bars: int) -> Floats:
     """Return where bars begin and end: about each of a few whole numbers, or evenly."""
     whole = 2.0 * halves
-    if high - low < 0.5 * BARS and (whole == np.round(whole)).all():
+    if high - low < 0.5 * most_bars and (whole == np.round(whole)).all():
         return 0.5 * (np.arange(np.floor(2.0 * low), np.ceil(2.0 * high) + 2.0) - 0.5)
-    edges = np.linspace(low, high, min(BARS, len(np.unique(halves))) + 1)
+    edges = np.linspace(low, high, min(most_bars, len(np.unique(halves))) + 1)
     if (np.diff(edges) > 0.0).all():
         return edges
     return low + max(abs(low), 1.0) * np.array([-0.25, 0.25])

@@ -1,4 +1,4 @@
-"""Which columns matter, and how the prediction goes with each of the most important ones."""
+"""Which features matter, and how the prediction depends on each of the most important ones."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hedgerow import explain
 from hedgerow.exceptions import HedgerowError
 from hedgerow.reporting.columns import Column
+from hedgerow.reporting.curves import histogram
 from hedgerow.reporting.forest_payload import score_words
 from hedgerow.reporting.outcomes import (
     ClassOutcome,
@@ -26,6 +27,8 @@ MOST_BARS = 20
 MOST_EFFECTS = 6
 MOST_ROWS = 2000  # that means are taken over: their error is then a 45th of what rows differ by
 EFFECT_POINTS = 40
+EFFECT_BARS = 30
+MOST_CATEGORIES = 12  # of a column, that are drawn
 MOST_OUTPUTS = 6  # that are drawn
 N_SHUFFLES = 5
 MOST_SHUFFLED = 100  # columns; each is predicted anew N_SHUFFLES times
@@ -36,19 +39,24 @@ def importance_summary(model: Any, columns: Sequence[Column]) -> dict[str, Any]:
     try:
         importances = np.asarray(model.feature_importances_, np.float64)
     except (AttributeError, HedgerowError):
-        return {"absent": f"importances by the model. {type(model).__name__} has none of its own."}
+        return {"absent": f"{type(model).__name__} has no importances of its own."}
     if len(importances) != len(columns):
-        return {"absent": "importances by the model. They are not those of the table's columns."}
-    return {"what": "part of all gain", **_ordered(importances, columns)}
+        return {"absent": "the importances of the model are not those of the columns."}
+    return {"what": "share of the total gain", **_ordered(importances, columns)}
 
 
-def _ordered(values: Floats, columns: Sequence[Column]) -> dict[str, Any]:
+def _ordered(
+    values: Floats, columns: Sequence[Column], deviations: Floats | None = None
+) -> dict[str, Any]:
     order = np.argsort(-values, kind="stable")
-    return {
-        "order": order.tolist(),
-        "bars": [{"name": columns[j].name, "value": float(values[j])} for j in order[:MOST_BARS]],
-        "n_more": max(0, len(columns) - MOST_BARS),
-    }
+    bars: list[dict[str, Any]] = []
+    for j in order[:MOST_BARS]:
+        bar: dict[str, Any] = {"name": columns[j].name, "value": float(values[j])}
+        if deviations is not None:
+            spread = float(deviations[j])
+            bar |= {"low": bar["value"] - spread, "high": bar["value"] + spread}
+        bars.append(bar)
+    return {"order": order.tolist(), "bars": bars, "n_more": max(0, len(columns) - MOST_BARS)}
 
 
 def shuffled_summary(
@@ -56,13 +64,13 @@ def shuffled_summary(
 ) -> dict[str, Any]:
     """Return how much worse the model does on the rows if a column is shuffled."""
     if isinstance(outcomes[0], RankingOutcome):
-        return {"absent": "importances by shuffling. A query's rows are judged together."}
+        return {"absent": "a ranking is judged query by query, not row by row."}
     if not hasattr(model, "score"):
-        return {"absent": f"importances by shuffling. {type(model).__name__} has no score."}
+        return {"absent": f"{type(model).__name__} has no score to compare."}
     if outcomes[0].n_rows < 2:
-        return {"absent": "importances by shuffling. They take two rows or more."}
+        return {"absent": "it takes at least two rows."}
     if len(columns) > MOST_SHUFFLED:
-        return {"absent": f"importances by shuffling. {len(columns):,} columns are too many."}
+        return {"absent": f"it would take too long for {len(columns):,} features."}
     first = outcomes[0]
     by_probability = (
         isinstance(first, ClassOutcome) and first.probabilities is not None and len(outcomes) == 1
@@ -75,11 +83,11 @@ def shuffled_summary(
             n_repeats=N_SHUFFLES,
         )
     except HedgerowError as error:
-        return {"absent": f"importances by shuffling. {error}"}
-    change = "fall" if found.higher_is_better else "rise"
+        return {"absent": str(error)}
+    change = "decrease" if found.higher_is_better else "increase"
     metric = "log loss" if by_probability else _score_name(first)
-    summary = _ordered(found.mean, columns)
-    return {"what": f"{change} of {metric} if it is shuffled", **summary}
+    summary = _ordered(found.mean, columns, found.std)
+    return {"what": f"{change} in {metric}", "n_rows": len(rows), **summary}
 
 
 def _score_name(outcome: Outcome) -> str:
@@ -99,28 +107,33 @@ def _some_rows(n_rows: int) -> NDArray[np.intp]:
 
 
 def effect_summary(
-    model: Any, X: Any, outcomes: Sequence[Outcome], order: Sequence[int], target_name: str
+    model: Any,
+    X: Any,
+    table: Sequence[Column],
+    outcomes: Sequence[Outcome],
+    order: Sequence[int],
+    target_name: str,
 ) -> dict[str, Any]:
-    """Return the partial dependence on the most important columns, given their order."""
-    rows, columns = _some_rows(outcomes[0].n_rows), list(order[:MOST_EFFECTS])
+    """Return the partial dependence on the most important columns, and how their values lie."""
+    rows, places = _some_rows(outcomes[0].n_rows), order[:MOST_EFFECTS]
+    learned = getattr(model, "feature_names_in_", None)
+    wanted = [j if learned is None else np.asarray(learned).tolist()[j] for j in places]
     try:
         found = explain.partial_dependence(
-            model, taken(X, rows), columns, grid_resolution=EFFECT_POINTS
+            model, taken(X, rows), wanted, grid_resolution=EFFECT_POINTS
         )
     except HedgerowError as error:
         return {"absent": str(error)}
-    what = score_words(found[0].unit, found[0].output_names, target_name)
     names = [renamed(name, outcomes) for name in found[0].output_names]
-    some = (
-        f" Of {len(names)} scores, the first {MOST_OUTPUTS}." if len(names) > MOST_OUTPUTS else ""
-    )
     return {
-        "what": what,
-        "words": (
-            f"Each curve is the mean over {len(rows):,} rows of {what}, if the column had this or "
-            f"that value and all others stayed (partial dependence).{some}"
-        ),
-        "curves": [_effect(one, names[:MOST_OUTPUTS]) for one in found],
+        "what": score_words(found[0].unit, found[0].output_names, target_name),
+        "n_rows": len(rows),
+        "n_outputs": len(names),
+        "n_drawn": min(len(names), MOST_OUTPUTS),
+        "curves": [
+            _effect(one, names[:MOST_OUTPUTS], table[j])
+            for one, j in zip(found, places, strict=True)
+        ],
     }
 
 
@@ -131,20 +144,54 @@ def renamed(name: str, outcomes: Sequence[Outcome]) -> str:
     return numbered[target] + equals + label if target in numbered else name
 
 
-def _effect(found: Any, names: Sequence[str]) -> dict[str, Any]:
-    is_category = bool(found.is_categorical[0])
-    points = []
-    for place, value in enumerate(found.grid[0].tolist()):
-        is_gap = value is None or value != value
-        if is_gap and not is_category:
-            continue  # a gap has no place on an axis of numbers
-        at = "missing" if is_gap else str(value) if is_category else float(value)
-        points += [
-            {"x": at, "y": float(found.average[place, k]), "output": name}
-            for k, name in enumerate(names)
-        ]
+def _effect(found: Any, names: Sequence[str], column: Column) -> dict[str, Any]:
+    if found.is_categorical[0]:
+        return _category_effect(found, names, column)
+    grid = np.asarray(found.grid[0], np.float64)
+    known = np.flatnonzero(~np.isnan(grid))  # a missing value has no place on an axis of numbers
+    points = _points(found, known, grid[known].tolist(), names)
+    inside = column.values[
+        (column.values >= grid[known].min()) & (column.values <= grid[known].max())
+    ]
     return {
         "name": found.features[0],
-        "is_category": is_category,
+        "is_category": False,
         "points": points,
+        "bars": histogram(inside, EFFECT_BARS),
+        "n_left_out": 0,
     }
+
+
+def _points(
+    found: Any, places: Any, x: Sequence[Any], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    return [
+        {"x": at, "y": float(found.average[place, k]), "output": name}
+        for place, at in zip(places, x, strict=True)
+        for k, name in enumerate(names)
+    ]
+
+
+def _category_effect(found: Any, names: Sequence[str], column: Column) -> dict[str, Any]:
+    """Return the effects of the most frequent categories, the lowest first, and their rows."""
+    labels = ["missing" if v is None or v != v else _label(v) for v in found.grid[0].tolist()]
+    values = ["missing" if v is None or v != v else _label(v) for v in column.values.tolist()]
+    counts = dict.fromkeys(labels, 0)
+    for value in values:
+        if value in counts:
+            counts[value] += 1
+    frequent = sorted(range(len(labels)), key=lambda i: -counts[labels[i]])[:MOST_CATEGORIES]
+    shown = sorted(frequent, key=lambda i: float(found.average[i, 0]))
+    return {
+        "name": found.features[0],
+        "is_category": True,
+        "points": _points(found, shown, [labels[i] for i in shown], names),
+        "bars": [{"x": labels[i], "rows": counts[labels[i]]} for i in shown],
+        "n_left_out": len(labels) - len(shown),
+    }
+
+
+def _label(value: Any) -> str:
+    """Return a category as text; a whole number without its point."""
+    is_whole = isinstance(value, float) and value == int(value)
+    return str(int(value)) if is_whole else str(value)

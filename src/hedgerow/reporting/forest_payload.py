@@ -21,8 +21,9 @@ from hedgerow.boosting.estimator import GradientBoosting
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.data.schema import TableSchema
 from hedgerow.data.target_statistics import EncodedColumn
+from hedgerow.explain.shap import node_shares
 from hedgerow.forest.model import ForestModel
-from hedgerow.reporting.verdict import brief
+from hedgerow.reporting.wording import brief
 from hedgerow.tree.additive import column_names, leaf_names, leaf_unit
 from hedgerow.tree.fitting import TreeModel
 from hedgerow.tree.outputs import ClassOutputs, Outputs
@@ -30,6 +31,8 @@ from hedgerow.tree.structure import Ensemble
 
 MOST_LETTERS = 3_000_000  # of base64 that trees take in a page, which stays below 5 MB
 MOST_OPTIONS = 300  # of a column of categories, to choose from
+# Shorter words for what scores of several classes are.
+UNITS = {"log of the probability, up to a constant": "log-probability score"}
 MOST_NAMED = 2000  # categories of a column, for its tests to name some
 
 
@@ -49,6 +52,8 @@ class ShownTrees:
         How many the model has.
     feature_names : list of str
         What trees test.
+    sources : array of int
+        The column of the table that each of these comes from.
     schema : TableSchema
         The columns of the table.
     category_bins : list
@@ -66,6 +71,7 @@ class ShownTrees:
     ensemble: Ensemble
     n_trees: int
     feature_names: list[str]
+    sources: NDArray[np.int64]
     schema: TableSchema
     category_bins: list[Any]
     encoded: tuple[EncodedColumn, ...] = ()
@@ -102,8 +108,8 @@ def _boosted(model: Any, fitted: BoostedModel) -> ShownTrees:
             names[j] = f"mean target of {names[j]}"
     shown = _fitting(fitted.ensemble)
     return ShownTrees(
-        *(shown, fitted.ensemble.n_trees, names, fitted.schema, fitted.category_bins),
-        statistics.columns,
+        *(shown, fitted.ensemble.n_trees, names, np.asarray(statistics.sources, np.int64)),
+        *(fitted.schema, fitted.category_bins, statistics.columns),
         unit=model._unit(fitted),  # noqa: SLF001
         output_names=tuple(model._output_names(fitted)),  # noqa: SLF001
     )
@@ -112,7 +118,8 @@ def _boosted(model: Any, fitted: BoostedModel) -> ShownTrees:
 def _plain(ensemble: Ensemble, fitted: Any) -> ShownTrees:
     names = list(column_names(fitted.schema))
     shown = _fitting(ensemble)
-    return ShownTrees(shown, ensemble.n_trees, names, fitted.schema, fitted.category_bins)
+    sources = np.arange(len(names), dtype=np.int64)
+    return ShownTrees(shown, ensemble.n_trees, names, sources, fitted.schema, fitted.category_bins)
 
 
 def _of_leaves(outputs: Outputs) -> dict[str, Any]:
@@ -149,7 +156,7 @@ def _fitting(ensemble: Ensemble) -> Ensemble:
 
 def _at_most(tree_offset: NDArray[np.int64], width: int) -> int:
     """Return a number of trees beyond which they do not fit: what nodes take at the least."""
-    letters_so_far = tree_offset[1:] * (4 / 3 * (11.0 + 6.0 * width))
+    letters_so_far = tree_offset[1:] * (4 / 3 * (11.0 + 4.0 * width))
     return max(1, int(np.searchsorted(letters_so_far, MOST_LETTERS)))
 
 
@@ -167,6 +174,7 @@ def trees_payload(shown: ShownTrees, target_name: str = "the target") -> dict[st
         "n_features": e.n_features,
         "width": e.value.shape[1],
         "feature_names": shown.feature_names,
+        "sources": shown.sources.tolist(),
         "categories": _categories(shown),
         "is_mean": shown.is_mean,
         "unit": score_words(shown.unit, shown.output_names, target_name),
@@ -179,6 +187,7 @@ def trees_payload(shown: ShownTrees, target_name: str = "the target") -> dict[st
 
 def score_words(unit: str, output_names: Sequence[str], target_name: str) -> str:
     """Say what a score is: the target, or a probability, or log-odds of a class."""
+    unit = UNITS.get(unit, unit)
     if "the target" in unit:
         return unit.replace("the target", target_name)
     if len(output_names) != 1 or output_names[0] in ("score", "y"):
@@ -208,23 +217,35 @@ def _arrays(e: Ensemble) -> dict[str, Any]:
     at[~tests_category] = place
     at[tests_category] = which.reshape(-1)[e.category_set[inner][tests_category]]
     arrays = {
-        "offset": _packed(e.tree_offset, "u4"),
-        "output": _packed(e.tree_output, "u2"),
-        "feature": _packed(e.feature, "i2" if e.n_features < 1 << 15 else "i4"),
-        "thresholds": _packed(thresholds, "f8"),
-        "at": _packed(at, _narrow(at)),
-        "left": _packed(e.left[inner], _narrow(e.left)),
-        "right": _packed(e.right[inner], _narrow(e.right)),
-        "flags": _packed(e.missing_left[inner] + 2 * tests_category, "u1"),
+        "offset": packed(e.tree_offset, "u4"),
+        "output": packed(e.tree_output, "u2"),
+        "feature": packed(e.feature, "i2" if e.n_features < 1 << 15 else "i4"),
+        "thresholds": packed(thresholds, "f8"),
+        "at": packed(at, _narrow(at)),
+        "left": packed(e.left[inner], _narrow(e.left)),
+        "right": packed(e.right[inner], _narrow(e.right)),
+        "flags": packed(e.missing_left[inner] + 2 * tests_category, "u1"),
         "n_sets": len(sets),
-        "sets": _packed(_in_use(sets), "u4"),
-        "value": _packed(e.value[~inner], "f8"),
-        # Only shown, so that float32 will do.
-        "inner_value": _packed(e.value[inner], "f4"),
-        "gain": _packed(e.gain[inner], "f4"),
-        "count": _packed(e.count, "u4"),
+        "sets": packed(_in_use(sets), "u4"),
+        "value": packed(e.value[~inner], "f8"),
+        "gain": packed(e.gain[inner], "f4"),  # only shown, so that float32 will do
+        "count": packed(e.count, "u4"),
+        **_shares(e, inner),
     }
     return arrays if e.slopes is None else arrays | {"slopes": _slopes(e)}
+
+
+def _shares(e: Ensemble, inner: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return the share of each inner node's training rows that go left, for Shapley values.
+
+    Where rows count alike, it is a ratio of the counts, which the page has.
+    """
+    first = np.repeat(e.tree_offset[:-1], np.diff(e.tree_offset))[inner]
+    left, right = first + e.left[inner], first + e.right[inner]
+    share = node_shares(e)[left]
+    total = e.count[left].astype(np.float64) + e.count[right]
+    by_count = e.count[left] / np.where(total > 0.0, total, 1.0)
+    return {} if np.array_equal(share, by_count) else {"share": packed(share, "f8")}
 
 
 def _in_use(sets: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -237,10 +258,10 @@ def _slopes(e: Ensemble) -> dict[str, Any]:
     assert e.slopes is not None
     by_leaf = np.append(e.slopes.start[:-1][e.feature < 0], e.slopes.start[-1])
     return {
-        "start": _packed(by_leaf, "u4"),
-        "feature": _packed(e.slopes.feature, "u4"),
+        "start": packed(by_leaf, "u4"),
+        "feature": packed(e.slopes.feature, "u4"),
         **{
-            name: _packed(getattr(e.slopes, name), "f8")
+            name: packed(getattr(e.slopes, name), "f8")
             for name in ("coefficient", "centre", "low", "high")
         },
     }
@@ -250,7 +271,8 @@ def _narrow(values: NDArray[Any]) -> str:
     return "u2" if values.max(initial=0) < 1 << 16 else "u4"
 
 
-def _packed(values: NDArray[Any], dtype: str) -> dict[str, str]:
+def packed(values: NDArray[Any], dtype: str) -> dict[str, str]:
+    """Return an array as the base64 of its bytes, little-endian."""
     data = np.ascontiguousarray(values, f"<{dtype}").tobytes()
     return {"dtype": dtype, "data": base64.b64encode(data).decode()}
 

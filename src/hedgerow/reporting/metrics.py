@@ -24,7 +24,9 @@ from hedgerow.reporting.outcomes import (
     QuantileOutcome,
     RankingOutcome,
     SurvivalOutcome,
+    is_within,
 )
+from hedgerow.reporting.wording import brief
 
 COVERAGE = 0.95  # of the intervals
 
@@ -38,7 +40,8 @@ class Measure:
     name : str
     meaning : str
         One line for a reader who does not know it.
-    higher_is_better : bool
+    higher_is_better : bool or None
+        None of a coverage, which should be as promised.
     of : function of row weights
         Returns the metric, NaN where it is not defined.
     unit_is_query : bool
@@ -47,7 +50,7 @@ class Measure:
 
     name: str
     meaning: str
-    higher_is_better: bool
+    higher_is_better: bool | None
     of: Callable[[Floats], float]
     unit_is_query: bool = False
 
@@ -107,32 +110,48 @@ def measures_of(outcome: Outcome) -> list[Measure]:
 
 def _of_classes(outcome: ClassOutcome) -> list[Measure]:
     right = (outcome.index == outcome.predicted).astype(np.float64)
-    accuracy = Measure("accuracy", "part of rows whose class is right", True, _mean_of(right))
+    accuracy = Measure("accuracy", "share of rows classified correctly", True, _mean_of(right))
     balanced = Measure(
-        *("balanced accuracy", "part of rows that are right, each class counted alike", True),
-        partial(_balanced, outcome),
+        *("balanced accuracy", "mean of the recalls of the classes; not fooled by a frequent one"),
+        *(True, partial(_balanced, outcome)),
     )
-    measures = [accuracy, balanced]
+    return [*_of_scores(outcome), *_of_probabilities(outcome), accuracy, balanced]
+
+
+def _of_scores(outcome: ClassOutcome) -> list[Measure]:
+    """Return the metrics of how scores order the rows."""
     scored = [k for k in _judged_classes(outcome) if outcome.score_of(k) is not None]
-    if scored:
-        kind = "a class against the others, mean over classes" if len(scored) > 1 else "two classes"
-        measures.insert(
-            0,
-            Measure(
-                *("AUC", f"chance that scores order two rows rightly ({kind}); ½ is guessing"),
-                *(True, _mean_auc(outcome, scored)),
-            ),
-        )
-    if outcome.probabilities is not None:
-        surprise = _mean_of(outcome.surprise)
-        brier = _mean_of(_squared_errors(outcome))
-        measures[1:1] = [
-            Measure(
-                "log loss", "mean of −log of the probability of what was true", False, surprise
-            ),
-            Measure("Brier score", "mean squared error of the probabilities", False, brier),
-        ]
-    return measures
+    if not scored:
+        return []
+    of = " (one class against the rest, mean over classes)" if len(scored) > 1 else ""
+    auc = Measure(
+        "ROC AUC",
+        f"probability that a random positive row scores above a random negative one{of}; 0.5 is "
+        "guessing",
+        *(True, _mean_over(_Auc, outcome, scored)),
+    )
+    if len(scored) > 1:
+        return [auc]
+    positive = outcome.classes[scored[0]]
+    chance = float(np.mean(outcome.index == scored[0]))
+    precision = Measure(
+        "average precision",
+        f"area under the precision–recall curve of {brief(positive)}; {chance:.3g} is guessing",
+        *(True, _mean_over(_AveragePrecision, outcome, scored)),
+    )
+    return [auc, precision]
+
+
+def _of_probabilities(outcome: ClassOutcome) -> list[Measure]:
+    if outcome.probabilities is None:
+        return []
+    surprise, squares = _mean_of(outcome.surprise), _mean_of(_squared_errors(outcome))
+    return [
+        Measure(
+            "log loss", "mean of −log of the probability given to the true class", False, surprise
+        ),
+        Measure("Brier score", "mean squared error of the probabilities", False, squares),
+    ]
 
 
 def _judged_classes(outcome: ClassOutcome) -> list[int]:
@@ -183,13 +202,16 @@ def _part(part: float, whole: float) -> float:
     return float(part / whole) if whole > 0.0 else float("nan")
 
 
-def _mean_auc(outcome: ClassOutcome, scored: Sequence[int]) -> Callable[[Floats], float]:
+def _mean_over(
+    metric: type[_Auc], outcome: ClassOutcome, scored: Sequence[int]
+) -> Callable[[Floats], float]:
+    """Return the mean of a metric over the classes whose scores are judged."""
     each = []
     for k in scored:
         score = outcome.score_of(k)
         assert score is not None
-        each.append(_Auc(outcome.index == k, score))
-    return lambda weights: float(np.mean([auc(weights) for auc in each]))
+        each.append(metric(outcome.index == k, score))
+    return lambda weights: float(np.mean([one(weights) for one in each]))
 
 
 class _Auc:
@@ -202,12 +224,28 @@ class _Auc:
         self._tie = np.cumsum(begins) - 1
 
     def __call__(self, weights: Floats) -> float:
-        w = weights[self._order]
-        up = np.bincount(self._tie, np.where(self._positive, w, 0.0))
-        down = np.bincount(self._tie, np.where(self._positive, 0.0, w))
+        up, down = self._by_score(weights)
         below = np.cumsum(down) - 0.5 * down
         total = up.sum() * down.sum()
         return float((up * below).sum() / total) if total > 0.0 else float("nan")
+
+    def _by_score(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Return the weight of positive and of negative rows at each distinct score, ascending."""
+        w = weights[self._order]
+        up = np.bincount(self._tie, np.where(self._positive, w, 0.0)).astype(np.float64)
+        return up, np.bincount(self._tie, np.where(self._positive, 0.0, w)).astype(np.float64)
+
+
+class _AveragePrecision(_Auc):
+    """The mean of the precisions at each recall, as scikit-learn defines it."""
+
+    def __call__(self, weights: Floats) -> float:
+        up, down = self._by_score(weights)
+        found, taken = np.cumsum(up[::-1]), np.cumsum((up + down)[::-1])
+        if not found[-1] > 0.0:
+            return float("nan")
+        precision = found / np.where(taken > 0.0, taken, 1.0)
+        return float((up[::-1] * precision).sum() / found[-1])
 
 
 def _of_numbers(outcome: NumberOutcome) -> list[Measure]:
@@ -215,15 +253,37 @@ def _of_numbers(outcome: NumberOutcome) -> list[Measure]:
     squares = _mean_of(residual**2)
     return [
         Measure(
-            "R²", "part of the variance that is explained; 0 is the mean", True, _explained(outcome)
+            *("R²", "share of the variance explained; 0 is predicting the mean", True),
+            _explained(outcome),
         ),
         Measure(
-            *("RMSE", "root of the mean squared error, in the target's unit", False),
+            *("RMSE", "root mean squared error, in units of the target", False),
             lambda weights: float(np.sqrt(squares(weights))),
         ),
         Measure(
-            *("MAE", "mean size of the error, in the target's unit", False),
+            *("MAE", "mean absolute error, in units of the target", False),
             _mean_of(np.abs(residual)),
+        ),
+        *_of_intervals(outcome),
+    ]
+
+
+def _of_intervals(outcome: NumberOutcome | QuantileOutcome) -> list[Measure]:
+    """Return what calibrated intervals are judged by."""
+    found = outcome.intervals
+    if found is None:
+        return []
+    nominal = f"{100 * found.coverage:.3g}%"
+    return [
+        Measure(
+            f"coverage of the {nominal} intervals",
+            f"share of true values inside the calibrated interval; should be {nominal}",
+            *(None, _mean_of(is_within(outcome.y, found.ends).astype(np.float64))),
+        ),
+        Measure(
+            f"mean width of the {nominal} intervals",
+            "in units of the target, at the coverage above",
+            *(False, _mean_of(found.ends[:, 1] - found.ends[:, 0])),
         ),
     ]
 
@@ -241,23 +301,29 @@ def _explained(outcome: NumberOutcome) -> Callable[[Floats], float]:
 
 
 def _of_quantiles(outcome: QuantileOutcome) -> list[Measure]:
-    measures = [
-        Measure(
-            *("pinball loss", "mean loss of the quantiles, in the target's unit", False),
-            _mean_of(outcome.surprise),
-        )
-    ]
     low, high = outcome.predicted[:, 0], outcome.predicted[:, -1]
     within = ((outcome.y >= low) & (outcome.y <= high)).astype(np.float64)
-    asked = outcome.levels[-1] - outcome.levels[0]
-    measures.append(
+    nominal = f"{100 * (outcome.levels[-1] - outcome.levels[0]):.3g}%"
+    levels = f"{outcome.levels[0]:g} to {outcome.levels[-1]:g}"
+    calibrated = _of_intervals(outcome)
+    before = ", before calibration" if calibrated else ""
+    return [
+        *calibrated,
         Measure(
-            f"coverage of {outcome.levels[0]:g} … {outcome.levels[-1]:g}",
-            f"part of rows between the outer quantiles; {asked:g} was asked for",
-            *(True, _mean_of(within)),
-        )
-    )
-    return measures
+            *("pinball loss", "mean loss of the quantiles, in units of the target", False),
+            _mean_of(outcome.surprise),
+        ),
+        Measure(
+            f"coverage of quantiles {levels}{before}",
+            f"share of true values between the outer quantiles; should be {nominal}",
+            *(None, _mean_of(within)),
+        ),
+        Measure(
+            f"mean width of quantiles {levels}{before}",
+            "distance of the outer quantiles, in units of the target",
+            *(False, _mean_of(high - low)),
+        ),
+    ]
 
 
 def _n_queries(outcome: Outcome) -> int:
@@ -273,16 +339,17 @@ def ndcg_by_query(outcome: RankingOutcome, k: int = ALL) -> Floats:
 
 
 def _of_rankings(outcome: RankingOutcome) -> list[Measure]:
-    near = "is to the best one, mean over queries; 1 is the best"
+    gain = "normalised discounted cumulative gain"
     return [
         Measure(
-            *(name, f"how near {ranking} {near}", True, _mean_of_known(ndcg_by_query(outcome, k))),
+            *(name, f"{gain} of {part}, mean over queries; 1 is a perfect order", True),
+            _mean_of_known(ndcg_by_query(outcome, k)),
             unit_is_query=True,
         )
-        for name, k, ranking in (
-            ("NDCG", ALL, "each query's ranking"),
-            ("NDCG@10", 10, "the top 10 of each ranking"),
-            ("NDCG@3", 3, "the top 3 of each ranking"),
+        for name, k, part in (
+            ("NDCG", ALL, "the whole ranking"),
+            ("NDCG@10", 10, "the first 10"),
+            ("NDCG@3", 3, "the first 3"),
         )
     ]
 
@@ -301,7 +368,7 @@ def _of_survival(outcome: SurvivalOutcome) -> list[Measure]:
         Measure(
             *(
                 "concordance",
-                "chance that of two rows the one that lasts longer is told; ½ is guessing",
+                "share of comparable pairs of rows whose order is right (C-index); 0.5 is guessing",
             ),
             *(True, lambda weights: concordance(outcome.bounds, outcome.longer, weights)),
         )

@@ -31,6 +31,9 @@ from hedgerow.svm import OneClassSVM
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+USUAL_COVERAGE = 0.9  # the default of `predict_interval`
+COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # that intervals are compared at
+
 
 @dataclass(frozen=True, eq=False)
 class ClassOutcome:
@@ -80,12 +83,36 @@ class ClassOutcome:
 
 
 @dataclass(frozen=True, eq=False)
+class Intervals:
+    """Calibrated prediction intervals, as `predict_interval` returns them.
+
+    Attributes
+    ----------
+    coverage : float
+        The nominal coverage.
+    ends : array (n_rows, 2)
+    by_coverage : tuple of (float, array (n_rows, 2))
+        The intervals of other nominal coverages, from the lowest to the highest.
+    """
+
+    coverage: float
+    ends: Floats
+    by_coverage: tuple[tuple[float, Floats], ...]
+
+
+def is_within(y: Floats, ends: Floats) -> NDArray[np.bool_]:
+    """Mark the rows whose true value lies in its interval."""
+    return (y >= ends[:, 0]) & (y <= ends[:, 1])
+
+
+@dataclass(frozen=True, eq=False)
 class NumberOutcome:
-    """A number and its prediction."""
+    """A number, its prediction, and intervals if the model was calibrated for them."""
 
     name: str
     y: Floats
     predicted: Floats
+    intervals: Intervals | None = None
 
     @property
     def n_rows(self) -> int:
@@ -100,12 +127,16 @@ class NumberOutcome:
 
 @dataclass(frozen=True, eq=False)
 class QuantileOutcome:
-    """A number and quantiles of it, (n_rows, n_levels)."""
+    """A number and quantiles of it, (n_rows, n_levels).
+
+    If the model was calibrated, `intervals` are what it promises to cover the true values.
+    """
 
     name: str
     y: Floats
     predicted: Floats
     levels: tuple[float, ...]
+    intervals: Intervals | None = None
 
     @property
     def n_rows(self) -> int:
@@ -259,16 +290,31 @@ def _numbers(model: Any, X: Any, y: Any) -> list[Outcome]:
     _require_predictions(predicted)
     targets = np.asarray(read_number_columns(y, n_rows), np.float64)
     if getattr(model, "loss", None) == "quantile" and predicted.shape[1] > 1:
-        return [QuantileOutcome("", targets[:, 0], predicted, as_levels(model.quantile))]
+        levels = as_levels(model.quantile)
+        intervals = _intervals(model, X, levels[-1] - levels[0])
+        return [QuantileOutcome("", targets[:, 0], predicted, levels, intervals)]
     if targets.shape[1] != predicted.shape[1]:
         raise DataError(
             f"y has {targets.shape[1]} columns, but the model predicts {predicted.shape[1]}."
         )
-    names = [""] if targets.shape[1] == 1 else _names(y, targets.shape[1])
+    if targets.shape[1] == 1:
+        intervals = _intervals(model, X, USUAL_COVERAGE)
+        return [NumberOutcome("", targets[:, 0], predicted[:, 0], intervals)]
+    names = _names(y, targets.shape[1])
     return [
         NumberOutcome(name, *both)
         for name, *both in zip(names, targets.T, predicted.T, strict=True)
     ]
+
+
+def _intervals(model: Any, X: Any, coverage: float) -> Intervals | None:
+    """Return the intervals that a conformal model predicts; None if it was not calibrated."""
+    if getattr(model._fitted_model(), "residuals", None) is None:  # noqa: SLF001
+        return None
+    coverage = round(coverage, 9)  # 0.95 - 0.05 is not quite 0.9
+    nominal = sorted({*COVERAGES, coverage})
+    ends = {one: np.asarray(model.predict_interval(X, one), np.float64) for one in nominal}
+    return Intervals(coverage, ends[coverage], tuple(ends.items()))
 
 
 def _require_predictions(predicted: Floats) -> None:

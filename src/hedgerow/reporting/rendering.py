@@ -10,16 +10,45 @@ from typing import Any
 
 from hedgerow.plot.colors import COLORS
 from hedgerow.reporting.charts import charts_of
-from hedgerow.reporting.verdict import brief, number
+from hedgerow.reporting.wording import brief, fixed, number, share_text, signed
 from hedgerow.result import imported
 
-SCRIPTS = ("math.js", "what_if.js", "fields.js", "tree_view.js", "page.js")
+SCRIPTS = (
+    *("math.js", "what_if.js", "contributions.js", "waterfall.js", "fields.js", "threshold.js"),
+    *("tree_view.js", "page.js"),
+)
 # What the page's scripts read; the rest is written into the page by the template.
-DATA = ("trees", "what_if")
+DATA = ("trees", "what_if", "threshold")
+SIZE = "{page size}"  # stands in the page until it is known
+LARGE = 3e6
 
 
 def render(summary: dict[str, Any]) -> str:
     """Return the page."""
+    environment = _environment()
+    charts = charts_of(summary)
+    data = {name: summary[name] for name in DATA} | {"charts": [c["spec"] for c in charts]}
+    markup = imported("markupsafe", "report()").Markup
+    body = markup(
+        environment.get_template("body.html").render(
+            summary=summary, charts=list(enumerate(charts))
+        )
+    )
+    page: str = environment.get_template("page.html").render(
+        summary=summary,
+        body=body,
+        contents=[entry | {"text": markup(entry["text"])} for entry in _contents(body)],
+        colors=COLORS,
+        style=markup(_file("style.css")),
+        vega=markup(_vega()),
+        scripts=markup("\n".join(map(_file, SCRIPTS))),
+        data=markup(json_text(data)),
+        page_size=SIZE,
+    )
+    return page.replace(SIZE, _size_words(page), 1)
+
+
+def _environment() -> Any:
     jinja2 = imported("jinja2", "report()")
     environment = jinja2.Environment(
         autoescape=True,
@@ -31,23 +60,31 @@ def render(summary: dict[str, Any]) -> str:
     environment.filters |= {
         "number": number,
         "figure": partial(number, strip=False),
+        "signed": signed,
+        "fixed": fixed,
         "percent": _percent,
         "count": _count,
         "breakable": _breakable,
     }
-    charts = charts_of(summary)
-    data = {name: summary[name] for name in DATA} | {"charts": [c["spec"] for c in charts]}
-    markup = imported("markupsafe", "report()").Markup
-    page: str = environment.get_template("page.html").render(
-        summary=summary,
-        charts=list(enumerate(charts)),
-        colors=COLORS,
-        style=markup(_file("style.css")),
-        vega=markup(_vega()),
-        scripts=markup("\n".join(map(_file, SCRIPTS))),
-        data=markup(json_text(data)),
+    return environment
+
+
+def _contents(body: str) -> list[dict[str, Any]]:
+    """Return the headings that have an anchor, in their order."""
+    found = re.finditer(
+        r'<h2 id="([^"]+)-title">(.*?)<a |<h3 id="([^"]+)">(.*?)</h3>', body, re.DOTALL
     )
-    return page
+    return [
+        {"level": 2 if one[1] else 3, "id": one[1] or one[3], "text": one[2] or one[4]}
+        for one in found
+    ]
+
+
+def _size_words(page: str) -> str:
+    """Say how large the page is, and why if that is much."""
+    n_bytes = len(page.encode(errors="replace"))
+    why = ", most of which is the trees of the model" if n_bytes > LARGE else ""
+    return f" of {n_bytes / 1e6:.1f} MB{why}"
 
 
 def json_text(value: Any) -> str:
@@ -71,7 +108,7 @@ def _vega() -> str:
 
 
 def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f}%"
+    return "–" if value is None else share_text(value)
 
 
 def _breakable(name: str) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.target import read_weights
-from hedgerow.reporting.columns import Column, data_summary, read_columns
+from hedgerow.reporting.columns import Column, RowIds, read_columns, read_row_ids
 from hedgerow.reporting.curves import MOST_DOTS, curves_of, histogram
 from hedgerow.reporting.features import (
     effect_summary,
@@ -21,9 +21,14 @@ from hedgerow.reporting.features import (
     renamed,
     shuffled_summary,
 )
-from hedgerow.reporting.forest_payload import NotShownError, shown_trees, trees_payload
+from hedgerow.reporting.forest_payload import (
+    NotShownError,
+    score_words,
+    shown_trees,
+    trees_payload,
+)
 from hedgerow.reporting.metrics import COVERAGE, by_class, measured
-from hedgerow.reporting.mistakes import mistakes_summary, most_wrong
+from hedgerow.reporting.mistakes import Kind, kinds_of_mistakes, mistakes_summary
 from hedgerow.reporting.outcomes import (
     ClassOutcome,
     Floats,
@@ -34,6 +39,9 @@ from hedgerow.reporting.outcomes import (
     SurvivalOutcome,
     read_outcomes,
 )
+from hedgerow.reporting.profile import data_profile
+from hedgerow.reporting.shap_summary import shap_summary
+from hedgerow.reporting.threshold import threshold_payload
 from hedgerow.reporting.training import parameter_table, reproducibility, training_summary
 from hedgerow.reporting.verdict import verdict
 from hedgerow.reporting.what_if import what_if_payload
@@ -61,27 +69,32 @@ def summarise(
     n_rows = outcomes[0].n_rows
     weights = read_weights(sample_weight, n_rows)
     columns = read_columns(model, X)
+    ids = read_row_ids(X)
     importances = importance_summary(model, columns)
     shuffled = shuffled_summary(model, X, y, columns, outcomes)
-    order = importances.get("order") or shuffled.get("order") or list(range(len(columns)))
+    order = shuffled.get("order") or importances.get("order") or list(range(len(columns)))
+    kinds = kinds_of_mistakes(outcomes[0], wishes.n_mistakes)
     n_dots = MOST_DOTS // min(len(outcomes), MOST_TARGETS)
     summary: dict[str, Any] = {
         "title": wishes.title,
         "target": wishes.target_name,
-        "data": data_summary(columns, n_rows),
+        "data": data_profile(columns, outcomes, order),
         "targets": [_target(outcome) for outcome in outcomes],
         "training": training_summary(model),
         "outcomes": [_judged(outcome, weights, wishes, n_dots) for outcome in outcomes],
+        "is_weighted": weights is not None,
         "n_drawn": MOST_TARGETS,
         "coverage": COVERAGE,
         "n_bootstrap": wishes.n_bootstrap,
+        "threshold": threshold_payload(outcomes[0], weights) if len(outcomes) == 1 else None,
         "importances": importances,
         "shuffled": shuffled,
-        "effects": effect_summary(model, X, outcomes, order, wishes.target_name),
+        "shap": shap_summary(model, X, outcomes, wishes.target_name),
+        "effects": effect_summary(model, X, columns, outcomes, order, wishes.target_name),
         "mistakes": mistakes_summary(
-            model, X, outcomes[0], wishes.n_mistakes, [columns[j] for j in order]
+            *(model, X, outcomes[0], kinds, [columns[j] for j in order], ids, wishes.target_name)
         ),
-        **_trees(model, columns, order, outcomes, wishes),
+        **_trees(model, columns, order, outcomes, kinds, ids, wishes),
         "parameters": parameter_table(model),
         "reproducibility": reproducibility(model),
     }
@@ -137,6 +150,8 @@ def _trees(
     columns: Sequence[Column],
     order: Sequence[int],
     outcomes: Sequence[Outcome],
+    kinds: Sequence[Kind],
+    ids: RowIds,
     wishes: Wishes,
 ) -> dict[str, Any]:
     """Return the trees to browse and the fields of the what-if, or why there are none."""
@@ -144,13 +159,23 @@ def _trees(
         shown = shown_trees(model)
     except NotShownError as reason:
         return {"trees": {"absent": str(reason)}, "what_if": {"absent": str(reason)}}
-    rows = _rows_to_start_from(outcomes[0], wishes)
+    groups = _rows_to_start_from(outcomes[0], kinds, wishes)
+    rows = list(dict.fromkeys(row for group in groups.values() for row in group))
     try:
-        what_if = what_if_payload(model, shown, columns, order, rows)
+        what_if = what_if_payload(model, shown, columns, order, rows, ids)
     except NotShownError as reason:
         what_if = {"absent": str(reason)}
     else:
         what_if["targets"] = _said(outcomes, wishes.target_name)
+        what_if["groups"] = [
+            {"label": label, "rows": [rows.index(row) for row in group]}
+            for label, group in groups.items()
+            if group
+        ]
+        explained = what_if["explained"]
+        if "names" in explained:
+            explained["names"] = [renamed(name, outcomes) for name in explained["names"]]
+            explained["what"] = score_words(shown.unit, shown.output_names, wishes.target_name)
     trees = trees_payload(shown, wishes.target_name)
     trees["output_names"] = [renamed(name, outcomes) for name in trees["output_names"]]
     return {"trees": trees, "what_if": what_if}
@@ -168,11 +193,13 @@ def _said(outcomes: Sequence[Outcome], target_name: str) -> list[str]:
     return [outcome.name or target_name for outcome in outcomes]
 
 
-def _rows_to_start_from(outcome: Outcome, wishes: Wishes) -> list[int]:
-    """Return a few rows drawn at random, and the most wrong ones."""
+def _rows_to_start_from(
+    outcome: Outcome, kinds: Sequence[Kind], wishes: Wishes
+) -> dict[str, list[int]]:
+    """Return a few rows drawn at random, and the worst mistakes of each kind."""
     drawn = np.random.RandomState(wishes.seed).permutation(outcome.n_rows)[:ROWS_TO_START_FROM]
-    wrong = most_wrong(outcome, wishes.n_mistakes)
-    return list(dict.fromkeys([*np.sort(drawn).tolist(), *wrong]))
+    groups = {"Random rows": np.sort(drawn).tolist()}
+    return groups | {kind.title: kind.rows for kind in kinds}
 
 
 def plain(value: Any) -> Any:

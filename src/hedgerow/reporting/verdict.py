@@ -1,4 +1,4 @@
-"""One sentence for a reader in a hurry: what the model does, how well, against what."""
+"""The first paragraph of the report: what the model predicts, how well, and against what."""
 
 from __future__ import annotations
 
@@ -13,91 +13,109 @@ from hedgerow.reporting.outcomes import (
     QuantileOutcome,
     RankingOutcome,
 )
-
-MOST_LETTERS = 60  # of a name that a user chose, in text
+from hedgerow.reporting.wording import brief, number
 
 
 def verdict(summary: dict[str, Any], outcome: Outcome) -> str:
-    """Return the sentence."""
+    """Return one or two sentences for a reader in a hurry."""
     metrics = {metric["name"]: metric for metric in summary["outcomes"][0]["metrics"]}
     n_targets = len(summary["outcomes"])
     if n_targets == 1:
         return _sentence(outcome, metrics, summary["target"])
     said = _sentence(outcome, metrics, outcome.name)
-    return f"Of {n_targets} targets, the first is {outcome.name}. {said}"
+    return f"The model predicts {n_targets} targets. For the first, {outcome.name}: {said}"
 
 
 def _sentence(outcome: Outcome, metrics: dict[str, Any], target: str) -> str:
-    on = f"on {outcome.n_rows:,} rows"
+    on = f"On {_rows(outcome.n_rows)}"
     if isinstance(outcome, ClassOutcome):
-        return _of_classes(outcome, metrics, target, on)
+        return _of_classes(outcome, metrics, on)
     if isinstance(outcome, NumberOutcome):
-        return _of_numbers(outcome, metrics, target, on)
+        return _of_numbers(outcome, metrics, target, on) + _of_intervals(outcome, metrics)
     if isinstance(outcome, QuantileOutcome):
-        name = next(name for name in metrics if name.startswith("coverage"))
-        asked = outcome.levels[-1] - outcome.levels[0]
-        return (
-            f"Its outer quantiles of {target} hold {_percent(metrics[name])} of the true values "
-            f"{on}, where {100 * asked:.3g}% were asked for."
-        )
+        return _of_quantiles(outcome, metrics, target, on)
     if isinstance(outcome, RankingOutcome):
-        return f"Its rankings have a mean NDCG of {_interval(metrics['NDCG'])} {on}; 1 is the best."
+        return (
+            f"{on}, the rankings have a mean NDCG of {_interval(metrics['NDCG'])}; 1 would be a "
+            "perfect order."
+        )
     return (
-        f"Of two rows, it tells rightly which lasts longer in {_percent(metrics['concordance'])} "
-        f"of the cases {on}; guessing would in half."
+        f"{on}, the model puts {_percent(metrics['concordance'])} of the comparable pairs in the "
+        "right order of survival; guessing would get 50%."
     )
+
+
+def _rows(n_rows: int) -> str:
+    return "1 row" if n_rows == 1 else f"{n_rows:,} rows"
 
 
 def _of_numbers(outcome: NumberOutcome, metrics: dict[str, Any], target: str, on: str) -> str:
-    off = f"off by {number(metrics['RMSE']['value'])} (RMSE)"
+    off = f"a root mean squared error of {number(metrics['RMSE']['value'])}"
     if not np.isfinite(metrics["R²"]["value"]):
-        return f"Its predictions of {target} are {off} {on}."
+        return f"{on}, the predictions of {target} have {off}."
     return (
-        f"It explains {_percent(metrics['R²'])} of the variance of {target} {on}: predictions are "
-        f"{off}, where always saying the mean would be off by {number(float(np.std(outcome.y)))}."
+        f"{on}, the model explains {_percent(metrics['R²'])} of the variance of {target}. Its "
+        f"predictions have {off}; always predicting the mean would have "
+        f"{number(float(np.std(outcome.y)))}."
     )
 
 
-def _of_classes(outcome: ClassOutcome, metrics: dict[str, Any], target: str, on: str) -> str:
-    most = float(np.bincount(outcome.index).max() / outcome.n_rows)
+def _of_intervals(outcome: NumberOutcome, metrics: dict[str, Any]) -> str:
+    if outcome.intervals is None:
+        return ""
+    nominal = f"{100 * outcome.intervals.coverage:.3g}%"
+    coverage = _percent(metrics[f"coverage of the {nominal} intervals"])
+    width = number(metrics[f"mean width of the {nominal} intervals"]["value"])
+    return (
+        f" Its {nominal} prediction intervals cover {coverage} of the true values and are {width} "
+        "wide on average."
+    )
+
+
+def _of_quantiles(outcome: QuantileOutcome, metrics: dict[str, Any], target: str, on: str) -> str:
+    nominal = outcome.levels[-1] - outcome.levels[0]
+    kind = "calibrated " if outcome.intervals is not None else ""
+    first = next(metrics[name] for name in metrics if name.startswith("coverage"))
+    width = next(metrics[name] for name in metrics if name.startswith("mean width"))
+    return (
+        f"{on}, the {kind}{100 * nominal:.3g}% intervals of {target} cover {_percent(first)} of "
+        f"the true values. They are {number(width['value'])} wide on average."
+    )
+
+
+def _of_classes(outcome: ClassOutcome, metrics: dict[str, Any], on: str) -> str:
+    counts = np.bincount(outcome.index, minlength=len(outcome.classes))
+    most = float(counts.max() / outcome.n_rows)
+    frequent = brief(outcome.classes[int(counts.argmax())])
     right = (
-        f"{_percent(metrics['accuracy'])} of the rows get the right class, where always saying the "
-        f"most frequent one would be right for {100 * most:.1f}%"
+        f"classifies {100 * metrics['accuracy']['value']:.1f}% of the rows correctly; always "
+        f"predicting the most frequent class, {frequent}, would get "
+        f"{100 * most:.1f}%"
     )
-    if "AUC" not in metrics or not np.isfinite(metrics["AUC"]["value"]):
-        return f"It predicts {target} {on}: {right}."
+    auc = metrics.get("ROC AUC")
+    if auc is None or not np.isfinite(auc["value"]):
+        return f"{on}, the model {right}."
     kinds = (
-        f"{brief(outcome.classes[1])} from {brief(outcome.classes[0])}"
+        f"separates {brief(outcome.classes[1])} from {brief(outcome.classes[0])}"
         if len(outcome.classes) == 2
-        else f"{len(outcome.classes)} classes apart"
+        else f"separates {len(outcome.classes)} classes"
     )
-    return f"It tells {kinds} with an AUC of {_interval(metrics['AUC'])} {on}; {right}."
+    return f"{on}, the model {kinds} with a ROC AUC of {_interval(auc)}. It {right}."
 
 
 def _interval(metric: dict[str, Any]) -> str:
     ends = (metric["low"], metric["high"])
-    inside = "" if np.isnan(ends).any() else f" ({number(ends[0])} to {number(ends[1])})"
+    inside = (
+        "" if np.isnan(ends).any() else f" (95% interval {number(ends[0])} to {number(ends[1])})"
+    )
     return number(metric["value"]) + inside
 
 
 def _percent(metric: dict[str, Any]) -> str:
     ends = (metric["low"], metric["high"])
-    inside = "" if np.isnan(ends).any() else f" ({100 * ends[0]:.1f} to {100 * ends[1]:.1f})"
+    inside = (
+        ""
+        if np.isnan(ends).any()
+        else f" (95% interval {100 * ends[0]:.1f}% to {100 * ends[1]:.1f}%)"
+    )
     return f"{100 * metric['value']:.1f}%{inside}"
-
-
-def brief(name: str) -> str:
-    """Return a name, cut if it would fill lines."""
-    return name if len(name) <= MOST_LETTERS else name[: MOST_LETTERS - 1] + "…"
-
-
-def number(value: float | None, *, strip: bool = True) -> str:
-    """Return a number with as many digits as a reader can use; zeros at its end may stay."""
-    if value is None or not np.isfinite(value):
-        return "–"
-    size = abs(value)
-    if size != 0.0 and not 0.1 <= size < 1e10:
-        return f"{value:.3g}" if strip else f"{value:#.3g}"
-    whole_digits = len(f"{size:.0f}") if size >= 1.0 else 0
-    text = f"{value:,.{max(0, 4 - whole_digits)}f}"
-    return text.rstrip("0").rstrip(".") if strip and "." in text else text

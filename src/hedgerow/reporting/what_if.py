@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.schema import Categories
-from hedgerow.reporting.columns import Column
+from hedgerow.reporting.columns import Column, RowIds
 from hedgerow.reporting.forest_payload import (
     MOST_OPTIONS,
+    UNITS,
     NotShownError,
     ShownTrees,
     rule_payload,
@@ -26,7 +27,12 @@ MOST_LETTERS = 600_000  # of fields and rows in a page, which stays below 5 MB
 
 
 def what_if_payload(
-    model: Any, shown: ShownTrees, columns: Sequence[Column], order: Sequence[int], rows: Any
+    model: Any,
+    shown: ShownTrees,
+    columns: Sequence[Column],
+    order: Sequence[int],
+    rows: Any,
+    ids: RowIds | None = None,
 ) -> dict[str, Any]:
     """Return fields, rows to start from and the rule of the prediction, as JSON types.
 
@@ -41,12 +47,16 @@ def what_if_payload(
         The columns, the most important first: of very many, only the first get a field.
     rows : array of int
         Rows that a reader can start from.
+    ids : RowIds, optional
+        What rows are called.
     """
     if not shown.is_whole:
         raise NotShownError(
-            f"the model has {shown.n_trees:,} trees, which are too large to travel in a page of "
-            "5 MB; a part of them would give other predictions."
+            f"the model has {shown.n_trees:,} trees, which are too large to embed in a page of "
+            "5 MB, and a part of them would give other predictions. A smaller model (fewer or "
+            "shallower trees) can be tried out here."
         )
+    ids = RowIds() if ids is None else ids
     rule, method = _rule_and_method(model)
     fields = [_field(j, columns[j], shown, rows) for j in range(len(columns))]
     payload = {
@@ -54,9 +64,11 @@ def what_if_payload(
         "method": method,
         "fields": fields,
         "order": [int(j) for j in order][:MOST_FIELDS],
+        "explained": _explained(model, shown),
         "rows": [
             {
                 "row": int(i),
+                "id": ids.of(int(i)),
                 "values": [_value(column, fields[j], i) for j, column in enumerate(columns)],
             }
             for i in rows
@@ -65,6 +77,21 @@ def what_if_payload(
     if len(json.dumps(payload)) > MOST_LETTERS:
         raise NotShownError("its columns and their categories do not fit into a page of 5 MB.")
     return payload
+
+
+def _explained(model: Any, shown: ShownTrees) -> dict[str, Any]:
+    """Return what contributions are of: a name and a unit for each score, or why there are none."""
+    if shown.ensemble.slopes is not None:
+        return {
+            "absent": "contributions of a model with linear leaves need rows to compare with; see "
+            "hr.explain.shap_values(model, X, background=100)."
+        }
+    fitted = model._fitted_model()  # noqa: SLF001
+    return {
+        "unit": UNITS.get(shown.unit, shown.unit),
+        "names": list(shown.output_names),
+        "is_calibrated": getattr(fitted, "calibration", None) is not None,
+    }
 
 
 def _rule_and_method(model: Any) -> tuple[dict[str, Any], str]:

@@ -16,7 +16,7 @@ from hedgerow.params import Number
 from hedgerow.reporting.summary import Wishes, summarise
 from hedgerow.result import imported
 
-MOST_MISTAKES = 50  # beyond which a page would hold nothing else
+MOST_MISTAKES = 50  # of a kind; more would leave no room for anything else
 
 
 @answering
@@ -30,25 +30,28 @@ def report(
     qid: Any = None,
     title: str | None = None,
     target_name: str | None = None,
-    n_mistakes: int = 6,
+    n_mistakes: int = 3,
     n_bootstrap: int = 200,
     random_state: int = 0,
 ) -> None:
-    """Write a page about a model and how it does on some rows: one file, which fetches nothing.
+    """Write a page about a model and how it does on some rows: one file that loads nothing else.
 
-    It holds a summary of the data, how the model was trained, metrics with confidence intervals,
-    curves, the most important columns and how each acts, the most wrong rows, the trees to browse,
-    fields to change a row and see its prediction, and all parameters. What does not apply to a
-    model is left out, and the page says why.
+    It holds metrics with confidence intervals; of two classes, a confusion matrix whose positive
+    class, decision threshold and costs the reader chooses; ROC, precision–recall and calibration
+    curves or residuals; permutation importance, SHAP summary and partial dependence; the worst
+    mistakes of each kind; a form to change a row and see its prediction and contributions change; a
+    profile of the data; how the model was trained, its trees and all parameters. What does not
+    apply to a model is left out, and the page says why.
 
     Parameters
     ----------
     model : fitted estimator
         Any of the library's that predicts a target.
     X : table of shape (n_rows, n_features)
-        Rows to judge the model by, as `predict` takes them; best such as it was not trained on.
+        Rows to evaluate the model on, as `predict` takes them; best rows that it was not trained
+        on. The index of a pandas frame names its rows in the report.
     y : array
-        What they turned out to be, as `fit` takes it.
+        Their true values, as `fit` takes them.
     path : str or path-like
         Where to. A file of that name is replaced in one step once the new one is whole.
     sample_weight : array of shape (n_rows,), optional
@@ -60,7 +63,8 @@ def report(
     target_name : str, optional
         What the target is called; the name of y if it has one.
     n_mistakes : int
-        How many of the most wrong rows to show, at most 50.
+        How many of the worst mistakes of each kind to show: false positives and false negatives,
+        or over- and under-predictions. At most 50.
     n_bootstrap : int
         Draws for the confidence intervals; 0 for none.
     random_state : int

@@ -1,12 +1,49 @@
-// Brings the page to life: charts, theme, trees and what-if.
+// Brings the page to life: charts, theme, contents, threshold, trees and what-if.
 "use strict";
 
 const report = JSON.parse(document.getElementById("report-data").textContent);
 
-function drawCharts() {
-  const places = Array.from(document.querySelectorAll("[data-chart]"));
-  return Promise.all(places.map((place) =>
-    vegaEmbed(place, report.charts[Number(place.dataset.chart)], { actions: false, renderer: "svg" })));
+const views = new Map(); // of charts that change, by their place in the page
+
+// Puts points into the layers that have their names.
+function fill(spec, points) {
+  for (const layer of spec.layer || []) {
+    if (layer.data && layer.data.name in points) layer.data.values = points[layer.data.name];
+    fill(layer, points);
+  }
+}
+
+async function drawChart(place, points) {
+  const spec = report.charts[Number(place.dataset.chart)];
+  if (points) fill(spec, points);
+  const { view } = await vegaEmbed(place, spec, { actions: false, renderer: "svg" });
+  views.set(place.dataset.place, view);
+}
+
+function drawCharts(threshold) {
+  const pictures = threshold ? threshold.pictures() : {};
+  return Promise.all(Array.from(document.querySelectorAll("[data-chart]"), (place) =>
+    drawChart(place, pictures[place.dataset.place])));
+}
+
+// On a narrow screen the contents are behind a button.
+function setUpContents() {
+  const button = document.getElementById("open-contents");
+  const contents = document.getElementById("contents");
+  const show = (isOpen) => {
+    contents.classList.toggle("open", isOpen);
+    button.setAttribute("aria-expanded", String(isOpen));
+  };
+  document.documentElement.classList.add("scripted");
+  button.addEventListener("click", () => show(!contents.classList.contains("open")));
+  contents.addEventListener("click", (event) => {
+    if (event.target.closest("a")) show(false);
+  });
+  addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !contents.classList.contains("open")) return;
+    show(false);
+    button.focus();
+  });
 }
 
 function setUpTheme() {
@@ -30,9 +67,12 @@ function setUpTheme() {
 }
 
 setUpTheme();
+setUpContents();
 if (!report.trees.absent) {
   const trees = new Trees(report.trees);
   new TreeView(trees);
   if (!report.what_if.absent) window.hedgerowWhatIf = new WhatIf(report.what_if, trees);
 }
-window.hedgerowReady = drawCharts();
+const threshold = report.threshold ? new Threshold(report.threshold) : null;
+window.hedgerowThreshold = threshold;
+window.hedgerowReady = drawCharts(threshold).then(() => threshold && threshold.connect(views));

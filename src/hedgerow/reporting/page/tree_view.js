@@ -2,7 +2,6 @@
 // reached by tab, arrows move among those that are visible, right opens and left closes.
 "use strict";
 
-const COUNT = new Intl.NumberFormat("en");
 const OPEN_DEPTH = 2; // levels that are open at first
 const MOST_NAMED = 4; // categories that a test names
 const MOST_VALUES = 10; // of a leaf
@@ -61,7 +60,7 @@ class TreeView {
     if (trees.isLeaf(node)) {
       const values = Array.from(trees.value.subarray(i * trees.width, (i + 1) * trees.width));
       const more = values.length > MOST_VALUES ? ", …" : "";
-      const text = values.slice(0, MOST_VALUES).map(shortly).join(", ") + more;
+      const text = values.slice(0, MOST_VALUES).map((value) => shortly(value)).join(", ") + more;
       return [element("span", { class: "worth", text: `→ ${text}` }), rows];
     }
     const gain = element("span", { class: "facts-of", text: `gain ${shortly(trees.gain[i])}` });
@@ -76,7 +75,7 @@ class TreeView {
     if (trees.testsCategory(node)) return `${name} is ${this.categories(node, feature)}${gaps}?`;
     const threshold = trees.threshold(node);
     if (threshold === Number.MAX_VALUE) return `${name} is not missing?`;
-    return `${name} ≤ ${shortly(threshold)}${gaps}?`;
+    return `${name} ≤ ${shortly(threshold, LONG)}${gaps}?`;
   }
 
   categories(node, feature) {

@@ -1,4 +1,4 @@
-// Predicts as the model does, from the trees that travel in the page (report/forest_payload.py).
+// Predicts as the model does, from the trees that travel in the page (reporting/forest_payload.py).
 // Sums are of float64 in the order of the trees, and what follows is the library's own arithmetic:
 // the result is what predict_proba or predict returns, to the last bit. Knows nothing of the page.
 "use strict";
@@ -64,6 +64,12 @@ class Trees {
     const first = this.offset[tree];
     const i = this.place[node];
     return [first + this.left[i], first + this.right[i]];
+  }
+
+  // The share of a node's training rows that go left; where all count alike, by their number.
+  shareLeft(node, left, right) {
+    if (this.share) return this.share[this.place[node]];
+    return this.count[left] / (this.count[left] + this.count[right]);
   }
 
   leafOf(tree, row) {
