@@ -112,7 +112,7 @@ int Grower::State::add_leaf(const Sum& sum) {
 
 bool Grower::State::may_split(const Leaf& leaf) const {
   return is_splittable(leaf) &&
-         gradients.fixed.h(leaf.sum) >= 2.0 * settings.rules.min_child_weight;
+         Least(settings.rules, gradients.fixed).fits_twice(gradients.fixed, leaf.sum);
 }
 
 int Grower::State::team_for(std::size_t rows) const {
