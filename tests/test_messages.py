@@ -32,11 +32,13 @@ TEXT = pd.DataFrame({"town": ["Ulm", "Bonn"] * 20})
 
 
 def classifier(**parameters):
-    return hr.GradientBoostingClassifier(**({"n_estimators": 2} | parameters))
+    return hr.GradientBoostingClassifier(
+        **({"n_estimators": 2, "min_samples_leaf": 2} | parameters)
+    )
 
 
 def regressor(**parameters):
-    return hr.GradientBoostingRegressor(**({"n_estimators": 2} | parameters))
+    return hr.GradientBoostingRegressor(**({"n_estimators": 2, "min_samples_leaf": 2} | parameters))
 
 
 @pytest.fixture(scope="module")

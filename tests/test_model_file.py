@@ -474,7 +474,9 @@ loaded, copy, fitted = sys.argv[1:]
 model = load(loaded)
 X = np.arange(80.0).reshape(40, 2)
 report = {"proba": model.predict_proba(X).tobytes().hex()}
-small = GradientBoostingClassifier(n_estimators=2, categorical_features={"b", "a"})
+small = GradientBoostingClassifier(
+    n_estimators=2, min_samples_leaf=2, categorical_features={"b", "a"}
+)
 save(small.fit(*model_data(X)), fitted)
 sys.dont_write_bytecode = True  # Python would leave it cut short
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
@@ -530,7 +532,9 @@ def test_the_same_model_gives_the_same_bytes(path):
 def test_bytes_do_not_depend_on_the_process(child, path):
     defined = {}
     exec(MODEL_DATA, defined)
-    small = GradientBoostingClassifier(n_estimators=2, categorical_features={"b", "a"})
+    small = GradientBoostingClassifier(
+        n_estimators=2, min_samples_leaf=2, categorical_features={"b", "a"}
+    )
     save(small.fit(*defined["model_data"](np.arange(80.0).reshape(40, 2))), path)
     assert path.read_bytes() == (child[2] / "fitted").read_bytes()
 

@@ -19,6 +19,7 @@ RNG = np.random.default_rng(0)
 DENSE = np.where(RNG.random((40, 4)) < 0.6, RNG.normal(size=(40, 4)), 0.0)
 Y = (DENSE[:, 0] + 0.3 * RNG.normal(size=40) > 0).astype(int)
 SMALL = {"n_estimators": 2}
+BOOSTED = SMALL | {"min_samples_leaf": 2}
 
 
 def csr():
@@ -236,8 +237,8 @@ def test_duplicates_are_added_up_whatever_scipy_remembers(model, layout):
 SOME = [bad_indptr, column_beyond, bad_csc, bad_coo, bad_lil]
 
 CLASSIFIERS = [
-    hr.GradientBoostingClassifier(**SMALL),
-    hr.GradientBoostingClassifier(**SMALL, early_stopping=True),
+    hr.GradientBoostingClassifier(**BOOSTED),
+    hr.GradientBoostingClassifier(**BOOSTED, early_stopping=True),
     hr.RandomForestClassifier(**SMALL),
     hr.ExtraTreesClassifier(**SMALL),
     hr.DecisionTreeClassifier(),
@@ -261,9 +262,9 @@ CLASSIFIERS = [
     hr.LinearSVC(),
 ]
 REGRESSORS = [
-    hr.GradientBoostingRegressor(**SMALL),
-    hr.GradientBoostingSurvival(**SMALL),
-    hr.GradientBoostingRanker(**SMALL, qid_column=3),
+    hr.GradientBoostingRegressor(**BOOSTED),
+    hr.GradientBoostingSurvival(**BOOSTED),
+    hr.GradientBoostingRanker(**BOOSTED, qid_column=3),
     hr.RandomForestRegressor(**SMALL, keep_targets=True),
     hr.ExtraTreesRegressor(**SMALL, keep_targets=True),
     hr.DecisionTreeRegressor(),
@@ -315,9 +316,9 @@ def test_every_method_refuses_a_wrong_matrix(model):
                 model.score(make(), Y)
 
 
-FITTED = hr.GradientBoostingClassifier(**SMALL).fit(csr(), Y)
+FITTED = hr.GradientBoostingClassifier(**BOOSTED).fit(csr(), Y)
 DOORS = {
-    "eval_set": lambda X: hr.GradientBoostingClassifier(**SMALL).fit(csr(), Y, eval_set=(X, Y)),
+    "eval_set": lambda X: hr.GradientBoostingClassifier(**BOOSTED).fit(csr(), Y, eval_set=(X, Y)),
     "init_score": lambda X: FITTED.refit(X, Y),
     "cross_validate": lambda X: hr.cross_validate(hr.SVC(), X, Y),
     "cross_validate_bins": lambda X: hr.cross_validate(FITTED, X, Y),

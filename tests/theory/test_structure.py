@@ -220,6 +220,7 @@ def test_many_rows_are_compared_as_finely_as_they_were_rounded():
     np.testing.assert_allclose(result.root_score - result.gain, result.score, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_a_model_without_splits_scores_its_roots():
     model = regressor(min_samples_leaf=300).fit(X, NUMBERS)
     result = theory.structure_score(model, X, NUMBERS)

@@ -28,7 +28,7 @@ def warn_if_never_split(estimator: Any, features: Any, n_rows: int) -> None:
     ]
     if limits:
         warn_user(
-            f"{type(estimator).__name__}: no split of {n_rows} rows is allowed by "
-            f"{' and '.join(limits)}, so every row gets the same prediction.",
+            f"No split of {n_rows} rows is allowed by {' and '.join(limits)}, so every row gets "
+            "the same prediction.",
             NoSplitWarning,
         )

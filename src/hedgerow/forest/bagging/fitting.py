@@ -161,6 +161,7 @@ def _as_forest(bagging: Any, tree: Any) -> SimpleNamespace:
         class_weight="balanced_subsample" if class_weight == "balanced" else class_weight,
         feature_combinations=None,
         _read=bagging._read,  # noqa: SLF001  a part of the estimator
+        _parameters=tree._parameters,  # noqa: SLF001
     )
 
 
