@@ -45,9 +45,9 @@ def run(share: float) -> Outcome:
         return Outcome("no fit was interrupted", (*failures, "every fit ended first"))
     p50, p99 = np.quantile(latencies, [0.5, 0.99])
     return Outcome(
-        f"{len(latencies):,} fits of {len(names)} estimators interrupted, {n_finished} ended first; "
-        f"{len(failures)} not clean; latency: median {1e3 * p50:.0f} ms, p99 {1e3 * p99:.0f} ms, "
-        f"largest {1e3 * max(latencies):.0f} ms",
+        f"{len(latencies):,} fits of {len(names)} estimators interrupted, {len(failures)} not "
+        f"clean ({n_finished} ended before); latency: median {1e3 * p50:.0f} ms, p99 "
+        f"{1e3 * p99:.0f} ms, largest {1e3 * max(latencies):.0f} ms",
         tuple(failures),
     )
 
