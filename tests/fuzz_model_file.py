@@ -671,11 +671,11 @@ def exercise_forest(model, X, matrix):
         model.predict_quantiles(X)
 
 
-def try_file(path, data, original, must_be_refused, rng):
+def try_file(path, data, original, must_be_refused, rng, loader=load):
     """Load a file; return whether it was refused. Raise if anything else than that happens."""
     path.write_bytes(data)
     try:
-        model = load(path)
+        model = loader(path)
     except ModelFileError:
         return True
     assert data == original or not must_be_refused, "damage that the checksum did not find"

@@ -286,10 +286,14 @@ PRECOMPUTED = [
     hr.SVC(kernel=lambda A, B: A @ B.T),
 ]
 METHODS = (
-    *("predict", "predict_proba", "decision_function", "apply", "kneighbors", "kneighbors_graph"),
-    *("staged_predict", "transform", "score_samples", "radius_neighbors", "radius_neighbors_graph"),
-    *("predict_quantiles", "predict_survival", "decision_path", "staged_decision_function"),
-    *("predict_trees", "predict_log_proba", "staged_predict_proba", "outlier_scores", "proximity"),
+    *("predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples"),
+    *("staged_predict", "staged_predict_proba", "staged_decision_function", "predict_quantile"),
+    *("apply", "decision_path", "predict_trees", "proximities", "predict_quantiles"),
+    *("kneighbors", "kneighbors_graph", "radius_neighbors", "radius_neighbors_graph"),
+)
+WITH_TARGET = (
+    *("score", "staged_score", "staged_weights", "permutation_importances", "calibrate", "refit"),
+    "cost_complexity_pruning_path",
 )
 
 
@@ -303,17 +307,12 @@ def test_every_fit_refuses_a_wrong_matrix(model):
 @pytest.mark.parametrize("model", [*CLASSIFIERS, *REGRESSORS, *OTHERS], ids=repr)
 def test_every_method_refuses_a_wrong_matrix(model):
     model.fit(csr(), Y)
-    for name in METHODS:
-        method = getattr(model, name, None)
-        if method is None:
-            continue
-        for make in SOME:
+    asked = [(getattr(model, name, None), ()) for name in METHODS]
+    asked += [(getattr(model, name, None), (Y,)) for name in WITH_TARGET]
+    for method, target in asked:
+        for make in SOME if method is not None else ():
             with pytest.raises(DataError, match="sound sparse matrix"):
-                list(method(make()))
-    if hasattr(model, "score"):
-        for make in SOME:
-            with pytest.raises(DataError, match="sound sparse matrix"):
-                model.score(make(), Y)
+                list(method(make(), *target))
 
 
 FITTED = hr.GradientBoostingClassifier(**BOOSTED).fit(csr(), Y)

@@ -250,7 +250,8 @@ def row_draws(estimator: Any, n_rows: int, seed: int) -> RowDraws:
     if given is not None and not isinstance(given, Integral):
         n_draws = max(1, round(given * n_rows))
     if n_draws > n_rows:
-        raise ParameterError(f"max_samples={given} is more than the {n_rows} rows of X.")
+        rows = "1 sample" if n_rows == 1 else f"{n_rows} rows"
+        raise ParameterError(f"max_samples={given} is more than the {rows} of X.")
     bootstrap = bool(estimator.bootstrap)
     if estimator.oob_score and not bootstrap and n_draws == n_rows:
         raise ParameterError(

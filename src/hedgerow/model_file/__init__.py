@@ -48,7 +48,8 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
         One of the library's own.
     path : str or path-like
         Where to. A file of that name is replaced in one step once the new one is whole and on the
-        disk; if anything fails before that, it stays as it was.
+        disk; if anything fails before that, it stays as it was. What a save that was killed left
+        in the folder, the next one to the same path deletes.
 
     Raises
     ------

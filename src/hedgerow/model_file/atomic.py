@@ -75,7 +75,8 @@ def _write_unnamed(temporary: Path, data: bytes, target: Path) -> bool:
         try:
             # A link replaces no other file, so it is one beside the target first. Only with a
             # descriptor, which an absolute path makes no use of, does Python follow the source.
-            os.link(_PROCESS_FILES / str(descriptor), temporary, src_dir_fd=descriptor)
+            source = _PROCESS_FILES / str(descriptor)
+            os.link(source, temporary, src_dir_fd=descriptor, follow_symlinks=True)
         except OSError:
             return False
         temporary.replace(target)

@@ -51,7 +51,8 @@ def _names_of(names: NDArray[Any], drawn: NDArray[np.intp]) -> list[Any]:
 def _require_names(
     own: NDArray[Any] | None, names: NDArray[Any] | None, takes_queries: bool
 ) -> None:
-    if own is None or (names is None and not isinstance(own[0], str)):
+    # Names that are no strings are those of places, which bagging may give anew.
+    if own is None or not all(isinstance(name, str) for name in own):
         return
     known = [] if names is None else names.tolist()
     fits = set(own.tolist()) <= set(known) if takes_queries else own.tolist() == known

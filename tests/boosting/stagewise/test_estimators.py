@@ -25,6 +25,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hedgerow import (
+    BaggingRegressor,
     DataError,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -128,6 +129,30 @@ def test_scikit_learn_check(estimator, check):
 
 
 # Learners and tables
+
+
+class OnlyAnArray:
+    """Rows of which nothing is known but that they can become an array."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, dtype)
+
+
+@pytest.mark.parametrize("parameters", [{"subsample": 0.5}, {"early_stopping": True}])
+def test_what_can_only_become_an_array_is_taken_apart(parameters):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    model = StagewiseRegressor(**FEW, **parameters)
+    expected = model.fit(X, X[:, 0]).predict(X)
+    np.testing.assert_array_equal(model.fit(OnlyAnArray(X), X[:, 0]).predict(X), expected)
+
+
+def test_one_row_is_told_to_be_one_sample():
+    for model in (StagewiseRegressor(early_stopping=True), BaggingRegressor(max_samples=3)):
+        with pytest.raises(ValueError, match="1 sample"):
+            model.fit([[1.0]], [1.0])
 
 
 @pytest.mark.parametrize(

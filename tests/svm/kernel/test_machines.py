@@ -8,10 +8,12 @@ import scipy.sparse
 from sklearn import svm as peers
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from hedgerow import ParameterError
 from hedgerow.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 
 EXACT = 1e-7
@@ -157,6 +159,15 @@ def test_ties_are_broken_on_request():
     plain = clone(ours).set_params(break_ties=False).fit(X, y)
     assert (plain.predict(grid) != ours.predict(grid)).any()
     assert (ours.predict(grid) == ours.decision_function(grid).argmax(axis=1)).all()
+
+
+def test_ties_of_pairs_are_refused_by_fit():
+    X, y = load_wine(return_X_y=True)
+    model = SVC(break_ties=True, decision_function_shape="ovo")
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    with pytest.raises(ParameterError, match="break_ties=True needs"):
+        model.fit(X, y)
 
 
 def test_hinge_form_and_kernel_dual_are_the_same_machine():

@@ -47,7 +47,9 @@ class AsGiven:
     """A table that learners get as it came: they alone know how to read it."""
 
     def __init__(self, X: Any) -> None:
-        self.X = sound_rows(X)
+        # Rows can be taken of lists and of tables, but not of all that can become an array.
+        is_array_like = hasattr(X, "__array__") and not hasattr(X, "shape")
+        self.X = np.asarray(X) if is_array_like else sound_rows(X)
         self.n_rows = count_rows(X)
 
     def take(self, rows: NDArray[np.intp]) -> AsGiven:
@@ -116,9 +118,11 @@ class StagewiseFitting:
         try:
             return hold_out(examples, fraction, self.seed, stratify)
         except DataError:
+            n_rows = len(examples.target)
+            rows = "1 sample" if n_rows == 1 else f"{n_rows} rows"
             raise DataError(
                 f"early_stopping holds out validation_fraction={fraction} of "
-                f"{len(examples.target)} rows: none. Give a larger validation_fraction."
+                f"{rows}: none. Give a larger validation_fraction."
             ) from None
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> Examples:

@@ -94,6 +94,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self
         """
         check_parameters(self)
+        self._check_ties()
         self._check_combination()
         schema, X = self._learn_rows(X)
         name = type(self).__name__
@@ -233,8 +234,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every row: the most probable, if there are probabilities."""
-        self._check_ties()
         model: KernelModel = self._fitted_model()
+        self._check_ties()  # it may have been set since the fit
         scores = self._scores(X)
         if model.sigmoids is not None:
             best = self._probabilities(scores).argmax(axis=1)
