@@ -163,6 +163,23 @@ def test_a_larger_budget_is_more_rounds(low):
     assert Budget.of(low, 1, "balanced") == Budget.of(low, 1, 1.0)
 
 
+def test_many_columns_are_rationed():
+    """A tree of 7,129 columns costs what one of a thousand rows and more does."""
+    few, usual, many, all_of_them = (Budget.of(72, 1, 1.0, n) for n in (5, 100, 1000, 7129))
+    assert few == usual
+    assert usual.rounds_of(31) == many.rounds_of(31) > 5 * all_of_them.rounds_of(31)
+    rows = [Budget.of(2000, 1, 1.0, n).members(31, 300) for n in (100, 1000)]
+    assert rows[0] > rows[1] >= 1
+
+
+@pytest.mark.parametrize(("own", "looked_at"), [({}, 1000), ({"colsample_bytree": 0.9}, 1800)])
+def test_trees_of_a_wide_table_look_at_a_thousand_columns(own, looked_at):
+    wide = np.random.default_rng(0).normal(size=(40, 2000))
+    model = GradientBoostingRegressor(budget=0.1, **own).fit(wide, wide[:, 0] + wide[:, 1])
+    parts = [tried.parameters["colsample_bytree"] for tried in model.auto_.tried]
+    np.testing.assert_allclose(parts, looked_at / 2000)
+
+
 def test_thorough_is_more_work_than_quick():
     quick, thorough = (
         GradientBoostingRegressor(budget=budget, max_leaves=4).fit(X, NUMBERS)
