@@ -1,6 +1,7 @@
 """n_estimators="auto": what is tried is what an explicit fit does, and so is what is chosen."""
 
 import re
+from dataclasses import replace
 from threading import get_ident
 
 import numpy as np
@@ -161,6 +162,23 @@ def test_a_larger_budget_is_more_rounds(low):
         assert rounds == sorted(rounds)
         assert rounds[0] >= 1
     assert Budget.of(low, 1, "balanced") == Budget.of(low, 1, 1.0)
+
+
+def test_many_columns_are_rationed():
+    """A tree of 7,129 columns costs what one of a thousand rows and more does."""
+    few, usual, many, all_of_them = (Budget.of(72, 1, 1.0, n) for n in (5, 100, 1000, 7129))
+    assert few == usual
+    assert usual.rounds_of(31) == many.rounds_of(31) > 5 * all_of_them.rounds_of(31)
+    rows = [Budget.of(2000, 1, 1.0, n).members(31, 300) for n in (100, 1000)]
+    assert rows[0] > rows[1] >= 1
+
+
+@pytest.mark.parametrize(("own", "looked_at"), [({}, 1000), ({"colsample_bytree": 0.9}, 1800)])
+def test_trees_of_a_wide_table_look_at_a_thousand_columns(own, looked_at):
+    wide = np.random.default_rng(0).normal(size=(40, 2000))
+    model = GradientBoostingRegressor(budget=0.1, **own).fit(wide, wide[:, 0] + wide[:, 1])
+    parts = [tried.parameters["colsample_bytree"] for tried in model.auto_.tried]
+    np.testing.assert_allclose(parts, looked_at / 2000)
 
 
 def test_thorough_is_more_work_than_quick():
@@ -445,6 +463,27 @@ def test_a_file_that_holds_another_choice_is_refused(fitted, field, value):
     assert read_choice(document) == fitted.auto_
     with pytest.raises(hr.ModelFileError):
         read_choice(document | {field: value})
+
+
+@pytest.mark.parametrize("rounds", [slice(7), slice(5, None), slice(1, None, 2), slice(2, 40, 4)])
+def test_a_slice_of_a_mean_is_refitted_member_by_member(rounds, tmp_path):
+    model = GradientBoostingRegressor(budget=0.3, max_leaves=4, subsample=0.7).fit(X, NUMBERS)
+    assert model.auto_.n_members == 4
+    part = model[rounds]
+    part.save(tmp_path / "part.hedgerow")
+    for sliced in (part, hr.load(tmp_path / "part.hedgerow")):
+        sliced.refit(X, NUMBERS)
+        places = np.arange(model.n_iter_)[rounds]
+        expected = np.full(len(X), float(model._model.ensemble.base_score[0]))
+        for member in range(4):
+            own = np.flatnonzero(places % 4 == member)
+            alone = part[:0]
+            ensemble = model._model.ensemble.of_rounds(places[own]).scaled(4)
+            alone._model = replace(alone._model, ensemble=ensemble)
+            alone.auto_ = replace(alone.auto_, n_members=1, in_turn=0)
+            alone.refit(X, NUMBERS)
+            expected += (alone.predict(X) - ensemble.base_score[0]) / 4
+        np.testing.assert_allclose(sliced.predict(X), expected, rtol=1e-9)
 
 
 def test_refitting_to_the_same_rows_changes_nothing():

@@ -269,6 +269,8 @@ def _of_rounds(estimator: Any, chosen: range) -> dict[str, Any]:
         sliced = replace(sliced, curve=None, calibration=None, residuals=None)
     fitted |= {"_model": sliced}
     fitted["n_iter_"] = len(chosen)
+    if "auto_" in fitted:
+        fitted["auto_"] = fitted["auto_"].of_every(chosen.step)
     is_known = chosen == range(len(chosen)) and all(
         len(values) >= estimator.n_iter_
         for by_metric in estimator.evals_result_.values()

@@ -211,6 +211,7 @@ class Fitting:
                 *(problem.loss, ensemble, prepared.train, prepared.binner.category_bins),
                 self.settings.n_threads,
             ),
+            quantiles=problem.loss.of_one.quantiles,
         )
 
     def _diverged(self) -> ParameterError:

@@ -67,9 +67,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "in which rows count less the better they are told apart. 'cross_entropy' learns from "
         "probabilities: y has a column for each class, and each row adds up to 1. A function gets "
         "y as class numbers 0 … K−1 and raw_scores of shape (n,) for two classes, (n, K) for more, "
-        "and returns gradient and hessian of the same shape; its scores start at 0. Weights "
-        "multiply what it returns, unless it takes sample_weight itself. hedgerow.Loss makes such "
-        "a function of a formula for the loss, and starts its scores at their best constant.",
+        "and returns gradient and hessian of the same shape; its scores start at "
+        "the best constant. Weights multiply what it returns, unless it takes sample_weight "
+        "itself. hedgerow.Loss makes such a function of a formula for the loss.",
         Peers("objective", "objective", "loss_function", "loss"),
         only="classifier",
     ),
@@ -91,9 +91,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "residuals above and below by quantile; 'poisson', 'gamma' and 'tweedie' are deviances of "
         "positive means and predict e^score; 'log_loss' is for y between 0 and 1, and predicts the "
         "same. A function gets y and raw_scores of shape (n,) and returns gradient "
-        "and hessian of the same shape; its scores start at 0. Weights multiply what it returns, "
-        "unless it takes sample_weight itself. hedgerow.Loss makes such a function of a formula "
-        "for the loss, and starts its scores at their best constant.",
+        "and hessian of the same shape; its scores start at the best constant. Weights "
+        "multiply what it returns, unless it takes sample_weight itself. hedgerow.Loss makes such "
+        "a function of a formula for the loss.",
         Peers("objective", "objective", "loss_function", "loss"),
         only="regressor",
     ),

@@ -118,6 +118,13 @@ def _require_the_same_trees(
             f"loss={estimator.loss!r}: its scores mean something else than those of the "
             f"model to go on from ({loss.link}, not {start.link})."
         )
+    of, now = start.quantiles, loss.of_one.quantiles
+    if of and now and of != now:
+        raise ParameterError(
+            f"quantile={estimator.quantile!r}, but the model to go on from was fitted with "
+            f"quantile={of[0] if len(of) == 1 else list(of)!r}: its scores mean something else. "
+            "Fit anew, or give that quantile."
+        )
     if before.n_outputs != loss.n_outputs:
         raise DataError(
             f"The model to go on from has {before.n_outputs} outputs, but loss and y now ask "

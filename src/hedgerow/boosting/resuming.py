@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.boosting.settings import Settings, is_auto
-from hedgerow.boosting.tasks import as_levels
 from hedgerow.boosting.training_data import Examples, Given
 from hedgerow.data.binning import Binner
 from hedgerow.exceptions import ParameterError
@@ -114,20 +113,7 @@ def _read_model(init_model: Any, estimator: Any) -> BoostedModel:
             f"{type(estimator).__name__} or the file of one."
         )
     model: BoostedModel = init_model._fitted_model()  # noqa: SLF001
-    _require_the_same_levels(init_model, estimator)
     return model
-
-
-def _require_the_same_levels(init_model: Any, estimator: Any) -> None:
-    """Refuse to go on with other quantiles than those that the scores are."""
-    if init_model.loss not in ("quantile", "expectile") or init_model.loss != estimator.loss:
-        return
-    before, now = init_model.quantile, estimator.quantile
-    if as_levels(before) != as_levels(now):
-        raise ParameterError(
-            f"quantile={now!r}, but init_model was fitted with quantile={before!r}: its scores "
-            f"mean something else. Give quantile={before!r}, or fit anew."
-        )
 
 
 class CheckpointFile:

@@ -74,6 +74,8 @@ class Loss:
         How numbers scatter about their predictions.
     weights_are_exposures : bool
         Whether weight times target is an amount with a scale of its own, such as a count of events.
+    quantiles : tuple of float
+        Which quantiles, or expectiles, the scores are.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Loss:
     is_soft: bool = False
     spread: Spread = EVEN
     weights_are_exposures: bool = False
+    quantiles: tuple[float, ...] = ()
 
     @property
     def of_one(self) -> Loss:

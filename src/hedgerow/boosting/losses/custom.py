@@ -18,7 +18,8 @@ BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 class CustomLoss(Loss):
     """A user's function (y, raw_scores[, sample_weight]) → (gradient, hessian).
 
-    Its scores start at 0: a better constant cannot be known without knowing its link.
+    Its scores start at the constant at which the gradients of all rows add up to 0, where the loss
+    is least if its hessian is not negative.
     """
 
     name = "custom"
@@ -37,9 +38,26 @@ class CustomLoss(Loss):
         several.n_outputs = several.n_targets = n_targets
         return several
 
-    def base_score(self, target: Floats, weights: Floats | None) -> Floats:  # noqa: ARG002
-        """Return zeros."""
-        return np.zeros(self.n_outputs)
+    def base_score(self, target: Floats, weights: Floats | None) -> Floats:
+        """Return the constants at which the gradients add up to 0; 0 where they do everywhere."""
+        from hedgerow.boosting.written_loss.best_constant import Total, level_constants
+
+        n_rows = target.shape[-1]
+
+        def total(constants: Floats) -> Total:
+            scores = np.repeat(constants[:, np.newaxis], n_rows, axis=1)
+            try:
+                with np.errstate(all="ignore"):  # far out, a function may overflow
+                    gradient, hessian = self.gradients(target, scores, weights)
+            except ParameterError:
+                if not constants.any():
+                    raise
+                nowhere = np.full(self.n_outputs, np.nan)
+                return Total(np.inf, nowhere, nowhere, nowhere)
+            sums = gradient.sum(axis=1), hessian.sum(axis=1), np.abs(gradient).sum(axis=1)
+            return Total(0.0, *sums)
+
+        return level_constants(total, self.n_outputs)
 
     def gradients(
         self, target: Floats, scores: Floats, weights: Floats | None

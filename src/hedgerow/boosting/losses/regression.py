@@ -44,7 +44,7 @@ class QuantileLoss(NativeLoss):
     has_corners = True
 
     def __init__(self, levels: Sequence[float]) -> None:
-        self.at = tuple(float(level) for level in levels)
+        self.at = self.quantiles = tuple(float(level) for level in levels)
         self.n_outputs = len(self.at)
         self.link: Link = "identity" if self.n_outputs == 1 else "sorted"
 
@@ -69,6 +69,7 @@ class AbsoluteError(QuantileLoss):
 
     def __init__(self) -> None:
         super().__init__((0.5,))
+        self.quantiles = ()  # a parameter that it does not have
 
     def shape(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
         """Return nothing."""
@@ -108,6 +109,7 @@ class ExpectileLoss(NativeLoss):
 
     def __init__(self, level: float) -> None:
         self.level = float(level)
+        self.quantiles = (self.level,)
 
     def shape(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
         """Return the level."""
