@@ -508,7 +508,9 @@ def test_what_is_not_there_says_why():
         _ = model.best_score_
     with pytest.raises(AttributeError, match="auto_ with n_estimators='auto' only"):
         _ = model.auto_
-    with pytest.raises(AttributeError, match="Regressor' object has no attribute 'trees'"):
+    with pytest.raises(
+        AttributeError, match="'GradientBoostingRegressor' object has no attribute 'trees'"
+    ):
         _ = model.trees
     hinge = classifier(loss="hinge").fit(X, TWO)
     for name in ("predict_proba", "predict_log_proba", "staged_predict_proba"):
