@@ -94,6 +94,8 @@ CONSTRUCTORS = (
     ("device", lambda: classifier(device="cuda"), "'device': training runs on the CPU"),
     ("task_type", lambda: classifier(task_type="GPU"), "'task_type': training runs on the CPU"),
     ("eval_set", lambda: classifier(eval_set=[]), "'eval_set'; it is an argument of fit"),
+    ("depth of members", lambda: hr.BaggingClassifier(max_depth=3), "the base estimator"),
+    ("by position", lambda: hr.RandomForestClassifier(100), r"by name, .*\(n_estimators=…\)"),
     ("base_estimator", lambda: hr.AdaBoostClassifier(base_estimator=1), "did you mean 'estimator'"),
     (
         "grid",
@@ -255,6 +257,11 @@ FIT = (
         "sample_weight is a dict.*class_weight",
     ),
     (
+        "eval_set by position",
+        lambda: classifier().fit(X, Y, [(X, Y)]),
+        r"sample_weight is a list of tuples.*eval_set=\[\(X_valid",
+    ),
+    (
         "eval_set flat",
         lambda: classifier().fit(X, Y, eval_set=[X, Y]),
         r"eval_set must be a list.*eval_set=\[\(X_valid, y_valid\)\]",
@@ -344,7 +351,7 @@ VALUES = (
         lambda: regressor(loss="survival:cox"),
         "it is loss='cox' of GradientBoostingSurvival",
     ),
-    ("loss a class", lambda: regressor(loss=hr.Loss), r"'Loss' takes 1 .*Write Loss\(…\)"),
+    ("loss a class", lambda: regressor(loss=hr.Loss), r"loss: 'Loss' takes 1 .*Write Loss\(…\)"),
     ("grow_policy", lambda: classifier(grow_policy="lossguide"), "did you mean 'leafwise'"),
     ("depthwise", lambda: classifier(grow_policy="depthwise"), "did you mean 'levelwise'"),
     (
@@ -382,6 +389,14 @@ VALUES = (
     ),
     ("class_weight list", lambda: classifier(class_weight=[1, 5]), "a dict from class to weight"),
     ("column name", lambda: classifier(categorical_features="age"), r"features=\['age'\]"),
+    ("all columns", lambda: classifier(categorical_features="all"), "names of all columns"),
+    ("categories True", lambda: classifier(categorical_features=True), "did you mean 'auto'"),
+    ("n_jobs all", lambda: classifier(n_jobs="all"), "write n_jobs=-1"),
+    (
+        "metric of one",
+        lambda: classifier(eval_metric=lambda y: y),
+        "eval_metric: '<lambda>' takes 1 .*y, scores or prediction",
+    ),
     ("calibration", lambda: classifier(calibration="platt"), "did you mean 'sigmoid'"),
     ("metric logloss", lambda: classifier(eval_metric="logloss"), "did you mean 'log_loss'"),
     ("metric AUC", lambda: classifier(eval_metric="AUC"), "eval_metric='AUC'.*mean 'auc'"),
@@ -420,6 +435,11 @@ OTHER_VALUES = (
     ),
     ("kernel", lambda: hr.SVC(kernel="gaussian"), "kernel='gaussian'.*did you mean 'rbf'"),
     ("loss l2", lambda: hr.LinearSVC(loss="l2"), "loss='l2'.*did you mean 'squared_hinge'"),
+    (
+        "a class as estimator",
+        lambda: hr.BaggingClassifier(hr.DecisionTreeClassifier),
+        r"it is a class; write estimator=DecisionTreeClassifier\(\)",
+    ),
     (
         "ball_tree",
         lambda: hr.KNeighborsClassifier(algorithm="ball_tree"),
@@ -526,6 +546,8 @@ CROSS_VALIDATE = (
     ("return_estimator", {"return_estimator": True}, r"result\.models"),
     ("scoring", {"scoring": "rmse"}, "scoring='rmse'.*a metric of regressors"),
     ("scoring misspelt", {"scoring": "roc_acu"}, "did you mean 'roc_auc'"),
+    ("scorer of classes", {"scoring": "r2_scorer"}, "scoring='r2_scorer' is not allowed"),
+    ("splitter class", {"cv": KFold}, r"cv=KFold is a class; write cv=KFold\(\)"),
     ("cv", {"cv": 1}, "cv: .*n_splits=2 or more"),
 )
 
@@ -549,6 +571,11 @@ def test_models_of_folds(model, pattern):
         hr.cross_validate(model, X, Y)
 
 
+def test_a_scorer_that_needs_classes():
+    with pytest.raises(ValueError, match=r"scoring='roc_auc' does not suit this model"):
+        hr.cross_validate(regressor(), X, T, scoring="roc_auc", cv=2)
+
+
 def test_folds_are_given_by_name():
     with pytest.raises(TypeError, match=r"model, X and y by position, .*as in cv=…"):
         hr.cross_validate(classifier(), X, Y, 5)
@@ -568,6 +595,7 @@ MODULE = (
     ("plot_importance", r"hedgerow\.plot\.ImportanceDisplay"),
     ("early_stopping", "early_stopping=True, n_iter_no_change=…"),
     ("log_evaluation", "verbose=10"),
+    ("metrics", r"sklearn\.metrics"),
     ("RandomForest", "did you mean 'RandomForestClassifier' or 'RandomForestRegressor'"),
     ("GradientBoostingClasifier", "did you mean 'GradientBoostingClassifier'"),
 )
@@ -610,6 +638,9 @@ ATTRIBUTES = (
     ("classes", "shrink", r"model\[:n\]"),
     ("numbers", "predict_proba", r"only classifiers.*predict_interval\(X\)"),
     ("numbers", "decision_function", r"predict\(X\)"),
+    ("forest", "oob_score_", "oob_score=True"),
+    ("classes", "feature_importances", "did you mean 'feature_importances_'"),
+    ("classes", "transform", r"apply\(X\)"),
     ("forest", "staged_predict", "it has no boosting rounds"),
     ("forest", "decision_function", r"predict_proba\(X\)"),
 )
@@ -627,6 +658,8 @@ def test_attributes(model, name, pattern, fitted):
 def test_set_params_and_searches():
     with pytest.raises(ValueError, match="no parameter 'num_leaves'; did you mean 'max_leaves'"):
         classifier().set_params(num_leaves=3)
+    with pytest.raises(TypeError, match=r"set_params\(\*\*params\)"):
+        classifier().set_params({"max_depth": 3})
     search = GridSearchCV(classifier(), {"eta": [0.1]}, cv=2)
     with pytest.raises(ValueError, match="no parameter 'eta'; did you mean 'learning_rate'"):
         search.fit(X, Y)

@@ -121,6 +121,8 @@ def _about_call(
         return _about_argument(unknown[0], name, cls, names[hidden:])
     by_place = [each for each in names if taken.parameters[each].kind in BY_PLACE]
     if len(given) > len(by_place):
+        if len(by_place) == hidden:
+            return f"{name} takes arguments by name; to pass a dict, write {name}(**params)."
         return (
             f"{name} takes {_listed(by_place[hidden:])} by position, but {len(given) - hidden} "
             f"were given. {_others(names, by_place)}"

@@ -60,6 +60,7 @@ class Estimator(BaseEstimator):
         if cls.__module__.partition(".")[0] == __name__.partition(".")[0]:
             let_methods_answer(cls)
 
+    @answering
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as in scikit-learn; ``<component>__<parameter>`` those of a part."""
         explain_parameters(self, params)

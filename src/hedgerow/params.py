@@ -196,6 +196,8 @@ class Parameter:
 
     def _written(self, value: Any) -> str:
         """Say how to write what a value was probably meant to be, if that is allowed."""
+        if isinstance(value, type):
+            return f"it is a class; write {self.name}={value.__name__}(). "
         for other in _other_forms(value):
             if other in self.allowed:
                 return f"write {self.name}={other!r}. "

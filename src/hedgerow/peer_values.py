@@ -135,6 +135,11 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
         "temperature": ("probabilities are calibrated in GradientBoostingClassifier",),
         "conformal": ("prediction intervals are calibrated in GradientBoostingRegressor",),
     },
+    "categorical_features": {
+        "True": ("auto",),
+        "False": ("for none write categorical_features=None",),
+        "all": ("list the names of all columns",),
+    },
     "class_weight": {
         "auto": ("balanced",),
         "sqrtbalanced": ("balanced",),
@@ -217,7 +222,7 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
         0: ("auto",),
         None: ("auto",),
     },
-    "n_jobs": {0: (_ALL_THREADS,)},
+    "n_jobs": {0: (_ALL_THREADS,), "all": (_ALL_THREADS,), "auto": (_ALL_THREADS,)},
     "penalty": {
         "none": (_LARGE_C,),
         None: (_LARGE_C,),
@@ -312,6 +317,8 @@ def metric_instead(metric: Any, known: Iterable[str]) -> str:
 
 def _key(value: Any) -> Any:
     """Return what tables have of a value: of strings, small letters without CatBoost's options."""
+    if isinstance(value, bool):
+        return str(value)  # for True is 1 otherwise
     if isinstance(value, str):
         name, _, option = value.partition(":")
         return (name if "=" in option else value).strip().casefold()

@@ -114,7 +114,15 @@ _STOPPING = Instead(
 _PROCESSORS = "training runs on the CPU"
 _FOREST_OF_TREES = "use RandomForestClassifier, ExtraTreesClassifier or their regressors"
 
+_OF_THE_BASE = Instead("set it in the base estimator, {cls}(estimator=…)", "estimator")
+
 CONSTRUCTOR: Table = {
+    "criterion": _OF_THE_BASE,
+    "max_depth": _OF_THE_BASE,
+    "max_leaf_nodes": _OF_THE_BASE,
+    "max_leaves": _OF_THE_BASE,
+    "min_samples_leaf": _OF_THE_BASE,
+    "splitter": _OF_THE_BASE,
     "early_stopping_rounds": _STOPPING,
     "early_stopping_round": _STOPPING,
     "importance_type": Instead("call importances(kind) on the fitted model", "importances"),
@@ -246,7 +254,12 @@ _FIRST_ROUNDS = Instead("to use the first n rounds only, write model[:n].{method
 _SHAPLEY = "write hedgerow.explain.shap_values(model, X)"
 _LEAVES = Instead("apply(X) returns the leaf of every row in every tree", "apply")
 
+_NO_QUERIES = "scores do not depend on the query; rank them within each"
+
 PREDICT: Table = {
+    "group": _NO_QUERIES,
+    "group_id": _NO_QUERIES,
+    "qid": _NO_QUERIES,
     "approx_contribs": _SHAPLEY,
     "base_margin": _NO_OFFSET[0],
     "check_input": "X is always validated",
@@ -379,7 +392,21 @@ _PROBABILITIES = (
     Instead("only classifiers predict probabilities"),
 )
 
+_OUT_OF_BAG = Instead("it is there after a fit with oob_score=True", "oob_score")
+_NO_TRANSFORM = (
+    Instead("apply(X) returns the leaf of every row in every tree", "apply"),
+    Instead("it does not transform X"),
+)
+
 ATTRIBUTES: Table = {
+    "classes": Instead("did you mean 'classes_'?", "decision_function"),
+    "feature_importances": Instead("did you mean 'feature_importances_'?", "feature_importances_"),
+    "fit_predict": "use fit(X, y).predict(X)",
+    "fit_transform": _NO_TRANSFORM,
+    "oob_decision_function_": _OUT_OF_BAG,
+    "oob_prediction_": _OUT_OF_BAG,
+    "oob_score_": _OUT_OF_BAG,
+    "transform": _NO_TRANSFORM,
     "best_iteration": _BEST,
     "best_ntree_limit": _BEST,
     "best_score": _BEST_SCORE,
@@ -453,6 +480,13 @@ _OF_SCIKIT_LEARN = "import it from scikit-learn; it works with these estimators"
 _STOP = "set it in the estimator: early_stopping=True, n_iter_no_change=…"
 
 MODULE: Table = {
+    "callback": _STOP,
+    "datasets": "use sklearn.datasets",
+    "ensemble": "import estimators from hedgerow itself, as in hedgerow.RandomForestClassifier",
+    "inspection": "did you mean 'explain'?",
+    "metrics": "use sklearn.metrics",
+    "model_selection": "use sklearn.model_selection; for cross-validation, hedgerow.cross_validate",
+    "sklearn": "hedgerow's estimators follow scikit-learn's interface; import them from hedgerow",
     "Booster": "hedgerow.load(path) returns a saved estimator",
     "CatBoost": _FIT_A_MODEL,
     "DMatrix": _TABLES,
@@ -524,6 +558,10 @@ PLOT: Table = {
     "dependence_plot": "did you mean 'ShapDependenceDisplay'?",
 }
 EXPLAIN: Table = {
+    "beeswarm": "did you mean 'hedgerow.plot.ShapBeeswarmDisplay'?",
+    "force_plot": "did you mean 'hedgerow.plot.ShapWaterfallDisplay'?",
+    "summary_plot": "did you mean 'hedgerow.plot.ShapBeeswarmDisplay'?",
+    "waterfall": "did you mean 'hedgerow.plot.ShapWaterfallDisplay'?",
     "TreeExplainer": "did you mean 'shap_values'?",
     "Explainer": "did you mean 'shap_values'?",
     "feature_importances": "did you mean 'importance'?",

@@ -72,7 +72,7 @@ class UserMetric:
     def __init__(
         self, function: Callable[..., Any], classes: Classes | None, argument: str = "eval_metric"
     ) -> None:
-        self.function, _ = with_weights(function)
+        self.function, _ = with_weights(function, argument)
         self.classes = classes
         self.argument = argument  # that it was given as
         named = function.func if isinstance(function, partial) else function

@@ -213,6 +213,11 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
         return None
     if isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n_rows, sample_weight)
+    if isinstance(sample_weight, list) and sample_weight and isinstance(sample_weight[0], tuple):
+        raise DataError(
+            "sample_weight is a list of tuples, but it must have a value for each row. Evaluation "
+            "sets are passed by name: fit(X, y, eval_set=[(X_valid, y_valid)])."
+        )
     column, _ = _read_column(sample_weight, "sample_weight")
     if isinstance(column, LabelColumn):
         raise DataError("sample_weight holds strings or categories, but weights are numbers.")

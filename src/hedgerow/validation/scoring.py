@@ -191,7 +191,12 @@ class OfModels:
         options = {}
         if held_out.weights is not None and "sample_weight" in _parameters(function):
             options["sample_weight"] = held_out.weights
-        returned = self.scorer(held_out.model, held_out.X(), held_out.y, **options)
+        try:
+            returned = self.scorer(held_out.model, held_out.X(), held_out.y, **options)
+        except AttributeError as error:  # of a method that the scorer calls
+            raise ParameterError(
+                f"scoring={self.name!r} does not suit this model. {error}"
+            ) from error
         try:
             return float(returned)
         except (TypeError, ValueError):

@@ -80,13 +80,15 @@ def read_only(array: Floats | None) -> Floats | None:
     return view
 
 
-def with_weights(function: Callable[..., Any]) -> tuple[Callable[[Any, Any, Any], Any], bool]:
+def with_weights(
+    function: Callable[..., Any], argument: str = "loss"
+) -> tuple[Callable[[Any, Any, Any], Any], bool]:
     """Return a user's function as one of three arguments, and whether it uses the third.
 
     The third is sample_weight, which a function may take by that name, by position, or not at all.
     """
     parameters = _parameters(function)
-    _require_two_arguments(function, parameters)
+    _require_two_arguments(function, parameters, argument)
     if "sample_weight" in parameters:
         return lambda y, scores, weights: function(y, scores, sample_weight=weights), True
     required = [p for p in parameters.values() if p.default is p.empty and p.kind in BY_POSITION]
@@ -96,7 +98,7 @@ def with_weights(function: Callable[..., Any]) -> tuple[Callable[[Any, Any, Any]
 
 
 def _require_two_arguments(
-    function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]
+    function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter], argument: str
 ) -> None:
     several = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters.values())
     takes = sum(p.kind in BY_POSITION for p in parameters.values())
@@ -104,8 +106,8 @@ def _require_two_arguments(
         name = getattr(function, "__name__", function)
         instance = f" Write {name}(…), an instance." if isinstance(function, type) else ""
         raise ParameterError(
-            f"{name!r} takes {takes} argument(s), but is called as (y, scores or prediction[, "
-            f"sample_weight]).{instance}"
+            f"{argument}: {name!r} takes {takes} argument(s), but is called as (y, scores or "
+            f"prediction[, sample_weight]).{instance}"
         )
 
 
