@@ -3,8 +3,10 @@
 import gzip
 import json
 import os
+import sys
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from statistics import NormalDist
 
@@ -82,6 +84,42 @@ def one_core():
     with threadpool_limits(limits=1, user_api="openmp"):
         yield
     os.sched_setaffinity(0, allowed)
+
+
+class Here:
+    """A `Worker` without a process of its own, whose start takes longer than the work here."""
+
+    def __init__(self, make, *arguments):
+        self._make = partial(make, *arguments)
+
+    def __enter__(self):
+        self._served = self._try(self._make)
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def call(self, method, *arguments):
+        return self._try(partial(getattr(self._served, method), *arguments))
+
+    def _try(self, work):
+        try:
+            return work()
+        except Exception as error:
+            raise WorkerError(f"{type(error).__name__}: {error}") from error
+
+
+@pytest.fixture
+def real_processes():
+    """Let workers be processes, as they are when libraries are compared."""
+
+
+@pytest.fixture(autouse=True)
+def _in_this_process(request, monkeypatch):
+    if "real_processes" not in request.fixturenames:
+        for module in [name for name in sys.modules if name.startswith("benchmarks.")]:
+            if hasattr(sys.modules[module], "Worker"):
+                monkeypatch.setattr(f"{module}.Worker", Here)
 
 
 def timed(library, seconds):
@@ -582,7 +620,9 @@ def test_a_level_needs_the_flags_of_every_level_below():
 
 
 @pytest.mark.parametrize("library", [HEDGEROW, "scikit-learn"])
-def test_a_quick_run_measures_a_library_and_writes_what_it_found(tmp_path, library, capsys):
+def test_a_quick_run_measures_a_library_and_writes_what_it_found(
+    tmp_path, library, capsys, real_processes
+):
     arguments = ["--quick", "--cases", "small", "one-row", "--libraries", library]
     assert main([*arguments, "--results", str(tmp_path), "--json", str(tmp_path / "x.json")]) == 0
     written = json.loads((tmp_path / "x.json").read_text())
