@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from statistics import NormalDist
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
+from benchmarks import kernel_machines, measure
 from benchmarks.__main__ import chosen_cases, main, parse
 from benchmarks.boosters import BOOSTERS
 from benchmarks.breiman import (
@@ -116,7 +118,10 @@ def real_processes():
 
 @pytest.fixture(autouse=True)
 def _in_this_process(request, monkeypatch):
+    """Do the work here, and neither repeat it nor collect the garbage of all tests before it."""
     if "real_processes" not in request.fixturenames:
+        monkeypatch.setattr(measure, "gc", SimpleNamespace(collect=lambda: None))
+        monkeypatch.setattr(kernel_machines, "TURN_SECONDS", 0.0)
         for module in [name for name in sys.modules if name.startswith("benchmarks.")]:
             if hasattr(sys.modules[module], "Worker"):
                 monkeypatch.setattr(f"{module}.Worker", Here)
