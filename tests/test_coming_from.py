@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import hedgerow as hr
+from contract import UNMET
 from hedgerow.boosting.parameters import PARAMETERS
 from hedgerow.params import Peers, _options
 from hedgerow.peer_values import value_instead
@@ -106,3 +107,14 @@ def test_the_page_for_scikit_learn_knows_every_name_that_is_declared():
     page = (PAGES / "scikit_learn.md").read_text(encoding="utf-8")
     declared = {p.peers.sklearn for p in PARAMETERS if p.name != "calibration"} - {""}
     assert [name for name in declared if f"`{name}`" not in page] == []
+
+
+def test_the_page_for_scikit_learn_lists_the_checks_that_are_not_met():
+    page = (PAGES / "scikit_learn.md").read_text(encoding="utf-8")
+    lines = page.split("## Checks that are not met")[1].split("\n## ")[0].splitlines()
+    table = [tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in lines if "|" in line]
+    expected = [
+        (unmet.estimators, ", ".join(f"`{check}`" for check in unmet.checks), unmet.reason)
+        for unmet in UNMET
+    ]
+    assert table[2:] == expected

@@ -36,8 +36,8 @@ def pip(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("line", "text"),
     [
-        ("Collecting numpy>=1.26 (from hedgerow==0.1.0)", "collecting numpy>=1.26, 1 so far (0 s)"),
-        ("  Installing collected packages: a, b", "installing packages (0 s)"),
+        ("Collecting numpy>=1.26 (from hedgerow==0.1.0)", "collecting numpy>=1.26 (0 s)"),
+        ("  Installing collected packages: a, b", "installing 2 packages (0 s)"),
         (
             "  [7/186] Building CXX object CMakeFiles/v3.dir/native/grow.cpp.o",
             "compiling: 7 of 186 files, grow.cpp for v3 (0 s)",

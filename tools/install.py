@@ -27,7 +27,7 @@ FIRST_ERRORS = 5
 
 # Ninja counts files, "[7/186] Building CXX object …", and Make per cent, "[ 12%] Building …".
 COMPILED = re.compile(r"\s*\[\s*(\d+)(?:/(\d+)|%)\]\s+((?:Building|Linking|Generating)\b.*)")
-PACKAGE = re.compile(r"\s*(Collecting|Downloading|Installing collected packages:?)\s+(\S+)")
+PACKAGE = re.compile(r"\s*(Collecting|Downloading|Installing collected packages:)\s+(.*)")
 
 
 class Progress:
@@ -37,7 +37,6 @@ class Progress:
         self._started = time.monotonic()
         self._compiling_since: float | None = None
         self._done, self._total, self._what = 0, 0, "preparing"
-        self._packages = 0
 
     def take(self, line: str) -> None:
         """Learn from a line."""
@@ -50,17 +49,14 @@ class Progress:
         package = PACKAGE.match(line)
         if package:
             self._total = 0
-            self._packages += package[1] == "Collecting"
-            verb = package[1].split()[0].lower()
-            self._what = f"{verb} packages" if verb == "installing" else f"{verb} {package[2]}"
+            self._what = _package_step(package[1], package[2])
 
     @property
     def text(self) -> str:
         """Where it is now, as a line."""
         spent = _duration(time.monotonic() - self._started)
         if self._total == 0:
-            seen = f", {self._packages} so far" if self._packages else ""
-            return f"{self._what}{seen} ({spent})"
+            return f"{self._what} ({spent})"
         unit = "%" if self._total == 100 else f" of {self._total} files"
         return f"compiling: {self._done}{unit}, {self._what} ({spent}{self._left()})"
 
@@ -70,6 +66,13 @@ class Progress:
             return ""
         each = (time.monotonic() - self._compiling_since) / self._done
         return f", about {_duration(each * (self._total - self._done))} left"
+
+
+def _package_step(verb: str, rest: str) -> str:
+    """Return what is done with packages: collecting numpy>=1.26, installing 12 packages."""
+    if verb.startswith("Installing"):
+        return f"installing {rest.count(',') + 1} packages"
+    return f"{verb.lower()} {rest.split()[0]}"
 
 
 def _file_of(step: str) -> str:

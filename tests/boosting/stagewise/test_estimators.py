@@ -22,8 +22,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from contract import parametrize_with_checks, run_check
 from hedgerow import (
     BaggingRegressor,
     DataError,
@@ -125,7 +125,7 @@ FEW = {"n_estimators": 8, "learning_rate": 0.5}
 )
 @pytest.mark.filterwarnings("default")
 def test_scikit_learn_check(estimator, check):
-    check(estimator)
+    run_check(estimator, check)
 
 
 # Learners and tables
