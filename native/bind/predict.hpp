@@ -10,6 +10,7 @@
 #include "../math.hpp"
 #include "../predict.hpp"
 #include "../probability.hpp"
+#include "../sums.hpp"
 
 namespace hedgerow::bind_predict {
 
@@ -199,6 +200,13 @@ inline void bind(nb::module_& m) {
       },
       nb::arg("scores").noconvert(), nb::arg("n_threads") = 1,
       "Replace every row of scores (rows, outputs) by its softmax. Any strides.");
+  m.def(
+      "pairwise_sum",
+      [](Vector<double> numbers) {
+        nb::gil_scoped_release release;
+        return hedgerow::pairwise_sum(numbers.data(), numbers.shape(0));
+      },
+      nb::arg("numbers").noconvert(), "Add numbers up, in an order that their count decides.");
   bind_elementwise<hedgerow::exp>(m, "exp_inplace");
   bind_elementwise<hedgerow::log>(m, "log_inplace");
   bind_elementwise<hedgerow::log1p>(m, "log1p_inplace");

@@ -311,7 +311,8 @@ def test_combinations_are_sums_in_units_of_the_deviation():
         assert (np.abs(weights) <= 1).all()
         np.testing.assert_allclose(mixed[:, c], scaled[:, inputs] @ weights, rtol=1e-9)
     assert len({tuple(sorted(i)) for i in pool.inputs.tolist()}) == 3
-    np.testing.assert_allclose(pool.shares().sum(axis=1), 1.0)
+    shares = pool.to_inputs(np.eye(pool.n_combinations))
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     assert np.isnan(pool.of(np.full((1, 3), np.nan))).all()
 
 

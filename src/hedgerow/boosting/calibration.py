@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
 from hedgerow import _native
+from hedgerow.arithmetic import sum_of
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.svm.kernel.platt import fit_sigmoid
 
@@ -130,7 +131,7 @@ def _inverse_temperature(scores: Floats, classes: NDArray[np.intp], w: Floats) -
     def slope(beta: float) -> float:
         p = beta * both
         _native.softmax_inplace(p)
-        return float((w * ((p * both).sum(axis=1) - own)).sum())
+        return sum_of(w * ((p * both).sum(axis=1) - own))
 
     low, high = -COLDEST, COLDEST
     for _ in range(HALVINGS):

@@ -201,7 +201,7 @@ class Forest(TableEstimator):
             summed = None if kind == "split" else getattr(forest.tree(t), kind)[inner]
             sums[t] = np.bincount(feature[inner], summed, minlength=forest.n_features)
         if model.combinations is not None:
-            return sums @ model.combinations.shares()
+            return model.combinations.to_inputs(sums)
         return sums
 
     def _leaves(self, X: Any) -> NDArray[np.int32]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.data.binning import BinnedMatrix, Binner
 from hedgerow.data.class_weight import weigh_by_class
 from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema
@@ -222,7 +223,7 @@ class ForestFitting:
         return self.outputs.stored(tree)
 
     def _cart_params(self, binned: BinnedMatrix) -> CartParams:
-        total = float(binned.n_rows if self.weights is None else self.weights.sum())
+        total = float(binned.n_rows if self.weights is None else sum_of(self.weights))
         drawn = total * self.draws.n_draws / binned.n_rows
         params = cart_params(self.estimator, binned.n_rows, binned.n_features, drawn, self.seed)
         return replace(params, random_cuts=self.random_cuts)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.data.binning import Binner
 from hedgerow.data.class_weight import weigh_by_class
 from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema
@@ -119,7 +120,7 @@ def _grow(
     seed: int,
     n_threads: int,
 ) -> Tree:
-    total = float(table.n_rows if weights is None else weights.sum())
+    total = float(table.n_rows if weights is None else sum_of(weights))
     params = cart_params(estimator, table.n_rows, table.n_features, total, seed)
     params = replace(params, random_cuts=estimator.splitter == "random")
     draws = RowDraws.all(table.n_rows)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow.arithmetic import mean_of, sum_of
 
 Floats = NDArray[np.float64]
 # Scores (K, n) → gradient and hessian, both (K, n).
@@ -180,9 +181,9 @@ def weighted_mean(target: Floats, weights: Floats | None) -> float:
     # Weights are divided by their largest, so that neither sum can overflow or vanish. No dot
     # product: its order of addition is the linear algebra library's, and differs between machines.
     if weights is None:
-        return float(target.mean())
+        return mean_of(target)
     relative = weights / weights.max()
-    return float((relative * target).sum() / relative.sum())
+    return float(sum_of(relative * target) / sum_of(relative))
 
 
 def weighted_quantile(values: Floats, weights: Floats | None, level: float) -> float:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.boosting.losses.base import (
     Floats,
     Link,
@@ -208,7 +209,7 @@ def _descended(loss: NativeLoss, start: float, target: Floats, weights: Floats |
     scores = np.full((1, len(target)), start)
     for _ in range(MOST_STEPS):
         gradient, hessian = loss.gradients(target, scores, weights)
-        step = -float(gradient.sum() / hessian.sum())
+        step = -float(sum_of(gradient) / sum_of(hessian))
         scores += step
         if abs(step) <= NO_STEP * abs(scores[0, 0]):
             break

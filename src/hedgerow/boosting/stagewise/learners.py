@@ -19,6 +19,7 @@ from sklearn.utils import InputTags, get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
+from hedgerow.arithmetic import mean_of
 from hedgerow.boosting.losses import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.tree import DecisionTreeRegressor
@@ -58,7 +59,7 @@ class BaseLearner:
             return fitted_copy(self.prototype, X, response, weights, seed)
         size = np.abs(response) if weights is None else weights * np.abs(response)
         signs = np.where(response < 0.0, -1, 1)
-        return fitted_copy(self.prototype, X, signs, size / size.mean(), seed)
+        return fitted_copy(self.prototype, X, signs, size / mean_of(size), seed)
 
 
 def fitted_copy(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.data.class_weight import class_weight_vector
 from hedgerow.data.target import read_classification_target, read_weights, require_moderate
 from hedgerow.estimator import adopt, seed_of
@@ -490,8 +491,8 @@ class NuSVC(KernelClassifier):
         return weights
 
     def _dual(self, y: Floats, costs: Floats, *, is_fold: bool) -> dual.Dual:
-        total = costs.sum()
-        smaller = min(costs[y > 0.0].sum(), total - costs[y > 0.0].sum())
+        total = sum_of(costs)
+        smaller = min(sum_of(costs[y > 0.0]), total - sum_of(costs[y > 0.0]))
         if is_fold:  # classes may be a little less equal than in all rows
             return dual.of_nu_classes(y, costs, min(float(self.nu), 2.0 * smaller / total))
         if 0.5 * self.nu * total > smaller * (1.0 + 1e-12):
