@@ -19,7 +19,7 @@ _NAMES = {
         *("GradientBoostingRanker", "GradientBoostingSurvival"),
         *("Loss", "StagewiseClassifier", "StagewiseRegressor"),
     ),
-    "exceptions": ("DataError", "HedgerowError", "ModelFileError", "ParameterError"),
+    "exceptions": ("DataError", "DataWarning", "HedgerowError", "ModelFileError", "ParameterError"),
     "forest": (
         *("BaggingClassifier", "BaggingRegressor"),
         *("ExtraTreesClassifier", "ExtraTreesRegressor"),

@@ -11,7 +11,13 @@ from hedgerow.boosting import (
     StagewiseClassifier,
     StagewiseRegressor,
 )
-from hedgerow.exceptions import DataError, HedgerowError, ModelFileError, ParameterError
+from hedgerow.exceptions import (
+    DataError,
+    DataWarning,
+    HedgerowError,
+    ModelFileError,
+    ParameterError,
+)
 from hedgerow.forest import (
     BaggingClassifier,
     BaggingRegressor,
@@ -43,6 +49,7 @@ __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
     "DataError",
+    "DataWarning",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",

@@ -49,6 +49,29 @@ def read_series(series: nw.Series[Any], where: str) -> NumericColumn | LabelColu
     return read_array(series.to_numpy(), where)
 
 
+def with_usual_columns(X: Any) -> Any:
+    """Give an Arrow table without string views and runs, rows of which Arrow cannot take yet."""
+    if not nw.dependencies.is_pyarrow_table(X):
+        return X
+    for j, field in enumerate(X.schema):
+        if (new := _usual(X.column(j), str(field.type))) is not None:
+            X = X.set_column(j, field.name, new)
+    return X
+
+
+def _usual(column: Any, kind: str) -> Any:
+    """Give an Arrow column of an unusual layout in the usual one, None of any other."""
+    if kind.startswith("run_end_encoded"):
+        import pyarrow.compute
+
+        column = pyarrow.compute.run_end_decode(column)
+        again = _usual(column, str(column.type))
+        return column if again is None else again
+    if kind in ("string_view", "binary_view"):
+        return column.cast("large_" + kind.removesuffix("_view"))
+    return None
+
+
 def one_matrix(columns: Sequence[NumericColumn | CategoricalColumn]) -> NDArray[Any] | None:
     """Give the matrix whose columns these are if they already lie in memory as one, else None.
 

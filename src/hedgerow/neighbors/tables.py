@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema, read_table
-from hedgerow.data.sources import column_label
+from hedgerow.data.names import column_label
 from hedgerow.exceptions import DataError
 from hedgerow.neighbors.gower import mixed_matrix
 from hedgerow.neighbors.metrics import Metric
