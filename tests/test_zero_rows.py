@@ -89,6 +89,14 @@ def test_sparse_tables_and_dicts_of_no_rows():
         assert model.fit(sparse, TWO).predict(sparse[:0]).shape == (0,)
 
 
+def test_no_rows_of_given_distances_and_kernels():
+    kernels = X @ X.T
+    machine = hr.SVC(kernel="precomputed").fit(kernels, TWO)
+    assert machine.predict(kernels[:0]).shape == (0,)
+    neighbours = hr.KNeighborsClassifier(metric="precomputed").fit(np.abs(kernels), TWO)
+    assert neighbours.predict(kernels[:0]).shape == (0,)
+
+
 def test_no_rows_have_no_shapley_values():
     for interactions in (False, True):
         model = hr.GradientBoostingClassifier(**FEW).fit(X, THREE)
@@ -106,6 +114,8 @@ def test_what_needs_rows_says_so():
         lambda: hr.explain.partial_dependence(model, X[:0], 0),
         lambda: hr.explain.permutation_importance(model, X[:0], NUMBERS[:0]),
         lambda: hr.explain.shap_values(model, X, background=X[:0]),
+        lambda: hr.explain.importance(model, "shap", X=X[:0]),
+        lambda: hr.report(model, X[:0], NUMBERS[:0], "unwritten.html"),
     ):
         with pytest.raises(hr.DataError, match=r"0 sample\(s\)"):
             ask()

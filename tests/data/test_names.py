@@ -181,6 +181,20 @@ def test_places_as_names_are_no_names_to_an_array():
     assert list(labels_of(of_frame.feature_names, 4)) == ["x0", "x1", "x2", "x3"]
 
 
+def test_names_that_became_strings_on_the_way_are_the_same_names():
+    """JSON has strings for keys, and Parquet for names of columns."""
+    X = frame(KINDS["integers"])
+    as_strings = X.set_axis(X.columns.astype(str), axis=1).iloc[:, ::-1]
+    model = hr.DecisionTreeRegressor().fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for table, schema in ((as_strings, X), (X, as_strings)):
+            read = as_matrix(read_table(table, learn_schema(schema)[0]))
+            assert read.tolist() == schema.to_numpy().tolist()
+        row = json.loads(json.dumps(X.iloc[0].to_dict()))
+        assert model.predict(row).tolist() == model.predict(X.head(1)).tolist()
+
+
 NAMELESS = {
     "None": (["a", None, "c", "d"], r"without a name \(None for the column at place 1"),
     "NaN": ([1.0, 2.0, np.nan, 3.0], r"without a name \(nan for the column at place 2"),

@@ -47,7 +47,9 @@ __all__ = [
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
-def learn_schema(X: Any, categorical_features: Any = "auto") -> tuple[TableSchema, Table]:
+def learn_schema(
+    X: Any, categorical_features: Any = "auto", *, warns: bool = True
+) -> tuple[TableSchema, Table]:
     """Read the table of a `fit` and learn its columns.
 
     Parameters
@@ -57,6 +59,8 @@ def learn_schema(X: Any, categorical_features: Any = "auto") -> tuple[TableSchem
         "auto" takes columns of strings and of a categorical dtype (booleans are numbers, 0 and 1).
         A list takes the columns that it names as well, where each distinct number is a category.
         None takes none: a column of strings is an error.
+    warns : bool
+        Whether to warn of strings that are probably no categories.
     """
     if isinstance(X, BinnedTable):
         return X.schema, X
@@ -80,7 +84,7 @@ def learn_schema(X: Any, categorical_features: Any = "auto") -> tuple[TableSchem
             categories[j] = Categories(found.kind, tuple(sorted(set(found.labels))))
             if not by_dtype:
                 raise _not_chosen_error(where)
-            if not chosen[j]:
+            if warns and not chosen[j]:
                 warn_of_suspects(found, categories[j].values, where)
             columns.append(CategoricalColumn(_match(found, categories[j])))
     schema = TableSchema(source.n_features, source.names, categories)

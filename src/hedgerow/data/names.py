@@ -164,6 +164,8 @@ def column_order(
     """Find each learned column's place in X: by name if both have names, else by place."""
     if learned == given and n_features == n_given:
         return range(n_given)
+    if learned is not None and given is not None and _are_alike_as_text(learned, given):
+        return _places_by_name(tuple(map(str, learned)), tuple(map(str, given)))
     if learned is not None and given is not None and not _is_nameless(given, learned):
         if not (are_places(learned) and are_strings(given)):
             return _places_by_name(learned, given)
@@ -260,6 +262,13 @@ def _no_column(wanted: Any, parameter: str, otherwise: str) -> ParameterError:
 def _is_nameless(given: Names, learned: Names) -> bool:
     """Tell whether a frame that nobody named meets a model of columns named by strings."""
     return are_places(given) and any(isinstance(name, str) for name in learned)
+
+
+def _are_alike_as_text(learned: Names, given: Names) -> bool:
+    """Tell whether one table has strings for the other's names, as JSON and Parquet make them."""
+    if are_strings(learned) == are_strings(given) or len(learned) != len(given):
+        return False
+    return set(map(str, learned)) == set(map(str, given))
 
 
 def _places_by_name(learned: Names, given: Names) -> list[int]:

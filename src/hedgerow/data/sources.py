@@ -58,6 +58,12 @@ def require_columns(n_rows: int, n_features: int) -> None:
         raise DataError(f"X has 0 feature(s) {shape} while a minimum of 1 is required.")
 
 
+def has_rows(X: Any) -> bool:
+    """Tell a table from one without rows."""
+    shape = getattr(X, "shape", None)
+    return len(X) > 0 if shape is None else shape[0] > 0
+
+
 def require_rows(n_rows: int, n_features: int) -> None:
     """Refuse a table without rows, of which nothing can be learned."""
     if n_rows == 0:

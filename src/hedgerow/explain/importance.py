@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.data.names import Labels, labels_of
+from hedgerow.data.sources import require_rows
 from hedgerow.estimator import Estimator, fitted_names
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain.additive import additive_trees
@@ -145,6 +146,7 @@ def _by_shapley_values(model: Any, X: Any) -> Importance:
     if X is None:
         raise ParameterError("X is needed for kind='shap': the rows to explain.")
     found = shap_values(model, X)
+    require_rows(*found.data.shape)
     sizes = np.abs(found.values).mean(axis=0).reshape(len(found.feature_names), -1)
     return Importance(
         feature=np.array(found.feature_names, object),

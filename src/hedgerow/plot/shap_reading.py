@@ -152,7 +152,7 @@ def _columns(data: Any, shape: tuple[int, ...]) -> list[FeatureValues]:
     """Read the table of the rows that are explained; without one, no value is known."""
     if data is None:
         return [FeatureValues(np.full(shape[0], np.nan)) for _ in range(shape[1])]
-    schema, table = learn_schema(data)
+    schema, table = learn_schema(data, warns=False)
     if (table.n_rows, schema.n_features) != shape[:2]:
         raise DataError(
             f"shap: data have the shape {(table.n_rows, schema.n_features)}, but values {shape}."
