@@ -301,6 +301,13 @@ def usual_and_unusual_arrow():
     return usual, unusual
 
 
+def in_pandas(table):
+    """Make a frame of an Arrow table whose columns stay Arrow's."""
+    array = pd.arrays.ArrowExtensionArray
+    return pd.DataFrame({name: array(table[name]) for name in table.column_names})
+
+
+@pytest.mark.parametrize("as_frame", [lambda table: table, in_pandas], ids=["arrow", "pandas"])
 @pytest.mark.parametrize(
     "make",
     [
@@ -313,8 +320,8 @@ def usual_and_unusual_arrow():
     ],
     ids=["bag", "bag of trees", "stagewise", "committee"],
 )
-def test_arrow_columns_of_any_layout_are_handed_on(make):
-    usual, unusual = usual_and_unusual_arrow()
+def test_arrow_columns_of_any_layout_are_handed_on(make, as_frame):
+    usual, unusual = map(as_frame, usual_and_unusual_arrow())
     model = make().set_params(random_state=0).fit(usual, CLASSES)
     assert np.array_equal(model.predict(unusual), model.predict(usual))
     same = make().set_params(random_state=0).fit(unusual, CLASSES)

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from hedgerow.data.frames import with_usual_columns
 from hedgerow.data.names import Names, column_order, labels_of, read_names
 from hedgerow.data.sources import (
     as_frame,
@@ -93,7 +94,7 @@ def _require_readable(X: Any) -> None:
 def _checked(X: Any) -> tuple[Any, Names | None]:
     """Let data frames be; turn lists and the like into arrays."""
     if nw.dependencies.is_pandas_dataframe(X):
-        return X, read_names(X.columns.tolist())
+        return with_usual_columns(X), read_names(X.columns.tolist())
     frame = as_frame(X)
     if frame is not None:
         return frame.to_native(), read_names(frame.columns)

@@ -214,6 +214,7 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
 def _open_pandas(X: Any) -> Source:
     """Take a pandas frame by the places of its columns, whose names may be of any type."""
     names = read_names(X.columns.tolist())
+    X = with_usual_columns(X)
     matrix = _small_matrix(X)
     if matrix is not None:
         n_rows, n_columns = matrix.shape

@@ -58,7 +58,7 @@ def warn_of_suspects(column: LabelColumn, categories: Sequence[Any], where: str)
         return
     some = [str(label) for label in _some(categories)]
     message = _numbers_message(column, some, where) or _dates_message(some, where)
-    message = message or _unique_message(column, some, where)
+    message = message or _unique_message(column, len(categories), some, where)
     if message:
         warn_user(message, DataWarning)
 
@@ -174,9 +174,9 @@ def _dates_message(some: Sequence[str], where: str) -> str:
     )
 
 
-def _unique_message(column: LabelColumn, some: Sequence[str], where: str) -> str:
+def _unique_message(column: LabelColumn, n_distinct: int, some: Sequence[str], where: str) -> str:
     """Say that a string is of one row, or hardly of more: what is learned holds for no other."""
-    n_rows, n_distinct = int((column.codes >= 0).sum()), len(set(column.labels))
+    n_rows = int((column.codes >= 0).sum())
     if n_rows < _FEW_ROWS:
         return ""
     words = sum(len(text.split()) for text in some) / len(some)
