@@ -21,7 +21,8 @@ _NAMES = {
         *("Loss", "StagewiseClassifier", "StagewiseRegressor"),
     ),
     "exceptions": (
-        *("DataError", "HedgerowError", "ModelFileError", "NoSplitWarning", "ParameterError"),
+        *("DataError", "DataWarning", "HedgerowError"),
+        *("ModelFileError", "NoSplitWarning", "ParameterError"),
     ),
     "forest": (
         *("BaggingClassifier", "BaggingRegressor"),

@@ -13,6 +13,7 @@ from hedgerow.boosting import (
 )
 from hedgerow.exceptions import (
     DataError,
+    DataWarning,
     HedgerowError,
     ModelFileError,
     NoSplitWarning,
@@ -49,6 +50,7 @@ __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
     "DataError",
+    "DataWarning",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",

@@ -20,6 +20,7 @@ from hedgerow.arguments import (
     let_methods_answer,
 )
 from hedgerow.data.intake import Table, TableSchema, as_matrix, read_table
+from hedgerow.data.names import Names, are_strings, name_array, read_names
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Parameter
 from hedgerow.threads import effective_n_jobs
@@ -27,6 +28,8 @@ from hedgerow.threads import effective_n_jobs
 if TYPE_CHECKING:
     from hedgerow.tree.additive import AdditiveTrees
 
+# Where names of columns are that are no strings, for which scikit-learn has no attribute.
+COLUMN_NAMES = "_column_names"
 # Below this, finding out how many threads there may be takes longer than the rows do.
 FEW_ROWS = 32
 
@@ -160,15 +163,30 @@ def adopt(estimator: Any, attributes: dict[str, Any]) -> None:
 
 
 def _is_fitted(attribute: str) -> bool:
-    return attribute == "_model" or (attribute.endswith("_") and not attribute.startswith("_"))
+    return attribute in ("_model", COLUMN_NAMES) or (
+        attribute.endswith("_") and not attribute.startswith("_")
+    )
 
 
 def column_attributes(schema: TableSchema) -> dict[str, Any]:
     """Return scikit-learn's attributes about the columns that a fit saw."""
     attributes: dict[str, Any] = {"n_features_in_": schema.n_features}
-    if schema.feature_names is not None:
-        attributes["feature_names_in_"] = np.array(schema.feature_names, dtype=object)
-    return attributes
+    return attributes | name_attributes(schema.feature_names)
+
+
+def name_attributes(names: Names | None) -> dict[str, Any]:
+    """Return scikit-learn's attribute of names, which are strings, or our own of any others."""
+    if names is None:
+        return {}
+    return {"feature_names_in_" if are_strings(names) else COLUMN_NAMES: name_array(names)}
+
+
+def fitted_names(estimator: Any) -> Names | None:
+    """Return the names of the columns that a fitted estimator, ours or another, was fitted on."""
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if fitted is None:
+        fitted = getattr(estimator, COLUMN_NAMES, None)
+    return None if fitted is None else read_names(list(fitted))
 
 
 def seed_of(random_state: int | np.random.RandomState | None) -> int:

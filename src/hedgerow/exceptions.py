@@ -9,6 +9,10 @@ class DataError(HedgerowError, ValueError):
     """A table, target or weight that cannot be learned from or predicted on."""
 
 
+class DataWarning(UserWarning):
+    """A column or target that can be learned from, but is probably not what was meant."""
+
+
 class ParameterError(HedgerowError, ValueError):
     """A parameter outside what is allowed."""
 

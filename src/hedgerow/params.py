@@ -263,8 +263,9 @@ CATEGORICAL_FEATURES = Parameter(
     "auto",
     any_of(Options(("auto",)), NOTHING, COLUMNS),
     "Columns whose values have no order. 'auto' takes the columns of strings or of a "
-    "categorical type. Of more than max_bins categories the rarest share a bin, with a "
-    "warning.",
+    "categorical type; a list (names, indices, or True and False for every column) adds "
+    "columns of numbers to these; None takes none. Of more than max_bins categories the rarest "
+    "share a bin, with a warning.",
     Peers("enable_categorical", "categorical_feature", "cat_features", "categorical_features"),
 )
 UNKNOWN_CATEGORY = Parameter(

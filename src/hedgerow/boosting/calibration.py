@@ -169,8 +169,7 @@ def interval(
         What widths are in proportion to.
     """
     if levels is None or len(levels) == 1:
-        columns = prediction.reshape(len(prediction), -1)
-        low = high = columns[:, 0]
+        low = high = prediction if prediction.ndim == 1 else prediction[:, 0]
         missed = np.abs(residuals[:, 0])
     else:
         i, j = _nearest_pair(levels, coverage)

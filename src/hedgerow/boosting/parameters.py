@@ -346,7 +346,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         MONOTONIC_CONSTRAINTS,
         "How predictions may change with a numeric column if all else stays the same: 1 or "
         "'increasing', they never fall as it rises; -1 or 'decreasing', they never rise; 0, "
-        "either. Columns that a dict leaves out are 0. Holds at every input, for each of several "
+        "either. A dict has names of columns or, where names are no numbers, indices; columns that "
+        "it leaves out are 0. Holds at every input, for each of several "
         "outputs and for the probability of classes_[1]; not for more than two classes. A missing "
         "value is no number: its prediction is bound to none.",
         Peers(
@@ -375,7 +376,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     replace(
         CATEGORICAL_FEATURES,
         description="Columns whose values have no order. 'auto' takes the columns of strings or of "
-        "a categorical type.",
+        "a categorical type; a list (names, indices, or True and False for every column) adds "
+        "columns of numbers to these; None takes none.",
     ),
     Parameter(
         "max_categories",

@@ -19,6 +19,7 @@ from sklearn.exceptions import DataConversionWarning
 from hedgerow.data.columns import LabelColumn, NumericColumn, read_array
 from hedgerow.data.frames import read_series
 from hedgerow.data.sources import as_array
+from hedgerow.data.suspects import not_numbers, warn_of_many_classes
 from hedgerow.exceptions import DataError
 from hedgerow.warning import warn_user
 
@@ -46,6 +47,7 @@ def read_classification_target(
         classes, index = _encode_labels(column, are_objects)
     else:
         classes, index = _encode_numbers(column.values)
+    warn_of_many_classes(len(classes), len(index), column)
     if len(classes) < fewest_classes:
         raise DataError(
             f"y holds one class only ({classes.tolist()[0]!r}), but {estimator_name} needs at "
@@ -178,10 +180,7 @@ def read_regression_target(
     """Read numbers as float64."""
     column, _ = _read_vector(y, n_rows, estimator_name)
     if isinstance(column, LabelColumn):
-        raise DataError(
-            f"y holds strings or categories (such as {column.labels[0]!r}), but {estimator_name} "
-            "learns numbers. Convert y to numbers, or use a classifier."
-        )
+        raise _strings_error(column, estimator_name)
     target = np.ascontiguousarray(column.values, np.float64)
     largest = float(max(target.max(), -target.min()))
     if largest > LARGEST:
@@ -195,6 +194,19 @@ def read_regression_target(
             f"constant, so that the largest is {SMALLEST:g} or more."
         )
     return target
+
+
+def _strings_error(column: LabelColumn, estimator_name: str) -> DataError:
+    """Say of strings or categories for a regressor what in them is no number."""
+    found = not_numbers(column)
+    if column.kind != "string" or found.count == found.n_rows:
+        return DataError(
+            f"y holds strings or categories (such as {column.labels[0]!r}), but {estimator_name} "
+            "learns numbers. Convert y to numbers, or use a classifier."
+        )
+    fix = "Convert y to numbers, for example with pd.to_numeric(y, errors='coerce')"
+    rows = ", and leave out the rows that are then missing" if found.count else ""
+    return DataError(f"y holds strings, but {estimator_name} learns numbers: {found}. {fix}{rows}.")
 
 
 def require_moderate(weights: NDArray[np.float64], name: str) -> None:
@@ -257,7 +269,7 @@ def read_numbers_with_gaps(values: Any, name: str) -> NDArray[np.float64]:
     """Read numbers, which may be infinite, as float64; NaN where there is none."""
     column, _ = _read_column(values, name)
     if isinstance(column, LabelColumn):
-        raise DataError(f"{name} holds strings or categories (such as {column.labels[0]!r}).")
+        raise DataError(f"{name} holds strings or categories: {not_numbers(column)}.")
     _require_length(len(column.values), None, name)
     numbers_ = np.array(column.values, np.float64)
     if column.missing is not None:

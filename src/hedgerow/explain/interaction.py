@@ -218,7 +218,10 @@ def _chosen(model: Any, asked: WhatIf, features: Any, most: int) -> list[int]:
         )
     gain = importance(model, "gain")
     found = np.argsort(-gain.value, kind="stable")[: max(most, 2)]
-    return sorted(find_column(gain.feature[k], asked.names, "features") for k in found)
+    known, names = asked.trees.feature_names.names, asked.table.names
+    if known is None or names is None:
+        return sorted(found.tolist())
+    return sorted(names.index(known[k]) if known[k] in names else int(k) for k in found)
 
 
 class _Parts:

@@ -13,6 +13,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from hedgerow import _native
 from hedgerow.arguments import answering
+from hedgerow.data.names import Labels
+from hedgerow.data.sources import require_rows
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain.additive import AdditiveTrees, additive_trees
 from hedgerow.explain.table_values import table_values
@@ -40,7 +42,7 @@ class ShapValues:
     data : array of shape (n_rows, n_features)
         The rows: floats, or objects if there are labels.
     feature_names : tuple of str
-        Names of the columns.
+        What the columns are called: their names as text, "x0" and so on if they have none.
     output_names : tuple of str
         Names of the scores: classes, quantiles, targets.
     unit : str
@@ -50,7 +52,7 @@ class ShapValues:
     values: Floats
     base_values: Floats
     data: NDArray[Any]
-    feature_names: tuple[str, ...]
+    feature_names: Labels
     output_names: tuple[str, ...]
     unit: str
 
@@ -85,7 +87,7 @@ class ShapValues:
         Of pairs of features, or of several outputs, columns have two or three names.
         """
         pandas = imported("pandas", "to_frame()")
-        axes = [self.feature_names] * (1 + self.is_interactions)
+        axes: list[tuple[str, ...]] = [self.feature_names] * (1 + self.is_interactions)
         axes += [self.output_names] if len(self.output_names) > 1 else []
         columns = pandas.Index(axes[0]) if len(axes) == 1 else pandas.MultiIndex.from_product(axes)
         return pandas.DataFrame(self.values.reshape(len(self), -1), columns=columns)
@@ -272,7 +274,7 @@ def _blocks(n_rows: int, verbose: int) -> Iterator[slice]:
     """Yield all rows at once or, to show how far it is, in twenty parts."""
     size = -(-n_rows // MOST_LINES) if verbose else n_rows
     with progress(verbose, n_rows, unit="row", title="Shapley values") as shown:
-        for first in range(0, n_rows, size):
+        for first in range(0, n_rows, max(size, 1)):
             yield slice(first, first + size)
             if shown is not None:
                 shown.show(min(first + size, n_rows))
@@ -327,7 +329,9 @@ def _background_rows(trees: AdditiveTrees, matrix: Rows, background: Any) -> Row
 def _read_background(trees: AdditiveTrees, background: Any) -> Rows:
     """Read a table as X is read; what is wrong with it is said of the background."""
     try:
-        return trees.matrix(background)
+        matrix = trees.matrix(background)
+        require_rows(*matrix.shape)
+        return matrix
     except DataError as error:
         raise DataError(f"background, a table like X: {error}") from error
 

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.data.names import labels_of
 from hedgerow.data.target import read_numbers_with_gaps
+from hedgerow.estimator import fitted_names
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.params import COUNT, Options, Parameter, shown
 from hedgerow.plot.colors import COLORS, INK
@@ -25,7 +27,6 @@ from hedgerow.plot.display import (
     wrapped,
 )
 from hedgerow.result import GREY, Floats
-from hedgerow.tree.additive import numbered_names
 
 _LABELS = {
     "gain": "gain: what the splits on it gained, in all",
@@ -126,9 +127,7 @@ class ImportanceDisplay(Display):
             )
         check_is_fitted(model)
         values, label = _importances(model, kind)
-        names = getattr(model, "feature_names_in_", None)
-        if names is None:
-            names = numbered_names(len(values))
+        names = labels_of(fitted_names(model), len(values))
         return cls.from_values(names, values, label=label, top=top, ax=ax)
 
     @classmethod

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _num_samples
 
 from hedgerow.data.binned_table import BinnedTable, share_bins
 from hedgerow.data.binning import Binner
+from hedgerow.data.frames import with_usual_columns
 from hedgerow.data.intake import learn_schema
 from hedgerow.data.sparse import sound, sound_rows
 from hedgerow.data.target import read_weights
@@ -154,7 +155,7 @@ def taken(array: Any, rows: Indices) -> Any:
     """Return some rows of an array, table or list, as the same kind of thing."""
     if isinstance(array, np.ndarray):
         return array[rows]
-    native = nw.from_native(array, allow_series=True, pass_through=True)
+    native = nw.from_native(with_usual_columns(array), allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame | nw.Series):
         return native[rows].to_native()
     return _safe_indexing(array, rows)

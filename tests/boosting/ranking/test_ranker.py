@@ -174,7 +174,11 @@ def test_what_does_not_tell_queries_is_refused(told, message):
 
 @pytest.mark.parametrize(
     ("column", "message"),
-    [("query", "has no column 'query'"), (7, "qid_column=7"), (0, "NaN")],
+    [
+        ("query", "names the column 'query', which X does not"),
+        (7, "qid_column has the index 7"),
+        (0, "NaN"),
+    ],
 )
 def test_columns_that_tell_no_queries_are_refused(column, message):
     frame = pd.DataFrame(X, columns=list("abcde")).assign(a=np.nan)

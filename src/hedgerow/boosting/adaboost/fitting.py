@@ -37,12 +37,12 @@ from hedgerow.boosting.adaboost.learners import (
 from hedgerow.boosting.adaboost.model import (
     Committee,
     EstimatorCommittee,
-    learn_columns,
     tree_committee,
 )
 from hedgerow.boosting.losses import Floats
 from hedgerow.data.binning import Binner
 from hedgerow.data.intake import learn_schema
+from hedgerow.data.passed_on import learn_columns
 from hedgerow.data.target import read_classification_target, read_regression_target, read_weights
 from hedgerow.estimator import column_attributes, seed_of
 from hedgerow.exceptions import DataError, ParameterError

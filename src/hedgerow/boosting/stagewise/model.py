@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
 
 from hedgerow.arithmetic import exp, log, log_sum_exp, sigmoid, softmax, softplus
 from hedgerow.boosting.losses import Floats
@@ -116,6 +117,8 @@ def _scores_of_numbers(prediction: Floats, link: Link) -> Floats:
 
 def _every_class(classifier: Any, X: Any, n_outputs: int) -> Floats:
     """Return probabilities with a column a class, though the classifier may not have met each."""
+    if _num_samples(X) == 0:
+        return np.zeros((0, max(n_outputs, 2)))
     p = np.asarray(classifier.predict_proba(X), dtype=np.float64)
     every = np.zeros((len(p), max(n_outputs, 2)))
     every[:, classifier.classes_] = p

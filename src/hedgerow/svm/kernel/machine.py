@@ -15,6 +15,7 @@ from sklearn.utils import Tags
 
 from hedgerow.arithmetic import sum_of
 from hedgerow.data.intake import TableSchema
+from hedgerow.data.sources import has_rows
 from hedgerow.estimator import Estimator, adopt, column_attributes
 from hedgerow.exceptions import DataError
 from hedgerow.progress import Metrics, Progress, progress
@@ -214,7 +215,7 @@ class KernelMachine(Estimator):
     def _scores(self, X: Any) -> Floats:
         """Return f of every machine for every row."""
         model: KernelModel = self._fitted_model().with_function(self.kernel)
-        if model.vectors is None:
+        if model.vectors is None and has_rows(X):
             learn_matrix(X, type(self).__name__)  # gaps are what to say first of such a matrix
         queries = read_matrix(X, model.schema, type(self).__name__)
         if scipy.sparse.issparse(queries) and not scipy.sparse.issparse(model.vectors):
