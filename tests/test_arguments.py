@@ -166,6 +166,7 @@ def test_values_of_peers_lead_to_values_of_ours():
         ("xgboost", ["adaboost", "gradient_boosting", "bagging"], []),
         ("lightgbm", ["gradient_boosting", "svm", "linear_svm"], []),
         ("x10", ["x11", "x1", "x100"], []),
+        ("3", ["x0", "x3", "x13"], ["x3"]),
         ("svc", ["svr", "svm"], []),
         ("hinge", ["huber", "gini"], []),
         ("bagging", ["boosting"], []),

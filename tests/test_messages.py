@@ -22,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import hedgerow as hr
+from hedgerow.cli.parameters import read_parameters
 
 rng = np.random.RandomState(0)
 X = rng.randn(40, 3)
@@ -668,6 +669,20 @@ def test_set_params_and_searches():
         piped.set_params(gradientboostingclassifier__depth=3)
     nested = hr.BaggingClassifier(hr.DecisionTreeClassifier())
     assert nested.set_params(estimator__max_depth=3).estimator.max_depth == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "pattern"),
+    [
+        ("num_leaves=31", "--param num_leaves: .*did you mean 'max_leaves'"),
+        ("loss=mse", "loss='mse' is not allowed; did you mean 'squared_error'"),
+        ("max_depth=-1", "write max_depth=None"),
+        ("device=cuda", "--param device: .*training runs on the CPU"),
+    ],
+)
+def test_parameters_of_the_command_line(given, pattern):
+    with pytest.raises(ValueError, match=pattern):
+        read_parameters([given], hr.GradientBoostingRegressor)
 
 
 FILES = (

@@ -80,7 +80,9 @@ def _typing_errors(a: str, b: str) -> int:
 
 
 def _shares_words(word: str, other: str) -> bool:
-    """Tell whether one of two names begins the other, or is made of its last words."""
+    """Tell whether one of two names begins the other, is made of its last words, or its number."""
+    if word.isdigit():
+        return word == _digits(other)
     a, b = (_words(name) for name in (word, other))
     if min(len("".join(a)), len("".join(b))) < _SHORTEST_WORD:
         return False
