@@ -437,6 +437,9 @@ def softmax_inplace(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, 
     Replace every row of scores (rows, outputs) by its softmax. Any strides.
     """
 
+def pairwise_sum(numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> float:
+    """Add numbers up, in an order that their count decides."""
+
 def exp_inplace(numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 
 def log_inplace(numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...

@@ -174,7 +174,7 @@ def column_order(
     if n_given != n_features:
         raise DataError(
             f"X has {n_given} features, but {estimator_name} is expecting {n_features} features "
-            "as input."
+            "as input. Pass the columns of fit, in the same order."
         )
     _warn_of_names(learned, given, estimator_name)
     return range(n_given)
