@@ -19,9 +19,10 @@ docs: .venv/installed
 pictures: .venv/demo
 	$(BIN)/python examples/pictures.py
 
-# The many processes that tests start are to find modules that are compiled already.
+# The many processes that tests start are to find modules that are compiled already. A worker takes
+# neighbouring tests, so that what these share is made once.
 test: check
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: .venv/installed
 	$(BIN)/ruff check .

@@ -111,6 +111,8 @@ def set_array(name, **fields):
         lambda content: content.update(model=[]),
         lambda content: content["arrays"].pop("ensemble.feature"),
         lambda content: content["model"].update(estimator="os.system"),
+        lambda content: content["model"].update(na_values="?"),
+        lambda content: content["model"].update(na_values=[1]),
         set_array("ensemble.feature", dtype="object"),
         set_array("ensemble.feature", dtype=["int32"]),
         set_array("ensemble.feature", shape=[-1]),

@@ -359,15 +359,18 @@ def test_values_that_mean_missing_are_remembered_by_the_model(run, train, tmp_pa
 
     asked = ("--target", "y", "--test-size", 0)
     _, expected = train(tmp_path / "clean.csv", *asked)
-    _, model = train(tmp_path / f"marked.{kind}", *asked, "--na", "?,-999")
+    _, model = train(tmp_path / f"marked.{kind}", *asked, "--na", "?", "--na", "-999")
     X = clean[["a", "b"]]
     assert model.predict(X).tobytes() == expected.predict(X).tobytes()
     assert model.na_values_ == ["?", "-999"]
     predicted = run("predict", tmp_path / "out/model.hedgerow", tmp_path / f"marked.{kind}").out
     found = [float(line) for line in predicted.splitlines()[1:]]
     assert found == model.predict(X).tolist()
+    assert "missing     also '?', '-999'\n" in run("inspect", tmp_path / "out/model.hedgerow").out
+    again = tmp_path / "again.hedgerow"
     assert run("convert", tmp_path / "out/model.hedgerow", tmp_path / "m.json").code == 0
-    assert "?" in (tmp_path / "m.json").read_text()
+    assert run("convert", tmp_path / "m.json", again).code == 0
+    assert hr.load(again).na_values_ == ["?", "-999"]
 
 
 def test_nearly_numeric_columns_are_one_line_that_names_the_option(run, tmp_path):
