@@ -19,7 +19,7 @@ from hedgerow import (
     ParameterError,
 )
 from hedgerow.boosting.calibration import calibrate, interval
-from hedgerow.boosting.losses import EVEN
+from hedgerow.boosting.losses import EVEN, Spread
 from hedgerow.model_file import boosted
 from hedgerow.model_file.stored import Stored
 
@@ -290,3 +290,27 @@ def test_a_block_of_an_isotonic_calibration_has_laplaces_estimate():
     found = calibrate("isotonic", scores, classes, None)
     np.testing.assert_allclose(found.x, [-1.5, 1.5, 3.0])
     np.testing.assert_allclose(found.y, [1 / 4, 2 / 4, 2 / 3])
+
+
+def test_intervals_of_counts_cover_large_means_as_well():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(7000, 4))
+    mean = np.exp(2 + 0.9 * rows[:, 0] + 0.5 * np.sin(2 * rows[:, 1]) + 0.3 * rows[:, 2])
+    counts = rng.poisson(mean)
+    model = GradientBoostingRegressor(loss="poisson", calibration="conformal", n_estimators=60)
+    model.fit(rows[:3000], counts[:3000])
+    loaded = boosted.read(type(model), Stored(*boosted.write(model)))["_model"]
+    assert loaded.spread == model._model.spread
+    ends = model.predict_interval(rows[3000:], 0.8)
+    covered = (ends[:, 0] <= counts[3000:]) & (counts[3000:] <= ends[:, 1])
+    large = model.predict(rows[3000:]) > 30
+    assert covered.mean() == pytest.approx(0.8, abs=0.05)
+    assert covered[large].mean() > 0.75
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 50])
+def test_an_excess_is_not_learned_from_misses_without_a_trend(n_rows):
+    scores = np.linspace(-700.0, 700.0, n_rows)[:, None]
+    assert Spread(1.0).learned_from(scores, np.zeros((n_rows, 1))).excess == 0.0
+    even = Spread(1.0).learned_from(scores, Spread(1.0).scale(scores))
+    assert np.isfinite(even.scale(scores)).all()

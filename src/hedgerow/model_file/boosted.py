@@ -145,12 +145,13 @@ def _read_spread(stored: Stored, link: Link) -> Spread:
     if not stored.has("spread"):
         return EVEN
     numbers = decode(stored.field("spread"))
-    is_list = isinstance(numbers, list) and len(numbers) == 3 and all(map(is_number, numbers))
-    require(is_list, "the spread is not three numbers")
-    power, low, high = map(float, numbers)
+    is_list = isinstance(numbers, list) and len(numbers) in (3, 4) and all(map(is_number, numbers))
+    require(is_list, "the spread is not three numbers, or four")
+    power, low, high, excess = map(float, [*numbers, 0.0][:4])
     require(0.0 <= power <= (2.0 if link == "log" else 0.0), f"the spread has the power {power}")
     require(low < high, "the spread has no range")
-    return Spread(power, low, high)
+    require(0.0 <= excess < np.inf, f"the spread has the excess {excess}")
+    return Spread(power, low, high, excess)
 
 
 def _read_evals_result(stored: Any) -> dict[str, dict[str, list[float]]]:
