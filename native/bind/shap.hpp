@@ -64,6 +64,18 @@ struct BoundExplainer {
     explainer.compare(strided(rows), rows.shape(0), strided(background), background.shape(0),
                       values.data(), threads);
   }
+
+  template <class T>
+  void compare_pairs(const StridedMatrix<const T>& rows, const StridedMatrix<const T>& background,
+                     const Values& values, const Interactions& interactions, int threads) const {
+    check(rows, values);
+    check(rows, interactions);
+    if (background.shape(1) != n_features || background.shape(0) == 0)
+      throw nb::value_error("the background has other columns than the model, or no rows");
+    nb::gil_scoped_release release;
+    explainer.compare_pairs(strided(rows), rows.shape(0), strided(background), background.shape(0),
+                            values.data(), interactions.data(), threads);
+  }
 };
 
 template <class T>
@@ -79,6 +91,11 @@ void bind_methods(nb::class_<BoundExplainer>& explainer) {
                 nb::arg("background").noconvert(), nb::arg("values").noconvert(),
                 nb::arg("n_threads"),
                 "Add to values (rows, players, outputs) their mean against rows of a background.");
+  explainer.def("compare_pairs", &BoundExplainer::compare_pairs<T>, nb::arg("rows").noconvert(),
+                nb::arg("background").noconvert(), nb::arg("values").noconvert(),
+                nb::arg("interactions").noconvert(), nb::arg("n_threads"),
+                "Fill interactions (rows, players, players, outputs), which are 0, from values and "
+                "a background.");
 }
 
 inline void bind(nb::module_& m) {

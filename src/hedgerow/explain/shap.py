@@ -197,7 +197,7 @@ def shap_values(
     else:
         rows = _background_rows(trees, matrix, background)
         base = _means(trees.ensemble.predict_raw(rows, n_threads=trees.n_threads))
-        values = _against(explainer, trees, matrix, rows, verbose)
+        values = _against(explainer, trees, matrix, rows, verbose, interactions=interactions)
     base_values = np.tile(base, (len(matrix), 1))
     if len(base) == 1:
         values, base_values = values[..., 0], base_values[:, 0]
@@ -215,10 +215,6 @@ def _check_kind(interactions: Any, background: Any) -> None:
     if not isinstance(interactions, bool | np.bool_):
         raise ParameterError(
             f"interactions={interactions!r} is not allowed; it must be True or False."
-        )
-    if interactions and background is not None:
-        raise ParameterError(
-            "interactions=True is for path-dependent values: leave background out."
         )
     is_count = isinstance(background, Integral) and not isinstance(background, bool)
     is_word = isinstance(background, Number | str | bytes)
@@ -305,15 +301,22 @@ def _against(
     matrix: Rows,
     rows: Rows,
     verbose: int,
+    *,
+    interactions: bool,
 ) -> Floats:
-    """Return the mean of values (n_rows, n_columns, n_outputs) against each of some rows."""
-    values = np.zeros((len(matrix), trees.n_columns, trees.ensemble.n_outputs))
+    """Return means of values (n_rows, n_columns[, n_columns], n_outputs) against each of rows."""
+    shape = (len(matrix), trees.n_columns, trees.ensemble.n_outputs)
+    values = np.zeros(shape)
+    pairs = np.zeros((shape[0], shape[1], *shape[1:])) if interactions else None
     dtype = np.result_type(matrix, rows)
     others = rows.astype(dtype, copy=False)
     for block in _blocks(len(matrix), verbose):
         given = matrix[block].astype(dtype, copy=False)
         explainer.compare(given, others, values[block], trees.n_threads)
-    return values
+        if pairs is not None:
+            own = values[block], pairs[block]
+            explainer.compare_pairs(given, others, *own, trees.n_threads)
+    return values if pairs is None else pairs
 
 
 def _background_rows(trees: AdditiveTrees, matrix: Rows, background: Any) -> Rows:
