@@ -127,6 +127,117 @@ def _drawn(field: dict[str, Any], draw: np.random.RandomState) -> Any:
     return float(round(value)) if field["is_whole"] else value
 
 
+def test_contributions_are_shap_values(opened: tuple[Any, Browser]) -> None:
+    model, browser = opened
+    browser.ask("document.getElementById('what-if-reset').click()")
+    rows = [row["row"] for row in browser.ask("hedgerowWhatIf.whatIf.rows")]
+    found = browser.ask(
+        "hedgerowWhatIf.whatIf.rows.map(({ values }) => {"
+        " const { base, values: all } = hedgerowWhatIf.explain(values);"
+        " return [base[0], ...all]; })"
+    )
+    expected = hr.explain.shap_values(model, NEW.iloc[rows])
+    assert np.abs(np.array(found)[:, 1:] - expected.values).max() < 1e-9
+    assert np.abs(np.array(found)[:, 0] - expected.base_values).max() < 1e-9
+
+
+def test_a_change_is_told_with_its_contributions(opened: tuple[Any, Browser]) -> None:
+    _, browser = opened
+    numbers = "Array.from(document.querySelectorAll('#contributions td.n'), (n) => n.textContent)"
+    browser.wait_for(f"{numbers}.length > 3")
+    before = browser.ask(numbers)
+    assert browser.ask("document.querySelector('#prediction .change')") is None
+    browser.ask(
+        "(() => { const first = document.querySelector('#inputs input[type=range]');"
+        " const far = first.value - first.min > first.max - first.value;"
+        " first.value = far ? first.min : first.max;"
+        " first.dispatchEvent(new Event('input')); })()"
+    )
+    browser.wait_for(f"JSON.stringify({numbers}) !== {json.dumps(json.dumps(before))}")
+    assert "was" in browser.ask("document.querySelector('#prediction .change').textContent")
+    assert any("was" in text for text in browser.ask(numbers))
+
+
+SET_THRESHOLD = """
+  (([positive, threshold, fp, fn]) => {
+    const set = (id, value, kind) => {
+      const input = document.getElementById(id);
+      input.value = value;
+      input.dispatchEvent(new Event(kind));
+    };
+    set("positive", positive, "change");
+    set("cost-fp", fp, "input");
+    set("cost-fn", fn, "input");
+    set("threshold", threshold, "input");
+    const text = (name) => document.querySelector(`[data-metric="${name}"]`).textContent;
+    const table = document.getElementById("live-confusion");
+    return [
+      Array.from(table.querySelectorAll("[data-count]"), (cell) => Number(cell.textContent)),
+      text("precision"), text("recall"), text("cost"),
+    ];
+  })(CHOICE)"""
+
+
+def test_the_slider_counts_as_python_does(
+    browser: Browser, reports: dict[str, tuple[Any, Path]]
+) -> None:
+    model, path = reports["classes"]
+    browser.resize(1200, 900)
+    browser.errors.clear()
+    browser.open(path)
+    truth = np.where(NEW_NUMBER > 2.0, "yes", "no")
+    p = model.predict_proba(NEW)
+    for k, threshold, cost_fp, cost_fn in ((1, 0.5, 1, 1), (1, 0.21, 2, 5), (0, 0.7, 1, 0)):
+        choice = json.dumps([k, threshold, cost_fp, cost_fn])
+        counts, precision, recall, cost = browser.ask(SET_THRESHOLD.replace("CHOICE", choice))
+        said, is_positive = p[:, k] >= threshold, truth == model.classes_[k]
+        tp, fp = (said & is_positive).sum(), (said & ~is_positive).sum()
+        fn, tn = (~said & is_positive).sum(), (~said & ~is_positive).sum()
+        assert counts == [tp, fn, fp, tn]
+        assert precision == f"{100 * tp / (tp + fp):.1f}%"
+        assert recall == f"{100 * tp / (tp + fn):.1f}%"
+        assert cost == str(cost_fp * fp + cost_fn * fn)
+    least = browser.ask(
+        "(() => { document.getElementById('least-cost').click();"
+        " return document.querySelector('[data-metric=cost]').textContent; })()"
+    )
+    assert int(least) == 0  # false negatives are free: call nothing positive
+    assert browser.ask("document.getElementById('least-cost').disabled")
+    assert browser.errors == []
+
+
+def test_the_slider_is_moved_by_keyboard(
+    browser: Browser, reports: dict[str, tuple[Any, Path]]
+) -> None:
+    browser.open(reports["classes"][1])
+    counts = "document.getElementById('live-confusion').dataset.counts"
+    before = browser.ask(counts)
+    browser.ask("document.getElementById('threshold-slider').focus()")
+    for _ in range(40):
+        browser.press("ArrowRight")
+    browser.wait_for(f"{counts} !== {json.dumps(before)}")
+    assert float(browser.ask("document.getElementById('threshold').value")) > 0.5
+
+
+def test_contents_open_on_a_phone_and_close_after_a_choice(
+    browser: Browser, reports: dict[str, tuple[Any, Path]]
+) -> None:
+    browser.resize(390, 800, phone=True)
+    browser.open(reports["numbers"][1])
+    shown = "getComputedStyle(document.getElementById('contents')).display !== 'none'"
+    assert not browser.ask(shown)
+    browser.ask("document.getElementById('open-contents').click()")
+    assert browser.ask(shown)
+    links = browser.ask(
+        "Array.from(document.querySelectorAll('#contents a'),"
+        " (link) => document.querySelector(link.getAttribute('href')) !== null)"
+    )
+    assert len(links) > 9
+    assert all(links)
+    browser.ask("document.querySelector('#contents a').click()")
+    assert not browser.ask(shown)
+
+
 def test_a_slider_moves_the_number_and_the_prediction(opened: tuple[Any, Browser]) -> None:
     _, browser = opened
     before, after, number, slider = browser.ask(

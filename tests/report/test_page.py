@@ -82,12 +82,13 @@ def test_nothing_is_fetched(page: str) -> None:
 
 
 def test_sections_are_landmarks_with_names(page: str) -> None:
-    ids = re.findall(r'<section id="[\w-]+" aria-labelledby="([\w-]+)"', page)
-    assert len(ids) == 9
-    for name in ids:
-        assert f'<h2 id="{name}"' in page
+    ids = re.findall(r'<section id="([\w-]+)" aria-labelledby="([\w-]+)"', page)
+    assert len(ids) == 12
+    for section, title in ids:
+        assert f'<h2 id="{title}"' in page
+        assert f'<a href="#{section}">' in page  # in the contents
     assert '<main id="content"' in page
-    assert '<nav aria-label="' in page
+    assert '<nav id="contents" aria-label="' in page
     assert '<html lang="en">' in page
 
 
@@ -103,16 +104,63 @@ def test_a_page_of_a_model_without_trees_says_why() -> None:
     filled = NEW[["single", "count"]].to_numpy(float)
     model = hr.SVC().fit(filled, NEW_TWO)
     page = render(summarise(model, filled, NEW_TWO, WISHES))
-    assert page.count("Not shown:") >= 3
+    assert page.count("Not available:") >= 3
 
 
-def test_a_column_without_effect_has_an_axis_about_its_number() -> None:
-    from hedgerow.reporting.charts import _about
+def test_panels_of_partial_dependence_have_one_scale(summary: dict[str, Any]) -> None:
+    panels = [chart["spec"] for chart in charts_of(summary) if chart["place"] == "effects"]
+    assert len(panels) == 6
+    scales = [layer["encoding"]["y"]["scale"] for panel in panels for layer in panel["layer"]]
+    domains = {tuple(scale["domain"]) for scale in scales if scale["range"][1] == 0}
+    assert len(domains) == 1
+    values = [p["y"] for curve in summary["effects"]["curves"] for p in curve["points"]]
+    (domain,) = domains
+    assert domain[0] < min(values) < max(values) < domain[1]
 
-    flat = _about([{"y": 0.3}, {"y": 0.3}]).to_dict()
-    assert flat["domain"] == pytest.approx([0.27, 0.33])
-    assert _about([{"y": 0.0}]).to_dict()["domain"] == [-1.0, 1.0]
-    assert "domain" not in _about([{"y": 0.3}, {"y": 0.4}]).to_dict()
+
+def test_a_feature_without_effect_has_an_axis_about_its_number() -> None:
+    from hedgerow.reporting.feature_charts import shared_domain
+
+    assert shared_domain([0.3, 0.3])["domain"] == pytest.approx([0.27, 0.33])
+    assert shared_domain([0.0])["domain"] == [-1.0, 1.0]
+    assert shared_domain([0.3, 0.4])["domain"] == pytest.approx([0.295, 0.405])
+
+
+def test_sections_have_their_usual_names(page: str) -> None:
+    for name in (
+        *("Metrics", "Confusion matrix", "ROC curve", "Precision–recall curve"),
+        *("Calibration curve", "Permutation importance", "SHAP summary", "Partial dependence"),
+        *("Largest errors", "What-if", "Data profile", "Learning curve"),
+    ):
+        assert re.search(rf"<a href=\"#[\w-]+\">{name}</a>", page), name
+
+
+def test_a_waterfall_has_a_number_at_every_bar(page: str, summary: dict[str, Any]) -> None:
+    entry = summary["mistakes"]["kinds"][0]["rows"][0]
+    bars = re.findall(r'<span class="(up|down)" style="[^"]*"></span></td><td class="n">(.)', page)
+    n_bars = sum(
+        len(row["waterfall"]["bars"])
+        for kind in summary["mistakes"]["kinds"]
+        for row in kind["rows"]
+    )
+    assert len(bars) == n_bars
+    assert all((side == "up") == (sign == "+") for side, sign in bars)
+    assert f"Row {entry['id']}<" in page
+
+
+def test_a_page_says_how_large_it_is(page: str, summary: dict[str, Any]) -> None:
+    from hedgerow.reporting import rendering
+
+    assert f"a single file of {len(page.encode()) / 1e6:.1f} MB and" in page
+    assert "most of which is the trees" in rendering._size_words(" " * 4_000_000)
+
+
+def test_possible_leakage_is_said_at_the_top() -> None:
+    rows = NEW.assign(outcome_code=(NEW_TWO == EVIL) * 1.0)
+    model = hr.GradientBoostingClassifier(n_estimators=3).fit(rows, NEW_TWO)
+    page = render(summarise(model, rows, NEW_TWO, WISHES))
+    top = page[page.index("<h1>") : page.index("<section")]
+    assert "Possible target leakage:</strong> outcome_code" in top
 
 
 def report_of(path: Any, **options: Any) -> None:

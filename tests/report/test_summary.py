@@ -46,7 +46,8 @@ def test_metrics_of_two_classes_are_scikit_learns(weighted: bool) -> None:
     found = figures(summary_of(model, NEW, NEW_TWO, sample_weight=w))
     p, said = model.predict_proba(NEW)[:, 1], model.predict(NEW)
     expected = {
-        "AUC": sk.roc_auc_score(NEW_TWO == "yes", p, sample_weight=w),
+        "ROC AUC": sk.roc_auc_score(NEW_TWO == "yes", p, sample_weight=w),
+        "average precision": sk.average_precision_score(NEW_TWO == "yes", p, sample_weight=w),
         "log loss": sk.log_loss(NEW_TWO == "yes", p, sample_weight=w),
         "Brier score": sk.brier_score_loss(NEW_TWO == "yes", p, sample_weight=w),
         "accuracy": sk.accuracy_score(NEW_TWO, said, sample_weight=w),
@@ -59,7 +60,7 @@ def test_metrics_of_many_classes_are_scikit_learns() -> None:
     model = hr.GradientBoostingClassifier(**FEW).fit(X, MANY)
     summary = summary_of(model, NEW, NEW_MANY)
     found, p = figures(summary), model.predict_proba(NEW)
-    assert found["AUC"] == pytest.approx(sk.roc_auc_score(NEW_MANY, p, multi_class="ovr"))
+    assert found["ROC AUC"] == pytest.approx(sk.roc_auc_score(NEW_MANY, p, multi_class="ovr"))
     assert found["log loss"] == pytest.approx(sk.log_loss(NEW_MANY, p))
     assert found["Brier score"] == pytest.approx(sk.brier_score_loss(NEW_MANY, p))
     precision, recall, f1, rows = sk.precision_recall_fscore_support(NEW_MANY, model.predict(NEW))
@@ -94,7 +95,7 @@ def test_metrics_of_quantiles() -> None:
     pinball = [sk.mean_pinball_loss(NEW_NUMBER, said[:, k], alpha=levels[k]) for k in range(3)]
     assert found["pinball loss"] == pytest.approx(np.mean(pinball))
     within = (said[:, 0] <= NEW_NUMBER) & (said[:, 2] >= NEW_NUMBER)
-    assert found["coverage of 0.1 … 0.9"] == pytest.approx(within.mean())
+    assert found["coverage of quantiles 0.1 to 0.9"] == pytest.approx(within.mean())
 
 
 def test_metrics_of_rankings_and_times_are_the_models_own_scores() -> None:
@@ -133,25 +134,78 @@ def test_columns_are_summed_up() -> None:
     columns = {c["name"]: c for c in summary_of(model, NEW, NEW_TWO)["data"]["columns"]}
     assert columns["size"]["missing"] == pytest.approx(NEW["size"].isna().mean())
     assert columns["size"]["median"] == pytest.approx(NEW["size"].median())
-    assert columns["count"]["kind"] == "whole numbers"
-    assert columns["flag"]["kind"] == "true or false"
-    assert columns["color"]["n_labels"] == 4
-    most = NEW["color"].value_counts().iloc[0] / len(NEW)
+    assert columns["count"]["kind"] == "integer"
+    assert columns["flag"]["kind"] == "boolean"
+    assert columns["color"]["n_distinct"] == 4
+    most = NEW["color"].value_counts().iloc[0] / NEW["color"].notna().sum()
     assert columns["color"]["labels"][0]["share"] == pytest.approx(most)
 
 
 def test_the_most_wrong_rows_are_the_most_wrong() -> None:
     model = hr.GradientBoostingRegressor(**FEW).fit(X, NUMBER)
-    rows = summary_of(model, NEW, NEW_NUMBER)["mistakes"]["rows"]
-    errors = np.abs(NEW_NUMBER - model.predict(NEW))
-    assert [entry["row"] for entry in rows] == np.argsort(-errors)[:3].tolist()
-    for entry in rows:
-        assert entry["said"] == pytest.approx([model.predict(NEW)[entry["row"]]])
+    over, under = summary_of(model, NEW, NEW_NUMBER)["mistakes"]["kinds"]
+    errors = model.predict(NEW) - NEW_NUMBER
+    assert [entry["row"] for entry in over["rows"]] == np.argsort(-errors)[:3].tolist()
+    assert [entry["row"] for entry in under["rows"]] == np.argsort(errors)[:3].tolist()
+    assert over["n_rows"] == (errors > 0).sum()
+    for entry in over["rows"] + under["rows"]:
+        assert entry["said"] == pytest.approx(model.predict(NEW)[entry["row"]])
+        assert entry["error"] == pytest.approx(errors[entry["row"]])
+
+
+def test_mistakes_of_two_classes_are_of_both_kinds() -> None:
+    model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
+    positives, negatives = summary_of(model, NEW, NEW_TWO)["mistakes"]["kinds"]
+    p, said = model.predict_proba(NEW)[:, 1], model.predict(NEW)
+    for kind, wrong, order in (
+        (positives, (said == "yes") & (NEW_TWO == "no"), -p),
+        (negatives, (said == "no") & (NEW_TWO == "yes"), p),
+    ):
+        expected = sorted(np.flatnonzero(wrong), key=lambda row: order[row])[:3]
+        assert [entry["row"] for entry in kind["rows"]] == expected
+        assert kind["n_rows"] == wrong.sum()
+    assert positives["title"] == "False positives"
+    assert positives["meaning"].startswith("Predicted yes, actually no")
+
+
+def test_rows_are_called_by_the_index_of_a_frame() -> None:
+    model = hr.GradientBoostingRegressor(**FEW).fit(X, NUMBER)
+    index = pd.Index([f"c{i}" for i in range(len(NEW))], name="customer")
+    summary = summary_of(model, NEW.set_index(index), NEW_NUMBER)
+    mistakes = summary["mistakes"]
+    assert mistakes["id_name"] == "customer"
+    for entry in mistakes["kinds"][0]["rows"]:
+        assert entry["id"] == f"c{entry['row']}"
+        assert len(entry["values"]) == NEW.shape[1]
+    assert all(row["id"] == f"c{row['row']}" for row in summary["what_if"]["rows"])
+    counted = summary_of(model, NEW, NEW_NUMBER)["mistakes"]
+    assert counted["id_name"] == "row"
+    assert counted["kinds"][0]["rows"][0]["id"] == str(counted["kinds"][0]["rows"][0]["row"])
+
+
+@pytest.mark.parametrize("quantile", [None, [0.1, 0.5, 0.9]])
+def test_a_conformal_model_is_judged_by_its_calibrated_intervals(quantile: Any) -> None:
+    loss = {} if quantile is None else {"loss": "quantile", "quantile": quantile}
+    model = hr.GradientBoostingRegressor(calibration="conformal", **loss, **FEW).fit(X, NUMBER)
+    coverage = 0.9 if quantile is None else 0.8
+    summary = summary_of(model, NEW, NEW_NUMBER)
+    ends = model.predict_interval(NEW, coverage)
+    within = (ends[:, 0] <= NEW_NUMBER) & (ends[:, 1] >= NEW_NUMBER)
+    found, nominal = figures(summary), f"{100 * coverage:g}%"
+    assert found[f"coverage of the {nominal} intervals"] == pytest.approx(within.mean())
+    width = (ends[:, 1] - ends[:, 0]).mean()
+    assert found[f"mean width of the {nominal} intervals"] == pytest.approx(width)
+    assert f"{100 * within.mean():.1f}%" in summary["verdict"]
+    points = summary["outcomes"][0]["curves"]["intervals"]
+    assert {point["x"]: point["y"] for point in points}[coverage] == pytest.approx(within.mean())
+    if quantile is not None:
+        rows = [entry for kind in summary["mistakes"]["kinds"] for entry in kind["rows"]]
+        assert all(entry["interval"] == ends[entry["row"]].tolist() for entry in rows)
 
 
 def test_a_waterfall_leads_from_the_average_to_the_score() -> None:
     model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
-    entry = summary_of(model, NEW, NEW_TWO)["mistakes"]["rows"][0]
+    entry = summary_of(model, NEW, NEW_TWO)["mistakes"]["kinds"][0]["rows"][0]
     score = model.decision_function(NEW)[entry["row"]]
     bars = entry["waterfall"]["bars"]
     assert entry["waterfall"]["score"] == pytest.approx(score)
@@ -243,7 +297,7 @@ def test_a_one_class_machine_is_judged_by_inside_and_outside() -> None:
     inside = np.where(np.abs(NEW_FILLED["size"]) < 1.0, 1, -1)
     found = figures(summary_of(model, NEW_FILLED, inside))
     expected = sk.roc_auc_score(inside, model.decision_function(NEW_FILLED))
-    assert found["AUC"] == pytest.approx(expected)
+    assert found["ROC AUC"] == pytest.approx(expected)
 
 
 def test_several_targets_are_judged_one_by_one() -> None:
@@ -275,8 +329,9 @@ def test_one_class_alone_in_the_rows_leaves_what_is_not_defined_open() -> None:
     model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
     only = NEW_TWO == "yes"
     summary = summary_of(model, NEW[only], NEW_TWO[only])
-    assert figures(summary)["AUC"] is None
+    assert figures(summary)["ROC AUC"] is None
     assert "AUC" not in summary["verdict"]
+    assert summary["threshold"] is None
 
 
 def test_a_report_needs_something_to_judge() -> None:
@@ -303,13 +358,42 @@ def test_importances_by_shuffling_and_effects_are_those_of_explain() -> None:
     )
     bars = summary["shuffled"]["bars"]
     assert [bar["value"] for bar in bars] == pytest.approx(np.sort(shuffled.mean)[::-1].tolist())
-    assert summary["shuffled"]["what"] == "rise of log loss if it is shuffled"
+    assert summary["shuffled"]["what"] == "increase in log loss"
     curve = summary["effects"]["curves"][0]
-    assert curve["name"] == X.columns[model.feature_importances_.argmax()]
+    assert curve["name"] == X.columns[shuffled.mean.argmax()]
     expected = hr.explain.partial_dependence(model, NEW, curve["name"], grid_resolution=40)
     known = ~np.isnan(expected.grid[0]) if not curve["is_category"] else slice(None)
     found = [point["y"] for point in curve["points"]]
-    assert found == pytest.approx(expected.average[known, 0].tolist())
+    assert sorted(found) == pytest.approx(sorted(expected.average[known, 0].tolist()))
+
+
+def test_partial_dependence_has_the_distribution_of_the_feature() -> None:
+    model = hr.GradientBoostingRegressor(**FEW).fit(X, NUMBER)
+    curves = {c["name"]: c for c in summary_of(model, NEW, NEW_NUMBER)["effects"]["curves"]}
+    color = {bar["x"]: bar["rows"] for bar in curves["color"]["bars"]}
+    counts = NEW["color"].fillna("missing").value_counts().to_dict()
+    assert color == {label: n for label, n in counts.items() if label in color}
+    assert [p["y"] for p in curves["color"]["points"]] == sorted(
+        p["y"] for p in curves["color"]["points"]
+    )
+    grid = [point["x"] for point in curves["size"]["points"]]
+    inside = NEW["size"].between(min(grid), max(grid)).sum()
+    assert sum(bar["rows"] for bar in curves["size"]["bars"]) == inside
+    assert curves["city"]["n_left_out"] > 0
+    assert len(curves["city"]["bars"]) == 12
+
+
+def test_the_shap_summary_is_of_the_largest_values() -> None:
+    model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
+    shap = summary_of(model, NEW, NEW_TWO)["shap"]
+    values = hr.explain.shap_values(model, NEW).values
+    sizes = np.abs(values).mean(axis=0)
+    assert shap["features"] == NEW.columns[np.argsort(-sizes, kind="stable")].tolist()
+    assert shap["sizes"] == pytest.approx(np.sort(sizes)[::-1].tolist())
+    assert len(shap["dots"]) == values.size
+    several = hr.GradientBoostingClassifier(**FEW).fit(X, MANY)
+    bars = summary_of(several, NEW, NEW_MANY)["shap"]["bars"]
+    assert {bar["output"] for bar in bars} == {"0", "1", "2"}
 
 
 def test_columns_of_a_model_without_importances_are_ordered_by_shuffling() -> None:
@@ -333,7 +417,7 @@ def test_targets_are_named_by_the_columns_of_a_table() -> None:
     y = pd.DataFrame({"north": NEW_NUMBER, "south": -NEW_NUMBER})
     summary = summary_of(hr.GradientBoostingRegressor(**FEW).fit(NEW, y), NEW, y)
     assert [outcome["name"] for outcome in summary["outcomes"]] == ["north", "south"]
-    assert "the first is north" in summary["verdict"]
+    assert "For the first, north" in summary["verdict"]
     assert summary["mistakes"]["target"] == "north"
     assert summary["what_if"]["targets"] == ["north", "south"]
     assert summary["trees"]["output_names"] == ["north", "south"]
@@ -348,7 +432,7 @@ def test_scores_without_a_class_are_called_what_they_are() -> None:
     survival = hr.GradientBoostingSurvival(loss="cox", **FEW).fit(X, np.exp(NUMBER / 4.0))
     summary = summary_of(survival, NEW, np.exp(NEW_NUMBER / 4.0))
     assert summary["effects"]["what"] == "log of the relative risk"
-    assert summary["shuffled"]["what"] == "fall of concordance if it is shuffled"
+    assert summary["shuffled"]["what"] == "decrease in concordance"
 
 
 def test_rows_that_a_model_leaves_open_are_refused() -> None:
@@ -362,10 +446,11 @@ def test_rows_that_a_model_leaves_open_are_refused() -> None:
 
 def test_a_mistake_without_a_waterfall_tells_the_row() -> None:
     model = hr.KNeighborsRegressor().fit(FILLED, NUMBER)
-    entry = summary_of(model, NEW_FILLED, NEW_NUMBER)["mistakes"]["rows"][0]
+    entry = summary_of(model, NEW_FILLED, NEW_NUMBER)["mistakes"]["kinds"][0]["rows"][0]
     row = NEW_FILLED.iloc[entry["row"]]
     assert entry["waterfall"] is None
-    assert sorted(entry["values"]) == sorted(f"{name} = {row[name]:.6g}" for name in NUMBERS)
+    found = {one["name"]: one["value"].replace("−", "-") for one in entry["values"]}
+    assert found == {name: f"{row[name]:.6g}" for name in NUMBERS}
 
 
 def test_one_row_has_a_report_without_a_warning() -> None:
@@ -373,7 +458,7 @@ def test_one_row_has_a_report_without_a_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         summary = summary_of(model, NEW[:1], NEW_NUMBER[:1])
-    assert summary["verdict"].startswith("Its predictions of y are off by")
+    assert summary["verdict"].startswith("On 1 row, the predictions of y have")
 
 
 @pytest.mark.parametrize("size", [1e-300, 1.0, 1e300, 1.7e308])

@@ -38,10 +38,13 @@ console.log(JSON.stringify(run(input)));
 """
 
 
+SCRIPTS = ("math.js", "what_if.js", "contributions.js", "waterfall.js", "threshold.js")
+
+
 def in_node(code: str, **given: Any) -> Any:
     """Run code after the page's scripts and return what it returns."""
     folder = resources.files("hedgerow.reporting") / "page"
-    scripts = "\n".join((folder / name).read_text() for name in ("math.js", "what_if.js"))
+    scripts = "\n".join((folder / name).read_text() for name in SCRIPTS)
     message = json.dumps({"scripts": scripts, "code": code, **given}, allow_nan=False)
     ran = subprocess.run(
         [str(NODE), "-e", RUN], input=message, capture_output=True, text=True, check=True
@@ -60,6 +63,27 @@ def predicted_by_the_page(model: Any, rows: Any = NEW) -> np.ndarray:
       return input.what_if.rows.map((row) => predictRow(trees, input.what_if, row.values));
     """
     return np.array(in_node(code, trees=trees_payload(shown), what_if=plain(what_if)), np.float64)
+
+
+def contributions_by_the_page(model: Any, rows: Any = NEW) -> tuple[np.ndarray, np.ndarray]:
+    """Return the Shapley values of each row, (rows, columns × outputs), and the base values."""
+    columns = read_columns(model, rows)
+    shown = shown_trees(model)
+    what_if = what_if_payload(
+        model, shown, columns, range(len(columns)), range(len(columns[0].values))
+    )
+    code = """
+      const trees = new Trees(input.trees);
+      const { rule, fields, rows } = input.what_if;
+      const divisor = rule.kind === "mean" ? rule.n_trees : 1;
+      const contributions = new Contributions(trees, fields.length, divisor);
+      return rows.map((row) => {
+        const found = contributions.of(seenRow(fields, row.values, trees.n_features));
+        return [Array.from(found.values), found.base];
+      });
+    """
+    found = in_node(code, trees=trees_payload(shown), what_if=plain(what_if))
+    return np.array([row[0] for row in found]), np.array([row[1] for row in found])
 
 
 def assert_same(model: Any, rows: Any = NEW) -> None:
@@ -259,6 +283,47 @@ def test_fields_too_large_for_a_page_are_not_shown(monkeypatch: pytest.MonkeyPat
     model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
     with pytest.raises(NotShownError, match="do not fit"):
         what_if_payload(model, shown_trees(model), read_columns(model, NEW), [0], [0])
+
+
+CITY = np.array([int(city[5:]) % 5 for city in X["city"]])
+EXPLAINED = {
+    "numbers": (hr.GradientBoostingRegressor(**FEW), NUMBER),
+    "weights": (hr.GradientBoostingRegressor(loss="poisson", **FEW), np.abs(NUMBER)),
+    "two classes": (hr.GradientBoostingClassifier(calibration="sigmoid", **FEW), TWO),
+    "many classes": (hr.GradientBoostingClassifier(**FEW), MANY),
+    "one tree for all": (
+        hr.GradientBoostingRegressor(multi_strategy="vector", **FEW),
+        np.column_stack([NUMBER, -NUMBER]),
+    ),
+    "encoded categories": (hr.GradientBoostingClassifier(max_categories=10, **FEW), CITY),
+    "forest": (hr.RandomForestClassifier(n_estimators=5), TWO),
+    "deep tree": (hr.DecisionTreeRegressor(), NUMBER),
+}
+
+
+@pytest.mark.parametrize("kind", EXPLAINED)
+def test_contributions_are_shap_values(kind: str) -> None:
+    model, y = EXPLAINED[kind]
+    rows = NEW[:25]
+    model.fit(X, y)
+    found, base = contributions_by_the_page(model, rows)
+    expected = hr.explain.shap_values(model, rows)
+    assert np.abs(found - expected.values.reshape(found.shape)).max() < 1e-9
+    assert np.abs(base - expected.base_values.reshape(base.shape)).max() < 1e-9
+    assert np.abs(found).max() > 1e-3
+
+
+def test_shares_are_left_out_where_counts_say_as_much() -> None:
+    plain_counts = shown_trees(hr.GradientBoostingRegressor(**FEW).fit(X, NUMBER))
+    weighted = shown_trees(hr.GradientBoostingClassifier(**FEW).fit(X, TWO))
+    assert "share" not in trees_payload(plain_counts)
+    assert "share" in trees_payload(weighted)
+
+
+def test_linear_leaves_have_no_contributions_in_the_page() -> None:
+    model = hr.GradientBoostingRegressor(linear_leaves=True, **FEW).fit(X, NUMBER)
+    found = what_if_payload(model, shown_trees(model), read_columns(model, NEW), [0], [0])
+    assert "background=100" in found["explained"]["absent"]
 
 
 def test_a_folder_of_scripts_is_installed(tmp_path: Path) -> None:

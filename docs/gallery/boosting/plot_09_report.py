@@ -3,7 +3,9 @@ One page about a model
 ======================
 
 ``hr.report`` writes what one wants to know of a model into one HTML file that needs no server and
-no network: metrics, curves, columns, mistakes, trees, and sliders for what-if questions.
+no network: metrics, importances, SHAP values, partial dependence, the worst mistakes, a profile of
+the data, and a what-if form. Of a classifier with two classes, its reader also chooses the decision
+threshold and the costs of errors.
 """
 
 import tempfile

@@ -130,15 +130,16 @@ def bars_chart(
     alt = altair()
     ends = [max(bar[value], bar.get("high", bar[value])) for bar in bars]
     low = min([0.0, *(bar.get("low", bar[value]) for bar in bars)])
+    longest = max([*ends, 1e-12])
     # The number of the longest bar takes some 60 pixels.
-    room = 1.25 * max([*ends, 1e-12])
+    end: Any = {"expr": f"{low!r} + {longest - low!r} * width / max(60, width - 64)"}
     decimals = max(0, decimals_of(bar[value] for bar in bars) - 1)
     form = ".1%" if percent else f",.{decimals}f"
     base = alt.Chart(data([bar | {"end": end} for bar, end in zip(bars, ends, strict=True)]))
     x = alt.X(
         f"{value}:Q",
         title=title,
-        scale=alt.Scale(domain=[low, room], nice=False),
+        scale=alt.Scale(domainMin=low, domainMax=end, nice=False),
         # Shares stand beside their bars, and 110% would be no tick.
         axis=alt.Axis(labels=False, ticks=False, grid=False) if percent else alt.Axis(format="~g"),
     )

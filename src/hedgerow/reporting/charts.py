@@ -67,7 +67,7 @@ def _of_training(training: dict[str, Any]) -> list[dict[str, Any]]:
     for curve in training["curves"]:
         if not curve["points"]:
             continue
-        words = f"{curve['metric']} on each data set after each boosting round."
+        words = f"{curve['metric'].capitalize()} on each data set after each boosting round."
         drawn = _learning(curve, training["best_round"])
         charts.append(chart("training", "", words, drawn, wide=True))
     return charts

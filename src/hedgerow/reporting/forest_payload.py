@@ -245,7 +245,8 @@ def _shares(e: Ensemble, inner: NDArray[np.bool_]) -> dict[str, Any]:
     share = node_shares(e)[left]
     total = e.count[left].astype(np.float64) + e.count[right]
     by_count = e.count[left] / np.where(total > 0.0, total, 1.0)
-    return {} if np.array_equal(share, by_count) else {"share": packed(share, "f8")}
+    is_same = np.allclose(share, by_count, rtol=0.0, atol=1e-14)
+    return {} if is_same else {"share": packed(share, "f8")}
 
 
 def _in_use(sets: NDArray[np.uint32]) -> NDArray[np.uint32]:

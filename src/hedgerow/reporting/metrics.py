@@ -112,7 +112,7 @@ def _of_classes(outcome: ClassOutcome) -> list[Measure]:
     right = (outcome.index == outcome.predicted).astype(np.float64)
     accuracy = Measure("accuracy", "share of rows classified correctly", True, _mean_of(right))
     balanced = Measure(
-        *("balanced accuracy", "mean of the recalls of the classes; not fooled by a frequent one"),
+        *("balanced accuracy", "mean of the recalls of the classes, whether frequent or rare"),
         *(True, partial(_balanced, outcome)),
     )
     return [*_of_scores(outcome), *_of_probabilities(outcome), accuracy, balanced]

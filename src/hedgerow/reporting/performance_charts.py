@@ -37,8 +37,10 @@ def outcome_charts(outcome: dict[str, Any], k: int, target: str) -> list[dict[st
 
 
 def _of_which(outcome: dict[str, Any]) -> str:
-    """Say which classes are drawn, if not all."""
+    """Say which classes are drawn, if not all, or what the dot is."""
     n_classes = len(outcome["classes"])
+    if n_classes == 2 and not outcome["name"]:
+        return " The dot is the decision threshold chosen above."
     if n_classes <= MOST_CURVES:
         return ""
     return f" The first {MOST_CURVES} of {n_classes} classes are drawn."
@@ -72,7 +74,8 @@ def _calibration(outcome: dict[str, Any], k: int) -> dict[str, Any] | None:
         "occurred in each. On the dashed line, probabilities are right. Bars are 95% intervals."
     )
     drawn = _with_intervals(points, "mean predicted probability", "observed frequency")
-    return chart(f"calibration-{k}", "", words + _of_which(outcome), drawn)
+    some = _of_which(outcome) if not of else ""
+    return chart(f"calibration-{k}", "", words + some, drawn)
 
 
 def _of_quantiles(curves: dict[str, Any], k: int) -> list[dict[str, Any]]:
