@@ -721,8 +721,13 @@ class TestRefusals:
             ):
                 learn_schema(X)
         schema, _ = learn_schema(np.zeros((1, 3)))
-        with pytest.raises(DataError, match=r"0 sample\(s\)"):
-            read_table(np.empty((0, 3)), schema)
+        with pytest.raises(DataError, match=r"0 feature\(s\)"):
+            read_table(np.empty((0, 0)), schema)
+
+    def test_a_table_without_rows_can_be_predicted(self):
+        schema, _ = learn_schema(np.zeros((1, 3)))
+        for X in (np.empty((0, 3)), pd.DataFrame(np.empty((0, 3))), scipy.sparse.csr_array((0, 3))):
+            assert as_matrix(read_table(X, schema)).shape == (0, 3)
 
     def test_complex_numbers_are_refused(self):
         for X in (np.array([[1j]]), np.array([[1j]], object), pd.DataFrame({"a": [1j]})):

@@ -215,8 +215,10 @@ def _open_pandas(X: Any) -> Source:
         return Source(n_rows, n_columns, names, lambda j: NumericColumn(matrix[:, j]), matrix)
 
     def read(j: int) -> NumericColumn | LabelColumn:
-        series = nw.from_native(X.iloc[:, j], series_only=True)
-        return read_series(series, column_label(names, j))
+        series, where = X.iloc[:, j], column_label(names, j)
+        if isinstance(series.dtype, np.dtype):
+            return read_array(series.to_numpy(), where)
+        return read_series(nw.from_native(series, series_only=True), where)
 
     return Source(len(X), len(names), names, read)
 
