@@ -492,8 +492,7 @@ Split best_numeric_within_limits(const Node& node, const FeatureHistogram& histo
   return best;
 }
 
-Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
-  if (node.limited.leaves) return best_numeric_within_limits(node, histogram);
+Split best_cut(const Node& node, const FeatureHistogram& histogram) {
   const Sum missing = histogram.sums[kMissingBin];
   if (node.is_sparse()) {
     OccupiedBins scan;
@@ -502,6 +501,18 @@ Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
   }
   AllBins scan{histogram.sums, histogram.n_bins};
   return best_cut(node, missing, scan);
+}
+
+// A scan finds the cut that parts missing values from all numbers after the last bin with rows;
+// numbers larger than any of the node's are numbers too, so it is put after the last bin of all.
+Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
+  if (node.limited.leaves) return best_numeric_within_limits(node, histogram);
+  Split best = best_cut(node, histogram);
+  const Sum missing = histogram.sums[kMissingBin];
+  if (missing.hc != 0 && !best.missing_left && best.left.hc == (node.total - missing).hc) {
+    best.bin = static_cast<std::uint8_t>(histogram.n_bins - 1);
+  }
+  return best;
 }
 
 void keep_better(const Node& node, const FeatureHistogram& of, Split found, Split& best) {

@@ -407,8 +407,9 @@ void consider(const Node& node, const VectorFeature& feature, const BinList& bin
   consider_cut(node, bins.bin[position], left, missing_left, 0, best);
 }
 
-// The cut after the last bin parts the missing values from the rest. Where there are none, they
-// follow the larger child.
+// The cut after the last bin parts the missing values from the rest; from numbers larger than any
+// of the node's too, so it is put after the last bin of all. Where no value is missing, missing
+// ones follow the larger child.
 VectorSplit best_numeric(const Node& node, const VectorFeature& feature, double gain_to_beat) {
   VectorSplit best;
   if (feature.place.is_shared()) find_zeros(node, feature);
@@ -422,7 +423,13 @@ VectorSplit best_numeric(const Node& node, const VectorFeature& feature, double 
     --bins.count;
     consider(node, feature, bins, has_missing, gain_to_beat, best);
   }
-  if (!has_missing) best.missing_left = 2 * best.left.hc >= node.count_of(node.total).hc;
+  const std::uint64_t n_rows = node.count_of(node.total).hc;
+  if (!has_missing) {
+    best.missing_left = 2 * best.left.hc >= n_rows;
+  } else if (!best.missing_left &&
+             best.left.hc + node.count_of(sums_at(node, feature, 0, kMissingBin)).hc == n_rows) {
+    best.bin = static_cast<std::uint8_t>(feature.n_bins - 1);
+  }
   return best;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../shap.hpp"
+#include "gil.hpp"
 #include "predict.hpp"
 
 namespace hedgerow::bind_shap {
@@ -41,7 +42,7 @@ struct BoundExplainer {
   template <class T>
   void explain(const StridedMatrix<const T>& rows, const Values& values, int threads) const {
     check(rows, values);
-    nb::gil_scoped_release release;
+    GilReleased release;
     explainer.explain(strided(rows), rows.shape(0), values.data(), threads);
   }
 
@@ -50,7 +51,7 @@ struct BoundExplainer {
                 const Interactions& interactions, int threads) const {
     check(rows, values);
     check(rows, interactions);
-    nb::gil_scoped_release release;
+    GilReleased release;
     explainer.interact(strided(rows), rows.shape(0), values.data(), interactions.data(), threads);
   }
 
@@ -60,7 +61,7 @@ struct BoundExplainer {
     check(rows, values);
     if (background.shape(1) != n_features || background.shape(0) == 0)
       throw nb::value_error("the background has other columns than the model, or no rows");
-    nb::gil_scoped_release release;
+    GilReleased release;
     explainer.compare(strided(rows), rows.shape(0), strided(background), background.shape(0),
                       values.data(), threads);
   }
