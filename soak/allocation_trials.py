@@ -59,13 +59,16 @@ class Trials:
         self.state = dict(vars(self.model))
 
     def fit(self) -> None:
+        """Fit to other rows."""
         self.model.fit(self.other_rows, self.other_target)
 
     def predict(self) -> None:
+        """Predict, and compare with what was predicted before."""
         if not np.array_equal(self.model.predict(self.rows), self.predicted):
             raise AssertionError("other predictions")
 
     def save(self) -> None:
+        """Save over the file of the model."""
         self.model.save(self.path)
 
     def wrongs(self, is_done: bool) -> str:
@@ -98,7 +101,7 @@ def outcome(trials: Trials, library: Any, n: int) -> tuple[str, int]:
     library.soak_arm(ctypes.c_long(n))
     try:
         trials.action()
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001  what comes out is what is looked for
         count = library.soak_disarm()
         result = _name(error)
         wrong = trials.wrongs(False)

@@ -95,12 +95,6 @@ UNMET = (
         "coordinate descent stops within its tolerance, not within 1e-7",
     ),
     Unmet(
-        '`LinearSVC` with `penalty="l1"`',
-        _is(hr.LinearSVC, penalty="l1"),
-        WEIGHTS[:1],
-        "coordinate descent stops within its tolerance, not within 1e-7",
-    ),
-    Unmet(
         "`LinearSVC` with `fit_intercept=False`",
         _is(hr.LinearSVC, fit_intercept=False),
         ("check_class_weight_classifiers",),

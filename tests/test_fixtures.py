@@ -1,4 +1,4 @@
-"""Model files of earlier versions are read, and their models predict the same bits."""
+"""Model files of earlier versions are read, and their models predict the same."""
 
 import json
 import sys
@@ -14,6 +14,11 @@ from hedgerow.model_file.contents import _KINDS
 FIXTURES = Path(__file__).parent / "fixtures"
 sys.path.insert(0, str(FIXTURES))
 from make import N_ROWS, answers, tables  # noqa: E402
+
+# Their sums and exponentials were NumPy's in 0.1.0, whose versions differ in last bits. They are
+# our own since, the same with every NumPy.
+NUMPY_DECIDED = {"0.1.0": ("SVC", "NuSVC", "SVR", "OneClassSVM", "BaggingClassifier", "Stagewise")}
+LAST_BITS = 1e-12
 
 FILES = sorted(FIXTURES.glob("*/*.hedgerow")) + sorted(FIXTURES.glob("*/checkpoint"))
 NAMES = [f"{file.parent.name}/{file.stem}" for file in FILES]
@@ -38,7 +43,12 @@ def test_a_file_of_an_earlier_version_predicts_the_same_bits(file):
     assert set(expected) <= set(said)
     for method, answer in expected.items():
         assert said[method].dtype == answer.dtype
-        assert said[method].tobytes() == answer.tobytes(), method
+        if answer.dtype.kind == "f" and file.stem.startswith(
+            NUMPY_DECIDED.get(file.parent.name, ())
+        ):
+            np.testing.assert_allclose(said[method], answer, rtol=LAST_BITS, atol=LAST_BITS)
+        else:
+            assert said[method].tobytes() == answer.tobytes(), method
 
 
 def test_there_is_a_file_of_every_kind():

@@ -3,6 +3,7 @@
 import os
 import resource
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -38,14 +39,14 @@ def outcome(action, room):
         status = os.waitpid(child, 0)[1]
         return os.waitstatus_to_exitcode(status)
     try:
-        with open("/proc/self/statm") as statm:
-            used = int(statm.read().split()[0]) * resource.getpagesize()
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+        used = int(pages) * resource.getpagesize()
         limit = used + int(room * MEBIBYTE)
         resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
         action()
     except MemoryError:
         os._exit(0)
-    except BaseException:
+    except BaseException:  # noqa: BLE001  the exit code tells
         os._exit(1)
     os._exit(0)
 

@@ -365,6 +365,7 @@ def test_metrics_of_which_more_is_better():
 
 
 @pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
+@pytest.mark.filterwarnings("ignore::hedgerow.DataWarning")
 def test_columns_of_many_categories_are_encoded_without_the_rows_held_out():
     """Categories of one row each say nothing: whoever encodes with the target believes in them."""
     rng = np.random.RandomState(0)
@@ -374,6 +375,7 @@ def test_columns_of_many_categories_are_encoded_without_the_rows_held_out():
     assert min(tried.score for tried in model.auto_.tried) > 0.97 * y.std()
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.DataWarning")
 def test_categories_are_tried_as_an_explicit_fit_to_the_same_rows_encodes_them():
     rng = np.random.RandomState(1)
     town = rng.randint(60, size=400)

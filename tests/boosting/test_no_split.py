@@ -87,7 +87,7 @@ def test_a_ranker_says_so_too():
 def test_limits_of_trees_and_forests_are_named():
     with pytest.warns(NoSplitWarning, match="30 rows is allowed by min_samples_leaf=20, so"):
         DecisionTreeRegressor(min_samples_leaf=20).fit(X[:30], NUMBERS[:30])
-    with pytest.warns(NoSplitWarning, match="RandomForestClassifier.* by min_samples_split=0.9"):
+    with pytest.warns(NoSplitWarning, match="100 rows is allowed by min_samples_split=0.9"):
         RandomForestClassifier(min_samples_split=0.9, n_estimators=3).fit(X[:100], LABELS[:100])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -383,6 +383,8 @@ def test_nearly_numeric_columns_are_one_line_that_names_the_option(run, tmp_path
         "--target",
         "y",
         *FEW,
+        "--param",
+        "min_samples_leaf=2",
         "--out",
         tmp_path / "out",
         "--no-report",

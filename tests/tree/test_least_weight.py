@@ -139,6 +139,7 @@ def test_rows_without_weight_are_never_enough(engine):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("splitter", ["hist", "exact"])
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_boosted_log_loss_has_the_trees_of_a_brute_force(seed, splitter):
     rng = np.random.default_rng(seed)
     for _ in range(25):

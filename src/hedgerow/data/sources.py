@@ -63,7 +63,9 @@ def require_columns(n_rows: int, n_features: int) -> None:
 def has_rows(X: Any) -> bool:
     """Tell a table from one without rows."""
     shape = getattr(X, "shape", None)
-    return len(X) > 0 if shape is None else shape[0] > 0
+    if shape is None:
+        return not hasattr(X, "__len__") or len(X) > 0
+    return bool(shape[0] > 0)
 
 
 def require_rows(n_rows: int, n_features: int) -> None:

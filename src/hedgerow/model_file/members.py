@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boosting.model import BoostedModel
+from hedgerow.data.names import labels_of
+from hedgerow.estimator import COLUMN_NAMES
 from hedgerow.model_file.stored import Stored, require
 
 
@@ -30,7 +32,7 @@ def require_columns(
     member: Any, owner: Mapping[str, Any], drawn: NDArray[np.intp] | None = None
 ) -> None:
     """Check that a member takes the table that its owner will hand it, or the columns `drawn`."""
-    n_features, names = owner.get("n_features_in_"), owner.get("feature_names_in_")
+    n_features, names = owner.get("n_features_in_"), _names_for_members(owner)
     if drawn is not None:
         n_features = len(drawn)
         names = None if names is None else np.asarray(_names_of(names, drawn), object)
@@ -39,6 +41,15 @@ def require_columns(
     fits = n_features is None or own == n_features or (takes_queries and own == n_features - 1)
     require(fits, f"a member is of {own} columns, not of {n_features}")
     _require_names(getattr(member, "feature_names_in_", None), names, takes_queries)
+
+
+def _names_for_members(owner: Mapping[str, Any]) -> NDArray[Any] | None:
+    """Return the names of the table that members get: strings, also where some are none."""
+    names: NDArray[Any] | None = owner.get("feature_names_in_")
+    mixed = owner.get(COLUMN_NAMES)
+    if names is not None or mixed is None:
+        return names
+    return np.array(labels_of(tuple(mixed), len(mixed)), object)
 
 
 def _names_of(names: NDArray[Any], drawn: NDArray[np.intp]) -> list[Any]:
