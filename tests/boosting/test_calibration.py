@@ -305,7 +305,7 @@ def test_intervals_of_counts_cover_large_means_as_well():
     covered = (ends[:, 0] <= counts[3000:]) & (counts[3000:] <= ends[:, 1])
     large = model.predict(rows[3000:]) > 30
     assert covered.mean() == pytest.approx(0.8, abs=0.05)
-    assert covered[large].mean() > 0.75
+    assert covered[large].mean() > 0.72  # with the root of the mean alone, 0.64
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 50])

@@ -103,9 +103,13 @@ def read_problem(
     examples = problem.examples(table, target, given.sample_weight)
     if given.groups is not None:
         examples = replace(examples, groups=read_groups(given.groups, table.n_rows))
-    weighted = task.weigh(examples, estimator, classes)
-    only_ratios = is_auto(settings.asked.n_estimators) and not loss.of_one.weights_are_exposures
-    return problem, weighted.weighted_in_rows(only_ratios=only_ratios)
+    return problem, weigh(examples, settings.asked, task, classes, loss)
+
+
+def weigh(examples: Examples, asked: Any, task: Task, classes: Any, loss: Loss) -> Examples:
+    """Multiply class weights in, and scale all weights to units of a row."""
+    only_ratios = is_auto(asked.n_estimators) and not loss.of_one.weights_are_exposures
+    return task.weigh(examples, asked, classes).weighted_in_rows(only_ratios=only_ratios)
 
 
 def _require_the_same_trees(

@@ -62,7 +62,8 @@ class Spread:
         """Return the spread whose excess makes misses, by their scale, alike at all scores."""
         if not 0.0 < self.power < 2.0:
             return self
-        centred = scores - scores.mean()
+        scale = self.scale(scores)
+        centred = scale - scale.mean()
 
         def trend(excess: float) -> float:
             scaled = replace(self, excess=excess)
