@@ -54,7 +54,7 @@ def read_columns(model: Any, X: Any) -> list[Column]:
         if source.names is not None:
             order = [source.names.index(name) for name in learned]
         names = tuple(learned)
-    return [_column(name, source.read(j)) for name, j in zip(names, order, strict=True)]
+    return [_column(str(name), source.read(j)) for name, j in zip(names, order, strict=True)]
 
 
 def _column(name: str, found: NumericColumn | LabelColumn) -> Column:
