@@ -205,7 +205,9 @@ def main():
     tour_of_a_report(*of_customers)
     heading("Where things are, and what to try next")
     print(f"  {OUT / 'customers.hedgerow'}   the model; hr.load(path) brings it back")
-    print(f"  {OUT / 'customers.html'}       the report: metrics, curves, columns, trees, what if")
+    print(
+        f"  {OUT / 'customers.html'}       the report: metrics, threshold and costs, SHAP, what-if"
+    )
     print(f"  {OUT / 'customers.png'}        how it learned, and how one prediction was built")
     print(f"  {OUT / 'theory.png'}           AdaBoost's bound and margins")
     print("  On your own table:")

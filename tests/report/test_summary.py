@@ -473,3 +473,14 @@ def test_a_histogram_counts_every_number(size: float) -> None:
 def test_bars_stand_about_a_few_whole_numbers() -> None:
     bars = histogram(np.array([0.0, 1.0, 1.0, 3.0]))
     assert [(bar["low"], bar["rows"]) for bar in bars] == [(-0.5, 1), (0.5, 2), (1.5, 0), (2.5, 1)]
+
+
+def test_what_a_machine_does_not_have_is_said_in_plain_words() -> None:
+    model = hr.OneClassSVM(nu=0.2).fit(FILLED)
+    inside = np.where(np.abs(NEW_FILLED["size"]) < 1.0, 1, -1)
+    summary = summary_of(model, NEW_FILLED, inside)
+    assert summary["shap"]["absent"] == (
+        "SHAP values are computed for tree models, and OneClassSVM is not one."
+    )
+    assert summary["mistakes"]["no_waterfall"] == summary["shap"]["absent"]
+    assert summary["training"]["n_rounds"] is None  # n_iter_ counts steps of the solver

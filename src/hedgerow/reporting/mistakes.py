@@ -21,6 +21,7 @@ from hedgerow.reporting.outcomes import (
     RankingOutcome,
     SurvivalOutcome,
 )
+from hedgerow.reporting.shap_summary import why_not_explained
 from hedgerow.reporting.wording import brief, decimals_of
 from hedgerow.validation.rows import taken
 
@@ -225,7 +226,7 @@ def _waterfalls(
         background = 100 if getattr(model, "linear_leaves", False) else None
         found = explain.shap_values(model, taken(X, np.array(rows)), background=background)
     except HedgerowError as error:
-        return dict.fromkeys(rows), str(error)
+        return dict.fromkeys(rows), why_not_explained(model, error)
     return {
         row: waterfall(found, i, output_of(outcome, found, row), target)
         for i, row in enumerate(rows)

@@ -83,7 +83,7 @@ def _contents(body: str) -> list[dict[str, Any]]:
 def _size_words(page: str) -> str:
     """Say how large the page is, and why if that is much."""
     n_bytes = len(page.encode(errors="replace"))
-    why = ", most of which is the trees of the model" if n_bytes > LARGE else ""
+    why = " (most of it the trees of the model)" if n_bytes > LARGE else ""
     return f" of {n_bytes / 1e6:.1f} MB{why}"
 
 

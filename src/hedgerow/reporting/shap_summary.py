@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow import explain
+from hedgerow.estimator import Estimator
 from hedgerow.exceptions import HedgerowError
 from hedgerow.reporting.features import MOST_OUTPUTS, renamed
 from hedgerow.reporting.forest_payload import score_words
@@ -30,7 +31,7 @@ def shap_summary(
     try:
         found = explain.shap_values(model, taken(X, rows), background=background)
     except HedgerowError as error:
-        return {"absent": str(error)}
+        return {"absent": why_not_explained(model, error)}
     sizes = np.abs(found.values).mean(axis=0).reshape(len(found.feature_names), -1)
     order = np.argsort(-sizes.sum(axis=1), kind="stable")[:MOST_FEATURES]
     summary = {
@@ -47,6 +48,13 @@ def shap_summary(
         names = [renamed(name, outcomes) for name in found.output_names]
         return summary | {"bars": _bars(found, sizes, order, names)}
     return summary | {"dots": _dots(found, order), "sizes": sizes[order, 0].tolist()}
+
+
+def why_not_explained(model: Any, error: HedgerowError) -> str:
+    """Say why there are no SHAP values, to a reader who did not ask for them by a function."""
+    if type(model)._additive_trees is Estimator._additive_trees:  # noqa: SLF001
+        return f"SHAP values are computed for tree models, and {type(model).__name__} is not one."
+    return str(error)
 
 
 def _rows(model: Any, n_rows: int) -> Any:

@@ -17,11 +17,13 @@ MOST_ROUNDS = 300  # of a learning curve, that are drawn
 
 def training_summary(model: Any) -> dict[str, Any]:
     """Return what a fitted model tells of its training."""
+    n_trees = _n_trees(model)
     summary: dict[str, Any] = {
         "estimator": type(model).__name__,
         "n_columns": int(getattr(model, "n_features_in_", 0)) or None,
-        "n_rounds": _integer(getattr(model, "n_iter_", None)),
-        "n_trees": _n_trees(model),
+        # Of other models than trees, n_iter_ counts steps of a solver.
+        "n_rounds": None if n_trees is None else _integer(getattr(model, "n_iter_", None)),
+        "n_trees": n_trees,
         "best_round": _integer(getattr(model, "best_iteration_", None)),
         "best_score": _number(getattr(model, "best_score_", None)),
         "choice": _choice(getattr(model, "auto_", None)),

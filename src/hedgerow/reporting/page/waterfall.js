@@ -71,10 +71,10 @@ function waterfallTable(caption, base, steps, last) {
       class: bar.adds >= 0 ? "up" : "down",
       style: `left: ${share(Math.min(bar.from, bar.to))}; width: ${size}%`,
     });
-    const number = element("td", { class: "n", text: withSign(bar.adds) });
     if (bar.before !== undefined && withSign(bar.before) !== withSign(bar.adds))
-      number.append(element("span", { class: "sub", text: `was ${withSign(bar.before)}` }));
-    return element("tr", {}, name, element("td", { class: "track" }, span), number);
+      name.append(" ", element("span", { class: "before", text: `was ${withSign(bar.before)}` }));
+    return element("tr", {}, name, element("td", { class: "track" }, span),
+      element("td", { class: "n", text: withSign(bar.adds) }));
   });
   return element("table", { class: "waterfall" },
     element("caption", { text: caption }),
