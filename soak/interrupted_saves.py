@@ -43,7 +43,7 @@ def run(share: float) -> Outcome:
 
 
 def _cut_files(share: float, failures: list[str]) -> int:
-    """Load files of every kind, cut after every byte; of the first bytes all are tried."""
+    """Load files of every kind, cut after every byte; at a smaller share, after every n-th."""
     step = max(1, round(1 / share)) if share else 997
     n_cut = 0
     with tempfile.TemporaryDirectory() as folder:
