@@ -355,6 +355,7 @@ def test_the_mean_of_several_models_is_as_defined() -> None:
     assert_as_defined(model, numbers.head(2), background=numbers.iloc[5:8])
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_a_constant_model_has_values_of_nothing() -> None:
     for model in (
         hr.GradientBoostingRegressor(**BOOSTED),
