@@ -42,7 +42,7 @@ HELD_OUT_BY_ROW = dict.fromkeys(
     ],
     expected_failed_checks=lambda e: HELD_OUT_BY_ROW if e.n_estimators == "auto" else {},
 )
-@pytest.mark.filterwarnings("default")
+@pytest.mark.filterwarnings("default", "ignore::hedgerow.NoSplitWarning")
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
