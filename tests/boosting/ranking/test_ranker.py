@@ -335,7 +335,7 @@ def _n_rows(X):
 
 
 @parametrize_with_checks([OneQuery(n_estimators=5, gain="linear")])
-@pytest.mark.filterwarnings("default")
+@pytest.mark.filterwarnings("default", "ignore::hedgerow.NoSplitWarning")
 def test_scikit_learn_check(estimator, check):
     run_check(estimator, check)
 

@@ -42,7 +42,7 @@ def fitted(request):
 
 
 @parametrize_with_checks([hr.GradientBoostingSurvival(n_estimators=10)])
-@pytest.mark.filterwarnings("default")
+@pytest.mark.filterwarnings("default", "ignore::hedgerow.NoSplitWarning")
 def test_scikit_learn_check(estimator, check):
     run_check(estimator, check)
 
