@@ -380,7 +380,7 @@ def test_categories_are_tried_as_an_explicit_fit_to_the_same_rows_encodes_them()
     rng = np.random.RandomState(1)
     town = rng.randint(60, size=400)
     y = rng.normal(size=60)[town] + X[:, 0] + 0.3 * rng.normal(size=400)
-    table = pd.DataFrame({"town": town.astype(str), "number": X[:, 0]})
+    table = pd.DataFrame({"town": np.char.add("town ", town.astype(str)), "number": X[:, 0]})
     options = {"max_categories": 10, "random_state": 0}
     tried = GradientBoostingRegressor(budget=0.1, **options).fit(table, y).auto_.tried[0]
     errors = []

@@ -108,7 +108,7 @@ def test_without_numbers_leaves_are_constants():
 def test_categories_and_statistics_of_categories_live_beside_slopes():
     frame = pd.DataFrame(X, columns=list("abcde"))
     frame["town"] = RNG.choice(["Bonn", "Köln", "Ulm"], N)
-    frame["street"] = RNG.integers(0, 300, N).astype(str)
+    frame["street"] = np.char.add("street ", RNG.integers(0, 300, N).astype(str))
     y = np.where(frame["town"] == "Ulm", X[:, 0], -X[:, 0]) + Y
     model = regressor(n_estimators=40).fit(frame[TRAIN], y[TRAIN])
     assert 5 not in model._model.ensemble.slopes.feature

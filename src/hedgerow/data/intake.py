@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hedgerow.data.binned_table import BinnedTable
 from hedgerow.data.columns import (
     CategoricalColumn,
+    ColumnTypeError,
     LabelColumn,
     NumericColumn,
     labels_of_numbers,
@@ -65,7 +66,10 @@ def learn_schema(
     if isinstance(X, BinnedTable):
         return X.schema, X
     if type(X) is dict:
-        raise DataError("X is a dict, which is one row. Give fit a list of dicts, or a table.")
+        raise ColumnTypeError(
+            "X is a dict, which is one row. Give fit a list of dicts or, of a dict of columns, a "
+            "data frame: pd.DataFrame(X)."
+        )
     source = open_table(X)
     require_rows(source.n_rows, source.n_features)
     chosen, by_dtype = chosen_columns(categorical_features, source.names, source.n_features)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.data.columns import ColumnTypeError
 from hedgerow.data.names import listed
 from hedgerow.exceptions import DataError
 
@@ -45,7 +46,7 @@ def _refuse_columns(X: Mapping[Any, Any]) -> None:
     """Refuse a dict of columns, which is easily made a table."""
     for name, value in X.items():
         if isinstance(value, list | tuple | np.ndarray) or hasattr(value, "to_list"):
-            raise DataError(
+            raise ColumnTypeError(
                 f"X is a dict, which is read as one row, but {name!r} is a "
                 f"{type(value).__name__}. Make a data frame of columns: pd.DataFrame(X)."
             )
