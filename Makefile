@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := $(wildcard native/* native/bind/*) CMakeLists.txt pyproject.toml
+COMPILING = Compiling the kernels for three instruction sets: usually five to ten minutes on two cores, once.
 
 .PHONY: demo docs pictures test check format bench sanitize soak clean
 
@@ -18,9 +19,10 @@ docs: .venv/installed
 pictures: .venv/demo
 	$(BIN)/python examples/pictures.py
 
-# The many processes that tests start are to find modules that are compiled already.
+# The many processes that tests start are to find modules that are compiled already. A worker takes
+# neighbouring tests, so that what these share is made once.
 test: check
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: .venv/installed
 	$(BIN)/ruff check .
@@ -72,32 +74,36 @@ sanitize: .venv-sanitize/installed
 	HEDGEROW_ISA=$$level $(SANITIZED_PYTEST) $(KERNEL_TESTS) -k "not instruction_set and not scikit_learn_check" || exit 1; done
 	$(SANITIZED) tests/fuzz_model_file.py 10000
 
+# What is compiled is compiled once: the packages that demo and tests need are added to it.
 .venv/built: $(NATIVE)
 	test -d .venv || $(PYTHON) -m venv .venv
-	@echo "Installing, and compiling the kernels for three instruction sets: five to ten minutes, once."
-	$(BIN)/pip install --quiet --editable .
-	touch $@
+	@echo "$(COMPILING)"
+	$(BIN)/python tools/install.py --editable .
+	@touch $@
 
-# What is installed already is not compiled again: pip only adds what an extra asks for.
 .venv/demo: .venv/built
-	$(BIN)/pip install --quiet 'hedgerow[demo]'
-	touch $@
+	@echo "Installing what the demo needs: a minute, once."
+	$(BIN)/python tools/install.py 'hedgerow[demo]'
+	@touch $@
 
 .venv/installed: .venv/built
-	$(BIN)/pip install --quiet 'hedgerow[dev]'
-	touch $@
+	@echo "Installing what tests and documentation need: a minute or two, once."
+	$(BIN)/python tools/install.py 'hedgerow[dev]'
+	@touch $@
 
 .venv-bench/installed: $(NATIVE) benchmarks/requirements.txt
 	test -d .venv-bench || $(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/pip install --quiet --editable . -r benchmarks/requirements.txt
-	touch $@
+	@echo "$(COMPILING)"
+	.venv-bench/bin/python tools/install.py --editable . -r benchmarks/requirements.txt
+	@touch $@
 
 .venv-sanitize/installed: $(NATIVE)
 	test -d .venv-sanitize || $(PYTHON) -m venv .venv-sanitize
-	.venv-sanitize/bin/pip install --quiet --editable '.[dev]' \
+	@echo "$(COMPILING)"
+	.venv-sanitize/bin/python tools/install.py --editable '.[dev]' \
 	--config-settings=build-dir=build/sanitize --config-settings=install.strip=false \
 	--config-settings=cmake.define.HEDGEROW_SANITIZE=ON
-	touch $@
+	@touch $@
 
 clean:
 	rm -rf .venv .venv-bench .venv-sanitize build dist out src/hedgerow/_native/*.so

@@ -12,6 +12,7 @@ Examples::
     python -m benchmarks --cases ranking                  # rankers beside their peers
     python -m benchmarks --cases shap                     # Shapley values beside their peers
     python -m benchmarks --cases dependence               # partial dependence beside its peer
+    python -m benchmarks --cases row                      # one row of a mixed table, any container
     python -m benchmarks --cases adult --data FOLDER      # a real table from a folder
 """
 
@@ -32,6 +33,7 @@ from benchmarks.linear_machines import MACHINE_CASES, MachineCase, run_machine
 from benchmarks.machine import machine_facts, versions
 from benchmarks.many_categories import CATEGORY_CASES, CategoryCase, run_categories
 from benchmarks.measure import run_case
+from benchmarks.mixed_row import MIXED_ROW_CASES, MixedRowCase, run_mixed_row
 from benchmarks.ranking import (
     RANKING_CASES,
     REAL_RANKINGS,
@@ -50,6 +52,7 @@ GROUPS = {
     "linear": [case.name for case in MACHINE_CASES],
     "svc": [case.name for case in KERNEL_CASES],
     "dependence": [case.name for case in DEPENDENCE_CASES],
+    "row": [case.name for case in MIXED_ROW_CASES],
 }
 
 AnyCase = (
@@ -61,6 +64,7 @@ AnyCase = (
     | RankingCase
     | ExplanationCase
     | DependenceCase
+    | MixedRowCase
     | RealSet
 )
 GENERATED: list[AnyCase] = [
@@ -72,6 +76,7 @@ GENERATED: list[AnyCase] = [
     *RANKING_CASES,
     *EXPLANATION_CASES,
     *DEPENDENCE_CASES,
+    *MIXED_ROW_CASES,
 ]
 
 
@@ -163,6 +168,8 @@ def run(case: AnyCase, libraries: Sequence[str], data: Path | None) -> report.Ca
         results = run_explanations(case, chosen, say)
     elif isinstance(case, DependenceCase):
         results = run_dependence(case, chosen, say)
+    elif isinstance(case, MixedRowCase):
+        results = run_mixed_row(case, chosen, say)
     elif isinstance(case, Problem):
         results = run_problem(case, chosen, say)
     elif isinstance(case, MachineCase):

@@ -10,7 +10,6 @@ import inspect
 from typing import Any
 
 import matplotlib as mpl
-from sklearn.base import BaseEstimator
 
 import hedgerow
 
@@ -79,15 +78,6 @@ def leave_to_scikit_learn(
     return True if isinstance(module, str) and module.startswith("sklearn") else None
 
 
-def name_parameters(
-    _app: Any, _what: str, _name: str, thing: Any, _options: Any, _signature: str, returns: str
-) -> tuple[str, str] | None:
-    """Leave an estimator's parameters, up to fifty, to the list of them below its name."""
-    estimator = inspect.isclass(thing) and issubclass(thing, BaseEstimator)
-    return ("(**parameters)", returns) if estimator else None
-
-
 def setup(app: Any) -> None:
-    """Tell Sphinx which members are listed, and how constructors are shown."""
-    app.connect("autodoc-process-signature", name_parameters)
+    """Tell Sphinx which members are listed."""
     app.connect("autodoc-skip-member", leave_to_scikit_learn)

@@ -1,8 +1,8 @@
 """A first tour: boosting, with early stopping or nothing set, a forest, two theorems, a report.
 
-Run it with `make demo`. It uses a generated table of customers (words, numbers and gaps, as they
-come out of a database) and the digits, patients and tumours that scikit-learn ships; results go to
-``out/``.
+Run it with `make demo`. It uses a generated table of customers (categorical features, numbers and
+missing values, as they come out of a database) and the digits, patients and tumours that
+scikit-learn ships; results go to ``out/``.
 """
 
 import sys
@@ -27,7 +27,6 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 OUT = Path("out")
-GREEN, BROWN = "#2f6f4f", "#b5651d"
 
 
 def customers(n_rows=60_000):
@@ -57,7 +56,7 @@ def customers(n_rows=60_000):
     left = score + rng.logistic(size=n_rows) > 0
     for column, part in (("last_login_days", 0.15), ("age", 0.1), ("plan", 0.05)):
         table.loc[rng.random(n_rows) < part, column] = None
-    return table, np.where(left, "leaves", "stays")
+    return table, np.where(left, "churned", "active")
 
 
 def linear_model():
@@ -87,7 +86,7 @@ def heading(text):
 
 
 def tour_of_customers():
-    heading("1. Who leaves? 60,000 customers: words, numbers and gaps as they are")
+    heading("1. Churn of 60,000 customers: categorical features, missing values as they are")
     X, y = customers()
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
     print(X.head(3).to_string(index=False))
@@ -104,7 +103,7 @@ def tour_of_customers():
     )
     print(f"linear model    AUC {auc(linear, X_test, y_test):.4f}   {linear_seconds:5.2f} s")
     save_and_reload(model, X_test)
-    draw(model, X.columns)
+    draw(model, X_test)
     return model, X_test, y_test
 
 
@@ -117,22 +116,18 @@ def save_and_reload(model, X):
     known = pd.DataFrame([{"plan": "basic", "monthly_fee": 41.0, "last_login_days": 30.0}])
     newcomer = known.reindex(columns=X.columns)  # what we do not know is missing
     probability = again.predict_proba(newcomer).max()
-    print(f"a new customer {again.predict(newcomer)[0]}, with probability {probability:.2f}")
+    print(f"a new customer: {again.predict(newcomer)[0]}, with probability {probability:.2f}")
 
 
-def draw(model, names):
-    """Draw how the loss fell and what the model looked at."""
-    ((metric, curve),) = model.evals_result_["validation"].items()
-    order = np.argsort(model.feature_importances_)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
-    left.plot(np.arange(1, len(curve) + 1), curve, color=GREEN)
-    left.axvline(model.best_iteration_, color=BROWN, linestyle="--", label="best round")
-    left.set(xlabel="round", ylabel=f"held-out {metric}", title="Early stopping")
-    left.legend(frameon=False)
-    right.barh(names[order], model.feature_importances_[order], color=GREEN)
-    right.set(xlabel="share of the gain", title="What the trees looked at")
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
+def draw(model, X):
+    """Draw how the loss fell, and how the rounds built one prediction, feature by feature."""
+    row = int(np.argsort(-model.predict_proba(X)[:, 1])[len(X) // 100])  # one who is likely to go
+    figure, (left, right) = plt.subplots(
+        *(1, 2), figsize=(12, 4.2), layout="constrained", width_ratios=[2, 3]
+    )
+    hr.plot.LearningCurveDisplay.from_estimator(model, ax=left)
+    hr.plot.StagedShapDisplay.from_estimator(model, X, row=row, ax=right)
+    left.set_title("Early stopping on a holdout", loc="left", fontsize="medium")
     figure.savefig(OUT / "customers.png", dpi=130)
 
 
@@ -191,12 +186,12 @@ def tour_of_a_report(model, X, y):
     heading("5. A page about the model of the customers, to look at and to send")
     explained = hr.explain.shap_values(model, X[:1])
     strongest = np.argsort(-np.abs(explained.values[0]))[:3]
-    print(f"why the first of them {model.predict(X[:1])[0]}, in {explained.unit}:")
+    print(f"why the first of them is predicted {model.predict(X[:1])[0]}, in {explained.unit}:")
     for j in strongest:
         name = explained.feature_names[j]
         print(f"  {explained.values[0, j]:+.2f}  {name} = {explained.data[0, j]}")
     start = time.perf_counter()
-    hr.report(model, X, y, OUT / "customers.html", title="Customers who leave", target_name="fate")
+    hr.report(model, X, y, OUT / "customers.html", title="Customer churn", target_name="status")
     print(f"report written in {time.perf_counter() - start:.1f} s: open {OUT / 'customers.html'}")
 
 
@@ -213,7 +208,7 @@ def main():
     print(
         f"  {OUT / 'customers.html'}       the report: metrics, threshold and costs, SHAP, what-if"
     )
-    print(f"  {OUT / 'customers.png'}        how it learned and what it looked at")
+    print(f"  {OUT / 'customers.png'}        how it learned, and how one prediction was built")
     print(f"  {OUT / 'theory.png'}           AdaBoost's bound and margins")
     print("  On your own table:")
     print("    import hedgerow as hr, pandas as pd")

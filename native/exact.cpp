@@ -14,6 +14,7 @@
 #include "double_double.hpp"
 #include "exact_scan.hpp"
 #include "interrupt.hpp"
+#include "least_weight.hpp"
 #include "random.hpp"
 #include "threads.hpp"
 
@@ -327,7 +328,9 @@ void Growth::set_units(Node& node, double size_g, double size_h) {
   units.lambda = params_.reg_lambda * units.h_scale;
   units.alpha = params_.reg_alpha * units.g_scale;
   units.cap = params_.max_delta_step * (units.g_scale / units.h_scale);
-  units.min_h = params_.min_child_weight * units.h_scale;
+  // Steps are so fine here that one for each of the node's rows, not only the child's, is nothing.
+  const double least = least_steps(params_.min_child_weight, 1.0 / units.h_scale);
+  units.min_h = std::max(least - static_cast<double>(node.size()), least > 0.0 ? 1.0 : 0.0);
   units.cat_smooth = params_.cat_smooth * units.h_scale;
   units.cat_l2 = params_.cat_l2 * units.h_scale;
   units.min_category_h = params_.min_category_weight * units.h_scale;

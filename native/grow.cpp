@@ -25,16 +25,23 @@ constexpr std::size_t kKeepFromRows = 4;
 // A node with more rows is shared out among the threads by rows, so that each row is fetched once;
 // a smaller one by features, which leaves nothing to add up.
 constexpr std::size_t kRowsPerRun = 8192;
-// This thread's room for the histogram of a feature that shares its column.
-[[gnu::noinline]] Sum* feature_scratch() {
-  alignas(64) thread_local Sum sums[kBins];
-  return sums;
-}
+// A thread's working memory, a slot of a region's.
+struct alignas(64) Scratch {
+  Accumulators words;
+  // The histogram of a feature that shares its column, which has no missing values; a scan may read
+  // eight sums beyond its bins.
+  Sum feature[kBins + 8];
+  Sum group[kGroupWidth * kColumnStride];  // histograms of a group that need not be kept
+};
 
-// Room for the histograms of a group that need not be kept.
-[[gnu::noinline]] Sum* group_scratch() {
-  alignas(64) thread_local Sum sums[kGroupWidth * kColumnStride];
-  return sums;
+Buffer<Scratch> make_scratch(int threads) {
+  const auto slots = static_cast<std::size_t>(std::max(threads, 1));
+  Buffer<Scratch> scratch(slots);
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    scratch[slot].words = {};
+    std::fill(std::begin(scratch[slot].feature), std::end(scratch[slot].feature), Sum{0, 0});
+  }
+  return scratch;
 }
 
 std::vector<std::span<const ColumnGroup>> by_block(const std::vector<ColumnGroup>& groups) {
@@ -54,7 +61,10 @@ struct Grower::State : Growth {
   State(const BinnedView& view, const GrowSettings& given, int team)
       : Growth(view, given, team,
                HistogramPool(sizeof(Sum) * kColumnStride * static_cast<std::size_t>(view.n_columns),
-                             given.histogram_bytes, kFewestSlots)) {}
+                             given.histogram_bytes, kFewestSlots)),
+        scratch(make_scratch(team)) {}
+
+  Buffer<Scratch> scratch;  // by slot
 
   // Of the tree being grown.
   Gradients gradients;
@@ -91,13 +101,16 @@ struct Grower::State : Growth {
     const LimitedLeaf limited = {is_monotone() ? &monotone : nullptr, leaf.node};
     return {settings.rules, gradients.fixed, leaf.sum, limited};
   }
-  FeatureHistogram feature_histogram(std::size_t feature, const Sum& node, Sum* column) const;
+  FeatureHistogram feature_histogram(std::size_t feature, const Sum& node, Sum* column,
+                                     Sum* room) const;
   void offer_column(const SplitSearch& search, int column, Sum* sums,
-                    const AllowedFeatures& allowed, Split& best) const;
+                    const AllowedFeatures& allowed, Sum* room, Split& best) const;
   void offer(const SplitSearch& search, const ColumnGroup& group, Sum* sums,
-             const AllowedFeatures& allowed, Split& best) const;
+             const AllowedFeatures& allowed, Sum* room, Split& best) const;
   void offer_remaining(const SplitSearch& search, const ColumnGroup& group, Sum* parent,
-                       const Sum* child, const AllowedFeatures& allowed, Split& best) const;
+                       const Sum* child, const AllowedFeatures& allowed, Sum* room,
+                       Split& best) const;
+  Scratch& scratch_of(int slot) const { return scratch[static_cast<std::size_t>(slot)]; }
   void choose(Leaf& leaf, std::size_t first);
 };
 
@@ -112,7 +125,7 @@ int Grower::State::add_leaf(const Sum& sum) {
 
 bool Grower::State::may_split(const Leaf& leaf) const {
   return is_splittable(leaf) &&
-         gradients.fixed.h(leaf.sum) >= 2.0 * settings.rules.min_child_weight;
+         Least(settings.rules, gradients.fixed).fits_twice(gradients.fixed, leaf.sum);
 }
 
 int Grower::State::team_for(std::size_t rows) const {
@@ -140,18 +153,20 @@ void Grower::State::build(const Leaf& leaf) {
   const std::size_t wanted = (static_cast<std::size_t>(team) + blocks.size() - 1) / blocks.size();
   const std::size_t runs = std::clamp<std::size_t>(leaf.count / kRowsPerRun, 1, wanted);
   if (runs == 1) {
-    parallel_for(team, groups.size(), [&](std::size_t i) {
-      build_histograms(bins, {&groups[i], 1}, gradients, rows, histogram(leaf.slot, groups[i]));
+    parallel_for(team, groups.size(), [&](std::size_t i, int slot) {
+      build_histograms(bins, {&groups[i], 1}, gradients, rows, scratch_of(slot).words,
+                       histogram(leaf.slot, groups[i]));
     });
     return;
   }
   std::vector<int> part = {leaf.slot};
   for (std::size_t run = 1; run < runs; ++run) part.push_back(take_slot());
-  parallel_for(team, blocks.size() * runs, [&](std::size_t i) {
+  parallel_for(team, blocks.size() * runs, [&](std::size_t i, int slot) {
     const std::size_t run = i % runs;
     const RowSet slice = rows.slice(leaf.count * run / runs, leaf.count * (run + 1) / runs);
     const std::span<const ColumnGroup> block = blocks[i / runs];
-    build_histograms(bins, block, gradients, slice, histogram(part[run], block.front()));
+    build_histograms(bins, block, gradients, slice, scratch_of(slot).words,
+                     histogram(part[run], block.front()));
   });
   parallel_for(team, columns.size(), [&](std::size_t k) {
     for (std::size_t run = 1; run < runs; ++run) {
@@ -164,14 +179,14 @@ void Grower::State::build(const Leaf& leaf) {
 }
 
 // A feature's histogram in a node, taken out of its column's where it shares one: its bins follow
-// each other there, and all other rows of the node are in its bin of zeros.
-FeatureHistogram Grower::State::feature_histogram(std::size_t feature, const Sum& node,
-                                                  Sum* column) const {
+// each other there, and all other rows of the node are in its bin of zeros. `room` is for that.
+FeatureHistogram Grower::State::feature_histogram(std::size_t feature, const Sum& node, Sum* column,
+                                                  Sum* room) const {
   const Place& place = bins.places[feature];
   const int n_bins = bins.n_bins[feature], index = static_cast<int>(feature);
   const double weight = settings.constraints.weight(feature);
   if (!place.is_shared()) return {column, index, n_bins, bins.is_categorical[feature], weight};
-  Sum* sums = feature_scratch();
+  Sum* sums = room;
   std::fill_n(sums + n_bins, 8, Sum{0, 0});  // as far as a scan may read
   Sum zeros = node;
   for (int bin = 0; bin < n_bins; ++bin) {
@@ -185,31 +200,31 @@ FeatureHistogram Grower::State::feature_histogram(std::size_t feature, const Sum
 
 // Offers the features of a column to the search for a leaf's best split.
 void Grower::State::offer_column(const SplitSearch& search, int column, Sum* sums,
-                                 const AllowedFeatures& allowed, Split& best) const {
+                                 const AllowedFeatures& allowed, Sum* room, Split& best) const {
   for (const std::size_t feature : members[static_cast<std::size_t>(column)]) {
-    if (allowed[feature]) search.offer(feature_histogram(feature, search.node(), sums), best);
+    if (allowed[feature]) search.offer(feature_histogram(feature, search.node(), sums, room), best);
   }
 }
 
 // The same for the columns of a group, whose histograms stand side by side.
 void Grower::State::offer(const SplitSearch& search, const ColumnGroup& group, Sum* sums,
-                          const AllowedFeatures& allowed, Split& best) const {
+                          const AllowedFeatures& allowed, Sum* room, Split& best) const {
   for (int k = 0; k < group.count; ++k) {
-    offer_column(search, group.column[k], sums + k * kColumnStride, allowed, best);
+    offer_column(search, group.column[k], sums + k * kColumnStride, allowed, room, best);
   }
 }
 
 // And for what remains of a parent when a child is taken away.
 void Grower::State::offer_remaining(const SplitSearch& search, const ColumnGroup& group,
                                     Sum* parent, const Sum* child, const AllowedFeatures& allowed,
-                                    Split& best) const {
+                                    Sum* room, Split& best) const {
   for (int k = 0; k < group.count; ++k, parent += kColumnStride, child += kColumnStride) {
     const std::size_t first = members[static_cast<std::size_t>(group.column[k])].front();
     if (!bins.places[first].is_shared() && allowed[first]) {
-      search.offer_remaining(feature_histogram(first, search.node(), parent), child, best);
+      search.offer_remaining(feature_histogram(first, search.node(), parent, room), child, best);
     } else {
       subtract_histogram(group.n_codes[k], child, parent);
-      offer_column(search, group.column[k], parent, allowed, best);
+      offer_column(search, group.column[k], parent, allowed, room, best);
     }
   }
 }
@@ -226,11 +241,14 @@ void Grower::State::evaluate(Leaf& leaf) {
   const auto allowed = allowed_features(leaf);
   const SplitSearch of_leaf = search(leaf);
   const bool is_kept = leaf.slot >= 0;
-  parallel_for(team_for(is_kept ? 0 : leaf.count), groups.size(), [&](std::size_t i) {
-    Sum* sums = is_kept ? histogram(leaf.slot, groups[i]) : group_scratch();
-    if (!is_kept) build_histograms(bins, {&groups[i], 1}, gradients, rows_of(leaf), sums);
+  parallel_for(team_for(is_kept ? 0 : leaf.count), groups.size(), [&](std::size_t i, int slot) {
+    Scratch& own = scratch_of(slot);
+    Sum* sums = is_kept ? histogram(leaf.slot, groups[i]) : own.group;
+    if (!is_kept) {
+      build_histograms(bins, {&groups[i], 1}, gradients, rows_of(leaf), own.words, sums);
+    }
     group_best[2 * i] = Split{};
-    offer(of_leaf, groups[i], sums, allowed, group_best[2 * i]);
+    offer(of_leaf, groups[i], sums, allowed, own.feature, group_best[2 * i]);
   });
   choose(leaf, 0);
 }
@@ -275,23 +293,25 @@ void Grower::State::evaluate_children(Leaf& small, Leaf& large, int parent_slot)
   const int team = team_for(small.count);
   const bool is_built = team > 1 && small.slot >= 0 && small.count >= 2 * kRowsPerRun;
   if (is_built) build(small);
-  parallel_for(team, groups.size(), [&](std::size_t i) {
-    Sum* scratch = group_scratch();
+  parallel_for(team, groups.size(), [&](std::size_t i, int slot) {
+    Scratch& own = scratch_of(slot);
     const ColumnGroup& group = groups[i];
     Split best_small, best_large;
     if (scan_small || subtract) {
-      Sum* of_small = small.slot >= 0 ? histogram(small.slot, group) : scratch;
-      if (!is_built) build_histograms(bins, {&group, 1}, gradients, rows_of(small), of_small);
-      if (scan_small) offer(search_small, group, of_small, allowed_small, best_small);
+      Sum* of_small = small.slot >= 0 ? histogram(small.slot, group) : own.group;
+      if (!is_built) {
+        build_histograms(bins, {&group, 1}, gradients, rows_of(small), own.words, of_small);
+      }
+      if (scan_small) offer(search_small, group, of_small, allowed_small, own.feature, best_small);
       if (subtract) {
         offer_remaining(search_large, group, histogram(large.slot, group), of_small, allowed_large,
-                        best_large);
+                        own.feature, best_large);
       }
     }
     if (scan_large && !subtract) {
-      Sum* of_large = large.slot >= 0 ? histogram(large.slot, group) : scratch;
-      build_histograms(bins, {&group, 1}, gradients, rows_of(large), of_large);
-      offer(search_large, group, of_large, allowed_large, best_large);
+      Sum* of_large = large.slot >= 0 ? histogram(large.slot, group) : own.group;
+      build_histograms(bins, {&group, 1}, gradients, rows_of(large), own.words, of_large);
+      offer(search_large, group, of_large, allowed_large, own.feature, best_large);
     }
     group_best[2 * i] = best_small;
     group_best[2 * i + 1] = best_large;

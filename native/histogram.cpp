@@ -18,13 +18,6 @@ constexpr std::size_t kAhead = 20;
 // Rows whose bins stay in the second-level cache while the groups of a block take their turns.
 constexpr std::size_t kChunk = 4096;
 
-// This thread's accumulators, all zero between uses: a spill clears what it reads. Not inlined, or
-// the compiler would look the thread's memory up again at every row.
-[[gnu::noinline]] std::uint64_t* accumulators() {
-  alignas(64) thread_local std::uint64_t words[kGroupWidth * kColumnStride];
-  return words;
-}
-
 // Sums are added as unsigned numbers: hc uses all 64 bits, and a signed sum must not overflow.
 typedef std::uint64_t Pair __attribute__((vector_size(16), may_alias));
 typedef std::int64_t Long8 __attribute__((vector_size(64), may_alias));
@@ -111,8 +104,7 @@ struct Part {
 
 template <int K, bool kGather, bool kContiguous>
 void add_packed(const Cursor<kGather>& cursor, const ColumnGroup& group, const Gradients& gradients,
-                Part part, Sum* histogram) {
-  std::uint64_t* __restrict words = accumulators();
+                Part part, std::uint64_t* __restrict words, Sum* histogram) {
   const Offsets<K, kContiguous> offset(group);
   for_each_row(cursor, gradients.packed, part.begin, part.end, cursor.rows.count,
                [&](std::size_t row, const std::uint8_t* __restrict bin) {
@@ -155,7 +147,7 @@ void add_wide(const Cursor<kGather>& cursor, const ColumnGroup& group, const Gra
 
 template <int K, bool kGather, bool kContiguous>
 void add_rows(const BinnedView& bins, const ColumnGroup& group, const Gradients& gradients,
-              const RowSet& rows, Part part, Sum* histogram) {
+              const RowSet& rows, Part part, Accumulators& words, Sum* histogram) {
   const Cursor<kGather> cursor{bins.block(group.block) + (kContiguous ? group.offset[0] : 0),
                                static_cast<std::size_t>(bins.stride), rows};
   if (!gradients.fixed.packed) {
@@ -163,12 +155,12 @@ void add_rows(const BinnedView& bins, const ColumnGroup& group, const Gradients&
   } else if (rows.count < kFewRows) {
     add_wide<K, kGather, kContiguous, true>(cursor, group, gradients, part, histogram);
   } else {
-    add_packed<K, kGather, kContiguous>(cursor, group, gradients, part, histogram);
+    add_packed<K, kGather, kContiguous>(cursor, group, gradients, part, words.word, histogram);
   }
 }
 
 using AddRows = void (*)(const BinnedView&, const ColumnGroup&, const Gradients&, const RowSet&,
-                         Part, Sum*);
+                         Part, Accumulators&, Sum*);
 
 template <bool kGather, bool kContiguous, int... K>
 constexpr AddRows add_rows_for(int count, std::integer_sequence<int, K...>) {
@@ -189,13 +181,15 @@ AddRows add_rows_for(const ColumnGroup& group, bool gather) {
 }  // namespace
 
 void build_histograms(const BinnedView& bins, std::span<const ColumnGroup> groups,
-                      const Gradients& gradients, const RowSet& rows, Sum* histograms) {
+                      const Gradients& gradients, const RowSet& rows, Accumulators& words,
+                      Sum* histograms) {
   const std::size_t chunk = gradients.fixed.packed ? gradients.fixed.words_to_spill() : kChunk;
   for (std::size_t begin = 0; begin < rows.count; begin += chunk) {
     const Part part{begin, std::min(rows.count, begin + chunk)};
     for (const ColumnGroup& group : groups) {
       Sum* histogram = histograms + (group.first - groups.front().first) * kColumnStride;
-      add_rows_for(group, rows.ids != nullptr)(bins, group, gradients, rows, part, histogram);
+      add_rows_for(group, rows.ids != nullptr)(bins, group, gradients, rows, part, words,
+                                               histogram);
     }
   }
 }

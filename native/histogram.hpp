@@ -34,11 +34,18 @@ struct ColumnGroup {
   bool contiguous;           // offsets follow each other
 };
 
+// Where a thread adds up the packed rows of a group: all zero between uses, for a spill clears what
+// it reads.
+struct alignas(64) Accumulators {
+  std::uint64_t word[kGroupWidth * kColumnStride];
+};
+
 // Writes the histograms of the columns of one or more groups of the same block, side by side. Of a
 // column with few codes only their sums are written, up to the next multiple of kRun, and the last
 // kRun, where the missing values are.
 void build_histograms(const BinnedView& bins, std::span<const ColumnGroup> groups,
-                      const Gradients& gradients, const RowSet& rows, Sum* histograms);
+                      const Gradients& gradients, const RowSet& rows, Accumulators& words,
+                      Sum* histograms);
 
 // Of a column with so many codes: parent -= child, so that what is left is the other child.
 void subtract_histogram(int n_codes, const Sum* child, Sum* parent);

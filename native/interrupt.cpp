@@ -14,6 +14,11 @@ constexpr std::chrono::milliseconds kInterval{50};
 bool (*signal_pending)() = nullptr;
 pthread_t main_thread;
 Clock::time_point next_question;  // read and written by the main thread only
+// Part of every thread's own memory from its start: a thread that had to allocate its copy when it
+// first looked at it would abort the process if there is no memory left.
+#if defined(__GLIBC__)
+[[gnu::tls_model("initial-exec")]]
+#endif
 thread_local const std::atomic<bool>* region_failed = nullptr;
 
 // The thread that forks is the child's main one, for Python too.

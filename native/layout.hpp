@@ -67,12 +67,18 @@ struct FixedPoint {
   int row_h_bits = 0;  // a packed row is g << row_h_bits | h
   int count_bits = 0;  // a word is g << (h_bits + count_bits) | h << count_bits | count
   int h_bits = 0;
+  bool has_zero_h = true;  // whether a row may have no h at all, and not a step
 
   std::uint64_t h_mask() const { return (std::uint64_t{1} << count_shift) - 1; }
   std::uint64_t count(const Sum& s) const { return s.hc >> count_shift; }
+  std::uint64_t h_steps(const Sum& s) const { return s.hc & h_mask(); }
+  // The steps of Σh, and one for each row: what least_weight.hpp compares.
+  std::uint64_t most_steps(const Sum& s) const { return h_steps(s) + count(s); }
+  // Whether every row's h is one step, so that no step was rounded.
+  bool has_equal_h() const { return packed && row_h_bits == 1; }
   double g(const Sum& s) const { return static_cast<double>(s.g) * g_unit; }
   double h(const Sum& s) const {
-    return static_cast<double>(static_cast<std::int64_t>(s.hc & h_mask())) * h_unit;
+    return static_cast<double>(static_cast<std::int64_t>(h_steps(s))) * h_unit;
   }
   // Words that may be added up before a field could overflow.
   std::size_t words_to_spill() const { return (std::size_t{1} << count_bits) - 1; }

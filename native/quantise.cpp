@@ -182,6 +182,8 @@ FixedPoint choose_units(const GradientSummary& summary, std::size_t n, bool pack
   const int count_shift = 64 - static_cast<int>(std::bit_width(n));
   FixedPoint fixed = packed ? packed_units(summary) : wide_units(summary, n, count_shift);
   fixed.count_shift = count_shift;
+  // Packed rows pass through single precision, where the smallest numbers vanish.
+  fixed.has_zero_h = !(summary.min_h > (packed ? 0x1p-126 : 0.0));
   return fixed;
 }
 

@@ -61,6 +61,13 @@ class ShapExplainer {
   void compare(Strided<const T> rows, std::size_t n_rows, Strided<const T> background,
                std::size_t n_background, double* values, int threads) const;
 
+  // Fills interactions (rows, players, players, outputs), which are 0, with means against each row
+  // of the background, as `interact` does by shares. Leaves may be linear.
+  template <class T>
+  void compare_pairs(Strided<const T> rows, std::size_t n_rows, Strided<const T> background,
+                     std::size_t n_background, const double* values, double* interactions,
+                     int threads) const;
+
  private:
   std::unique_ptr<const ShapTrees> trees_;
 };

@@ -4,7 +4,11 @@
 // them. With A the players that fit in x alone and B those that fit in b alone, the game is "all of
 // A and none of B is known", whose values are
 //   v (|A| − 1)! |B|! / (|A| + |B|)!   for each of A,   −v |A|! (|B| − 1)! / (|A| + |B|)!   of B.
-// So only the pattern of who fits counts: rows with the same one are served together.
+// So only the pattern of who fits counts: rows with the same one are served together. Interaction
+// values of pairs, half with each, are by Owen's extension
+//   v (|A| − 2)! |B|! / 2 (|A| + |B| − 1)!          for two of A,
+//   −v (|A| − 1)! (|B| − 1)! / 2 (|A| + |B| − 1)!   for one of A and one of B,
+//   v |A|! (|B| − 2)! / 2 (|A| + |B| − 1)!          for two of B.
 //
 // A linear leaf's term is a number of one player times such a game. It is that of x if this player
 // is known, else that of b: two more games, in which the player fits in x alone, or in b alone.
@@ -216,10 +220,19 @@ struct Game {
   std::size_t only_in_x = nobody, only_in_b = nobody;
 };
 
+// What is added up of a leaf: the values of its members, or those of their pairs.
+enum class Of { members, pairs };
+
+// Where the pair of two members, the first of them later, stands among all pairs.
+std::size_t pair_place(std::size_t later, std::size_t earlier) {
+  return later * (later - 1) / 2 + earlier;
+}
+
 class LeafGames {
  public:
-  LeafGames(const Weights& weights, std::size_t n_members)
+  LeafGames(const Weights& weights, std::size_t n_members, Of of)
       : weights_(weights),
+        of_(of),
         n_members_(n_members),
         n_words_(words_for(n_members)),
         asked_of_x_(n_words_),
@@ -235,7 +248,8 @@ class LeafGames {
     }
   }
 
-  // Adds to `values` (members) of a row with pattern x, of a leaf that adds 1. False if nothing.
+  // Adds to `values` (members or pairs) of a row with pattern x, of a leaf that adds 1. False if
+  // nothing.
   bool add(const Word* x, const std::vector<Word>& background, const double* counts,
            double* values) {
     bool is_any = false;
@@ -248,13 +262,47 @@ class LeafGames {
         n_unknown += static_cast<std::size_t>(std::popcount(unknown_[w]));
       }
       is_any = true;
-      spread(known_, *counts * weights_.of_known(n_known, n_unknown), values);
-      spread(unknown_, -*counts * weights_.of_unknown(n_known, n_unknown), values);
+      if (of_ == Of::members)
+        add_members(*counts, n_known, n_unknown, values);
+      else
+        add_pairs(*counts, n_known, n_unknown, values);
     }
     return is_any;
   }
 
  private:
+  void add_members(double count, std::size_t n_known, std::size_t n_unknown, double* values) const {
+    spread(known_, count * weights_.of_known(n_known, n_unknown), values);
+    spread(unknown_, -count * weights_.of_unknown(n_known, n_unknown), values);
+  }
+
+  void add_pairs(double count, std::size_t n_known, std::size_t n_unknown, double* pairs) {
+    const double half = 0.5 * count;
+    list(known_, known_members_);
+    list(unknown_, unknown_members_);
+    if (n_known > 1)
+      spread_pairs(known_members_, half * weights_.of_known(n_known - 1, n_unknown), pairs);
+    if (n_unknown > 1)
+      spread_pairs(unknown_members_, half * weights_.of_unknown(n_known, n_unknown - 1), pairs);
+    if (n_known == 0 || n_unknown == 0) return;
+    const double mixed = -half * weights_.of_known(n_known, n_unknown - 1);
+    for (const std::size_t a : known_members_)
+      for (const std::size_t b : unknown_members_)
+        pairs[pair_place(std::max(a, b), std::min(a, b))] += mixed;
+  }
+
+  static void spread_pairs(const std::vector<std::size_t>& members, double weight, double* pairs) {
+    for (std::size_t a = 1; a < members.size(); ++a)
+      for (std::size_t b = 0; b < a; ++b) pairs[pair_place(members[a], members[b])] += weight;
+  }
+
+  void list(const std::vector<Word>& members, std::vector<std::size_t>& listed) const {
+    listed.clear();
+    for (std::size_t w = 0; w < n_words_; ++w)
+      for (Word bits = members[w]; bits; bits &= bits - 1)
+        listed.push_back(64 * w + static_cast<std::size_t>(std::countr_zero(bits)));
+  }
+
   // Finds A and B; false if some member fits in neither row, or all fit in both.
   bool meet(const Word* x, const Word* b) {
     Word different = 0;
@@ -279,9 +327,11 @@ class LeafGames {
   }
 
   const Weights& weights_;
+  Of of_;
   std::size_t n_members_, n_words_;
   std::vector<Word> asked_of_x_, asked_of_b_;
   std::vector<Word> known_, unknown_;
+  std::vector<std::size_t> known_members_, unknown_members_;
 };
 
 // What term t of a linear leaf adds to its value k for a row.
@@ -322,7 +372,7 @@ class LeafAddition {
  public:
   LeafAddition(const ShapTrees& trees, const ShapTree& tree, const ShapLeaves& leaves,
                const ShapLeaves::Leaf& leaf, const LeafBackground& background, const Fits& rows,
-               const Weights& weights)
+               const Weights& weights, Of of)
       : trees_(trees),
         tree_(tree),
         members_(&leaves.members[leaf.member_begin]),
@@ -330,8 +380,10 @@ class LeafAddition {
         node_(tree.root + leaf.node),
         background_(background),
         rows_(rows),
-        games_(weights, n_members_),
-        table_(rows.patterns.size() * n_members_),
+        of_(of),
+        n_added_(of == Of::members ? n_members_ : n_members_ * (n_members_ - 1) / 2),
+        games_(weights, n_members_, of),
+        table_(rows.patterns.size() * n_added_),
         is_any_(rows.patterns.size()) {}
 
   void add_to(double* values) {
@@ -355,13 +407,13 @@ class LeafAddition {
   }
 
  private:
-  // Fills the table (patterns of rows, members).
+  // Fills the table (patterns of rows, members or pairs).
   void play(const double* counts, const Game& game) {
     std::fill(table_.begin(), table_.end(), 0.0);
     games_.begin(game);
     const Word* pattern = rows_.patterns.words().data();
     for (std::size_t p = 0; p < rows_.patterns.size(); ++p, pattern += words_for(n_members_))
-      is_any_[p] = games_.add(pattern, background_.patterns, counts, &table_[p * n_members_]);
+      is_any_[p] = games_.add(pattern, background_.patterns, counts, table_.data() + p * n_added_);
   }
 
   template <class Factor>
@@ -370,11 +422,30 @@ class LeafAddition {
     for (std::size_t i = 0; i < rows_.place.size(); ++i) {
       const std::size_t p = rows_.place[i];
       if (!is_any_[p]) continue;
-      double* of_row = values + i * trees_.n_players * width + output;
       const double times = factor(i);
-      for (std::size_t m = 0; m < n_members_; ++m)
-        of_row[trees_.players[members_[m].player] * width] += times * table_[p * n_members_ + m];
+      const double* added = table_.data() + p * n_added_;
+      const std::size_t n_players = trees_.n_players;
+      if (of_ == Of::members)
+        add_members(values + i * n_players * width + output, times, added);
+      else
+        add_pairs(values + i * n_players * n_players * width + output, times, added);
     }
+  }
+
+  std::size_t player(std::size_t member) const { return trees_.players[members_[member].player]; }
+
+  void add_members(double* of_row, double times, const double* added) const {
+    for (std::size_t m = 0; m < n_members_; ++m)
+      of_row[player(m) * trees_.n_outputs] += times * added[m];
+  }
+
+  void add_pairs(double* of_row, double times, const double* added) const {
+    const std::size_t width = trees_.n_outputs, n_players = trees_.n_players;
+    for (std::size_t a = 1; a < n_members_; ++a)
+      for (std::size_t b = 0; b < a; ++b, ++added) {
+        of_row[(player(a) * n_players + player(b)) * width] += times * *added;
+        of_row[(player(b) * n_players + player(a)) * width] += times * *added;
+      }
   }
 
   std::size_t member_of(std::uint32_t player) const {
@@ -389,6 +460,8 @@ class LeafAddition {
   std::size_t n_members_, node_;
   const LeafBackground& background_;
   const Fits& rows_;
+  Of of_;
+  std::size_t n_added_;
   LeafGames games_;
   std::vector<double> table_;
   std::vector<std::uint8_t> is_any_;
@@ -411,12 +484,13 @@ std::vector<LeafBackground> backgrounds_of(const ShapTrees& trees, const ShapTre
   return found;
 }
 
-}  // namespace
-
+// Adds up all leaves' values of members, or of pairs, row by row.
 template <class T>
-void ShapExplainer::compare(Strided<const T> rows, std::size_t n_rows, Strided<const T> background,
-                            std::size_t n_background, double* values, int threads) const {
-  const ShapTrees& trees = *trees_;
+void add_all(const ShapTrees& trees, Strided<const T> rows, std::size_t n_rows,
+             Strided<const T> background, std::size_t n_background, Of of, double* values,
+             int threads) {
+  const std::size_t row_values =
+      trees.n_players * trees.n_outputs * (of == Of::members ? 1 : trees.n_players);
   const auto add_group = [&](const ShapTree& tree, const ShapLeaves& leaves, const Weights& weights,
                              const LeafGroup& group) {
     const std::vector<LeafBackground> by_leaf = backgrounds_of(
@@ -425,14 +499,16 @@ void ShapExplainer::compare(Strided<const T> rows, std::size_t n_rows, Strided<c
       const std::size_t begin = c * chunk_rows, n = std::min(chunk_rows, n_rows - begin);
       const Ways ways(trees, tree, group, rows.from(begin, 0), n);
       Fits fits(ways);
-      double* of_chunk = values + begin * trees.n_players * trees.n_outputs;
+      double* of_chunk = values + begin * row_values;
       for (std::size_t l = 0; l < by_leaf.size(); ++l) {
         check_interrupt();
         const ShapLeaves::Leaf& leaf = leaves.leaves[group.begin + l];
+        const std::size_t n_members = leaf.member_end - leaf.member_begin;
+        if (of == Of::pairs && n_members < 2) continue;
         fits.mark(leaves, leaf);
-        if (!by_leaf[l].may_meet(fits.in_any, leaf.member_end - leaf.member_begin)) continue;
+        if (!by_leaf[l].may_meet(fits.in_any, n_members)) continue;
         fits.group();
-        LeafAddition(trees, tree, leaves, leaf, by_leaf[l], fits, weights).add_to(of_chunk);
+        LeafAddition(trees, tree, leaves, leaf, by_leaf[l], fits, weights, of).add_to(of_chunk);
       }
     });
   };
@@ -447,9 +523,38 @@ void ShapExplainer::compare(Strided<const T> rows, std::size_t n_rows, Strided<c
   }
 }
 
+}  // namespace
+
+template <class T>
+void ShapExplainer::compare(Strided<const T> rows, std::size_t n_rows, Strided<const T> background,
+                            std::size_t n_background, double* values, int threads) const {
+  add_all(*trees_, rows, n_rows, background, n_background, Of::members, values, threads);
+}
+
+template <class T>
+void ShapExplainer::compare_pairs(Strided<const T> rows, std::size_t n_rows,
+                                  Strided<const T> background, std::size_t n_background,
+                                  const double* values, double* interactions, int threads) const {
+  const std::size_t n_players = trees_->n_players, n_outputs = trees_->n_outputs;
+  add_all(*trees_, rows, n_rows, background, n_background, Of::pairs, interactions, threads);
+  for (std::size_t place = 0; place < n_rows * n_players; ++place) {
+    double* of_player = interactions + place * n_players * n_outputs;
+    for (std::size_t k = 0; k < n_outputs; ++k) {
+      double left = values[place * n_outputs + k];
+      for (std::size_t b = 0; b < n_players; ++b) left -= of_player[b * n_outputs + k];
+      of_player[place % n_players * n_outputs + k] = left;
+    }
+  }
+}
+
 template void ShapExplainer::compare(Strided<const float>, std::size_t, Strided<const float>,
                                      std::size_t, double*, int) const;
 template void ShapExplainer::compare(Strided<const double>, std::size_t, Strided<const double>,
                                      std::size_t, double*, int) const;
+template void ShapExplainer::compare_pairs(Strided<const float>, std::size_t, Strided<const float>,
+                                           std::size_t, const double*, double*, int) const;
+template void ShapExplainer::compare_pairs(Strided<const double>, std::size_t,
+                                           Strided<const double>, std::size_t, const double*,
+                                           double*, int) const;
 
 }  // namespace hedgerow

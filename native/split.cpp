@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "histogram.hpp"
+#include "least_weight.hpp"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__)
 #include <immintrin.h>
@@ -86,12 +87,13 @@ struct Node {
   double gain_to_beat;  // or the scan need not report it
   LimitedLeaf limited;  // none if the feature's children have no limits
 
-  std::uint64_t h(const Sum& sum) const { return sum.hc & fixed.h_mask(); }
-  bool big_enough(const Sum& child) const { return child.hc >= least.hc && h(child) >= least.h; }
+  std::uint64_t h(const Sum& sum) const { return fixed.h_steps(sum); }
+  bool big_enough(const Sum& child) const {
+    return child.hc >= least.hc && fixed.most_steps(child) >= least.steps && h(child) >= least.h;
+  }
   bool allowed(const Sum& left) const { return big_enough(left) && big_enough(total - left); }
   bool is_sparse() const { return fixed.count(total) < kSparseRows; }
-  // Whether two children of the least size fit into the node at all.
-  bool has_room() const { return total.hc >= 2 * least.hc && h(total) >= 2 * least.h; }
+  bool has_room() const { return least.fits_twice(fixed, total); }
   // Whether cuts can be compared as fractions: no weight is capped, no denominator is zero.
   bool has_fractions() const {
     return rules.max_delta_step <= 0.0 && (rules.reg_lambda > 0.0 || least.h > 0);
@@ -287,10 +289,13 @@ struct LimitedScores {
 // need no test: nothing would be left on the right, or less than nothing.
 template <class Fraction, class Scan>
 Best8 scan8(const Node& node, const Fraction& fraction, const Scan& scan, const Sum& start) {
-  // min ≤ left ≤ total − min in one comparison of unsigned numbers, for rows and for Σh.
-  const ULong8 min_hc = ULong8{} + node.least.hc, min_h = ULong8{} + node.least.h;
+  // min ≤ left ≤ total − min in one comparison of unsigned numbers, for rows, for S + c and for S.
+  const ULong8 min_hc = ULong8{} + node.least.hc, min_h = ULong8{} + node.least.h,
+               min_steps = ULong8{} + node.least.steps;
   const ULong8 range_hc = ULong8{} + (node.total.hc - 2 * node.least.hc);
   const ULong8 range_h = ULong8{} + (node.h(node.total) - 2 * node.least.h);
+  const ULong8 range_steps = ULong8{} + (node.fixed.most_steps(node.total) - 2 * node.least.steps);
+  const bool has_zero_h = node.fixed.has_zero_h;  // or rows enough are S enough
   const auto start_g = static_cast<std::uint64_t>(start.g);
   ULong8 carry = {start_g, start.hc, start_g, start.hc, start_g, start.hc, start_g, start.hc};
   Long8 position = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -303,11 +308,13 @@ Best8 scan8(const Node& node, const Fraction& fraction, const Scan& scan, const 
     const Long8 left_g = (Long8)__builtin_shuffle(low, high, Long8{0, 2, 4, 6, 8, 10, 12, 14});
     const ULong8 left_hc = __builtin_shuffle(low, high, Long8{1, 3, 5, 7, 9, 11, 13, 15});
     const Long8 left_h = (Long8)left_hc & fraction.h_mask;
+    const ULong8 left_steps = (ULong8)left_h + (left_hc >> node.fixed.count_shift);
 
     Double8 numerator, denominator;
     fraction(position, left_g, left_h, numerator, denominator);
-    const Long8 better = (numerator * best.denominator > best.numerator * denominator) &
-                         ((ULong8)left_h - min_h <= range_h) & (left_hc - min_hc <= range_hc);
+    Long8 better = (numerator * best.denominator > best.numerator * denominator) &
+                   (left_steps - min_steps <= range_steps) & (left_hc - min_hc <= range_hc);
+    if (has_zero_h) better &= (ULong8)left_h - min_h <= range_h;
     best.numerator = better ? numerator : best.numerator;
     best.denominator = better ? denominator : best.denominator;
     best.position = better ? position : best.position;
@@ -485,8 +492,7 @@ Split best_numeric_within_limits(const Node& node, const FeatureHistogram& histo
   return best;
 }
 
-Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
-  if (node.limited.leaves) return best_numeric_within_limits(node, histogram);
+Split best_cut(const Node& node, const FeatureHistogram& histogram) {
   const Sum missing = histogram.sums[kMissingBin];
   if (node.is_sparse()) {
     OccupiedBins scan;
@@ -495,6 +501,18 @@ Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
   }
   AllBins scan{histogram.sums, histogram.n_bins};
   return best_cut(node, missing, scan);
+}
+
+// A scan finds the cut that parts missing values from all numbers after the last bin with rows;
+// numbers larger than any of the node's are numbers too, so it is put after the last bin of all.
+Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
+  if (node.limited.leaves) return best_numeric_within_limits(node, histogram);
+  Split best = best_cut(node, histogram);
+  const Sum missing = histogram.sums[kMissingBin];
+  if (missing.hc != 0 && !best.missing_left && best.left.hc == (node.total - missing).hc) {
+    best.bin = static_cast<std::uint8_t>(histogram.n_bins - 1);
+  }
+  return best;
 }
 
 void keep_better(const Node& node, const FeatureHistogram& of, Split found, Split& best) {
@@ -579,6 +597,16 @@ double newton_step(const SplitRules& rules, double G, double H) {
 
 }  // namespace
 
+// Where all h are one step, S = c and nothing was rounded: S ≥ T is S + c ≥ 2T.
+Least::Least(const SplitRules& rules, const FixedPoint& fixed) {
+  const auto rows = static_cast<std::uint64_t>(std::max<std::int64_t>(1, rules.min_samples_leaf));
+  hc = rows << fixed.count_shift;
+  const double enough =
+      least_steps(rules.min_child_weight, fixed.h_unit) * (fixed.has_equal_h() ? 2.0 : 1.0);
+  steps = enough < kMostUnits ? static_cast<std::uint64_t>(enough) : kMostUnits;
+  h = rules.min_child_weight > 0.0 ? 1 : 0;
+}
+
 double leaf_score(const SplitRules& rules, double G, double H, double reg_lambda) {
   return score(rules, G, H, reg_lambda);
 }
@@ -598,7 +626,7 @@ Limits widest_limits(const SplitRules& rules) {
 
 SplitSearch::SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const Sum& node,
                          const LimitedLeaf& limited)
-    : rules_(rules), fixed_(fixed), total_(node), limited_(limited) {
+    : rules_(rules), fixed_(fixed), total_(node), least_(rules, fixed), limited_(limited) {
   const double G = fixed.g(node), H = fixed.h(node);
   parent_score_ = score_size_ = score(rules, G, H, rules.reg_lambda);
   if (limited.leaves) {
@@ -609,10 +637,6 @@ SplitSearch::SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const
     score_size_ = -score_at(rules, std::fabs(G), d, std::fabs(w));
   }
   least_gain_ = 0.5 * kRelativeNoise * score_size_;
-  const auto rows = static_cast<std::uint64_t>(std::max<std::int64_t>(1, rules.min_samples_leaf));
-  least_.hc = rows << fixed.count_shift;
-  const double units = std::ceil(rules.min_child_weight / fixed.h_unit);
-  least_.h = units < kMostUnits ? static_cast<std::uint64_t>(units) : kMostUnits;
 }
 
 // What a scan may leave out. Fractions round otherwise than gains do, so whatever comes near the

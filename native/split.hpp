@@ -71,9 +71,16 @@ struct FeatureHistogram {
   double weight = 1.0;
 };
 
-// What a child must have at least, in the histogram's units: hc for its rows, h for its Σh.
+// What a child must have at least, in the histogram's units, by the rule of least_weight.hpp: hc
+// for its rows, `steps` for S + c, `h` for S alone.
 struct Least {
-  std::uint64_t hc, h;
+  std::uint64_t hc, steps, h;
+
+  Least(const SplitRules& rules, const FixedPoint& fixed);
+  // Whether two such children fit into a node.
+  bool fits_twice(const FixedPoint& fixed, const Sum& node) const {
+    return node.hc >= 2 * hc && fixed.most_steps(node) >= 2 * steps && fixed.h_steps(node) >= 2 * h;
+  }
 };
 
 // The search for the best split of one node, a feature at a time. What depends on the node alone is

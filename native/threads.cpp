@@ -120,12 +120,12 @@ void fail(Region& region) {
   region.next.store(region.count, std::memory_order_relaxed);
 }
 
-void work_through(Region& region) noexcept {
+void work_through(Region& region, int slot) noexcept {
   const GivesUpWith gives_up(region.failed);
   try {
     std::size_t i;
     while ((i = region.next.fetch_add(1, std::memory_order_relaxed)) < region.count) {
-      region.call(region.task, i);
+      region.call(region.task, i, slot);
     }
   } catch (...) {
     fail(region);
@@ -143,7 +143,7 @@ void* worker_main(void* slot) {
     found = kInvited;
     if (self.state.compare_exchange_strong(found, kRunning)) {
       set_float_mode(self.region->mode);
-      work_through(*self.region);
+      work_through(*self.region, static_cast<int>(&self - team.workers) + 1);
       self.state.store(kIdle);
     } else if (found == kStopped) {
       return nullptr;
@@ -214,7 +214,7 @@ void run_with_team(Region& region, std::size_t wanted) {
   while (invited < helpers && region.next.load(std::memory_order_relaxed) < region.count) {
     invite(team.workers[invited++], region);
   }
-  work_through(region);
+  work_through(region, 0);
   for (int k = 0; k < invited; ++k) dismiss(team.workers[k], region);
 }
 
@@ -244,7 +244,7 @@ namespace detail {
 
 void run_region(int threads, std::size_t count, Call call, void* task) {
   if (team.taken.load(std::memory_order_relaxed) || team.taken.exchange(true)) {
-    for (std::size_t i = 0; i < count; ++i) call(task, i);
+    for (std::size_t i = 0; i < count; ++i) call(task, i, 0);
     return;
   }
   Region region{call, task, count};

@@ -14,7 +14,7 @@ namespace hedgerow {
 
 namespace detail {
 
-using Call = void (*)(void* task, std::size_t i);
+using Call = void (*)(void* task, std::size_t i, int slot);
 
 void run_region(int threads, std::size_t count, Call call, void* task);
 
@@ -22,6 +22,10 @@ void run_region(int threads, std::size_t count, Call call, void* task);
 
 // Runs task(i) for each i in [0, count) on at most `threads` threads, the calling one among them.
 // Which thread runs which i is unspecified: a task may write only what belongs to its i.
+// A task that takes a second argument, task(i, slot), may also write what belongs to its slot: a
+// number below `threads`, and no two threads of a region have the same. So working memory can be
+// allocated before the region, where a failure is an exception; memory that is `thread_local` is
+// allocated at first use, where the C library can only abort.
 // The first exception a task throws is rethrown here once every thread has stopped; the indices
 // not yet begun are abandoned.
 //
@@ -30,12 +34,21 @@ void run_region(int threads, std::size_t count, Call call, void* task);
 // alone: so regions may nest and callers may be many, and none ever waits for another.
 template <class Task>
 void parallel_for(int threads, std::size_t count, Task&& task) {
+  using T = std::remove_reference_t<Task>;
+  const auto run = [](T& task, std::size_t i, [[maybe_unused]] int slot) {
+    if constexpr (std::is_invocable_v<T&, std::size_t, int>) {
+      task(i, slot);
+    } else {
+      task(i);
+    }
+  };
   if (threads <= 1 || count <= 1) {
-    for (std::size_t i = 0; i < count; ++i) task(i);
+    for (std::size_t i = 0; i < count; ++i) run(task, i, 0);
     return;
   }
-  using T = std::remove_reference_t<Task>;
-  const auto call = [](void* erased, std::size_t i) { (*static_cast<T*>(erased))(i); };
+  const auto call = [](void* erased, std::size_t i, int slot) {
+    decltype(run){}(*static_cast<T*>(erased), i, slot);
+  };
   const void* address = std::addressof(task);
   detail::run_region(threads, count, call, const_cast<void*>(address));
 }

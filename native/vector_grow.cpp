@@ -175,8 +175,8 @@ int VectorGrower::State::add_leaf(Words of_rows) {
 }
 
 bool VectorGrower::State::may_split(const Leaf& leaf) const {
-  return is_splittable(leaf) &&
-         gradients.weight(sums_of(leaf).data()) >= 2.0 * settings.rules.min_child_weight;
+  const Sum count = gradients.lane(sums_of(leaf).data(), 0);
+  return is_splittable(leaf) && VectorLeast(settings.rules, gradients).fits(count, 2);
 }
 
 Candidate VectorGrower::State::candidate(Leaf& leaf, bool scan) {

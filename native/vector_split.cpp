@@ -14,6 +14,7 @@
 #include <span>
 
 #include "cart_categories.hpp"
+#include "least_weight.hpp"
 
 namespace hedgerow {
 namespace {
@@ -55,15 +56,14 @@ struct Node {
   const SplitRules& rules;
   const VectorGradients& gradients;
   const std::uint64_t* total;
-  const Sum& least;
+  const VectorLeast& least;
   double parent_score, constant;
   bool is_plain;
   std::span<const PanelOfNode> panels;
 
   Sum count_of(const std::uint64_t* sums) const { return gradients.lane(sums, 0); }
-  bool big_enough(const Sum& child) const { return child.hc >= least.hc && child.g >= least.g; }
   bool allowed(const Sum& left) const {
-    return big_enough(left) && big_enough(count_of(total) - left);
+    return least.fits(left) && least.fits(count_of(total) - left);
   }
   double score(const Sum& side, int k, double reg_lambda) const {
     return leaf_score(rules, gradients.g_unit[k] * static_cast<double>(side.g),
@@ -407,8 +407,9 @@ void consider(const Node& node, const VectorFeature& feature, const BinList& bin
   consider_cut(node, bins.bin[position], left, missing_left, 0, best);
 }
 
-// The cut after the last bin parts the missing values from the rest. Where there are none, they
-// follow the larger child.
+// The cut after the last bin parts the missing values from the rest; from numbers larger than any
+// of the node's too, so it is put after the last bin of all. Where no value is missing, missing
+// ones follow the larger child.
 VectorSplit best_numeric(const Node& node, const VectorFeature& feature, double gain_to_beat) {
   VectorSplit best;
   if (feature.place.is_shared()) find_zeros(node, feature);
@@ -422,7 +423,13 @@ VectorSplit best_numeric(const Node& node, const VectorFeature& feature, double 
     --bins.count;
     consider(node, feature, bins, has_missing, gain_to_beat, best);
   }
-  if (!has_missing) best.missing_left = 2 * best.left.hc >= node.count_of(node.total).hc;
+  const std::uint64_t n_rows = node.count_of(node.total).hc;
+  if (!has_missing) {
+    best.missing_left = 2 * best.left.hc >= n_rows;
+  } else if (!best.missing_left &&
+             best.left.hc + node.count_of(sums_at(node, feature, 0, kMissingBin)).hc == n_rows) {
+    best.bin = static_cast<std::uint8_t>(feature.n_bins - 1);
+  }
   return best;
 }
 
@@ -518,16 +525,22 @@ VectorSplit best_categorical(const Node& node, const VectorFeature& feature) {
 
 }  // namespace
 
+VectorLeast::VectorLeast(const SplitRules& rules, const VectorGradients& gradients) {
+  const double doubt = gradients.wide ? kWeightDoubt : kFloatWeightDoubt;
+  const double steps = least_steps(rules.min_child_weight, gradients.g_unit[0], doubt);
+  sum.g = static_cast<std::int64_t>(std::min(steps, kMostSteps));
+  sum.hc = static_cast<std::uint64_t>(std::max<std::int64_t>(1, rules.min_samples_leaf));
+  h = rules.min_child_weight > 0.0 ? 1 : 0;
+}
+
 VectorSearch::VectorSearch(const SplitRules& rules, const VectorGradients& gradients,
                            const std::uint64_t* node)
     : rules_(rules),
       gradients_(gradients),
       node_(node),
+      least_(rules, gradients),
       is_plain_(rules.max_delta_step <= 0.0 && rules.reg_alpha <= 0.0 && rules.reg_lambda > 0.0),
       panels_(static_cast<std::size_t>(gradients.lanes.n_panels())) {
-  const double steps = std::ceil(rules.min_child_weight / gradients.g_unit[0]);
-  least_.g = static_cast<std::int64_t>(std::min(steps, kMostSteps));
-  least_.hc = static_cast<std::uint64_t>(std::max<std::int64_t>(1, rules.min_samples_leaf));
   for (int k = 0; k < gradients.lanes.count(); ++k) describe_lane(k);
 }
 
@@ -555,8 +568,7 @@ void VectorSearch::describe_lane(int k) {
 
 void VectorSearch::offer(const VectorFeature& feature, VectorSplit& best) const {
   const Node node{rules_, gradients_, node_, least_, parent_score_, constant_, is_plain_, panels_};
-  const Sum count = node.count_of(node_);
-  if (count.hc < 2 * least_.hc || count.g < 2 * least_.g) return;
+  if (!least_.fits(node.count_of(node_), 2)) return;
   // What comes near the best so far is judged by its gain, which does not depend on the features
   // offered before.
   const double to_beat = best.merit() / feature.weight;

@@ -38,6 +38,18 @@ struct PanelOfNode {
   alignas(64) double g_unit[kPanelWidth], h_unit[kPanelWidth];  // 0 in lanes that are no output
 };
 
+// What a child must have at least, in the units of lane 0 (see Least): `sum` holds S + c and c.
+struct VectorLeast {
+  Sum sum;
+  std::int64_t h;
+
+  VectorLeast(const SplitRules& rules, const VectorGradients& gradients);
+  bool fits(const Sum& child, int times = 1) const {
+    const auto count = static_cast<std::int64_t>(child.hc);
+    return child.hc >= times * sum.hc && child.g + count >= times * sum.g && child.g >= times * h;
+  }
+};
+
 // The search for the best split of one node, a feature at a time.
 class VectorSearch {
  public:
@@ -56,7 +68,7 @@ class VectorSearch {
   const SplitRules& rules_;
   const VectorGradients& gradients_;
   const std::uint64_t* node_;
-  Sum least_;  // weight and rows that a child must have
+  VectorLeast least_;
   double parent_score_ = 0.0;
   double constant_ = 0.0;  // what every cut's score has in common
   bool is_plain_;          // no penalty but λ

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+# Buffered as usual, whatever the shell says: without a buffer, what fails at exit does not show.
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+ENVIRONMENT.pop("PYTHONUNBUFFERED", None)
 FEW = ("--param", "n_estimators=12", "--param", "max_leaves=6", "--quiet")
 PARAMETERS = {"n_estimators": 12, "max_leaves": 6}
 NOT_FEATURES = ["person", "weight", "group", "answer", "amount"]

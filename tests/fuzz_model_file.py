@@ -7,6 +7,7 @@ checks behind it. A model that loads must predict what its arrays say, by the na
 A file that fails is kept, and its name printed.
 """
 
+import contextlib
 import copy
 import faulthandler
 import hashlib
@@ -28,13 +29,18 @@ from hedgerow import (
     SVR,
     AdaBoostClassifier,
     AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
     DataError,
     DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRanker,
     GradientBoostingRegressor,
     GradientBoostingSurvival,
+    HedgerowError,
     KNeighborsClassifier,
     KNeighborsRegressor,
     LinearSVC,
@@ -45,11 +51,17 @@ from hedgerow import (
     NuSVR,
     OneClassSVM,
     RadiusNeighborsClassifier,
+    RadiusNeighborsRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    StagewiseClassifier,
+    StagewiseRegressor,
 )
+from hedgerow.boosting.adaboost.model import EstimatorCommittee
 from hedgerow.boosting.model import BoostedModel
+from hedgerow.boosting.stagewise.model import AdditiveModel
 from hedgerow.data.table import as_matrix
+from hedgerow.forest.bagging.members import MemberModel
 from hedgerow.forest.model import ForestModel
 from hedgerow.model_file import load
 from hedgerow.model_file.container import pack, unpack
@@ -134,6 +146,47 @@ def make_models():
         LinearSVC(multi_class="crammer_singer").fit(numbers, three),
         LinearSVR(epsilon=0.1).fit(numbers, numbers[:, 0] - numbers[:, 1]),
         *make_kernel_machines(numbers, frame, three),
+        *make_composites(numbers, frame, three),
+        GradientBoostingRegressor(budget="quick", learning_rate=0.3, max_bins=8, n_jobs=1).fit(
+            numbers, numbers[:, 0]
+        ),
+        GradientBoostingRegressor(loss="quantile", quantile=(0.1, 0.9), **small).fit(
+            numbers, numbers[:, 0]
+        ),
+        ExtraTreesClassifier(n_estimators=2, max_leaves=4).fit(frame, three),
+        DecisionTreeRegressor(max_depth=2).fit(numbers, numbers[:, :2]),
+        RadiusNeighborsRegressor(2.0).fit(numbers, numbers[:, 0]),
+    ]
+
+
+def make_composites(numbers, frame, three):
+    """Models that consist of others: of classes and numbers, of all columns and of some."""
+    named, labels = frame[["a", "b", "c"]], np.array(["x", "y", "z"])[three]
+    two, tree = {"n_estimators": 2}, DecisionTreeRegressor(max_leaves=3, max_bins=8)
+    return [
+        BaggingClassifier(SVC(), **two).fit(named, labels),
+        BaggingClassifier(LinearSVC(), **two, max_features=2, bootstrap_features=True).fit(
+            named, labels
+        ),
+        BaggingClassifier(DecisionTreeClassifier(max_depth=2), **two, max_features=2).fit(
+            frame, np.column_stack([three, three > 0])
+        ),
+        BaggingClassifier(DecisionTreeClassifier(max_depth=2), **two).fit(frame, labels),
+        BaggingRegressor(KNeighborsRegressor(), **two).fit(numbers, numbers[:, :2]),
+        BaggingRegressor(AdaBoostRegressor(tree, **two), **two).fit(numbers, numbers[:, 0]),
+        AdaBoostClassifier(LinearSVC(), **two).fit(named, labels),
+        AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), **two, algorithm="real").fit(
+            frame, labels
+        ),
+        AdaBoostClassifier(tree, **two, algorithm="logit").fit(numbers, labels),
+        StagewiseClassifier(**two).fit(frame, labels),
+        StagewiseClassifier(
+            DecisionTreeClassifier(max_depth=1), **two, loss="exponential", init="zero"
+        ).fit(named, three > 0),
+        StagewiseClassifier(SVR(), **two, init=DecisionTreeClassifier(max_depth=1)).fit(
+            numbers, labels
+        ),
+        StagewiseRegressor(LinearSVR(), **two, init=tree).fit(numbers, numbers[:, 0]),
     ]
 
 
@@ -342,7 +395,58 @@ def forge_text(rng, data, _):
     return with_header(data, new)
 
 
-MUTATIONS = (damage, damage_and_seal, forge_document, forge_arrays, forge_table, forge_text)
+def forge_members(rng, data, models):
+    """Put another model, or the whole of this one, in the place of a member, or repeat members."""
+    document, arrays = unpack(data)
+    names = [name for name in LISTS_OF_MODELS if document.get(name)]
+    if not names:
+        return forge_kind(rng, data, models)
+    name = rng.choice(names)
+    action, place = rng.random(), rng.randrange(len(document[name]))
+    if action < 0.5:
+        replace_member(rng.choice(models), document, arrays, name, place)
+    elif action < 0.7:
+        for _ in range(rng.choice([1, 3, 20])):
+            inner = copy.deepcopy(document), dict(arrays)
+            replace_member(inner, document, arrays, name, place)
+    elif action < 0.85:
+        document[name].append(copy.deepcopy(document[name][place]))
+        prefix, last = f"{name}.{place}.", len(document[name]) - 1
+        for key in [key for key in arrays if key.startswith(prefix)]:
+            arrays[f"{name}.{last}.{key.removeprefix(prefix)}"] = arrays[key]
+    else:
+        change_value(rng, document[name][place])
+    return pack(document, arrays)
+
+
+LISTS_OF_MODELS = ("members", "learners", "start")
+
+
+def replace_member(model, document, arrays, name, place):
+    """Put a model in the place of a member."""
+    prefix = f"{name}.{place}."
+    for key in [key for key in arrays if key.startswith(prefix)]:
+        del arrays[key]
+    document[name][place] = copy.deepcopy(model[0])
+    arrays |= {prefix + key: array for key, array in model[1].items()}
+
+
+def forge_kind(rng, data, models):
+    """Say that a model is of another kind, or take some of another model's fields."""
+    document, arrays = unpack(data)
+    other = rng.choice(models)[0]
+    for field in rng.sample(sorted(other), rng.randint(1, 2)):
+        document[field] = copy.deepcopy(other[field])
+    if rng.random() < 0.5:
+        document["estimator"] = other["estimator"]
+        document["parameters"] = copy.deepcopy(other["parameters"])
+    return pack(document, arrays)
+
+
+MUTATIONS = (
+    *(damage, damage_and_seal, forge_document, forge_arrays, forge_table, forge_text),
+    *(forge_members, forge_kind),
+)
 SEALED_OFF = (damage,)  # mutations that the checksum alone must find
 
 
@@ -367,9 +471,11 @@ def probe(schema, rng, *, gaps=True):
 
 def exercise(model, rng):
     """Use a loaded model in every way, and hold what it says against the naive oracle."""
-    model.set_params(n_jobs=1)
+    if "n_jobs" in model.get_params(deep=False):
+        model.set_params(n_jobs=1)
     exercises = {NeighborsModel: exercise_neighbors, LinearModel: exercise_linear}
     exercises[KernelModel] = exercise_kernels
+    exercises |= dict.fromkeys(COMPOSITES, exercise_composite)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         exercises.get(type(model._model), exercise_trees)(model, rng)
@@ -402,6 +508,65 @@ def exercise_trees(model, rng):
     if hasattr(model, "export_text"):
         model.export_text()
     model._model.binner.transform(table)
+
+
+COMPOSITES = (MemberModel, EstimatorCommittee, AdditiveModel)
+ASKED = (
+    *("predict", "predict_proba", "predict_log_proba", "decision_function", "staged_predict"),
+    *("staged_predict_proba", "staged_decision_function", "predict_trees"),
+)
+
+
+def exercise_composite(model, rng):
+    """Ask a model of others all that it may be asked: it answers, or says what is wrong with X.
+
+    Members of a forged file may want tables that no table is, such as a column of numbers for one
+    and of categories for another.
+    """
+    if getattr(model, "n_features_in_", 0) > 1000:
+        return
+    X = probe_members(model, rng)
+    for name in ASKED:
+        ask = getattr(model, name, None)
+        if ask is not None:
+            with contextlib.suppress(HedgerowError):
+                answer = ask(X)
+                list(answer) if "staged" in name else answer
+
+
+def probe_members(model, rng):
+    """Make a table for a model of others, with categories where one of its members has them."""
+    n_features = getattr(model, "n_features_in_", 3)
+    columns = {j: [rng.gauss(0, 2) for _ in range(40)] for j in range(n_features)}
+    for schema, places in schemas_in(model, np.arange(n_features)):
+        for j, known in schema.categories.items():
+            if j < len(places):
+                values = [rng.choice(known.values) for _ in range(40)]
+                columns[int(places[j])] = pd.Series(values, dtype=object).astype("category")
+    table, names = pd.DataFrame(columns), getattr(model, "feature_names_in_", None)
+    if names is not None:
+        return table.set_axis(pd.Index(names, dtype=object), axis=1)
+    is_numeric = all(dtype == np.float64 for dtype in table.dtypes)
+    return table.to_numpy(np.float64) if is_numeric else table
+
+
+def schemas_in(model, places):
+    """Yield the schema of every innermost model, and the columns that it is handed."""
+    held = model._model
+    if not isinstance(held, COMPOSITES):
+        yield held.schema, places
+    elif isinstance(held, MemberModel):
+        for index, member in enumerate(held.members):
+            drawn = held.draws.features(index) if not held.draws.takes_all_columns else places
+            yield from schemas_in(member, places[drawn[drawn < len(places)]])
+    else:
+        if isinstance(held, AdditiveModel):
+            starts = [] if isinstance(held.start, np.ndarray) else [held.start]
+            inside = starts + [stage.learner for stage in held.stages]
+        else:
+            inside = [member for members in held.fitted for member in members]
+        for member in inside:
+            yield from schemas_in(member, places)
 
 
 def exercise_linear(model, rng):
@@ -506,11 +671,11 @@ def exercise_forest(model, X, matrix):
         model.predict_quantiles(X)
 
 
-def try_file(path, data, original, must_be_refused, rng):
+def try_file(path, data, original, must_be_refused, rng, loader=load):
     """Load a file; return whether it was refused. Raise if anything else than that happens."""
     path.write_bytes(data)
     try:
-        model = load(path)
+        model = loader(path)
     except ModelFileError:
         return True
     assert data == original or not must_be_refused, "damage that the checksum did not find"

@@ -2,10 +2,12 @@
 
 import contextlib
 import io
+import json
 import os
 import subprocess
 import sys
 import warnings
+from functools import cache
 from pathlib import Path
 from unittest import mock
 
@@ -41,11 +43,41 @@ def _printed_here(code, *arguments):
 
 
 def _printed_elsewhere(level, code, *arguments):
+    process = _process_at(level)
+    process.stdin.write(json.dumps([code, *map(str, arguments)]) + "\n")
+    process.stdin.flush()
+    answer = process.stdout.readline()
+    assert answer, f"the process at level {level} has ended"
+    printed, failure = json.loads(answer)
+    assert failure is None, failure
+    return printed
+
+
+# Runs one program after the other: most of them take less time than a process takes to import.
+_SERVE = """
+import contextlib, io, json, sys, traceback
+answers, programs = sys.stdout, sys.stdin
+for line in programs:
+    code, *arguments = json.loads(line)
+    sys.argv = ["-c", *arguments]
+    failure = None
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        try:
+            exec(code, {"__name__": "__main__"})
+        except BaseException:
+            failure = traceback.format_exc()
+    print(json.dumps([printed.getvalue(), failure]), file=answers, flush=True)
+"""
+
+
+@cache
+def _process_at(level):
+    """Start a process at a level, which ends when its standard input is closed: with this one."""
     path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code, *map(str, arguments)],
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", _SERVE],
         env=os.environ | {"HEDGEROW_ISA": level, "PYTHONPATH": path},
-        check=True,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-    ).stdout
+    )

@@ -1,14 +1,19 @@
-"""What constructors do not take is refused in words that lead on."""
+"""What constructors, methods and modules do not take is answered with what to write instead."""
 
 import copy
 import inspect
 import pickle
+import re
+import sys
 
 import pytest
 from sklearn.base import clone
 
 import hedgerow as hr
-from hedgerow import ParameterError
+from hedgerow import ParameterError, peer_values, peers
+from hedgerow.arguments import about_attribute
+from hedgerow.params import _options
+from hedgerow.spelling import near
 
 
 @pytest.mark.parametrize(
@@ -21,7 +26,7 @@ from hedgerow import ParameterError
         ("iterations", "did you mean 'n_estimators'?"),
         ("l2_regularization", "did you mean 'reg_lambda'?"),
         ("objective", "did you mean 'loss'?"),
-        ("early_stopping_rounds", "did you mean 'early_stopping' or 'n_iter_no_change'?"),
+        ("early_stopping_rounds", "set 'early_stopping' to True and 'n_iter_no_change' to"),
         ("eta", "did you mean 'learning_rate'?"),
         ("bagging_fraction", "did you mean 'subsample'?"),
         ("eval_set", "it is an argument of fit."),
@@ -75,3 +80,117 @@ def test_a_class_of_the_user_s_takes_what_it_says():
         Named(titel="first")
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'title'"):
         Named()
+
+
+ESTIMATORS = [getattr(hr, name) for name in hr.__all__ if hasattr(getattr(hr, name), "fit")]
+
+
+def suggested(text):
+    """Return the names that an answer asks whether they were meant."""
+    return re.findall(r"'([^']+)'", text.partition("did you mean")[2])
+
+
+def texts(table):
+    return [(name, answer.text) for name in table for answer in peers.answers(table, name)]
+
+
+@pytest.mark.parametrize("module", peers.MODULES)
+def test_what_is_suggested_for_names_of_modules_is_there(module):
+    table = peers.MODULES[module]
+    for name, text in texts(table):
+        assert not hasattr(sys.modules[module], name)
+        for path in [*suggested(text), *re.findall(r"hedgerow\.((?:\w+\.)*\w+)\(?", text)]:
+            home = hr if text.startswith("hedgerow.") or "hedgerow." in text else None
+            found = home or sys.modules[module]
+            for part in path.removeprefix("hedgerow.").split("."):
+                found = getattr(found, part)
+
+
+def test_what_is_suggested_for_arguments_is_one():
+    taken = inspect.signature(hr.cross_validate).parameters
+    for name, text in texts(peers.CROSS_VALIDATE):
+        assert name not in taken
+        assert all(each in taken for each in suggested(text))
+    for theirs, ours in peers.ALIASES.items():
+        known = [p.name for cls in ESTIMATORS for p in cls._parameters]
+        assert all(each in known for each in ours), theirs
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_no_attribute_of_ours_is_answered_as_a_peer_s(cls):
+    estimator = cls.__new__(cls)
+    for name in peers.ATTRIBUTES:
+        if hasattr(cls, name):
+            assert about_attribute(cls, name) is None
+        else:
+            assert not hasattr(estimator, name)
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_every_method_answers(cls):
+    tables = {"fit": peers.FIT, "predict": peers.PREDICT, "score": peers.SCORE}
+    for method in tables.keys() & set(dir(cls)):
+        ask = getattr(cls, method)
+        for name in tables[method].keys() - inspect.signature(ask).parameters.keys():
+            with pytest.raises(TypeError) as caught:
+                ask(cls.__new__(cls), **{name: 1})
+            answer = str(caught.value)
+            assert answer.startswith(f"{cls.__name__}.{method} has no argument {name!r}; ")
+            assert "{" not in answer
+
+
+def test_values_of_peers_lead_to_values_of_ours():
+    options = {}
+    for cls in ESTIMATORS:
+        for parameter in cls._parameters:
+            options.setdefault(parameter.name, set()).update(_options(parameter.allowed))
+    options["kind"] = {"gain", "split", "cover", "shap"}
+    options["link"] = {"identity", "log", "sigmoid"}
+    for parameter, values in peer_values.VALUES.items():
+        for value, candidates in values.items():
+            for one in candidates:
+                assert " " in one or one in options[parameter], (parameter, value)
+    for owner, losses in peer_values.LOSSES.items():
+        loss = next(p for p in getattr(hr, owner)._parameters if p.name == "loss")
+        assert set(losses) <= set(_options(loss.allowed))
+
+
+@pytest.mark.parametrize(
+    ("word", "words", "found"),
+    [
+        ("n_estimator", ["n_estimators", "learning_rate"], ["n_estimators"]),
+        ("learningRate", ["n_estimators", "learning_rate"], ["learning_rate"]),
+        ("titel", ["title", "author"], ["title"]),
+        ("forest", ["random_forest", "bagging"], ["random_forest"]),
+        ("colsample", ["colsample_bytree", "colsample_bynode", "subsample"], 2),
+        ("xgboost", ["adaboost", "gradient_boosting", "bagging"], []),
+        ("lightgbm", ["gradient_boosting", "svm", "linear_svm"], []),
+        ("x10", ["x11", "x1", "x100"], []),
+        ("3", ["x0", "x3", "x13"], ["x3"]),
+        ("svc", ["svr", "svm"], []),
+        ("hinge", ["huber", "gini"], []),
+        ("bagging", ["boosting"], []),
+        (3, ["x"], []),
+    ],
+)
+def test_only_what_is_spelt_alike_is_suggested(word, words, found):
+    expected = words[:found] if isinstance(found, int) else found
+    assert near(word, words) == expected
+
+
+def test_a_type_error_from_within_is_passed_on():
+    def broken(info):
+        raise TypeError("on purpose")
+
+    with pytest.raises(TypeError, match=r"^on purpose$"):
+        hr.GradientBoostingRegressor(n_estimators=2).fit([[0], [1]], [0, 1], callbacks=[broken])
+
+
+def test_a_method_of_the_user_s_is_left_alone():
+    class Mine(hr.GradientBoostingRegressor):
+        def fit(self, *_, **options):
+            return options
+
+    assert Mine().fit([[0]], [0], early_stopping_rounds=3) == {"early_stopping_rounds": 3}
+    with pytest.raises(TypeError, match=r"Mine\.predict has no argument 'ntree_limit'"):
+        Mine().predict([[0]], ntree_limit=1)

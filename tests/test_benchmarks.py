@@ -3,10 +3,13 @@
 import gzip
 import json
 import os
+import sys
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from statistics import NormalDist
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
+from benchmarks import kernel_machines, measure
 from benchmarks.__main__ import chosen_cases, main, parse
 from benchmarks.boosters import BOOSTERS
 from benchmarks.breiman import (
@@ -82,6 +86,45 @@ def one_core():
     with threadpool_limits(limits=1, user_api="openmp"):
         yield
     os.sched_setaffinity(0, allowed)
+
+
+class Here:
+    """A `Worker` without a process of its own, whose start takes longer than the work here."""
+
+    def __init__(self, make, *arguments):
+        self._make = partial(make, *arguments)
+
+    def __enter__(self):
+        self._served = self._try(self._make)
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def call(self, method, *arguments):
+        return self._try(partial(getattr(self._served, method), *arguments))
+
+    def _try(self, work):
+        try:
+            return work()
+        except Exception as error:
+            raise WorkerError(f"{type(error).__name__}: {error}") from error
+
+
+@pytest.fixture
+def real_processes():
+    """Let workers be processes, as they are when libraries are compared."""
+
+
+@pytest.fixture(autouse=True)
+def _in_this_process(request, monkeypatch):
+    """Do the work here, and neither repeat it nor collect the garbage of all tests before it."""
+    if "real_processes" not in request.fixturenames:
+        monkeypatch.setattr(measure, "gc", SimpleNamespace(collect=lambda: None))
+        monkeypatch.setattr(kernel_machines, "TURN_SECONDS", 0.0)
+        for module in [name for name in sys.modules if name.startswith("benchmarks.")]:
+            if hasattr(sys.modules[module], "Worker"):
+                monkeypatch.setattr(f"{module}.Worker", Here)
 
 
 def timed(library, seconds):
@@ -582,7 +625,9 @@ def test_a_level_needs_the_flags_of_every_level_below():
 
 
 @pytest.mark.parametrize("library", [HEDGEROW, "scikit-learn"])
-def test_a_quick_run_measures_a_library_and_writes_what_it_found(tmp_path, library, capsys):
+def test_a_quick_run_measures_a_library_and_writes_what_it_found(
+    tmp_path, library, capsys, real_processes
+):
     arguments = ["--quick", "--cases", "small", "one-row", "--libraries", library]
     assert main([*arguments, "--results", str(tmp_path), "--json", str(tmp_path / "x.json")]) == 0
     written = json.loads((tmp_path / "x.json").read_text())

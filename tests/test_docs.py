@@ -93,6 +93,7 @@ def test_scripts_of_the_gallery_run(script):
         runpy.run_path(str(script))
 
 
+@pytest.mark.timeout(900)  # a minute or two, but much longer beside other work
 @pytest.mark.filterwarnings("ignore")  # Sphinx makes its own of them errors
 def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(tmp_path):
     """But for the pictures of the gallery, whose scripts the test above runs."""

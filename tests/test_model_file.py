@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -45,7 +46,7 @@ from hedgerow import (
     RadiusNeighborsRegressor,
     RandomForestClassifier,
 )
-from hedgerow.model_file import NotStored, load, save
+from hedgerow.model_file import NotStored, atomic, load, save
 from hedgerow.model_file.container import pack, unpack
 from hedgerow.model_file.contents import read_estimator, write_estimator
 from hedgerow.model_file.values import decode, encode
@@ -473,8 +474,11 @@ loaded, copy, fitted = sys.argv[1:]
 model = load(loaded)
 X = np.arange(80.0).reshape(40, 2)
 report = {"proba": model.predict_proba(X).tobytes().hex()}
-small = GradientBoostingClassifier(n_estimators=2, categorical_features={"b", "a"})
+small = GradientBoostingClassifier(
+    n_estimators=2, min_samples_leaf=2, categorical_features={"b", "a"}
+)
 save(small.fit(*model_data(X)), fitted)
+sys.dont_write_bytecode = True  # Python would leave it cut short
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
     save(model, copy)
@@ -528,7 +532,9 @@ def test_the_same_model_gives_the_same_bytes(path):
 def test_bytes_do_not_depend_on_the_process(child, path):
     defined = {}
     exec(MODEL_DATA, defined)
-    small = GradientBoostingClassifier(n_estimators=2, categorical_features={"b", "a"})
+    small = GradientBoostingClassifier(
+        n_estimators=2, min_samples_leaf=2, categorical_features={"b", "a"}
+    )
     save(small.fit(*defined["model_data"](np.arange(80.0).reshape(40, 2))), path)
     assert path.read_bytes() == (child[2] / "fitted").read_bytes()
 
@@ -1092,7 +1098,7 @@ def test_a_deep_list_of_values_is_refused(categorical):
     for _ in range(100_000):
         deep = [deep]
     document = categorical[0] | {"parameters": {"categorical_features": deep}}
-    with pytest.raises(ModelFileError, match="nested too deeply"):
+    with pytest.raises(ModelFileError, match="nested more than"):
         read_estimator(document, categorical[1])
 
 
@@ -1279,7 +1285,89 @@ def test_the_longest_name_can_be_saved(small, tmp_path):
     save(small[0], tmp_path / ("m" * 255))
 
 
-def test_files_are_whole_while_others_are_saving(path):
+WITHOUT = pytest.mark.parametrize("unnamed", [True, False], ids=["unnamed", "named"])
+
+
+def without_unnamed_files(monkeypatch):
+    monkeypatch.setattr(atomic, "_open_unnamed", lambda _folder: None)
+
+
+def kill(*_arguments, **_named):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def write_and_be_killed(path, function, unnamed):
+    """Write in a child that is killed when it comes to a function; return its exit code."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    try:
+        if not unnamed:
+            atomic._open_unnamed = lambda _folder: None
+        if function == "write":
+            atomic._to_disk = lambda file, data: (file.write(data[:100]), file.flush(), kill())
+        elif function == "lock":
+            atomic._lock = kill
+        else:
+            setattr(os, function, kill)
+        atomic.write_atomically(str(path), b"new" * 1000)
+    finally:
+        os._exit(1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes to kill")
+@WITHOUT
+@pytest.mark.parametrize("function", ["lock", "write", "fsync", "replace"])
+def test_a_save_clears_away_what_a_killed_one_left(function, unnamed, path):
+    """Also a temporary file that is empty, because its writer did not come as far as the lock."""
+    path.write_bytes(b"old")
+    assert write_and_be_killed(path, function, unnamed) == -signal.SIGKILL
+    assert path.read_bytes() == b"old"
+    assert len(names_in(path.parent)) == (1 if unnamed and function != "replace" else 2)
+    atomic.write_atomically(str(path), b"new")
+    assert path.read_bytes() == b"new"
+    assert names_in(path.parent) == [path.name]
+
+
+@WITHOUT
+def test_a_save_leaves_alone_what_others_are_writing(unnamed, path, monkeypatch):
+    if not unnamed:
+        without_unnamed_files(monkeypatch)
+    left = path.with_name(f"{atomic._prefix(path)}0123.tmp")
+    others = path.with_name(f"{atomic._prefix(path.with_name('other'))}0123.tmp")
+    others.write_bytes(b"part")
+    with os.fdopen(atomic._open_named(left), "wb"):
+        atomic.write_atomically(str(path), b"new")
+        assert left.exists()
+    atomic.write_atomically(str(path), b"new")
+    assert sorted(names_in(path.parent)) == sorted([path.name, others.name])
+
+
+def test_a_temporary_file_deleted_before_it_is_locked_is_made_again(path, monkeypatch):
+    lock, deleted = atomic._lock, []
+
+    def delete_first(descriptor, *, wait=False):
+        if not deleted:
+            deleted.append(path.unlink())
+        lock(descriptor, wait=wait)
+
+    monkeypatch.setattr(atomic, "_lock", delete_first)
+    os.close(atomic._open_named(path))
+    assert deleted == [None]
+    assert path.exists()
+
+
+def test_a_file_system_that_names_no_unnamed_file_is_written_to_by_name(path, monkeypatch):
+    monkeypatch.setattr(os, "link", fail_with(OSError(errno.EPERM, "Operation not permitted")))
+    atomic.write_atomically(str(path), b"new")
+    assert path.read_bytes() == b"new"
+    assert names_in(path.parent) == [path.name]
+
+
+@WITHOUT
+def test_files_are_whole_while_others_are_saving(unnamed, path, monkeypatch):
+    if not unnamed:
+        without_unnamed_files(monkeypatch)
     models = [regressor(n_estimators=n).fit(X, NUMBERS) for n in (2, 40)]
     save(models[0], path)
     stop = threading.Event()

@@ -107,7 +107,9 @@ def test_text_is_escaped():
     html = model._repr_html_()
     assert "<script>" not in html
     assert "<script>alert(1)</script>" in Words(html).text
-    named = hr.GradientBoostingRegressor(n_estimators=2, categorical_features=["<b>"])
+    named = hr.GradientBoostingRegressor(
+        n_estimators=2, min_samples_leaf=2, categorical_features=["<b>"]
+    )
     named.fit(pd.DataFrame({"<b>": ["x", "y"] * 10}), np.arange(20.0))
     assert "<b>'" not in named._repr_html_()
 

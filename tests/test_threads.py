@@ -461,3 +461,44 @@ def test_quotas_of_a_group_and_of_those_above_it_are_found(tmp_path, membership,
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     assert list(threads._cgroup_quotas(root, tmp_path / "membership")) == expected
+
+
+# ---- the end of the process --------------------------------------------------------------------
+
+DAEMONS = """
+import threading, time
+import numpy as np
+import hedgerow as hr
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((2000, 8)), rng.integers(0, 2, 2000)
+options = {"n_estimators": 20, "learning_rate": 0.1, "n_jobs": 2}
+model = hr.GradientBoostingClassifier(**options).fit(X, y)
+near = hr.KNeighborsClassifier(n_jobs=2).fit(X, y)
+kernels = [
+    lambda: hr.explain.shap_values(model, X),
+    lambda: model.predict(X),
+    lambda: hr.GradientBoostingClassifier(**options).fit(X, y),
+    lambda: near.predict(X),
+    lambda: hr.RandomForestClassifier(n_estimators=20, n_jobs=2).fit(X, y),
+]
+started = threading.Barrier(len(kernels) + 1)
+def forever(kernel):
+    kernel()
+    started.wait()
+    while True:
+        kernel()
+for kernel in kernels:
+    threading.Thread(target=forever, args=(kernel,), daemon=True).start()
+started.wait()
+time.sleep(0.05)
+"""
+
+
+def test_a_process_ends_while_daemon_threads_run_kernels():
+    ended = run_script(DAEMONS)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_every_kernel_takes_the_global_lock_back_the_safe_way():
+    sections = (Path(__file__).parents[1] / "native" / "bind").glob("*.hpp")
+    assert not [s.name for s in sections if "gil_scoped_release" in s.read_text(encoding="utf-8")]

@@ -12,6 +12,7 @@
 
 #include "../binning.hpp"
 #include "../thresholds.hpp"
+#include "gil.hpp"
 
 namespace hedgerow::bind_binning {
 
@@ -214,7 +215,7 @@ inline void bind(nb::module_& m) {
         const auto row_weight = weights_of(weights, view.n_rows());
         std::vector<std::vector<double>> found;
         {
-          const nb::gil_scoped_release released;
+          const GilReleased released;
           found = hedgerow::find_thresholds(view.columns(), view.n_rows(), row_weight,
                                             {max_bins, sample_size, seed}, threads);
         }
@@ -232,7 +233,7 @@ inline void bind(nb::module_& m) {
         const auto row_weight = weights_of(weights, n_rows);
         std::vector<std::vector<double>> found;
         {
-          const nb::gil_scoped_release released;
+          const GilReleased released;
           found = hedgerow::find_sparse_thresholds(table.view(), row_weight,
                                                    {max_bins, sample_size, seed}, threads);
         }
@@ -254,7 +255,7 @@ inline void bind(nb::module_& m) {
         require_features(threshold_starts.size() - 1, out.n_features);
         require_features(category_starts.size() - 1, out.n_features);
         if (view.n_rows() != out.n_rows) throw nb::value_error("the bins must have a row for each");
-        const nb::gil_scoped_release released;
+        const GilReleased released;
         return hedgerow::map_to_bins(view.columns(),
                                      {span_of(thresholds), span_of(threshold_starts),
                                       span_of(category_bins), span_of(category_starts)},
@@ -275,7 +276,7 @@ inline void bind(nb::module_& m) {
         const auto out = layouts(by_column, by_row, by_column.shape(0), width);
         require_features(starts.size() - 1, out.n_features);
         require_features(threshold_starts.size() - 1, out.n_features);
-        const nb::gil_scoped_release released;
+        const GilReleased released;
         return hedgerow::map_sparse_to_bins(
             table.view(), {span_of(thresholds), span_of(threshold_starts), {}, {}}, out, threads);
       },
@@ -290,7 +291,7 @@ inline void bind(nb::module_& m) {
          std::size_t width, int threads) {
         const auto place = places_of(places, by_column.shape(0));
         const auto out = layouts(by_column, by_row, n_columns_of(place), width);
-        const nb::gil_scoped_release released;
+        const GilReleased released;
         hedgerow::interleave(out, place, threads);
       },
       nb::arg("by_column").noconvert(), nb::arg("by_row").noconvert(),
@@ -305,7 +306,7 @@ inline void bind(nb::module_& m) {
         require_features(zero_bin.size(), by_column.shape(0));
         std::vector<hedgerow::Place> places;
         {
-          const nb::gil_scoped_release released;
+          const GilReleased released;
           places = hedgerow::place_features({by_column.data(), by_column.shape(1), span_of(n_bins)},
                                             span_of(zero_bin));
         }

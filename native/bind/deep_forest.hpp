@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "../deep_forest.hpp"
+#include "gil.hpp"
 #include "predict.hpp"
 #include "training.hpp"
 
@@ -60,7 +61,7 @@ void add(const DeepForest& forest, StridedMatrix<const T> rows, std::size_t firs
   require(first <= last && last <= forest.n_trees(), "there are not so many trees");
   require(values.shape(0) == forest.n_leaves(), "values has not a row for each leaf");
   require(sums.shape(0) == n_rows && sums.shape(1) == values.shape(1), "sums is (rows, values)");
-  std::optional<nb::gil_scoped_release> release;
+  std::optional<GilReleased> release;
   if (n_rows > 1) release.emplace();
   forest.add(strided(rows), n_rows, first, last, values.data(), values.shape(1), sums.data(),
              threads);
@@ -72,7 +73,7 @@ void apply(const DeepForest& forest, StridedMatrix<const T> rows,
   require(rows.shape(1) == forest.n_features(), "the table has another number of columns");
   require(leaves.shape(0) == rows.shape(0) && leaves.shape(1) == forest.n_trees(),
           "leaves is (rows, trees)");
-  nb::gil_scoped_release release;
+  GilReleased release;
   forest.apply(strided(rows), rows.shape(0), strided(leaves), threads);
 }
 
@@ -87,7 +88,7 @@ void add_out_of_bag(const DeepForest& forest, StridedMatrix<const T> rows,
   require(sums.shape(0) == n_rows && sums.shape(1) == values.shape(1), "sums is (rows, values)");
   require(n_summed.shape(0) == n_rows, "n_summed has not an entry for each row");
   const BagBits out_of_bag = bag_bits(forest, bits, n_rows);
-  nb::gil_scoped_release release;
+  GilReleased release;
   forest.add_out_of_bag(strided(rows), n_rows, out_of_bag, values.data(), values.shape(1),
                         sums.data(), n_summed.data(), threads);
 }
@@ -117,7 +118,7 @@ void permute(const DeepForest& forest, StridedMatrix<const T> rows, Matrix<std::
     take(value, target, loss.value, loss.target);
   }
   const BagBits out_of_bag = bag_bits(forest, bits, n_rows);
-  nb::gil_scoped_release release;
+  GilReleased release;
   forest.permute(strided(rows), n_rows, out_of_bag, loss, seed, rises.data(), threads);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../dependence.hpp"
+#include "gil.hpp"
 #include "predict.hpp"
 
 namespace hedgerow::bind_dependence {
@@ -51,7 +52,7 @@ struct BoundDependence {
                    const Vector<std::int32_t>& place, const Matrix<double>& values,
                    nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> mean,
                    int threads) const {
-    nb::gil_scoped_release release;
+    GilReleased release;
     hedgerow::mean_scores(view(), strided(rows), rows.shape(0), weights ? weights->data() : nullptr,
                           grid(place, values), mean.data(), threads);
   }
@@ -61,7 +62,7 @@ struct BoundDependence {
                         const Matrix<double>& values,
                         nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu> scores,
                         int threads) const {
-    nb::gil_scoped_release release;
+    GilReleased release;
     hedgerow::scores_at_points(view(), strided(rows), rows.shape(0), grid(place, values),
                                scores.data(), threads);
   }
@@ -72,7 +73,7 @@ struct BoundDependence {
       nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> mean, int threads) const {
     std::vector<hedgerow::GridPoints> grids;
     for (const auto& [place, values] : place_and_values) grids.push_back(grid(place, values));
-    nb::gil_scoped_release release;
+    GilReleased release;
     hedgerow::scores_by_share(view(), share.data(), grids, mean.data(), threads);
   }
 };

@@ -13,6 +13,7 @@
 #include "../exact.hpp"
 #include "../threads.hpp"
 #include "constraints.hpp"
+#include "gil.hpp"
 
 namespace hedgerow::bind_exact {
 
@@ -60,7 +61,7 @@ void exact_presort(const nb::typed<nb::sequence, nb::object>& columns, const Exa
                    const ExactLists& ranks, int threads) {
   const std::vector<hedgerow::RawColumn> raw = exact_columns(columns, rows, ranks);
   const std::size_t n_rows = rows.shape(1);
-  const nb::gil_scoped_release unlocked;
+  const GilReleased unlocked;
   hedgerow::parallel_for(threads, raw.size(), [&](std::size_t f) {
     hedgerow::presort(raw[f], n_rows, rows.data() + f * n_rows, ranks.data() + f * n_rows);
   });
@@ -145,7 +146,7 @@ struct ExactGrower {
     const std::span<const std::int32_t> allowed(features.data(), features.size());
     hedgerow::exact::GrownTree tree;
     {
-      const nb::gil_scoped_release unlocked;
+      const GilReleased unlocked;
       tree = grower.grow(g.data(), h.data(), in_bag, allowed, plain, threads);
     }
     return exact_tree(std::move(tree));

@@ -14,6 +14,7 @@
 #include "../forest.hpp"
 #include "../threads.hpp"
 #include "exact.hpp"
+#include "gil.hpp"
 #include "training.hpp"
 
 namespace hedgerow::bind_forest {
@@ -62,7 +63,7 @@ nb::list grow(const Table& table, const ForestTarget& target, const CartRules& r
               const RowDraws& draws, std::uint64_t first_tree, std::size_t n_trees, int threads) {
   std::vector<CartTree> trees;
   {
-    nb::gil_scoped_release release;
+    GilReleased release;
     trees = grow_forest(table, target, rules, draws, first_tree, n_trees, threads);
   }
   nb::list arrays;
@@ -81,7 +82,7 @@ nb::tuple sort_columns(const nb::typed<nb::sequence, nb::object>& columns,
   const std::size_t n_rows = order.shape(1);
   std::vector<std::vector<double>> distinct(raw.size());
   {
-    nb::gil_scoped_release release;
+    GilReleased release;
     parallel_for(threads, raw.size(), [&](std::size_t f) {
       distinct[f] =
           sort_column(raw[f], n_rows, order.data() + f * n_rows, rank.data() + f * n_rows);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "../linear_leaves.hpp"
+#include "gil.hpp"
 #include "predict.hpp"
 #include "training.hpp"
 
@@ -64,7 +65,7 @@ void bind_tables_of(nb::module_& m) {
          int threads) {
         FittedTerms terms;
         {
-          nb::gil_scoped_release release;
+          GilReleased release;
           terms = fit_slopes<T>(tree.nodes(place), tree_rows(leaf, bag), strided(table), gradients,
                                 output, rules, threads);
         }
@@ -79,7 +80,7 @@ void bind_tables_of(nb::module_& m) {
          Table table, Vector<double> g, Vector<double> h, const SlopeRules& rules, int threads) {
         FittedTerms terms;
         {
-          nb::gil_scoped_release release;
+          GilReleased release;
           terms = fit_slopes<T>(tree.nodes(place), tree_rows(leaf, bag), strided(table), g.data(),
                                 h.data(), rules, threads);
         }
@@ -92,7 +93,7 @@ void bind_tables_of(nb::module_& m) {
       [](const BoundTerms& terms, Vector<std::uint16_t> leaf, Vector<double> value,
          std::size_t place, Table table,
          nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> scores, int threads) {
-        nb::gil_scoped_release release;
+        GilReleased release;
         add_linear_leaves<T>(terms.view(), {leaf.data(), leaf.size()}, value.data(), place,
                              strided(table), scores.data(), threads);
       },

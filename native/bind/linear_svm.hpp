@@ -15,6 +15,7 @@
 #include "../lasso_descent.hpp"
 #include "../linear_products.hpp"
 #include "../threads.hpp"
+#include "gil.hpp"
 
 namespace hedgerow::bind_linear {
 
@@ -87,7 +88,7 @@ inline nb::ndarray<nb::numpy, double> times(const LinearRows& rows, const Matrix
   require_size(w.shape(1), rows.width(), "w");
   auto* out = new double[rows.n_rows() * w.shape(0) + 1];
   auto result = owned(out, {rows.n_rows(), w.shape(0)});
-  const nb::gil_scoped_release unlocked;
+  const GilReleased unlocked;
   linear::times(rows.view, w.data(), w.shape(0), out, threads);
   return result;
 }
@@ -97,7 +98,7 @@ inline nb::ndarray<nb::numpy, double> combine(const LinearRows& rows, const Vect
   require_size(u.shape(0), rows.n_rows(), "u");
   auto* out = new double[rows.width()];
   auto result = owned(out, {rows.width()});
-  const nb::gil_scoped_release unlocked;
+  const GilReleased unlocked;
   linear::combine(rows.view, u.data(), out, threads);
   return result;
 }
@@ -108,7 +109,7 @@ inline nb::ndarray<nb::numpy, double> curve(const LinearRows& rows, const Vector
   require_size(v.shape(0), rows.width(), "v");
   auto* out = new double[rows.width()];
   auto result = owned(out, {rows.width()});
-  const nb::gil_scoped_release unlocked;
+  const GilReleased unlocked;
   linear::curve(rows.view, theta.data(), v.data(), out, threads);
   return result;
 }
@@ -118,7 +119,7 @@ inline nb::ndarray<nb::numpy, double> normal_matrix(const LinearRows& rows, cons
   require_size(theta.shape(0), rows.n_rows(), "theta");
   auto* out = new double[rows.width() * rows.width()];
   auto result = owned(out, {rows.width(), rows.width()});
-  const nb::gil_scoped_release unlocked;
+  const GilReleased unlocked;
   linear::normal_matrix(rows.view, theta.data(), out, threads);
   return result;
 }
@@ -126,7 +127,7 @@ inline nb::ndarray<nb::numpy, double> normal_matrix(const LinearRows& rows, cons
 inline nb::ndarray<nb::numpy, double> squares(const LinearRows& rows, int threads) {
   auto* out = new double[rows.n_rows() + 1];
   auto result = owned(out, {rows.n_rows()});
-  const nb::gil_scoped_release unlocked;
+  const GilReleased unlocked;
   linear::squares(rows.view, out, threads);
   return result;
 }
@@ -194,7 +195,7 @@ inline std::vector<int> descend(const std::vector<BoundDescent*>& descents, int 
                                 const std::vector<double>& tolerance, int threads) {
   require_size(tolerance.size(), descents.size(), "tolerance");
   std::vector<int> taken(descents.size());
-  const nb::gil_scoped_release unlocked;
+  const GilReleased unlocked;
   parallel_for(threads, descents.size(),
                [&](std::size_t k) { taken[k] = (**descents[k]).run(epochs, tolerance[k]); });
   return taken;
@@ -219,7 +220,7 @@ inline void bind(nb::module_& m) {
       "cholesky",
       [](const Array<double, 2>& matrix) {
         require_size(matrix.shape(1), matrix.shape(0), "matrix");
-        const nb::gil_scoped_release unlocked;
+        const GilReleased unlocked;
         return linear::factor(matrix.data(), matrix.shape(0));
       },
       "matrix"_a.noconvert(),
@@ -229,7 +230,7 @@ inline void bind(nb::module_& m) {
       [](const Matrix& factored, const Array<double, 1>& b) {
         require_size(factored.shape(1), factored.shape(0), "factored");
         require_size(b.shape(0), factored.shape(0), "b");
-        const nb::gil_scoped_release unlocked;
+        const GilReleased unlocked;
         linear::solve(factored.data(), factored.shape(0), b.data());
       },
       "factored"_a.noconvert(), "b"_a.noconvert(), "Solve L Lᵀ x = b in place.");

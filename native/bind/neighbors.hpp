@@ -12,6 +12,7 @@
 #include "../kd_tree.hpp"
 #include "../sparse_neighbors.hpp"
 #include "../unit_rows.hpp"
+#include "gil.hpp"
 
 namespace hedgerow::bind_neighbors {
 
@@ -85,7 +86,7 @@ template <class Search>
 nb::tuple within(std::size_t n_queries, double radius, const Search& search) {
   std::vector<std::vector<Neighbor>> found(n_queries);
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     search(RadiusWanted{radius, found.data()});
   }
   return found_rows(found);
@@ -157,7 +158,7 @@ inline void bind_sparse(nb::module_& m) {
         require(values.size() == out.size() && starts.size() >= 1 && starts(0) == 0 &&
                     starts(starts.size() - 1) == static_cast<std::int64_t>(values.size()),
                 "values and starts must fit");
-        const nb::gil_scoped_release released;
+        const GilReleased released;
         unit_rows(values.data(), starts.data(), starts.size() - 1, out.data(), threads);
       },
       "values"_a.noconvert(), "starts"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
@@ -175,7 +176,7 @@ inline void bind_sparse(nb::module_& m) {
                                sparse(by_column, rows, column_starts, starts.size() - 1)};
         const SparseMatrix queries = sparse(query_values, query_columns, query_starts, d);
         const auto wanted = nearest_wanted(distances, indices, queries.n, given.by_row.n);
-        const nb::gil_scoped_release released;
+        const GilReleased released;
         nearest_in_sparse(given, cosine, queries, wanted, threads);
       },
       "values"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert(),
@@ -215,7 +216,7 @@ inline void bind(nb::module_& m) {
       [](const Rows& rows, const In<double, 1>& centre, double scale, const Out<float, 3>& values,
          const Out<float, 2>& half_norms, const std::optional<Out<double, 3>>& boxes, int threads) {
         const BoundPanels fits(rows, values, half_norms, centre, scale, 0.0, {}, boxes);
-        const nb::gil_scoped_release released;
+        const GilReleased released;
         return pack_panels(fits.rows, centre.data(), scale, values.data(), half_norms.data(),
                            boxes ? boxes->data() : nullptr, threads);
       },
@@ -227,7 +228,7 @@ inline void bind(nb::module_& m) {
       [](const Rows& rows, const Out<std::uint32_t, 1>& index, int threads) {
         require_rows(rows.shape(0), rows.shape(1));
         require(index.size() == rows.shape(0), "every row must have a place");
-        const nb::gil_scoped_release released;
+        const GilReleased released;
         order_by_tree(matrix(rows), kPanelRows, index.data(), threads);
       },
       "rows"_a.noconvert(), "index"_a.noconvert(), "threads"_a);
@@ -243,7 +244,7 @@ inline void bind(nb::module_& m) {
                                  boxes);
         require(queries.shape(1) == panels.rows.d, "queries must have the rows' features");
         const auto wanted = nearest_wanted(distances, indices, queries.shape(0), panels.rows.n);
-        const nb::gil_scoped_release released;
+        const GilReleased released;
         nearest_in_panels(panels.rows, panels.view, cosine, matrix(queries), wanted, threads);
       },
       "rows"_a.noconvert(), "values"_a.noconvert(), "half_norms"_a.noconvert(),
@@ -282,7 +283,7 @@ inline void bind(nb::module_& m) {
                 "blocks and rows must fit");
         require(!boxes || has_shape(*boxes, {2 * blocks.n_blocks() - 1, 2, given.d}),
                 "every node must have a box");
-        const nb::gil_scoped_release released;
+        const GilReleased released;
         if (boxes)
           build_kd_tree(given, values.data(), index.data(), boxes->data(), threads);
         else
@@ -302,7 +303,7 @@ inline void bind(nb::module_& m) {
         const BoundBlocks blocks(values, index, boxes, kind, p, weights, inverse_ranges);
         require(queries.shape(1) == blocks.rows.d, "queries must have the rows' features");
         const auto wanted = nearest_wanted(distances, indices, queries.shape(0), blocks.rows.n);
-        const nb::gil_scoped_release released;
+        const GilReleased released;
         nearest_in_blocks(blocks.rows, blocks.metric, matrix(queries), wanted, threads);
       },
       "values"_a.noconvert(), "index"_a.noconvert(), "boxes"_a.noconvert().none(), "kind"_a, "p"_a,

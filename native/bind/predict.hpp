@@ -10,6 +10,8 @@
 #include "../math.hpp"
 #include "../predict.hpp"
 #include "../probability.hpp"
+#include "../sums.hpp"
+#include "gil.hpp"
 
 namespace hedgerow::bind_predict {
 
@@ -83,7 +85,7 @@ struct BoundPredictor {
                                 start ? strided(*start) : hedgerow::Strided<const double>{},
                                 {stages.data(), stages.stride(1), stages.stride(2)},
                                 stages.stride(0)};
-    std::optional<nb::gil_scoped_release> release;
+    std::optional<GilReleased> release;
     if (n_rows > 1) release.emplace();  // one row is done before another thread would notice
     predictor.predict(strided(rows), n_rows, plan, threads);
   }
@@ -94,7 +96,7 @@ struct BoundPredictor {
     check(rows);
     if (leaves.shape(0) != rows.shape(0) || leaves.shape(1) != predictor.n_trees())
       throw nb::value_error("leaves are (rows, trees)");
-    nb::gil_scoped_release release;
+    GilReleased release;
     predictor.apply(strided(rows), rows.shape(0), strided(leaves), threads);
   }
 };
@@ -172,7 +174,7 @@ inline void bind(nb::module_& m) {
                                         category_set.data(), value.data(),   category_bits.data()};
         std::optional<std::span<const std::int32_t>> listed;
         if (rows) listed.emplace(rows->data(), rows->shape(0));
-        nb::gil_scoped_release release;
+        GilReleased release;
         hedgerow::add_tree_binned(tree, split_bin.data(), by_column.data(), by_column.shape(1),
                                   listed, scores.data(), threads);
       },
@@ -186,7 +188,7 @@ inline void bind(nb::module_& m) {
   m.def(
       "sigmoid_inplace",
       [](nb::ndarray<double, nb::c_contig, nb::device::cpu> scores, int threads) {
-        nb::gil_scoped_release release;
+        GilReleased release;
         hedgerow::sigmoid_inplace(scores.data(), scores.size(), threads);
       },
       nb::arg("scores").noconvert(), nb::arg("n_threads") = 1,
@@ -194,11 +196,18 @@ inline void bind(nb::module_& m) {
   m.def(
       "softmax_inplace",
       [](StridedMatrix<double> scores, int threads) {
-        nb::gil_scoped_release release;
+        GilReleased release;
         hedgerow::softmax_inplace(strided(scores), scores.shape(0), scores.shape(1), threads);
       },
       nb::arg("scores").noconvert(), nb::arg("n_threads") = 1,
       "Replace every row of scores (rows, outputs) by its softmax. Any strides.");
+  m.def(
+      "pairwise_sum",
+      [](Vector<double> numbers) {
+        nb::gil_scoped_release release;
+        return hedgerow::pairwise_sum(numbers.data(), numbers.shape(0));
+      },
+      nb::arg("numbers").noconvert(), "Add numbers up, in an order that their count decides.");
   bind_elementwise<hedgerow::exp>(m, "exp_inplace");
   bind_elementwise<hedgerow::log>(m, "log_inplace");
   bind_elementwise<hedgerow::log1p>(m, "log1p_inplace");

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "../ranking.hpp"
+#include "gil.hpp"
 #include "training.hpp"
 
 namespace hedgerow::bind_ranking {
@@ -53,7 +54,7 @@ inline void bind(nb::module_& m) {
                               scale.data(),
                               weight.data()};
         const RankRule rule{rank_loss(loss), sigma, truncation, normalise};
-        nb::gil_scoped_release release;
+        GilReleased release;
         rank_gradients(queries, rule, score.data(), g.data(), h.data(), threads);
       },
       "loss"_a, "sigma"_a, "truncation"_a, "normalise"_a, "row"_a, "start"_a, "gain"_a, "scale"_a,

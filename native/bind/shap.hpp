@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../shap.hpp"
+#include "gil.hpp"
 #include "predict.hpp"
 
 namespace hedgerow::bind_shap {
@@ -41,7 +42,7 @@ struct BoundExplainer {
   template <class T>
   void explain(const StridedMatrix<const T>& rows, const Values& values, int threads) const {
     check(rows, values);
-    nb::gil_scoped_release release;
+    GilReleased release;
     explainer.explain(strided(rows), rows.shape(0), values.data(), threads);
   }
 
@@ -50,7 +51,7 @@ struct BoundExplainer {
                 const Interactions& interactions, int threads) const {
     check(rows, values);
     check(rows, interactions);
-    nb::gil_scoped_release release;
+    GilReleased release;
     explainer.interact(strided(rows), rows.shape(0), values.data(), interactions.data(), threads);
   }
 
@@ -60,9 +61,21 @@ struct BoundExplainer {
     check(rows, values);
     if (background.shape(1) != n_features || background.shape(0) == 0)
       throw nb::value_error("the background has other columns than the model, or no rows");
-    nb::gil_scoped_release release;
+    GilReleased release;
     explainer.compare(strided(rows), rows.shape(0), strided(background), background.shape(0),
                       values.data(), threads);
+  }
+
+  template <class T>
+  void compare_pairs(const StridedMatrix<const T>& rows, const StridedMatrix<const T>& background,
+                     const Values& values, const Interactions& interactions, int threads) const {
+    check(rows, values);
+    check(rows, interactions);
+    if (background.shape(1) != n_features || background.shape(0) == 0)
+      throw nb::value_error("the background has other columns than the model, or no rows");
+    nb::gil_scoped_release release;
+    explainer.compare_pairs(strided(rows), rows.shape(0), strided(background), background.shape(0),
+                            values.data(), interactions.data(), threads);
   }
 };
 
@@ -79,6 +92,11 @@ void bind_methods(nb::class_<BoundExplainer>& explainer) {
                 nb::arg("background").noconvert(), nb::arg("values").noconvert(),
                 nb::arg("n_threads"),
                 "Add to values (rows, players, outputs) their mean against rows of a background.");
+  explainer.def("compare_pairs", &BoundExplainer::compare_pairs<T>, nb::arg("rows").noconvert(),
+                nb::arg("background").noconvert(), nb::arg("values").noconvert(),
+                nb::arg("interactions").noconvert(), nb::arg("n_threads"),
+                "Fill interactions (rows, players, players, outputs), which are 0, from values and "
+                "a background.");
 }
 
 inline void bind(nb::module_& m) {

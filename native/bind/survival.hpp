@@ -12,6 +12,7 @@
 
 #include "../concordance.hpp"
 #include "../failure_time.hpp"
+#include "gil.hpp"
 
 namespace hedgerow::bind_survival {
 
@@ -55,7 +56,7 @@ inline void bind(nb::module_& m) {
         if (weight) require_length(lower.size(), *weight);
         const LogTimes times{lower.data(), upper.data(), lower.size()};
         const TimeDistribution kind = distribution_of(distribution);
-        nb::gil_scoped_release release;
+        GilReleased release;
         failure_gradients(kind, scale, times, score.data(), weight ? weight->data() : nullptr,
                           g.data(), h.data(), threads);
       },
@@ -69,7 +70,7 @@ inline void bind(nb::module_& m) {
         require_length(lower.size(), upper, score, loss, drift);
         const LogTimes times{lower.data(), upper.data(), lower.size()};
         const TimeDistribution kind = distribution_of(distribution);
-        nb::gil_scoped_release release;
+        GilReleased release;
         failure_losses(kind, scale, times, score.data(), loss.data(), drift.data(), threads);
       },
       "distribution"_a, "scale"_a, "lower"_a, "upper"_a, "score"_a, "loss"_a.noconvert(),
@@ -89,7 +90,7 @@ inline void bind(nb::module_& m) {
         if (weight) require_length(rank.size(), *weight);
         PairCounts counts;
         {
-          nb::gil_scoped_release release;
+          GilReleased release;
           counts = count_pairs(span_of(rank), weight ? weight->data() : nullptr, span_of(first),
                                span_of(beyond), span_of(last));
         }

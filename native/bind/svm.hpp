@@ -9,6 +9,7 @@
 
 #include "../kernel_table.hpp"
 #include "../pair_steps.hpp"
+#include "gil.hpp"
 #include "training.hpp"
 
 namespace hedgerow::bind_svm {
@@ -35,7 +36,7 @@ void bind_for(nb::module_& m) {
          Vector<double> beta, Vector<double> pull, double tolerance, std::size_t most_steps) {
         WorkingSet set{span_of(slot), span_of(column), first_of_second, span_of(low),
                        span_of(high), span_of(beta),   span_of(pull)};
-        nb::gil_scoped_release release;
+        GilReleased release;
         return pair_steps(KernelRows<T>{kernel.data(), kernel.shape(1)}, set, tolerance,
                           most_steps);
       },
@@ -45,7 +46,7 @@ void bind_for(nb::module_& m) {
       "add_products",
       [](Matrix<const T> kernel, Vector<const std::int64_t> slot, Vector<const double> change,
          Vector<double> products, int threads) {
-        nb::gil_scoped_release release;
+        GilReleased release;
         add_products(KernelRows<T>{kernel.data(), kernel.shape(1)}, span_of(slot), span_of(change),
                      products.data(), threads);
       },
@@ -81,7 +82,7 @@ void bind_table(nb::module_& m, const char* name) {
           "fill",
           [](const Table& self, Vector<const std::int64_t> rows, Vector<const std::int64_t> slots,
              Matrix<T> values, int threads) {
-            nb::gil_scoped_release release;
+            GilReleased release;
             self.fill(span_of(rows), span_of(slots), values.data(), threads);
           },
           "rows"_a, "slots"_a, "values"_a, "threads"_a)
@@ -93,7 +94,7 @@ void bind_table(nb::module_& m, const char* name) {
           "sum",
           [](const Table& self, Matrix<const double> queries, Matrix<const double> coefficients,
              Matrix<double> out, int threads) {
-            nb::gil_scoped_release release;
+            GilReleased release;
             self.sum(rows_of(queries), {coefficients.data(), coefficients.size()},
                      coefficients.shape(0), out.data(), threads);
           },
@@ -115,7 +116,7 @@ inline void bind(nb::module_& m) {
           "finish",
           [](const KernelRule& self, Vector<const double> half_norms_of_rows,
              Vector<const double> half_norms_of_columns, Matrix<double> values) {
-            nb::gil_scoped_release release;
+            GilReleased release;
             finish_kernels(self, span_of(half_norms_of_rows), span_of(half_norms_of_columns),
                            values.data());
           },
@@ -124,7 +125,7 @@ inline void bind(nb::module_& m) {
   m.def(
       "weighted_sums",
       [](Matrix<const double> values, Matrix<const double> coefficients, Matrix<double> out) {
-        nb::gil_scoped_release release;
+        GilReleased release;
         weighted_sums(values.data(), values.shape(0), values.shape(1),
                       {coefficients.data(), coefficients.size()}, coefficients.shape(0),
                       out.data());

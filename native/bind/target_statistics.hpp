@@ -8,6 +8,7 @@
 #include <span>
 
 #include "../target_statistics.hpp"
+#include "gil.hpp"
 
 namespace hedgerow::bind_target_statistics {
 
@@ -24,7 +25,7 @@ inline void bind(nb::module_& m) {
          std::size_t window, Array<double> sums, Array<std::int64_t> totals) {
         std::span<const std::int64_t> amounts;
         if (amount) amounts = {amount->data(), amount->size()};
-        nb::gil_scoped_release release;
+        GilReleased release;
         sums_before({codes.data(), codes.size()}, amounts, window, {sums.data(), sums.size()},
                     {totals.data(), totals.size()});
       },

@@ -15,6 +15,7 @@
 
 #include "../interrupt.hpp"
 #include "../threads.hpp"
+#include "gil.hpp"
 
 namespace hedgerow::bind_threads {
 
@@ -130,7 +131,7 @@ inline void bind(nb::module_& m) {
   bind_interrupt();
   nb::module_ testing = m.def_submodule("testing", "What the tests need to see of the kernels.");
   testing.attr("__name__") = "testing";  // without the module's own prefix: not for the stubs
-  const auto release = nb::call_guard<nb::gil_scoped_release>();
+  const auto release = nb::call_guard<GilReleased>();
   testing.def("count_visits", count_visits, "threads"_a, "visits"_a.noconvert(), release);
   testing.def("count_nested_visits", count_nested_visits, "threads"_a, "inner"_a,
               "visits"_a.noconvert(), release);

@@ -23,6 +23,7 @@
 #include "../vector_grow.hpp"
 #include "binning.hpp"
 #include "constraints.hpp"
+#include "gil.hpp"
 
 namespace hedgerow::bind_training {
 
@@ -203,7 +204,7 @@ void bind_grower(nb::module_& m, const char* name, Grow grow, const char* about)
             const auto first = static_cast<std::size_t>(output);
             GrownTree tree;
             {
-              nb::gil_scoped_release release;
+              GilReleased release;
               tree = grow(self.grower, gradients, output, rows, tree_id,
                           leaf_of_row.data() + first * leaf_of_row.shape(1));
             }
@@ -278,7 +279,7 @@ inline void bind(nb::module_& m) {
             const LossKind kind = loss_kind(loss, shape, scores.shape(0));
             DrawnRows drawn;
             {
-              nb::gil_scoped_release release;
+              GilReleased release;
               drawn = store.differentiate(kind, rows, draw);
             }
             return to_arrays(drawn, draw);
@@ -294,7 +295,7 @@ inline void bind(nb::module_& m) {
              Array<const double, nb::ndim<2>> h, std::optional<Draw> draw) {
             DrawnRows drawn;
             {
-              nb::gil_scoped_release release;
+              GilReleased release;
               drawn = store.take(g.data(), h.data(), draw);
             }
             return to_arrays(drawn, draw);
@@ -342,7 +343,7 @@ inline void bind(nb::module_& m) {
                         scores.shape(1),
                         static_cast<int>(scores.shape(0)),
                         leaf.shape(0) < scores.shape(0)};
-        nb::gil_scoped_release release;
+        GilReleased release;
         update_scores(rows, threads);
       },
       "scores"_a.noconvert(), "leaf"_a, "leaf_value"_a, "threads"_a, "scores += leaf_value[leaf].");
@@ -357,7 +358,7 @@ inline void bind(nb::module_& m) {
         std::vector<double> g(K * n), h(K * n);
         const LossKind kind = loss_kind(loss, shape, K);
         {
-          nb::gil_scoped_release release;
+          GilReleased release;
           differentiate(kind, rows, {nullptr, nullptr, pairs.data()}, summary.data(), threads);
           for (std::size_t i = 0; i < pairs.size(); ++i) {
             g[i] = pairs[i].g;
@@ -403,7 +404,7 @@ inline void bind(nb::module_& m) {
         if (bag) rows.bag = {bag->data(), bag->size()};
         std::vector<double> value(level.size());
         {
-          nb::gil_scoped_release release;
+          GilReleased release;
           leaf_quantiles(rows, {level.data(), level.size()}, value.data(), threads);
         }
         return to_numpy<double>(value);

@@ -4,6 +4,7 @@ Names are imported when they are first asked for: the command line tells its opt
 the time that all of the library takes. `__init__.pyi` tells type checkers and editors the same.
 """
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -19,7 +20,10 @@ _NAMES = {
         *("GradientBoostingRanker", "GradientBoostingSurvival"),
         *("Loss", "StagewiseClassifier", "StagewiseRegressor"),
     ),
-    "exceptions": ("DataError", "HedgerowError", "ModelFileError", "ParameterError"),
+    "exceptions": (
+        *("DataError", "DataWarning", "HedgerowError"),
+        *("ModelFileError", "NoSplitWarning", "ParameterError"),
+    ),
     "forest": (
         *("BaggingClassifier", "BaggingRegressor"),
         *("ExtraTreesClassifier", "ExtraTreesRegressor"),
@@ -46,7 +50,10 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES or name in _NAMES:
         value = import_module(f"{__name__}.{name}")
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from hedgerow.arguments import about_module
+
+        caller = sys._getframe(1).f_code.co_name  # noqa: SLF001
+        raise about_module(__name__, name, __all__, caller)
     globals()[name] = value
     return value
 

@@ -11,7 +11,14 @@ from hedgerow.boosting import (
     StagewiseClassifier,
     StagewiseRegressor,
 )
-from hedgerow.exceptions import DataError, HedgerowError, ModelFileError, ParameterError
+from hedgerow.exceptions import (
+    DataError,
+    DataWarning,
+    HedgerowError,
+    ModelFileError,
+    NoSplitWarning,
+    ParameterError,
+)
 from hedgerow.forest import (
     BaggingClassifier,
     BaggingRegressor,
@@ -43,6 +50,7 @@ __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
     "DataError",
+    "DataWarning",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",
@@ -59,6 +67,7 @@ __all__ = [
     "Loss",
     "ModelFileError",
     "NearestNeighbors",
+    "NoSplitWarning",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

@@ -12,8 +12,15 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_random_state
 
-from hedgerow.arguments import explain_arguments
+from hedgerow.arguments import (
+    about_attribute,
+    answering,
+    explain_arguments,
+    explain_parameters,
+    let_methods_answer,
+)
 from hedgerow.data.intake import Table, TableSchema, as_matrix, read_table
+from hedgerow.data.names import Names, are_strings, name_array, read_names
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Parameter
 from hedgerow.threads import effective_n_jobs
@@ -21,6 +28,8 @@ from hedgerow.threads import effective_n_jobs
 if TYPE_CHECKING:
     from hedgerow.tree.additive import AdditiveTrees
 
+# Where names of columns are that are no strings, for which scikit-learn has no attribute.
+COLUMN_NAMES = "_column_names"
 # Below this, finding out how many threads there may be takes longer than the rows do.
 FEW_ROWS = 32
 
@@ -48,6 +57,32 @@ class Estimator(BaseEstimator):
         explain_arguments(cls, given, named)
         return super().__new__(cls)
 
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Let methods say what might have been meant by arguments that they do not take."""
+        super().__init_subclass__(**named)
+        if cls.__module__.partition(".")[0] == __name__.partition(".")[0]:
+            let_methods_answer(cls)
+
+    @answering
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as in scikit-learn; ``<component>__<parameter>`` those of a part."""
+        explain_parameters(self, params)
+        super().set_params(**params)
+        return self
+
+    if not TYPE_CHECKING:  # else any attribute would seem to be there
+
+        def __getattr__(self, name: str) -> Any:
+            why = None if name.startswith("_") else self._why_not(name)
+            if why is None:
+                return object.__getattribute__(self, name)  # which raises again, in its own words
+            raise AttributeError(why, name=name, obj=None)  # without a guess of Python's behind it
+
+    def _why_not(self, name: str) -> str | None:
+        """Say why an attribute is not there, or what to use instead, if that is known."""
+        return about_attribute(type(self), name)
+
+    @answering
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file, which `hedgerow.load` reads."""
         from hedgerow import model_file
@@ -128,15 +163,30 @@ def adopt(estimator: Any, attributes: dict[str, Any]) -> None:
 
 
 def _is_fitted(attribute: str) -> bool:
-    return attribute == "_model" or (attribute.endswith("_") and not attribute.startswith("_"))
+    return attribute in ("_model", COLUMN_NAMES) or (
+        attribute.endswith("_") and not attribute.startswith("_")
+    )
 
 
 def column_attributes(schema: TableSchema) -> dict[str, Any]:
     """Return scikit-learn's attributes about the columns that a fit saw."""
     attributes: dict[str, Any] = {"n_features_in_": schema.n_features}
-    if schema.feature_names is not None:
-        attributes["feature_names_in_"] = np.array(schema.feature_names, dtype=object)
-    return attributes
+    return attributes | name_attributes(schema.feature_names)
+
+
+def name_attributes(names: Names | None) -> dict[str, Any]:
+    """Return scikit-learn's attribute of names, which are strings, or our own of any others."""
+    if names is None:
+        return {}
+    return {"feature_names_in_" if are_strings(names) else COLUMN_NAMES: name_array(names)}
+
+
+def fitted_names(estimator: Any) -> Names | None:
+    """Return the names of the columns that a fitted estimator, ours or another, was fitted on."""
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if fitted is None:
+        fitted = getattr(estimator, COLUMN_NAMES, None)
+    return None if fitted is None else read_names(list(fitted))
 
 
 def seed_of(random_state: int | np.random.RandomState | None) -> int:

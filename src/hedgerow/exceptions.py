@@ -1,4 +1,4 @@
-"""What Hedgerow raises. Each is also the built-in exception a caller would expect to catch."""
+"""What Hedgerow raises, each also the built-in exception that a caller expects; and warnings."""
 
 
 class HedgerowError(Exception):
@@ -9,9 +9,17 @@ class DataError(HedgerowError, ValueError):
     """A table, target or weight that cannot be learned from or predicted on."""
 
 
+class DataWarning(UserWarning):
+    """A column or target that can be learned from, but is probably not what was meant."""
+
+
 class ParameterError(HedgerowError, ValueError):
     """A parameter outside what is allowed."""
 
 
 class ModelFileError(HedgerowError, ValueError):
     """A file that is not an intact model of a version this library reads."""
+
+
+class NoSplitWarning(UserWarning):
+    """A model of trees none of which has a split: every row gets the same prediction."""

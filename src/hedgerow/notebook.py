@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.data.names import are_places, labels_of
+from hedgerow.estimator import fitted_names
 from hedgerow.result import Floats
 
 TOP = 5  # features that are shown
@@ -138,13 +140,14 @@ def _features(estimator: Any) -> str:
     importances = _importances(estimator)
     if importances is None or not np.isfinite(importances).all() or importances.max() <= 0.0:
         return ""
-    names = getattr(estimator, "feature_names_in_", None)
+    names = fitted_names(estimator)
+    labels = None if names is None or are_places(names) else labels_of(names, len(names))
     rows = []
     for j in np.argsort(-importances, kind="stable")[:TOP]:
         if importances[j] > 0.0:
             width = WIDEST * importances[j] / importances.max()
             bar = f"<span style='{_BAR};width:{width:.2f}em'></span>{100.0 * importances[j]:.1f} %"
-            name = escape(_cut(f"feature_{j}" if names is None else str(names[j])))
+            name = escape(_cut(f"feature_{j}" if labels is None else labels[j]))
             cells = f"<td style='{_CELL}'>{name}</td><td style='{_CELL}'>{bar}</td>"
             rows.append(f"<tr>{cells}</tr>")
     title = f"<div style='{_PALE}'>share of the gain of all splits</div>"

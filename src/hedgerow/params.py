@@ -7,7 +7,8 @@ that maps each name to its peers'.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 from math import inf
 from numbers import Integral, Real
@@ -17,13 +18,15 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from hedgerow.exceptions import ParameterError
-from hedgerow.spelling import did_you_mean
+from hedgerow.peer_values import value_instead
 from hedgerow.warning import warn_user
 
 T = TypeVar("T", bound=type)
 
 # What the kernels count to; too large to be worth a word in a message.
 MOST = 2**31 - 1
+# Letters of a value that are shown in a message.
+_LONGEST = 200
 
 
 class Allowed(Protocol):
@@ -184,16 +187,34 @@ class Parameter:
     def check(self, value: Any) -> None:
         """Raise unless the value is allowed."""
         if value not in self.allowed:
-            meant = did_you_mean(value, _options(self.allowed))
+            meant = value_instead(self.name, value, _options(self.allowed)) or self._written(value)
             refused = (
-                f"{self.name}={value!r} is not allowed; {meant}{'It' if meant else 'it'} must be "
-                f"{self.allowed}{_too_large(value, self.allowed)}. {self.remark}"
+                f"{self.name}={shown(value)} is not allowed; {meant}{'It' if meant else 'it'} "
+                f"must be {self.allowed}{_too_large(value, self.allowed)}. {self.remark}"
             )
             raise ParameterError(refused.rstrip())
+
+    def _written(self, value: Any) -> str:
+        """Say how to write what a value was probably meant to be, if that is allowed."""
+        if isinstance(value, type):
+            return f"it is a class; write {self.name}={value.__name__}(). "
+        for other in _other_forms(value):
+            if other in self.allowed:
+                return f"write {self.name}={other!r}. "
+        return ""
 
     def is_default(self, value: Any) -> bool:
         """Tell whether a value is the default."""
         return value is self.default or bool(np.array_equal(value, self.default))
+
+
+def shown(value: Any) -> str:
+    """Write a value in a message: as it is if that is short, else what kind of thing it is."""
+    written = repr(value)
+    if len(written) <= _LONGEST and "\n" not in written:
+        return written
+    name, shape = type(value).__name__, getattr(value, "shape", None)
+    return f"<{name}>" if shape is None else f"<{name} of shape {shape}>"
 
 
 def _options(allowed: Allowed) -> Iterator[str]:
@@ -203,6 +224,20 @@ def _options(allowed: Allowed) -> Iterator[str]:
     elif isinstance(allowed, AnyOf):
         for kind in allowed.kinds:
             yield from _options(kind)
+
+
+def _other_forms(value: Any) -> Iterator[Any]:
+    """Yield a value as a number, as a whole number, as a part of 1, and in a list."""
+    if isinstance(value, str):
+        for kind in (int, float):
+            with suppress(ValueError):
+                yield kind(value)
+    elif isinstance(value, (float, np.floating)) and float(value).is_integer():
+        yield int(value)
+    if isinstance(value, (int, np.integer)) and 1 < value <= 100:
+        yield int(value) / 100
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        yield [value]
 
 
 def _too_large(value: Any, allowed: Allowed) -> str:
@@ -228,8 +263,9 @@ CATEGORICAL_FEATURES = Parameter(
     "auto",
     any_of(Options(("auto",)), NOTHING, COLUMNS),
     "Columns whose values have no order. 'auto' takes the columns of strings or of a "
-    "categorical type. Of more than max_bins categories the rarest share a bin, with a "
-    "warning.",
+    "categorical type; a list (names, indices, or True and False for every column) adds "
+    "columns of numbers to these; None takes none. Of more than max_bins categories the rarest "
+    "share a bin, with a warning.",
     Peers("enable_categorical", "categorical_feature", "cat_features", "categorical_features"),
 )
 UNKNOWN_CATEGORY = Parameter(
@@ -281,6 +317,10 @@ VERBOSE = Parameter(
 )
 
 
+# An argument of methods.
+IMPORTANCE_KIND = Parameter("kind", "gain", Options(("gain", "split", "cover")), "")
+
+
 def parameters_for(task: str, declared: Iterable[Parameter]) -> tuple[Parameter, ...]:
     """Return the declarations that a "classifier" or "regressor" has, in their order."""
     return tuple(parameter for parameter in declared if parameter.only in (None, task))
@@ -306,10 +346,46 @@ def warn_of_unused(estimator: Any) -> None:
 
 
 def documented(cls: T) -> T:
-    """Write an estimator's declarations into its docstring, where it says {parameters}."""
-    if cls.__doc__ is not None:
-        cls.__doc__ = cls.__doc__.replace("    {parameters}\n", _numpydoc(cls._parameters))  # type: ignore[attr-defined]
+    """Write an estimator's declarations into its docstring, where it says {parameters}.
+
+    An estimator with `_parameter_groups` lists them group by group, after a table of the groups.
+    """
+    declared: Any = cls
+    if declared.__doc__ is None:
+        return cls
+    groups = grouped(declared._parameters, getattr(declared, "_parameter_groups", {}))  # noqa: SLF001
+    ordered = [parameter for members in groups.values() for parameter in members]
+    text = declared.__doc__.replace("    {parameters}\n", _numpydoc(ordered))
+    if len(groups) > 1:
+        heading = "    Parameters\n    ----------\n"
+        text = text.replace(heading, _overview(groups) + heading, 1)
+    declared.__doc__ = text
     return cls
+
+
+def grouped(
+    parameters: Iterable[Parameter], groups: Mapping[str, Sequence[str]]
+) -> dict[str, list[Parameter]]:
+    """Return parameters by the group that names them, in its order; the first takes all others."""
+    declared = list(parameters)
+    elsewhere = {name for names in list(groups.values())[1:] for name in names}
+    first = next(iter(groups), "")
+    found = {first: [parameter for parameter in declared if parameter.name not in elsewhere]}
+    for group, names in list(groups.items())[1:]:
+        members = [parameter for parameter in declared if parameter.name in names]
+        if members:
+            found[group] = sorted(members, key=lambda member: names.index(member.name))
+    return found
+
+
+def _overview(groups: Mapping[str, Iterable[Parameter]]) -> str:
+    """Return a list of groups and the names in each, for the head of a docstring."""
+    lines = ["    Parameters by purpose:\n\n"]
+    for group, members in groups.items():
+        names = ", ".join(dict.fromkeys(parameter.name for parameter in members))
+        text = f"- {group}: {names}"
+        lines.append(fill(text, 96, initial_indent="    ", subsequent_indent="      ") + "\n")
+    return "".join(lines) + "\n"
 
 
 def _numpydoc(parameters: Iterable[Parameter]) -> str:
@@ -336,3 +412,9 @@ def parameter_table(parameters: Iterable[Parameter]) -> str:
         peers = (f"`{peer}`" if peer else "" for peer in astuple(declared[0].peers))
         lines.append(f"| `{name}` | {defaults} | {' | '.join(peers)} |")
     return "\n".join(lines) + "\n"
+
+
+def grouped_tables(parameters: Iterable[Parameter], groups: Mapping[str, Sequence[str]]) -> str:
+    """Return a heading and a Markdown table for each group of parameters."""
+    tables = grouped(parameters, groups).items()
+    return "\n".join(f"### {group}\n\n{parameter_table(members)}" for group, members in tables)

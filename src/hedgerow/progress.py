@@ -15,6 +15,8 @@ Item = TypeVar("Item")
 
 # A log is read afterwards: it shall neither be long nor be filled faster than one can read.
 MOST_LINES, SECONDS_BETWEEN = 20, 2.0
+# Slow work gives a sign of life meanwhile.
+SECONDS_OF_SILENCE = 30.0
 
 
 class Progress(Protocol):
@@ -28,7 +30,8 @@ class Lines:
     """Lines on standard error, one every `every` rounds, and one for the last.
 
     If `every` is 1 and there are many rounds, lines are as few as a log bears: one for each
-    twentieth of the rounds, and no two within a second or two.
+    twentieth of the rounds, and no two within a second or two. The first one comes as soon as
+    that, and none is longer than half a minute in coming.
     """
 
     def __init__(self, unit: str, total: int, done: int, every: int) -> None:
@@ -39,22 +42,28 @@ class Lines:
         self.every = -(-(total - done) // MOST_LINES) if is_log else every
         self.seconds = SECONDS_BETWEEN if is_log else 0.0
         self.printed_at = monotonic()
+        self.is_first = True
         self.waiting = ""
 
     def show(self, done: int, metrics: Metrics = NO_METRICS) -> None:
         """Print how far it is and the metrics when that is due."""
         self.waiting = f"{self.unit} {done}/{self.total}  {_as_text(metrics)}".rstrip()
-        is_early = monotonic() - self.printed_at < self.seconds
-        if done // self.every == self.done // self.every or is_early:
+        if not self._is_due(done):
             return
         self.done = done
         self.end()
+
+    def _is_due(self, done: int) -> bool:
+        silence = monotonic() - self.printed_at
+        is_log, is_next = self.seconds > 0.0, done // self.every != self.done // self.every
+        is_slow = is_log and (self.is_first or silence >= SECONDS_OF_SILENCE)
+        return (is_next or is_slow) and silence >= self.seconds
 
     def end(self) -> None:
         """Print how far it came, unless that has been done."""
         if self.waiting:
             print(self.waiting, file=sys.stderr)
-            self.waiting, self.printed_at = "", monotonic()
+            self.waiting, self.printed_at, self.is_first = "", monotonic(), False
 
 
 class Bar:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import log_loss
 
@@ -17,8 +18,8 @@ from hedgerow import (
     ModelFileError,
     ParameterError,
 )
-from hedgerow.boosting.calibration import interval
-from hedgerow.boosting.losses import EVEN
+from hedgerow.boosting.calibration import calibrate, interval
+from hedgerow.boosting.losses import EVEN, Spread
 from hedgerow.model_file import boosted
 from hedgerow.model_file.stored import Stored
 
@@ -53,7 +54,7 @@ def test_probabilities_become_frequencies(method):
     np.testing.assert_array_equal(model.predict(X[TEST]), after.argmax(axis=1))
 
 
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+@pytest.mark.parametrize("method", ["sigmoid", "temperature"])
 @pytest.mark.parametrize("y", [LABELS, THREE], ids=["two", "three"])
 def test_calibrations_are_scikit_learn_s(method, y):
     model = GradientBoostingClassifier(**EAGER | {"n_estimators": 30}).fit(X[FIT], y[FIT])
@@ -61,6 +62,16 @@ def test_calibrations_are_scikit_learn_s(method, y):
     wanted = theirs.predict_proba(X[TEST])
     ours = model.calibrate(X[HELD], y[HELD], method=method).predict_proba(X[TEST])
     np.testing.assert_allclose(ours, wanted, atol=2e-3 if method == "temperature" else 1e-3)
+
+
+@pytest.mark.parametrize("y", [LABELS, THREE], ids=["two", "three"])
+def test_isotonic_calibration_is_near_scikit_learn_s_and_better(y):
+    model = GradientBoostingClassifier(**EAGER | {"n_estimators": 30}).fit(X[FIT], y[FIT])
+    theirs = CalibratedClassifierCV(FrozenEstimator(model), method="isotonic")
+    wanted = theirs.fit(X[HELD], y[HELD]).predict_proba(X[TEST])
+    ours = model.calibrate(X[HELD], y[HELD], method="isotonic").predict_proba(X[TEST])
+    assert np.abs(ours - wanted).mean() < 0.02
+    assert log_loss(y[TEST], ours) < log_loss(y[TEST], wanted)
 
 
 def test_rows_are_held_out_for_it():
@@ -257,3 +268,49 @@ def test_a_file_with_a_wrong_spread_is_refused(loss, spread):
     document["spread"] = boosted.encode(spread)
     with pytest.raises(ModelFileError, match="spread"):
         boosted.read(type(model), Stored(document, arrays))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_isotonic_probabilities_of_few_rows_are_never_certain(n_classes):
+    X, y = make_classification(
+        3750, 20, n_informative=6, flip_y=0.15, class_sep=0.8, n_classes=n_classes, random_state=1
+    )
+    losses = {}
+    for method in ("isotonic", "sigmoid", None):
+        model = GradientBoostingClassifier(n_estimators=60, calibration=method)
+        p = model.fit(X[:750], y[:750]).predict_proba(X[750:])
+        assert 0.0 < p.min() < p.max() < 1.0
+        losses[method] = log_loss(y[750:], p)
+    assert losses["isotonic"] < 1.05 * losses["sigmoid"]
+    assert losses["isotonic"] < 1.05 * losses[None]
+
+
+def test_a_block_of_an_isotonic_calibration_has_laplaces_estimate():
+    scores, classes = np.array([[-2.0], [-1.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 0, 1])
+    found = calibrate("isotonic", scores, classes, None)
+    np.testing.assert_allclose(found.x, [-1.5, 1.5, 3.0])
+    np.testing.assert_allclose(found.y, [1 / 4, 2 / 4, 2 / 3])
+
+
+def test_intervals_of_counts_cover_large_means_as_well():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(7000, 4))
+    mean = np.exp(2 + 0.9 * rows[:, 0] + 0.5 * np.sin(2 * rows[:, 1]) + 0.3 * rows[:, 2])
+    counts = rng.poisson(mean)
+    model = GradientBoostingRegressor(loss="poisson", calibration="conformal", n_estimators=60)
+    model.fit(rows[:3000], counts[:3000])
+    loaded = boosted.read(type(model), Stored(*boosted.write(model)))["_model"]
+    assert loaded.spread == model._model.spread
+    ends = model.predict_interval(rows[3000:], 0.8)
+    covered = (ends[:, 0] <= counts[3000:]) & (counts[3000:] <= ends[:, 1])
+    large = model.predict(rows[3000:]) > 30
+    assert covered.mean() == pytest.approx(0.8, abs=0.05)
+    assert covered[large].mean() > 0.72  # with the root of the mean alone, 0.64
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 50])
+def test_an_excess_is_not_learned_from_misses_without_a_trend(n_rows):
+    scores = np.linspace(-700.0, 700.0, n_rows)[:, None]
+    assert Spread(1.0).learned_from(scores, np.zeros((n_rows, 1))).excess == 0.0
+    even = Spread(1.0).learned_from(scores, Spread(1.0).scale(scores))
+    assert np.isfinite(even.scale(scores)).all()

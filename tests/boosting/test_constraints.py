@@ -167,6 +167,7 @@ def test_gains_in_a_model_are_unweighted():
     assert model._model.ensemble.gain[0] == alone._model.ensemble.gain[0]
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_min_split_gain_is_held_against_the_unweighted_gain():
     X, y = table()
     gain = GradientBoostingRegressor(n_estimators=1).fit(X, y)._model.ensemble.gain[0]

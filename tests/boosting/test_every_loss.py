@@ -88,6 +88,7 @@ BEST_CONSTANTS = {
 )
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 @pytest.mark.parametrize("loss", BEST_CONSTANTS)
 def test_a_depth_0_model_predicts_the_best_constant(loss):
     y, weights = TARGETS[loss], RNG.uniform(0.5, 2.0, N)
@@ -97,6 +98,7 @@ def test_a_depth_0_model_predicts_the_best_constant(loss):
     np.testing.assert_allclose(model.predict(X), wanted, rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_depth_0_expectiles_and_robust_losses_have_no_slope_left():
     weights = RNG.uniform(0.5, 2.0, N)
     slopes = {
@@ -112,6 +114,7 @@ def test_depth_0_expectiles_and_robust_losses_have_no_slope_left():
         assert abs(sizes.sum()) < 1e-9 * np.abs(sizes).sum(), loss
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 @pytest.mark.parametrize(
     ("loss", "n_classes"), [("log_loss", 2), ("log_loss", 3), ("exponential", 2)]
 )
@@ -489,6 +492,7 @@ def least_pinball_loss(y, level, weights):
     )
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_a_constant_target_has_a_score():
     model = regressor("quantile", quantile=[0.2, 0.8], n_estimators=2).fit(X[:50], np.ones(50))
     assert model.score(X[:50], np.ones(50)) == 1.0

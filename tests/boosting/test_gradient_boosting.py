@@ -81,6 +81,7 @@ def test_class_weight_is_a_sample_weight():
     np.testing.assert_array_equal(by_class.predict_proba(X), by_row.predict_proba(X))
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_balanced_classes_have_equal_priors():
     model = classifier(class_weight="balanced", min_samples_leaf=400).fit(X, THREE, WEIGHTS)
     np.testing.assert_allclose(model.predict_proba(X), 1 / 3, rtol=1e-6)
@@ -123,6 +124,7 @@ def test_importances_are_sums_over_the_splits_of_each_feature():
     assert model.feature_importances_.argmax() == 0
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_importances_of_a_model_without_splits_are_zero():
     model = regressor().fit(np.ones((50, 3)), np.arange(50.0))
     np.testing.assert_array_equal(model.feature_importances_, np.zeros(3))
@@ -262,11 +264,13 @@ def test_a_class_without_weight_is_never_predicted():
     assert np.isfinite(model.predict_proba(X)).all()
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_one_row_makes_a_constant_model():
     model = regressor().fit(X[:1], [5.0])
     np.testing.assert_array_equal(model.predict(X), np.full(400, 5.0))
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_constant_columns_make_a_constant_model():
     model = classifier().fit(np.ones((400, 3)), TWO)
     np.testing.assert_allclose(model.predict_proba(np.ones((2, 3)))[:, 1], TWO.mean(), rtol=1e-6)
@@ -285,6 +289,7 @@ def test_targets_of_any_size_are_learned(scale):
     np.testing.assert_allclose(prediction, regressor().fit(X, NUMBERS).predict(X), rtol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_targets_whose_squares_vanish_are_refused_but_zeros_are_not():
     with pytest.raises(DataError, match=r"y holds numbers of .*e-179 at most.*1e-150 or more"):
         regressor().fit(X, NUMBERS * 1e-180)

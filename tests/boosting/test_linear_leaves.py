@@ -104,6 +104,7 @@ def test_without_numbers_leaves_are_constants():
     assert linear._model.ensemble == constant._model.ensemble
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.DataWarning")
 def test_categories_and_statistics_of_categories_live_beside_slopes():
     frame = pd.DataFrame(X, columns=list("abcde"))
     frame["town"] = RNG.choice(["Bonn", "Köln", "Ulm"], N)

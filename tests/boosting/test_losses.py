@@ -173,3 +173,48 @@ def test_a_function_sees_outputs_as_columns():
     gradient, hessian = loss.gradients(np.zeros(4), scores, None)
     np.testing.assert_array_equal(gradient, scores)
     assert hessian.shape == (3, 4)
+
+
+def logistic(y, scores):
+    p = 1.0 / (1.0 + np.exp(-scores))
+    return p - y, p * (1.0 - p)
+
+
+def poisson(y, scores):
+    return np.exp(scores) - y, np.exp(scores)
+
+
+def softmax(y, scores):
+    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    return p - np.eye(3)[y.astype(int)], p * (1.0 - p)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS[:40]], ids=["plain", "weighted"])
+@pytest.mark.parametrize(
+    ("function", "target", "expected"),
+    [
+        (squared, np.linspace(1e6, 1e6 + 39, 40), lambda mean: mean),
+        (logistic, (np.arange(40) < 3).astype(float), lambda p: np.log(p / (1 - p))),
+        (poisson, np.linspace(0, 5000, 40), np.log),
+    ],
+)
+def test_scores_of_a_function_start_at_its_best_constant(function, target, expected, weights):
+    loss = CustomLoss(function, "identity", 1, "rmse")
+    mean = np.average(target, weights=weights)
+    np.testing.assert_allclose(loss.base_score(target, weights), [expected(mean)], rtol=1e-9)
+
+
+def test_scores_of_several_outputs_start_at_their_best_constants():
+    target = np.repeat([0.0, 1.0, 2.0], [2, 8, 30])
+    scores = CustomLoss(softmax, "softmax", 3, "log_loss").base_score(target, None)
+    np.testing.assert_allclose(np.exp(scores) / np.exp(scores).sum(), [0.05, 0.2, 0.75], rtol=1e-6)
+
+
+def test_gradients_that_always_add_up_to_0_leave_scores_at_0():
+    loss = CustomLoss(lambda y, s: (y - y.mean() + 0 * s, np.ones_like(s)), "identity", 1, "rmse")
+    np.testing.assert_allclose(loss.base_score(np.arange(8.0), None), [0.0], atol=1e-12)
+
+
+def test_a_class_alone_starts_at_a_finite_score():
+    score = CustomLoss(logistic, "sigmoid", 1, "log_loss").base_score(np.ones(40), None)
+    assert 5.0 < score[0] < 100.0

@@ -75,6 +75,7 @@ def test_what_other_columns_explain_is_not_a_categorys_effect():
 
 @pytest.mark.parametrize("rows_of_each", [1, 2, 10])
 @pytest.mark.parametrize("significant", [2.0, -1e9])
+@pytest.mark.filterwarnings("ignore::hedgerow.DataWarning")
 def test_categories_of_noise_do_no_harm(rows_of_each, significant, monkeypatch):
     # With -1e9, numbers are used even where they differ by chance.
     monkeypatch.setattr(target_statistics, "_SIGNIFICANT", significant)

@@ -56,6 +56,7 @@ def test_separate_trees_are_those_of_each_column_alone(table, loss):
     np.testing.assert_array_equal(together.predict(X), np.stack(alone, axis=1))
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss["loss"])
 def test_one_tree_for_all_columns_learns_them(table, loss):
     X, Y = table
@@ -291,3 +292,23 @@ def test_structure_scores_add_up_for_columns(table):
     scores = hr.theory.structure_score(model, X, Y)
     np.testing.assert_allclose(scores.recomputed, scores.score, rtol=1e-9)
     assert scores.output.tolist() == [0, 1, 2] * 10
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("GradientBoostingClassifier", "DecisionTreeClassifier", "RandomForestClassifier"),
+        *("BaggingClassifier", "KNeighborsClassifier"),
+    ],
+)
+@pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, lambda y: y.tolist()])
+def test_two_columns_of_strings_are_scored_by_the_rows_that_are_all_right(kind, container):
+    rows = np.random.default_rng(0).normal(size=(80, 2))
+    first, second = (np.sin(3 * rows) + rows[:, ::-1] > 0).T
+    names = np.column_stack([np.where(first, "a", "b"), np.where(second, "x", "yy")])
+    model = getattr(hr, kind)().fit(rows[:40], container(names[:40]))
+    is_right = (model.predict(rows) == names).all(axis=1)
+    assert 0.3 < model.score(rows, container(names)) == is_right.mean() < 1.0
+    weights = np.arange(80.0)
+    weighted = model.score(rows, container(names), sample_weight=weights)
+    assert weighted == pytest.approx(np.average(is_right, weights=weights))

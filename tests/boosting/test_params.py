@@ -13,8 +13,10 @@ from hedgerow import (
     GradientBoostingSurvival,
     ParameterError,
 )
-from hedgerow.boosting.parameters import PARAMETERS
-from hedgerow.params import Number, parameter_table
+from hedgerow.boosting.auto.search import KINDS, KINDS_OF_FEW_ROWS
+from hedgerow.boosting.parameters import PARAMETER_GROUPS, PARAMETERS
+from hedgerow.boosting.settings import PLAIN
+from hedgerow.params import Number, grouped, grouped_tables
 from hedgerow.tree.grower import MOST_LEAVES
 
 BOTH = pytest.mark.parametrize(
@@ -128,9 +130,34 @@ def test_max_leaves_is_what_the_engine_can_number():
     assert MOST_LEAVES + 1 not in declared.allowed
 
 
-def test_the_table_in_the_documentation_is_the_declarations():
-    page = Path(__file__).parents[2] / "docs" / "parameters.md"
-    assert page.read_text(encoding="utf-8").endswith(parameter_table(PARAMETERS))
+PAGE = Path(__file__).parents[2] / "docs" / "parameters.md"
+
+
+def test_the_tables_in_the_documentation_are_the_declarations():
+    tables = grouped_tables(PARAMETERS, PARAMETER_GROUPS)
+    assert PAGE.read_text(encoding="utf-8").endswith(tables)
+
+
+def test_the_documentation_has_the_numbers_behind_auto():
+    text = PAGE.read_text(encoding="utf-8")
+    for name, plain in PLAIN.items():
+        kinds = (*KINDS_OF_FEW_ROWS, *KINDS)
+        tried = " | ".join(f"{kind[name]:g}" if name in kind else "" for kind in kinds)
+        assert f"| `{name}` | {plain:g} | {tried} |".replace("  |", " |") in text
+
+
+def test_every_parameter_has_one_group_and_a_place_in_its_docstring():
+    listed = [name for names in PARAMETER_GROUPS.values() for name in names]
+    assert sorted(listed) == sorted({parameter.name for parameter in PARAMETERS})
+    own = GradientBoostingRanker._parameters
+    groups = grouped(own, PARAMETER_GROUPS)
+    assert sorted(p.name for members in groups.values() for p in members) == sorted(
+        parameter.name for parameter in own
+    )
+    assert "truncation" in [parameter.name for parameter in groups["Loss"]]
+    doc = GradientBoostingRanker.__doc__
+    assert "- Class weights" not in doc
+    assert doc.index("\n    n_estimators : ") < doc.index("\n    max_leaves : ")
 
 
 def test_every_description_is_a_sentence():

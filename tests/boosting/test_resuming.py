@@ -198,6 +198,8 @@ from hedgerow import GradientBoostingRegressor
 X = np.random.default_rng(0).normal(size=(200, 2))
 def kill(descriptor):
     os.kill(os.getpid(), signal.SIGKILL)
+from hedgerow.model_file import atomic
+atomic._open_unnamed = lambda folder: None  # as on a file system without unnamed files
 if sys.argv[2] == "killed":
     os.fsync = kill
 GradientBoostingRegressor(n_estimators=4).fit(X, X[:, 0], checkpoint=sys.argv[1])
@@ -220,7 +222,7 @@ def test_a_killed_write_leaves_nothing_behind_for_good(tmp_path):
     mine = set(tmp_path.glob(f"{atomic._prefix(path)}*"))
     assert len(mine) == 1
     with next(iter(mine)).open("rb") as writing:
-        atomic._lock(writing)
+        atomic._lock(writing.fileno())
         assert run(path, "whole").returncode == 0
         assert set(left) <= set(tmp_path.iterdir())
     assert run(path, "whole").returncode == 0
@@ -417,8 +419,33 @@ def test_other_quantiles_are_not_gone_on_from(loss, before, now):
         return GradientBoostingRegressor(n_estimators=2, loss=loss, quantile=quantile)
 
     start = model(before).fit(X, NUMBERS)
-    with pytest.raises(ParameterError, match="init_model was fitted with quantile="):
+    with pytest.raises(ParameterError, match="to go on from was fitted with quantile="):
         model(now).fit(X, NUMBERS, init_model=start)
+    warm = model(before).set_params(warm_start=True).fit(X, NUMBERS)
+    warm.set_params(n_estimators=4, quantile=now)
+    with pytest.raises(ParameterError, match="to go on from was fitted with quantile="):
+        warm.fit(X, NUMBERS)
+    with pytest.raises(ParameterError, match="to go on from was fitted with quantile="):
+        warm.refit(X, NUMBERS)
+    assert warm.set_params(quantile=before).fit(X, NUMBERS).n_iter_ == 4
+
+
+def test_a_file_knows_which_quantiles_its_scores_are(tmp_path):
+    model = GradientBoostingRegressor(n_estimators=2, loss="quantile", quantile=0.1)
+    model.set_params(warm_start=True).fit(X, NUMBERS).save(tmp_path / "model.hedgerow")
+    loaded = hr.load(tmp_path / "model.hedgerow").set_params(quantile=0.9, n_estimators=4)
+    with pytest.raises(ParameterError, match=r"was fitted with quantile=0.1"):
+        loaded.fit(X, NUMBERS)
+
+
+@pytest.mark.parametrize(
+    ("loss", "before"), [("quantile", 0.1), ("quantile", [0.1, 0.9]), ("expectile", 0.2)]
+)
+def test_the_same_quantiles_are_gone_on_from(loss, before):
+    def model(quantile):
+        return GradientBoostingRegressor(n_estimators=2, loss=loss, quantile=quantile)
+
+    start = model(before).fit(X, NUMBERS)
     same = np.array(before) if isinstance(before, list) else before
     assert model(same).fit(X, NUMBERS, init_model=start).n_iter_ == 4
 

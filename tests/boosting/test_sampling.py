@@ -58,6 +58,38 @@ def test_balanced_draws_find_the_rare_class():
     assert score > other + 0.05
 
 
+RARE = (RNG.random(N) < expit(4 * SIGNAL - 7)).astype(int)
+
+
+def test_balanced_draws_start_where_classes_are_equally_frequent():
+    model = GradientBoostingClassifier(n_estimators=2, sampling="balanced").fit(X, RARE)
+    np.testing.assert_allclose(model._model.ensemble.base_score, 0.0, atol=1e-12)
+    three = np.digitize(SIGNAL, [0.5, 1.5])
+    model.fit(X, three)
+    np.testing.assert_allclose(np.ptp(model._model.ensemble.base_score), 0.0, atol=1e-12)
+
+
+def test_rows_held_out_judge_by_the_balance_that_is_drawn():
+    stopped = GradientBoostingClassifier(n_estimators=60, sampling="balanced", early_stopping=True)
+    stopped.fit(X[TRAIN], RARE[TRAIN])
+    assert stopped.best_iteration_ > 5
+    loss = stopped.evals_result_["validation"]["log_loss"]
+    assert loss[0] == pytest.approx(np.log(2.0), abs=0.1)  # of equal classes
+    assert min(loss) < 0.8 * loss[0]
+
+
+def test_chosen_rounds_of_balanced_draws_learn_as_much_as_many_rounds():
+    chosen, fixed = (
+        GradientBoostingClassifier(sampling="balanced", **parameters).fit(X[TRAIN], RARE[TRAIN])
+        for parameters in ({"budget": "quick"}, {"n_estimators": 100, "min_samples_leaf": 5})
+    )
+    scores = [
+        balanced_accuracy_score(RARE[TEST], model.predict(X[TEST])) for model in (chosen, fixed)
+    ]
+    assert chosen.auto_.tried[0].curve[0] == pytest.approx(np.log(2.0), abs=0.25)
+    assert scores[0] > scores[1] - 0.02
+
+
 def test_groups_are_drawn_and_held_out_whole():
     groups = np.array([f"patient {i}" for i in RNG.integers(0, 60, N)])
     model = GradientBoostingRegressor(n_estimators=3, sampling="group", subsample=0.5)

@@ -38,6 +38,10 @@ def test_there_and_back_gives_the_same_file(run, tmp_path, model, X, target):
     assert first.read_bytes() == second.read_bytes()
 
 
+def test_json_may_go_to_standard_output(run, numbers):
+    assert run("convert", numbers, "-").out == to_json(hr.load(numbers)) + "\n"
+
+
 def value_of(row, node, arrays, category_bin):
     """Go down a tree as the documentation says, with nothing but the text."""
     while arrays["feature"][node["at"]] >= 0:
@@ -107,6 +111,8 @@ def set_array(name, **fields):
         lambda content: content.update(model=[]),
         lambda content: content["arrays"].pop("ensemble.feature"),
         lambda content: content["model"].update(estimator="os.system"),
+        lambda content: content["model"].update(na_values="?"),
+        lambda content: content["model"].update(na_values=[1]),
         set_array("ensemble.feature", dtype="object"),
         set_array("ensemble.feature", dtype=["int32"]),
         set_array("ensemble.feature", shape=[-1]),

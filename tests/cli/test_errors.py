@@ -1,7 +1,9 @@
 """Bad input to every command: one clear line, exit code 2, nothing written."""
 
+import fcntl
 import gzip
 import json
+import os
 import resource
 import shutil
 import signal
@@ -49,6 +51,15 @@ def good_and_bad(folder, tmp_path_factory):
     table.assign(answer=["rare", *["yes", "no"] * 24, "no"]).to_csv(
         tmp_path / "rare.csv", index=False
     )
+    marked = table["amount"].astype(str).where(table.index != 7, "?")
+    table.assign(amount=marked).to_csv(tmp_path / "marks.csv", index=False)
+    some = table["age"].isna() | table.index.isin([3, 4])
+    ages = table["age"].astype(str).where(~some, "?").where(table["age"].notna())
+    table.assign(age=ages).to_csv(tmp_path / "age_marks.csv", index=False)
+    (tmp_path / "bare.csv").write_text("5.1,3.5,1.4,0\n4.9,3.0,1.4,0\n6.2,3.4,5.4,1\n")
+    (tmp_path / "twice_numbers.csv").write_text("1,1\n2,3\n")
+    (tmp_path / "mixed.csv").write_text("39,State-gov,no\n50,Private,yes\n")
+    (tmp_path / "many.csv").write_text("x,name\n" + "".join(f"{i},n{i}\n" for i in range(120)))
     (tmp_path / "gap.csv").write_text("x,y\n1,2.5\n2,\n3,1.5\n4,1\n5,2\n6,2\n7,8.5\n")
     _write_bad_tables(tmp_path)
     _write_bad_models(tmp_path)
@@ -126,6 +137,22 @@ BAD = [
     ("train broken.arrow --target a", "not an Arrow file"),
     ("train broken.svm", "not an SVMlight file"),
     ("train people.csv", "--target"),
+    ("train bare.csv --target y", "a line of numbers ('5.1', '3.5', '1.4' and 1 more)"),
+    ("train bare.csv --target y", "--no-header reads it as a row"),
+    ("train bare.csv --no-header --target 3", "Did you mean 'x3'?"),
+    ("train twice_numbers.csv --target y", "--no-header"),
+    ("train mixed.csv --target y", "If its first line is no header: --no-header"),
+    ("train good.svm --no-header", "--no-header is for CSV files"),
+    ("train good.svm --na ?", "--na"),
+    (
+        "train marks.csv --target amount",
+        "50 different values, and 1 of 50 values is not a number ('?'). If these mean missing: --",
+    ),
+    ("train marks.csv --target amount --task regression", "1 of 50 values is not a number ('?')"),
+    ("train marks.csv --target amount --na ?", "--drop-missing-target leaves them out"),
+    ("train many.csv --target name", "is text with 120 different values in 120 rows"),
+    (TRAIN + "--positive-class perhaps", "--positive-class perhaps: there is no such class"),
+    ("train people.csv --target amount --positive-class yes", "does not predict classes"),
     ("train folder.csv --target y", "Is a directory: folder.csv"),
     ("train /dev/null --target y", "not a regular file"),
     ("train blank.csv --target y", "blank.csv is empty"),
@@ -156,8 +183,8 @@ BAD = [
     ("train one_class.csv --target answer", "one class only"),
     ("train one_class.csv --target answer --cv 3", "one class only"),
     ("train rare.csv --target answer", "a class has one row only ('rare')"),
-    ("train gap.csv --target x --weights y", "column 'y' (--weights) has gaps"),
-    (TRAIN + "--groups town --cv 3", "column 'town' (--groups) has gaps"),
+    ("train gap.csv --target x --weights y", "column 'y' (--weights) has missing values"),
+    (TRAIN + "--groups town --cv 3", "column 'town' (--groups) has missing values"),
     (TRAIN + "--groups answer", "--target and --groups both name column 'answer'"),
     (TRAIN + "--cv 300", "every class has fewer rows"),
     (TRAIN + "--cv 1", "'--cv': 1"),
@@ -181,19 +208,27 @@ BAD = [
     ("train people.csv --target anwser", "Did you mean 'answer'?"),
     ("train people.csv --target zzz", "There are 'person', 'town'"),
     ("train no_target.csv --target answer", "column 'answer' (--target) is empty"),
-    ("train gap.csv --target y", "column 'y' (--target) has gaps: 1 of 7 rows, the first is row 1"),
+    (
+        "train gap.csv --target y",
+        "has missing values: 1 of 7 rows, the first is row 1. --drop-missing-target leaves them",
+    ),
     ("train one_class.csv --target answer --test-size 0", "one class only"),
     ("train infinite.csv --target amount", "infinity"),
     (TRAIN + "--weights wieght", "Did you mean 'weight'?"),
     (TRAIN + "--drop twon", "Did you mean 'town'?"),
     (TRAIN + "--drop person,town,age,income,member,weight,group,amount", "no columns to learn"),
-    (TRAIN + "--model forest", "Did you mean 'random_forest'?"),
-    (TRAIN + "--param n_estimator=5", "Did you mean 'n_estimators'?"),
+    (TRAIN + "--model forest", "Use 'random_forest'"),
+    (TRAIN + "--model xgboost", "Use 'gradient_boosting', which corresponds to it"),
+    (TRAIN + "--model LGBMClassifier", "Use 'gradient_boosting'"),
+    (TRAIN + "--model KNeighborsClassifier", "Use 'neighbors'"),
+    (TRAIN + "--model logistic-regression", "does not have it; 'linear_svm' comes nearest"),
+    (TRAIN + "--model gradient_bosting", "Did you mean 'gradient_boosting'?"),
+    (TRAIN + "--param n_estimator=5", "did you mean 'n_estimators'?"),
     (TRAIN + "--param n_estimators=many", "n_estimators='many' is not allowed"),
     (TRAIN + "--param n_estimators=0", "n_estimators=0 is not allowed"),
     (TRAIN + "--param n_estimators", "write name=value"),
     (TRAIN + "--param loss=squared_error", "loss='squared_error' is not allowed"),
-    (TRAIN + "--model random_forest --budget quick", "no such parameter"),
+    (TRAIN + "--model random_forest --budget quick", "--budget is for gradient_boosting"),
     (TRAIN + "--model neighbors --weights weight", "takes no weights"),
     (TRAIN + "--cv 3 --test-size 0.5", "choose one"),
     (TRAIN + "--test missing.csv", "No such file"),
@@ -204,7 +239,7 @@ BAD = [
     (TRAIN + "--task ranking", "needs --qid"),
     (TRAIN + "--task regression", "y"),
     (TRAIN + "--qid group --event member", "one of them"),
-    (TRAIN + "--event group", "true or false"),
+    ("train people.csv --target amount --event group", "true or false"),
     (TRAIN + "--task counts --model svm", "--model svm is not for counts"),
     (TRAIN + "--threads 0", "'--threads': 0"),
     (TRAIN + "--unheard-of", "No such option"),
@@ -230,7 +265,12 @@ BAD = [
     ("predict m.hedgerow", "DATA"),
     ("predict m.hedgerow missing.csv", "No such file or directory: missing.csv"),
     ("predict m.hedgerow no_age.csv -o p.csv", "no column 'age'"),
-    ("predict m.hedgerow age_text.csv -o p.csv", "'age' held numbers in fit"),
+    ("predict m.hedgerow age_text.csv -o p.csv", "column 'age' must be numbers, but 50 of 50"),
+    ("predict m.hedgerow age_marks.csv -o p.csv", "but 2 of 44 values are not numbers ('?'). --na"),
+    ("predict m.hedgerow bare.csv -o p.csv", "--no-header"),
+    ("predict m.hedgerow mixed.csv -o p.csv", "If its first line is no header: --no-header"),
+    ("predict m.hedgerow new.csv --positive-class yess", "Did you mean 'yes'?"),
+    ("predict n.hedgerow new.csv --positive-class yes", "does not predict classes"),
     ("predict m.hedgerow new.csv -o p.xlsx", "must end in .csv"),
     ("predict m.hedgerow new.csv -o file/p.csv", "there is no folder file"),
     ("predict m.hedgerow new.csv --interval", "no intervals"),
@@ -247,12 +287,16 @@ BAD = [
     ("evaluate cut.hedgerow new.csv --target answer", "damaged"),
     ("evaluate m.hedgerow junk.csv --target answer", "junk.csv is not a CSV file"),
     ("evaluate m.hedgerow no_target.csv --target answer", "(--target) is empty"),
-    ("evaluate m.hedgerow age_text.csv --target answer", "'age' held numbers in fit"),
-    ("evaluate m.hedgerow new.csv --target answer --weights income", "(--weights) has gaps"),
+    ("evaluate m.hedgerow age_text.csv --target answer", "column 'age' must be numbers"),
+    ("evaluate n.hedgerow marks.csv --target amount", "1 of 50 values is not a number ('?'). --na"),
+    (
+        "evaluate m.hedgerow new.csv --target answer --weights income",
+        "(--weights) has missing values",
+    ),
     ("evaluate m.hedgerow new.csv --target answer --event member", "--event is for survival"),
     ("explain newer.hedgerow new.csv", "written by a newer Hedgerow"),
     ("explain m.hedgerow junk.csv", "junk.csv is not a CSV file"),
-    ("explain m.hedgerow age_text.csv -o values.csv", "'age' held numbers in fit"),
+    ("explain m.hedgerow age_text.csv -o values.csv", "column 'age' must be numbers"),
     ("explain m.hedgerow new.csv --rows 0-99999999999999", "the rows are 0 to 59"),
     ("explain m.hedgerow new.csv --rows 0,,1", "such as 0-4,7"),
     ("explain m.hedgerow new.csv --top 0", "'--top': 0"),
@@ -318,8 +362,9 @@ WRITING = [
 
 
 @pytest.fixture
-def short_of_space():
+def short_of_space(monkeypatch):
     """Let files become no longer than a kilobyte, as if the disk were full."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python would leave it cut short
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
     yield
@@ -353,11 +398,33 @@ def test_files_that_were_there_stay_if_a_command_fails(run, place, command):
     assert path.read_text() == "as it was"
 
 
-def test_standard_output_that_is_full_is_one_line(place):
+@pytest.mark.parametrize("command", ["predict m.hedgerow new.csv", "completion bash", "--help"])
+def test_standard_output_that_is_full_is_one_line(place, command):
     with Path("/dev/full").open("w") as full:
-        ended = run_process("predict", "m.hedgerow", "new.csv", stdout=full)
+        ended = run_process(*command.split(), stdout=full)
     assert ended.returncode == 2
     assert ended.stderr == "hedgerow: error: No space left on device\n"
+
+
+@pytest.mark.parametrize("command", ["completion bash", "--help"])
+def test_standard_output_that_is_closed_is_one_line(place, command):
+    ended = run_process(*command.split(), stdout=None, preexec_fn=lambda: os.close(1))
+    assert ended.returncode == 2
+    assert ended.stderr == "hedgerow: error: standard output is closed\n"
+
+
+@pytest.mark.parametrize("command", ["completion bash", "--help"])
+def test_a_reader_that_stops_is_no_error(place, command):
+    read, write = os.pipe()
+    os.close(read)
+    ended = run_process(*command.split(), stdout=write)
+    os.close(write)
+    assert (ended.returncode, ended.stderr) == (1, "")
+
+
+def test_standard_error_that_is_full_leaves_the_exit_code(place):
+    with Path("/dev/full").open("w") as full:
+        assert run_process("unheard-of", stderr=full).returncode == 2
 
 
 def test_debug_shows_where(run, place):
@@ -387,6 +454,7 @@ def fail_of_space():
         (fail_of_space, 2),
         (lambda: signal.raise_signal(signal.SIGINT), 130),
         (lambda: signal.raise_signal(signal.SIGTERM), 143),
+        (lambda: signal.raise_signal(signal.SIGHUP), 129),
     ],
 )
 def test_a_training_that_fails_at_the_end_leaves_nothing(run, place, monkeypatch, end, code):
@@ -395,14 +463,31 @@ def test_a_training_that_fails_at_the_end_leaves_nothing(run, place, monkeypatch
 
     before = everything_in(place)
     monkeypatch.setattr(hr.GradientBoostingClassifier, "save", fail)
-    few = ("--param", "n_estimators=3", "--quiet")
+    few = ("--param", "n_estimators=3", "--quiet", "--no-report")
     answer = run("train", "people.csv", "--target", "answer", *few, "--out", "deep/out")
     assert answer.code == code
     assert everything_in(place) == before
 
 
+@pytest.mark.parametrize("ignored", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_is_ignored_stays_ignored(run, place, monkeypatch, ignored):
+    save = hr.GradientBoostingClassifier.save
+    monkeypatch.setattr(
+        hr.GradientBoostingClassifier,
+        "save",
+        lambda *given: (signal.raise_signal(ignored), save(*given)),
+    )
+    before = signal.signal(ignored, signal.SIG_IGN)
+    try:
+        few = ("--param", "n_estimators=3", "--no-report", "--quiet")
+        assert run("train", "people.csv", "--target", "answer", *few).code == 0
+        assert signal.getsignal(ignored) is signal.SIG_IGN
+    finally:
+        signal.signal(ignored, before)
+
+
 def test_a_training_that_fails_leaves_the_files_of_the_last(run, place, monkeypatch):
-    few = ("--param", "n_estimators=3", "--quiet", "--out", "out")
+    few = ("--param", "n_estimators=3", "--quiet", "--no-report", "--out", "out")
     assert run("train", "people.csv", "--target", "answer", *few).code == 0
     before = {path: path.read_bytes() for path in (place / "out").iterdir()}
     monkeypatch.setattr(hr.GradientBoostingClassifier, "save", lambda *_: 1 / 0)
@@ -421,6 +506,32 @@ def test_files_move_into_place_only_together(tmp_path):
     assert everything_in(tmp_path) == []
 
 
+def test_what_a_killed_process_left_is_cleared_away_by_the_next(tmp_path):
+    def write():
+        with all_or_nothing(tmp_path) as staged:
+            (staged / "one").write_text("1")
+            return everything_in(tmp_path)
+
+    def unfinished(name, seconds_ago):
+        left = tmp_path / f".hedgerow-unfinished-{name}"
+        left.mkdir()
+        (left / "model.hedgerow").write_text("a part")
+        os.utime(left, (time.time() - seconds_ago,) * 2)
+        return left
+
+    killed = unfinished("killed", 60)
+    new = unfinished("new", 0)
+    alive = unfinished("alive", 60)
+    descriptor = os.open(alive, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    write()
+    assert [path.exists() for path in (killed, new, alive)] == [False, True, True]
+    os.close(descriptor)
+    write()
+    assert not alive.exists()
+    assert (tmp_path / "one").read_text() == "1"
+
+
 def test_a_process_says_one_line_and_exits_with_2(place):
     ended = run_process("train", "people.csv", "--target", "anwser")
     assert (ended.returncode, ended.stdout) == (2, "")
@@ -431,7 +542,10 @@ def test_a_process_says_one_line_and_exits_with_2(place):
 
 @pytest.mark.parametrize(
     ("sent", "code", "said"),
-    [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"terminated")],
+    [
+        (signal.SIGINT, 130, b"interrupted"),
+        (signal.SIGTERM, 143, b"terminated"),
+    ],
 )
 def test_a_signal_ends_a_process_with_its_code_and_no_file(place, sent, code, said):
     before = everything_in(place)

@@ -6,11 +6,19 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score, roc_auc_score
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    mean_absolute_error,
+    precision_score,
+    r2_score,
+    recall_score,
+    roc_auc_score,
+)
 
 import hedgerow as hr
 from commands import FEATURES, make_people
-from hedgerow.cli import reporting
+from hedgerow.cli import report
 
 
 @pytest.fixture
@@ -129,7 +137,7 @@ def writer(monkeypatch):
         given.update(model=model, X=X, y=y, **options)
         path.write_text("<html></html>")
 
-    monkeypatch.setattr(reporting.hedgerow, "report", write, raising=False)
+    monkeypatch.setattr(report.hr, "report", write, raising=False)
     return given
 
 
@@ -155,9 +163,40 @@ def test_training_says_why_there_is_no_report(run, people, monkeypatch, tmp_path
     def write(*_, **__):
         raise ImportError("report() needs Altair")
 
-    monkeypatch.setattr(reporting.hedgerow, "report", write, raising=False)
+    monkeypatch.setattr(report.hr, "report", write, raising=False)
     asked = ("--target", "answer", "--param", "n_estimators=3", "--quiet", "--out", tmp_path)
     answer = run("train", people, *asked)
     assert answer.code == 0
     assert "no report: report() needs Altair" in answer.out
     assert (tmp_path / "model.hedgerow").exists()
+
+
+def test_metrics_of_a_positive_class_are_scikit_learns(run, classes, new, table):
+    asked = ("--target", "answer", "--positive-class", "yes", "--weights", "weight", "--json")
+    found = json.loads(run("evaluate", classes, new, *asked).out)["metrics"]
+    model, truth = hr.load(classes), table["answer"] == "yes"
+    weights = {"sample_weight": table["weight"]}
+    predicted = model.predict(table[FEATURES]) == "yes"
+    p = model.predict_proba(table[FEATURES])[:, 1]
+    assert found["precision"] == pytest.approx(precision_score(truth, predicted, **weights))
+    assert found["recall"] == pytest.approx(recall_score(truth, predicted, **weights))
+    assert found["average_precision"] == pytest.approx(average_precision_score(truth, p, **weights))
+
+
+def test_a_report_is_given_the_positive_class(run, classes, new, monkeypatch, tmp_path):
+    given = []
+
+    def write(model, X, y, path, positive_class=None, **_):
+        given.append(positive_class)
+        path.write_text("<html></html>")
+
+    monkeypatch.setattr(report.hr, "report", write, raising=False)
+    asked = ("--target", "answer", "--positive-class", "no", "-o", tmp_path / "page.html")
+    assert run("report", classes, new, *asked).code == 0
+    assert given == ["no"]
+
+
+def test_values_may_go_to_standard_output(run, classes, new, tmp_path):
+    answer = run("explain", classes, new, "-o", "-")
+    assert run("explain", classes, new, "-o", tmp_path / "v.csv").code == 0
+    assert answer.out == (tmp_path / "v.csv").read_text()

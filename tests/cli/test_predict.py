@@ -1,6 +1,7 @@
 """`hedgerow predict`: the numbers of the Python API, bit for bit."""
 
 import io
+import sys
 
 import numpy as np
 import pandas as pd
@@ -110,7 +111,7 @@ def test_columns_are_found_by_name_and_types_are_those_of_the_training(run, numb
 
 def test_intervals_are_those_of_the_model(run, people, new, tmp_path):
     asked = ("train", people, "--target", "amount", *without("amount"), *FEW, "--out", tmp_path)
-    assert run(*asked, "--param", "calibration=conformal").code == 0
+    assert run(*asked, "--param", "calibration=conformal", "--no-report").code == 0
     model = tmp_path / "model.hedgerow"
     answer = run("predict", model, new, "--interval", "--coverage", 0.8)
     found = read_exactly(io.StringIO(answer.out))[["low", "high"]].to_numpy()
@@ -133,3 +134,26 @@ def test_a_model_of_the_python_api_predicts_files(run, new, tmp_path):
     answer = run("predict", tmp_path / "m.hedgerow", new)
     expected = model.predict(read_exactly(new)[FEATURES])
     assert read_exactly(io.StringIO(answer.out))["prediction"].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "feather"])
+def test_standard_input_is_predicted(run, numbers, new, monkeypatch, tmp_path, kind):
+    table, path = read_exactly(new), tmp_path / f"t.{kind}"
+    write = {"parquet": table.to_parquet, "feather": table.to_feather}
+    write.get(kind, lambda path: table.to_csv(path, index=False))(path)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    answer = run("predict", numbers, "-", "-o", "-")
+    assert (answer.code, answer.out) == (0, run("predict", numbers, new).out)
+
+
+def test_what_is_wrong_with_standard_input_is_said_of_it(run, numbers, monkeypatch):
+    for text, said in ((b"", "is empty"), (b"a,b\n1,2\n", "has no column 'town'")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+        answer = run("predict", numbers, "-")
+        assert answer.code == 2
+        assert answer.err.startswith(f"hedgerow: error: standard input {said}")
+
+
+def test_the_probability_of_the_positive_class_alone(run, classes, new):
+    columns = run("predict", classes, new, "--positive-class", "yes").out.splitlines()[0]
+    assert columns == "prediction,probability_yes"

@@ -1,6 +1,8 @@
 """`hedgerow train`: what it writes is what the Python API would make of the same table."""
 
+import io
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -17,10 +19,11 @@ from hedgerow.cli.tasks import find_task
 
 @pytest.fixture
 def train(run, tmp_path):
-    """Train, and give the answer and the model."""
+    """Train, and give the answer and the model; pages, which take longest, are tested elsewhere."""
 
     def run_train(data, *arguments, few=FEW):
-        answer = run("train", data, *arguments, *few, "--out", tmp_path / "out", "--json")
+        out = ("--out", tmp_path / "out", "--json", "--no-report")
+        answer = run("train", data, *arguments, *few, *out)
         assert answer.code == 0, answer.err
         return json.loads(answer.out), hr.load(tmp_path / "out" / "model.hedgerow")
 
@@ -111,7 +114,12 @@ def test_folds_judge_and_the_model_is_of_all_rows(people, train):
     X = pd.read_csv(people)[FEATURES]
     assert model.predict(X).tobytes() == of_all.predict(X).tobytes()
     assert set(answer["test"]["standard_deviation"]) == {"rmse", "mae", "r2"}
-    assert answer["no_report"] == "no rows were held out to report on"
+
+
+def test_folds_have_no_report_and_the_summary_says_so(run, people, tmp_path):
+    asked = ("train", people, "--target", "amount", *without("amount"), "--cv", 3)
+    answer = run(*asked, *FEW, "--out", tmp_path)
+    assert "no report: no rows were held out to report on" in answer.out
 
 
 def refuse(constant):
@@ -181,7 +189,16 @@ def test_dates_that_name_queries_are_no_features_to_warn_of(run, tmp_path):
     days = np.repeat([f"2024-01-{day:02}" for day in range(1, 21)], 5)
     table = pd.DataFrame({"day": days, "x": rng.normal(size=100), "y": rng.integers(0, 3, 100)})
     table.to_csv(tmp_path / "t.csv", index=False)
-    asked = ("train", tmp_path / "t.csv", "--target", "y", *FEW, "--out", tmp_path / "out")
+    asked = (
+        "train",
+        tmp_path / "t.csv",
+        "--target",
+        "y",
+        *FEW,
+        "--out",
+        tmp_path / "out",
+        "--no-report",
+    )
     answer = run(*asked, "--qid", "day")
     assert (answer.code, answer.err) == (0, "")
     assert "'day' holds dates" in run(*asked).err
@@ -279,6 +296,129 @@ def test_machines_by_name(train, people, family, target):
 
 def test_progress_goes_to_standard_error(run, people, tmp_path):
     asked = ("train", people, "--target", "answer", *without("answer"), "--out", tmp_path / "out")
-    answer = run(*asked, "--param", "n_estimators=100", "--json")
+    answer = run(*asked, "--param", "n_estimators=100", "--json", "--no-report")
     assert "round 100/100" in answer.err
     json.loads(answer.out)
+
+
+# Files without names, values that mean missing, and the class that matters.
+
+
+def test_a_file_without_header_keeps_its_first_row(run, train, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(80, 3))).assign(y=lambda t: (t[0] > 0).astype(int))
+    table.to_csv(tmp_path / "bare.csv", index=False, header=False)
+    answer, model = train(tmp_path / "bare.csv", "--no-header", "--target", "x3", "--test-size", 0)
+    assert answer["data"]["rows"] == 80
+    assert list(model.feature_names_in_) == ["x0", "x1", "x2"]
+
+    # Rows to predict may have the column of the target, or may be without it.
+    out = tmp_path / "out" / "model.hedgerow"
+    expected = run("predict", out, tmp_path / "bare.csv", "--no-header").out
+    table.drop(columns="y").to_csv(tmp_path / "new.csv", index=False, header=False)
+    assert run("predict", out, tmp_path / "new.csv", "--no-header").out == expected
+    assert expected.count("\n") == 81
+
+
+def test_without_the_first_column_the_others_are_still_found(run, train, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(80, 3)))
+    table.to_csv(tmp_path / "bare.csv", index=False, header=False)
+    train(tmp_path / "bare.csv", "--no-header", "--target", "x0", "--test-size", 0)
+    out = tmp_path / "out" / "model.hedgerow"
+    table[[1, 2]].to_csv(tmp_path / "new.csv", index=False, header=False)
+    expected = run("predict", out, tmp_path / "bare.csv", "--no-header").out
+    assert run("predict", out, tmp_path / "new.csv", "--no-header").out == expected
+
+
+def test_numbers_may_be_names(run, train, tmp_path):
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)))
+    table.to_csv(tmp_path / "t.csv", index=False)
+    train(tmp_path / "t.csv", "--header", "--target", "2", "--test-size", 0)
+    # A model that knows these names needs no option.
+    assert run("predict", tmp_path / "out" / "model.hedgerow", tmp_path / "t.csv").code == 0
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_values_that_mean_missing_are_remembered_by_the_model(run, train, tmp_path, kind):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=90).round(3), "b": rng.integers(0, 50, 90)})
+    table["y"] = table["a"] + rng.normal(size=90)
+    missing = rng.random((90, 2)) < 0.2
+    clean = table.assign(
+        a=table["a"].mask(missing[:, 0]), b=table["b"].astype(float).mask(missing[:, 1])
+    )
+    marked = table.assign(
+        a=table["a"].astype(str).mask(missing[:, 0], " ?"), b=table["b"].mask(missing[:, 1], -999)
+    )
+    write = {"csv": pd.DataFrame.to_csv, "parquet": pd.DataFrame.to_parquet}[kind]
+    if kind == "parquet":  # where text stays text
+        marked["a"], clean["a"] = table["a"], table["a"]
+    clean.to_csv(tmp_path / "clean.csv", index=False)
+    write(marked, tmp_path / f"marked.{kind}", index=False)
+
+    asked = ("--target", "y", "--test-size", 0)
+    _, expected = train(tmp_path / "clean.csv", *asked)
+    _, model = train(tmp_path / f"marked.{kind}", *asked, "--na", "?", "--na", "-999")
+    X = clean[["a", "b"]]
+    assert model.predict(X).tobytes() == expected.predict(X).tobytes()
+    assert model.na_values_ == ["?", "-999"]
+    predicted = run("predict", tmp_path / "out/model.hedgerow", tmp_path / f"marked.{kind}").out
+    found = [float(line) for line in predicted.splitlines()[1:]]
+    assert found == model.predict(X).tolist()
+    assert "missing     also '?', '-999'\n" in run("inspect", tmp_path / "out/model.hedgerow").out
+    again = tmp_path / "again.hedgerow"
+    assert run("convert", tmp_path / "out/model.hedgerow", tmp_path / "m.json").code == 0
+    assert run("convert", tmp_path / "m.json", again).code == 0
+    assert hr.load(again).na_values_ == ["?", "-999"]
+
+
+def test_nearly_numeric_columns_are_one_line_that_names_the_option(run, tmp_path):
+    ages = ["?" if i % 9 == 0 else str(20 + i % 40) for i in range(60)]
+    rows = [f"{age},{i % 7 + 0.5}\n" for i, age in enumerate(ages)]
+    (tmp_path / "t.csv").write_text("age,y\n" + "".join(rows))
+    asked = (
+        "train",
+        tmp_path / "t.csv",
+        "--target",
+        "y",
+        *FEW,
+        "--param",
+        "min_samples_leaf=2",
+        "--out",
+        tmp_path / "out",
+        "--no-report",
+    )
+    (line,) = run(*asked).err.splitlines()
+    assert line == (
+        "hedgerow: warning: column 'age' is read as categories: 7 of 60 values are not numbers "
+        "('?'). If that means missing: --na '?'."
+    )
+    assert run(*asked, "--na", "?").err == ""
+
+
+def test_rows_without_a_target_may_be_left_out(train, run, people, tmp_path):
+    table = pd.read_csv(people)
+    table["amount"] = table["amount"].astype(str).where(table.index % 10 != 0, "?")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    asked = ("--target", "amount", "--na", "?", "--drop-missing-target", *without("amount"))
+    answer, _ = train(tmp_path / "t.csv", *asked)
+    assert (answer["data"]["rows"], answer["task"]["name"]) == (270, "regression")
+    judged = run("evaluate", tmp_path / "out/model.hedgerow", tmp_path / "t.csv", *asked[:2])
+    assert "--drop-missing-target" in judged.err  # '?' is still missing
+
+
+@pytest.mark.parametrize("way", [("--cv", 3), ("--test-size", 0.3)])
+def test_metrics_of_a_positive_class(train, people, way):
+    asked = ("--target", "answer", *without("answer"), "--positive-class", "no", *way)
+    metrics = train(people, *asked)[0]["test"]["metrics"]
+    assert list(metrics)[3:] == ["average_precision", "precision", "recall", "f1"]
+    assert all(0.5 < value <= 1 for value in list(metrics.values())[3:])
+
+
+def test_standard_input_is_a_file_like_others(train, people, monkeypatch):
+    asked = ("--target", "answer", *without("answer"), "--test-size", 0)
+    _, expected = train(people, *asked)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(people.read_bytes())))
+    _, model = train("-", *asked)
+    assert same_model(model, expected, pd.read_csv(people, float_precision="round_trip")[FEATURES])

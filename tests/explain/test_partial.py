@@ -412,7 +412,7 @@ def test_results_are_drawn(feature: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"features": "aa"}, "features names the column 'aa'.*did you mean 'a'"),
+        ({"features": "aa"}, "features names the column 'aa'.*its columns are 'a'"),
         ({"features": 4}, "features has the index 4"),
         ({"features": 1.5}, "features holds 1.5"),
         ({"features": []}, "features is empty"),

@@ -39,7 +39,7 @@ def assert_as_defined(model: Any, X: Any, *, background: Any = None, pairs: bool
     found = shap_values(model, X, background=background)
     values = with_outputs(found.values, ensemble.n_outputs)
     if pairs:
-        interactions = shap_values(model, X, interactions=True)
+        interactions = shap_values(model, X, interactions=True, background=background)
         of_pairs = with_outputs(interactions.values, ensemble.n_outputs)
     for i, row in enumerate(matrix):
 
@@ -122,7 +122,35 @@ def test_linear_leaves_are_as_defined_against_a_background() -> None:
         ensemble = Ensemble.from_trees(trees, [0] * 3, rng.normal(size=n_values), 5)
         X = random_rows(rng, 4, 5, n_categorical=1)
         rows = random_rows(rng, 5, 5, n_categorical=1)
-        assert_as_defined(alone(ensemble), X, background=rows)
+        assert_as_defined(alone(ensemble), X, background=rows, pairs=True)
+
+
+@pytest.mark.parametrize("n_values", [1, 3])
+def test_interactions_against_a_background_are_as_defined(n_values: int) -> None:
+    rng = np.random.default_rng(n_values)
+    sizes = [2, 9, 15, 31]
+    trees = [random_tree(rng, n, 5, n_categorical=2, n_values=n_values) for n in sizes]
+    ensemble = Ensemble.from_trees(trees, [0] * 4, rng.normal(size=n_values), 5)
+    X = random_rows(rng, 4, 5, n_categorical=2)
+    rows = random_rows(rng, 7, 5, n_categorical=2)
+    assert_as_defined(alone(ensemble), X, background=rows, pairs=True)
+
+
+def test_interactions_against_a_background_add_up_to_the_values() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 6))
+    y = X[:, 0] * X[:, 1] + X[:, 2]
+    model = hr.GradientBoostingRegressor(n_estimators=20, linear_leaves=True).fit(X, y)
+    values = shap_values(model, X[:20], background=X[100:200]).values
+    found = shap_values(model, X[:20], interactions=True, background=X[100:200])
+    np.testing.assert_allclose(found.values.sum(axis=2), values, atol=1e-12)
+    np.testing.assert_array_equal(found.values, found.values.transpose(0, 2, 1))
+    strength = np.abs(found.values).mean(axis=0)
+    np.fill_diagonal(strength, 0.0)
+    assert strength.argmax() in (1, 6)
+    many = model.set_params(n_jobs=3)
+    again = shap_values(many, X[:20], interactions=True, background=X[100:200])
+    np.testing.assert_array_equal(again.values, found.values)
 
 
 def test_trees_without_a_split_add_to_the_base_value_alone() -> None:
@@ -355,6 +383,7 @@ def test_the_mean_of_several_models_is_as_defined() -> None:
     assert_as_defined(model, numbers.head(2), background=numbers.iloc[5:8])
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_a_constant_model_has_values_of_nothing() -> None:
     for model in (
         hr.GradientBoostingRegressor(**BOOSTED),
@@ -449,7 +478,6 @@ def test_gaps_and_categories_that_fit_did_not_see_are_explained() -> None:
     ("options", "words"),
     [
         ({"interactions": 1}, "interactions=1"),
-        ({"interactions": True, "background": 5}, "leave background out"),
         ({"background": 0}, "background=0"),
         ({"background": True}, "background=True"),
         ({"background": 2.5}, "background=2.5"),

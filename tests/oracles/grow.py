@@ -10,7 +10,8 @@ T(G) = sign(G)·max(|G| − α, 0):
 A node's value is learning_rate · w, whether it became a leaf or not.
 
 Candidates. A split is allowed if each child has at least max(1, min_samples_leaf) rows and Σh of at
-least min_child_weight; it is made if its gain is positive. Equal gains: the lower feature, then the
+least (1 − 2⁻⁴⁰) · min_child_weight; it is made if its gain is positive. (A Σh that is the least
+weight on paper may miss it by the rounding of its terms.) Equal gains: the lower feature, then the
 candidate that is listed first below.
     Numeric: "x ≤ b" for each value (bin) b present in the node, ascending; for each b first with
         the missing rows on the right, then, if the node has missing rows and b is not its largest
@@ -54,6 +55,7 @@ from hedgerow.tree.grow_params import GrowParams
 MISSING_BIN = 255
 MISSING = -1
 EVERY_VALUE = float(np.finfo(np.float64).max)
+WEIGHT_DOUBT = 2.0**-40
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,7 @@ def best_of_feature(columns: Columns, f: int, rows, g, h, params: GrowParams) ->
     G, H, n = g.sum(), h.sum(), len(rows)
     least = max(1, params.min_samples_leaf)
     allowed = (tried.n >= least) & (n - tried.n >= least)
-    allowed &= np.minimum(tried.H, H - tried.H) >= params.min_child_weight
+    allowed &= np.minimum(tried.H, H - tried.H) >= least_weight(params)
     left = score(tried.G, tried.H, params, tried.extra_lambda)
     right = score(G - tried.G, H - tried.H, params, tried.extra_lambda)
     gain = (left + right - score(G, H, params)) / 2 - params.min_split_gain
@@ -235,6 +237,11 @@ def best_of_feature(columns: Columns, f: int, rows, g, h, params: GrowParams) ->
     return Split(
         f, float(gain[i]), float(magnitude), weight=feature_weight(params, f), **tried.splits[i]
     )
+
+
+def least_weight(params: GrowParams) -> float:
+    """Return the Σh that a child must have."""
+    return params.min_child_weight * (1 - WEIGHT_DOUBT)
 
 
 def feature_weight(params: GrowParams, f: int) -> float:
@@ -380,12 +387,8 @@ class Walk:
 
     def visit(self, node: int, rows, depth: int, path=frozenset()) -> None:
         self.rows[node], self.depth[node], self.path[node] = rows, depth, path
-        # A candidate whose Σh is min_child_weight itself may fall to either side by rounding.
-        strict = replace(
-            self.params, min_child_weight=self.params.min_child_weight * (1 + self.rtol)
-        )
         self.best[node] = best_split(
-            self.columns, rows, self.g, self.h, strict, self.features, path
+            self.columns, rows, self.g, self.h, self.params, self.features, path
         )
         self.check_values(node)
         if self.tree.feature[node] >= 0:

@@ -28,6 +28,7 @@ from oracles.grow import (
     categorical_candidates,
     category_set,
     feature_weight,
+    least_weight,
     may_follow,
     node_sums,
     weight,
@@ -217,7 +218,7 @@ class Growth:
         leaf, params = self.leaves[node], self.params
         left = self.goes_left(leaf.rows, cut)
         sides = leaf.rows[left], leaf.rows[~left]
-        least = params.min_child_weight * (1 + self.rtol)
+        least = least_weight(params)
         if min(map(len, sides)) < max(1, params.min_samples_leaf) or any(
             node_sums(rows, self.g, self.h)[1] < least for rows in sides
         ):

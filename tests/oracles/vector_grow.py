@@ -29,6 +29,7 @@ from oracles.grow import (
     Walk,
     category_set,
     feature_weight,
+    least_weight,
     may_follow,
     score,
     weight,
@@ -141,7 +142,7 @@ def judged(
     right = tuple(whole - part for whole, part in zip(node, left, strict=True))
     if min(left[2], right[2]) < max(1, params.min_samples_leaf):
         return None
-    if min(left[1].mean(), right[1].mean()) < params.min_child_weight:
+    if min(left[1].mean(), right[1].mean()) < least_weight(params):
         return None
     options = {"extra_lambda": tried.extra_lambda, "direction": direction}
     gain, magnitude = gain_of(left[:2], right[:2], node[:2], params, **options)
@@ -184,11 +185,8 @@ class VectorWalk(Walk):
 
     def visit(self, node: int, rows, depth: int, path=frozenset()) -> None:
         self.rows[node], self.depth[node], self.path[node] = rows, depth, path
-        strict = replace(
-            self.params, min_child_weight=self.params.min_child_weight * (1 + self.rtol)
-        )
         self.best[node] = best_split(
-            self.columns, rows, self.g, self.hessians, strict, self.features, path
+            self.columns, rows, self.g, self.hessians, self.params, self.features, path
         )
         self.check_values(node)
         if self.tree.feature[node] >= 0:

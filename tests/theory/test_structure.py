@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from hedgerow import (
@@ -220,6 +221,7 @@ def test_many_rows_are_compared_as_finely_as_they_were_rounded():
     np.testing.assert_allclose(result.root_score - result.gain, result.score, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_a_model_without_splits_scores_its_roots():
     model = regressor(min_samples_leaf=300).fit(X, NUMBERS)
     result = theory.structure_score(model, X, NUMBERS)
@@ -275,3 +277,20 @@ def test_leaves_that_are_no_newton_steps_have_no_score(loss):
     model = regressor(loss=loss).fit(X, np.abs(NUMBERS))
     with pytest.raises(ParameterError, match=f"loss='{loss}': its leaves take"):
         theory.structure_score(model)
+
+
+def test_sums_too_coarse_for_their_hessians_are_warned_of():
+    X, y = load_iris(return_X_y=True)
+    free = {"learning_rate": 1.0, "reg_lambda": 0.0, "min_child_weight": 0.0}
+    model = GradientBoostingClassifier(n_estimators=60, min_samples_leaf=20, **free).fit(X, y)
+    with pytest.warns(UserWarning, match="differs from J of the rows, first in tree"):
+        theory.structure_score(model, X, y)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 3.0])
+def test_weights_of_any_scale_are_those_of_the_fit(scale):
+    X, y = load_iris(return_X_y=True)
+    weights = scale * np.linspace(0.5, 1.5, len(y))
+    model = GradientBoostingClassifier(n_estimators=3).fit(X, y, weights)
+    found = theory.structure_score(model, X, y, weights)
+    np.testing.assert_allclose(found.score, found.recomputed, rtol=1e-6)

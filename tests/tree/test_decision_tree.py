@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.metrics import mean_absolute_error
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from contract import parametrize_with_checks, run_check
 from hedgerow import DataError, DecisionTreeClassifier, DecisionTreeRegressor, ParameterError, load
 from hedgerow.tree.growing import n_features_tried
 
@@ -33,7 +33,7 @@ IRIS = load_iris(return_X_y=True)
 )
 @pytest.mark.filterwarnings("default")
 def test_scikit_learn_check(estimator, check):
-    check(estimator)
+    run_check(estimator, check)
 
 
 # Data with few ties between splits, down to nodes of twenty rows: between equal ones the two

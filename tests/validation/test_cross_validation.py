@@ -539,8 +539,8 @@ def test_models_are_silent_while_folds_are_shown(capsys):
 
 
 BAD = {
-    "a class": ({"model": Ridge}, "is no estimator: it must be an instance"),
-    "no model": ({"model": 3}, "model=3 is no estimator"),
+    "a class": ({"model": Ridge}, r"is not an estimator: it is a class; write Ridge\(\)"),
+    "no model": ({"model": 3}, "model=3 is not an estimator"),
     "fewer targets": ({"y": Y[:-1]}, "X has 240 rows, but y has 239"),
     "fewer groups": ({"groups": GROUPS[:5]}, "X has 240 rows, but groups has 5"),
     "fewer weights": ({"sample_weight": WEIGHTS[:5]}, "sample_weight"),
@@ -550,7 +550,7 @@ BAD = {
     "an empty fold": ({"cv": [(np.arange(N), np.arange(0))]}, "fold 1 has no rows to fit to"),
     "rows that are not there": ({"cv": [([0, 1], [N])]}, "cv: index 240 is out of bounds"),
     "no groups": ({"cv": sk.GroupKFold(3)}, "cv: The 'groups' parameter should not be None"),
-    "a metric": ({"scoring": "rsme"}, "scoring='rsme' is not allowed.*rmse.*neg_mean"),
+    "a metric": ({"scoring": "rsme"}, "scoring='rsme' is not allowed; did you mean 'rmse'"),
     "a metric of classes": ({"scoring": "auc"}, "scoring='auc' is not allowed"),
     "a number": ({"scoring": [3]}, "scoring=3 is not allowed"),
     "a method": ({"method": "transform"}, "method='transform' is not allowed"),

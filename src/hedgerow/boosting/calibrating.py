@@ -40,8 +40,9 @@ def calibrated(
     scores = model.ensemble.predict_raw(matrix, n_threads=settings.n_threads)
     if problem.classes is None:
         prediction = prediction_of(scores, model.link).reshape(len(scores), -1)
-        spread = problem.loss.spread
-        residuals = (held.target[:, np.newaxis] - prediction) / spread.scale(scores)
+        missed = held.target[:, np.newaxis] - prediction
+        spread = problem.loss.spread.learned_from(scores, missed)
+        residuals = missed / spread.scale(scores)
         return replace(model, residuals=residuals, spread=spread)
     method, index = settings.estimator.calibration, held.target.astype(np.intp)
     return replace(model, calibration=calibrate(method, scores, index, held.weights))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
 from hedgerow import _native
+from hedgerow.arithmetic import sum_of
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.svm.kernel.platt import fit_sigmoid
 
@@ -25,6 +26,8 @@ Method = Literal["sigmoid", "isotonic", "temperature"]
 
 # The logarithm of the temperature is looked for between ± this, by halving so often.
 COLDEST, HALVINGS = 8.0, 60
+# Rows that a block of an isotonic regression has beside its own, half of each of two classes.
+PRIOR_ROWS = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +37,12 @@ class Calibration:
     Attributes
     ----------
     method : {"sigmoid", "isotonic", "temperature"}
-        A sigmoid for each class (Platt), a rising step function for each, or all scores divided by
-        one number.
+        A sigmoid for each class (Platt), a rising function for each, or all scores divided by one
+        number.
     slope, offset : arrays of shape (K,)
         Of sigmoids and temperature: what a score is multiplied by, and what is added.
     x, y : arrays
-        Of step functions: scores and their probabilities, those of all classes one after another.
+        Of rising functions: scores and their probabilities, those of all classes one after another.
     start : array of shape (K + 1,)
         Where those of each class begin.
     """
@@ -54,7 +57,7 @@ class Calibration:
     def probabilities(self, scores: Floats) -> Floats:
         """Return P(class 1) of one score a row, else the probability of every class."""
         if self.method == "isotonic":
-            raw = np.column_stack([self._stepped(k, column) for k, column in enumerate(scores.T)])
+            raw = np.column_stack([self._risen(k, column) for k, column in enumerate(scores.T)])
         else:
             raw = scores * self.slope + self.offset
             if self.method == "temperature" and raw.shape[1] > 1:
@@ -63,7 +66,7 @@ class Calibration:
                 _native.sigmoid_inplace(raw)
         return raw[:, 0].copy() if raw.shape[1] == 1 else _normalised(raw)
 
-    def _stepped(self, k: int, scores: Floats) -> Floats:
+    def _risen(self, k: int, scores: Floats) -> Floats:
         own = slice(self.start[k], self.start[k + 1])
         return np.interp(scores, self.x[own], self.y[own])
 
@@ -88,15 +91,36 @@ def calibrate(
             A, B = fit_sigmoid(scores[:, k], np.where(is_class, 1.0, -1.0), w)
             slope[k], offset[k] = -A, -B
         else:
-            steps = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-            steps.fit(scores[:, k], is_class.astype(float), w)
-            x.append(np.asarray(steps.X_thresholds_, np.float64))
-            y.append(np.asarray(steps.y_thresholds_, np.float64))
+            centres, risen = _rising(scores[:, k], is_class, w, 1.0 / max(2, n_outputs))
+            x.append(centres)
+            y.append(risen)
     start = np.append(0, np.cumsum([len(part) for part in x])).astype(np.int64)
     empty = np.empty(0)
     return Calibration(
         method, slope, offset, np.concatenate([empty, *x]), np.concatenate([empty, *y]), start
     )
+
+
+def _rising(
+    scores: Floats, is_class: NDArray[np.bool_], w: Floats, prior: float
+) -> tuple[Floats, Floats]:
+    """Return scores and rising probabilities to interpolate between.
+
+    Isotonic regression pools neighbours into blocks. At the ends they are often of one class, and
+    their frequencies 0 and 1: too sure of a few rows, and infinitely bad if wrong. So a block's
+    probability is Laplace's estimate, as if two more rows were there that know nothing; and it
+    stands at the mean score of its rows, for the ends of a block are where they are by chance.
+    """
+    counts = w > 0.0
+    scores, hits, w = scores[counts], is_class[counts].astype(np.float64), w[counts]
+    pooled = IsotonicRegression().fit(scores, hits, w).predict(scores)
+    block = np.unique(pooled, return_inverse=True)[1]
+    weight = np.bincount(block, w)
+    centre = np.bincount(block, w * scores) / weight
+    estimate = (np.bincount(block, w * hits) + PRIOR_ROWS * prior) / (weight + PRIOR_ROWS)
+    # Small blocks move further than large ones, perhaps past their neighbours.
+    risen = IsotonicRegression().fit(centre, estimate, weight + PRIOR_ROWS).predict(centre)
+    return centre, np.asarray(risen, np.float64)
 
 
 def _inverse_temperature(scores: Floats, classes: NDArray[np.intp], w: Floats) -> float:
@@ -107,7 +131,7 @@ def _inverse_temperature(scores: Floats, classes: NDArray[np.intp], w: Floats) -
     def slope(beta: float) -> float:
         p = beta * both
         _native.softmax_inplace(p)
-        return float((w * ((p * both).sum(axis=1) - own)).sum())
+        return sum_of(w * ((p * both).sum(axis=1) - own))
 
     low, high = -COLDEST, COLDEST
     for _ in range(HALVINGS):
@@ -145,8 +169,7 @@ def interval(
         What widths are in proportion to.
     """
     if levels is None or len(levels) == 1:
-        columns = prediction.reshape(len(prediction), -1)
-        low = high = columns[:, 0]
+        low = high = prediction if prediction.ndim == 1 else prediction[:, 0]
         missed = np.abs(residuals[:, 0])
     else:
         i, j = _nearest_pair(levels, coverage)

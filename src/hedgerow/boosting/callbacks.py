@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from hedgerow.exceptions import ParameterError
+from hedgerow.params import shown
+from hedgerow.peers import library_of
 
 HOOKS = ("before_fit", "after_round", "after_fit")
 
@@ -71,9 +73,17 @@ class Callbacks:
 def _listed(callbacks: Any) -> list[Any]:
     members = list(callbacks) if isinstance(callbacks, Iterable) else [callbacks]
     for member in members:
+        library = library_of(member)
+        if library is not None:
+            raise ParameterError(
+                f"callbacks: {shown(member)} is a callback for {library}. For early stopping set "
+                "early_stopping=True and n_iter_no_change in the constructor, for logging verbose; "
+                "callbacks here are functions of a RoundInfo."
+            )
         if not callable(member) and not any(hasattr(member, hook) for hook in HOOKS):
             raise ParameterError(
-                f"callbacks: {member!r} is neither a function nor has one of {', '.join(HOOKS)}."
+                f"callbacks: {shown(member)} is neither a function of RoundInfo nor has one of "
+                f"{', '.join(HOOKS)}."
             )
     return members
 

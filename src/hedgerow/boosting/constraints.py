@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from hedgerow.boosting.losses import Loss
-from hedgerow.data.schema import TableSchema, column_index
+from hedgerow.data.names import column_index
+from hedgerow.data.schema import TableSchema
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import NOT_NEGATIVE, NOTHING, Kind, Options, any_of
 from hedgerow.tree.monotone import is_monotone
@@ -72,6 +73,9 @@ class Constraints:
                 self.feature_weights[f] for f in features if self.feature_weights
             ),
         }
+
+
+UNCONSTRAINED = Constraints((), (), 0, ())
 
 
 def read_constraints(estimator: Any, schema: TableSchema, loss: Loss) -> Constraints:

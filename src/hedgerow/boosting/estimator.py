@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from hedgerow.boosting.calibrating import calibrated, require_calibratable
 from hedgerow.boosting.fitting import fit
 from hedgerow.boosting.losses import Floats, Link
 from hedgerow.boosting.model import BoostedModel, prediction_of
-from hedgerow.boosting.parameters import NOT_NEEDED
+from hedgerow.boosting.parameters import PARAMETER_GROUPS
 from hedgerow.boosting.problem import read_problem
 from hedgerow.boosting.refitting import Refitting
 from hedgerow.boosting.settings import Settings
@@ -22,7 +22,8 @@ from hedgerow.boosting.tasks import Task
 from hedgerow.boosting.training_data import Given
 from hedgerow.estimator import TableEstimator, adopt
 from hedgerow.exceptions import ParameterError
-from hedgerow.params import Number, check_parameters
+from hedgerow.params import IMPORTANCE_KIND, Number, check_parameters
+from hedgerow.peers import NOT_NEEDED_FOR_BOOSTING
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.additive import (
     AdditiveTrees,
@@ -50,7 +51,8 @@ class GradientBoosting(TableEstimator):
 
     _task: ClassVar[Task]
     _predicted_unit: ClassVar[str] = "the target"
-    _not_needed: ClassVar[Mapping[str, str]] = NOT_NEEDED
+    _parameter_groups: ClassVar[Mapping[str, Sequence[str]]] = PARAMETER_GROUPS
+    _not_needed: ClassVar[Mapping[str, str]] = NOT_NEEDED_FOR_BOOSTING
     _model: BoostedModel
 
     def fit(
@@ -151,16 +153,9 @@ class GradientBoosting(TableEstimator):
         self._model = calibrated(model, problem, settings, held)
         return self
 
-    if not TYPE_CHECKING:  # else any attribute would seem to be there
-
-        def __getattr__(self, name: str) -> Any:
-            why = self._why_not(name) or f"{type(self).__name__} has no attribute {name!r}."
-            raise AttributeError(why, name=name, obj=self)
-
     def _why_not(self, name: str) -> str | None:
-        """Say why an attribute that some models have is not there, if it is one of those."""
         if name not in ("auto_", "best_iteration_", "best_score_"):
-            return None
+            return super()._why_not(name)
         if not self.__sklearn_is_fitted__():
             return f"There is no {name} before fit."
         if name == "auto_":
@@ -211,10 +206,7 @@ class GradientBoosting(TableEstimator):
         kind : {"gain", "split", "cover"}
             What is summed: the split's gain, 1, or the node's sum of hessians.
         """
-        if kind not in ("gain", "split", "cover"):
-            raise ParameterError(
-                f"kind={kind!r} is not allowed; it must be 'gain', 'split' or 'cover'."
-            )
+        IMPORTANCE_KIND.check(kind)
         model = self._fitted_model()
         sources = model.statistics.sources
         return sums_over_splits(model.ensemble, kind, sources, self.n_features_in_)
@@ -277,6 +269,8 @@ def _of_rounds(estimator: Any, chosen: range) -> dict[str, Any]:
         sliced = replace(sliced, curve=None, calibration=None, residuals=None)
     fitted |= {"_model": sliced}
     fitted["n_iter_"] = len(chosen)
+    if "auto_" in fitted:
+        fitted["auto_"] = fitted["auto_"].of_every(chosen.step)
     is_known = chosen == range(len(chosen)) and all(
         len(values) >= estimator.n_iter_
         for by_metric in estimator.evals_result_.values()

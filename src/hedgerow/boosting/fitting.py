@@ -20,6 +20,7 @@ from hedgerow.boosting.dart import DartRounds
 from hedgerow.boosting.growing import GrowRound, rounds_of_one
 from hedgerow.boosting.losses import Loss, SurvivalLoss
 from hedgerow.boosting.model import BoostedModel
+from hedgerow.boosting.no_split import warn_if_never_split
 from hedgerow.boosting.prepared import Prepared, prepare
 from hedgerow.boosting.resuming import Start, digest, find_start
 from hedgerow.boosting.rounds import BestRound, Watcher, boost
@@ -57,6 +58,7 @@ def fit(estimator: Any, task: Task, before: BoostedModel | None, given: Given) -
     fitting = Fitting.of(rows, settings, start, choice)
     told.before_fit(estimator)
     attributes = fitting.boost(rounds, told)
+    warn_if_never_split(attributes["_model"], fitting.prepared, settings)
     if rows.for_calibration is not None:
         model = attributes["_model"]
         attributes["_model"] = calibrated(model, rows.problem, settings, rows.for_calibration)
@@ -209,6 +211,7 @@ class Fitting:
                 *(problem.loss, ensemble, prepared.train, prepared.binner.category_bins),
                 self.settings.n_threads,
             ),
+            quantiles=problem.loss.of_one.quantiles,
         )
 
     def _diverged(self) -> ParameterError:

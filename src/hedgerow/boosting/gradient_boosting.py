@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
+from hedgerow.accuracy import ScoredClassifier
 from hedgerow.boosting.calibration import interval
 from hedgerow.boosting.classes import labels_of
 from hedgerow.boosting.estimator import GradientBoosting
@@ -34,7 +35,7 @@ def _has_probabilities(estimator: Any) -> bool:
 
 
 @documented
-class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
+class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
     """Gradient boosting of trees for two or more classes.
 
     Each round grows a tree, for more than two classes one for each class, on the gradient of the

@@ -95,7 +95,7 @@ def _trainer(prepared: Prepared, settings: Settings) -> Trainer | ExactTrainer:
         "n_outputs": problem.loss.n_outputs,
         "base_score": prepared.base_score,
         "params": params,
-        "draws": _draws(train, settings),
+        "draws": row_draws(train, settings),
         "colsample_bytree": estimator.colsample_bytree,
         "leaves": leaf_search(problem, settings, train),
         "slopes": slopes,
@@ -140,7 +140,7 @@ def leaf_search(problem: Problem, settings: Settings, rows: Examples) -> LeafSea
     return LeafSearch(problem.loss, rows.target_by_output, rate, most)
 
 
-def _draws(train: Examples, settings: Settings) -> RowDraws:
+def row_draws(train: Examples, settings: Settings) -> RowDraws:
     """Return how each round draws its rows."""
     estimator = settings.estimator
     kind = unit = None

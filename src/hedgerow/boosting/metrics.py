@@ -33,24 +33,12 @@ from hedgerow.boosting.losses import (
 )
 from hedgerow.boosting.written_loss import WrittenLoss
 from hedgerow.exceptions import ParameterError
-from hedgerow.spelling import did_you_mean
+from hedgerow.peer_values import metric_instead
 
 Measure = Callable[[Any, Any, Any], float]
 # By name: whether higher is better, and the measure.
 Metrics = dict[str, tuple[bool, Measure]]
 # How names of functions end, and whether higher is then better.
-# What other libraries call metrics whose names here are not spelt alike.
-ELSEWHERE = {
-    "aucpr": "average_precision",
-    "binary_logloss": "log_loss",
-    "l1": "mae",
-    "l2": "mse",
-    "merror": "error",
-    "mlogloss": "log_loss",
-    "multi_logloss": "log_loss",
-    "neg_log_loss": "log_loss",
-    "roc_auc": "auc",
-}
 DIRECTIONS = {"_score": True, "_loss": False, "_error": False, "_deviance": False}
 
 
@@ -84,7 +72,7 @@ class UserMetric:
     def __init__(
         self, function: Callable[..., Any], classes: Classes | None, argument: str = "eval_metric"
     ) -> None:
-        self.function, _ = with_weights(function)
+        self.function, _ = with_weights(function, argument)
         self.classes = classes
         self.argument = argument  # that it was given as
         named = function.func if isinstance(function, partial) else function
@@ -340,7 +328,7 @@ def resolve_metric(
     if callable(wanted):
         return UserMetric(wanted, classes)
     if wanted not in known:
-        meant = did_you_mean(ELSEWHERE.get(str(wanted), wanted), known)
+        meant = metric_instead(wanted, known)
         raise ParameterError(
             f"eval_metric={wanted!r} is not allowed; {meant}{'It' if meant else 'it'} must be a "
             f"function or one of {', '.join(known)}."

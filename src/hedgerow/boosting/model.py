@@ -26,7 +26,7 @@ class BoostedModel:
     Classes are None in regression, and a list of arrays if y had several columns of labels. What
     was learned from rows held out for calibration: a classifier's way to probabilities, a
     regressor's residuals (m, K), divided by the scale of their spread. A survival model has a curve
-    that leads from scores to times.
+    that leads from scores to times. Of quantiles and expectiles it is known which they are.
     """
 
     schema: TableSchema
@@ -39,6 +39,7 @@ class BoostedModel:
     residuals: Floats | None = None
     spread: Spread = EVEN
     curve: SurvivalCurve | None = None
+    quantiles: tuple[float, ...] = ()
 
     def first_rounds(self, n_rounds: int) -> BoostedModel:
         """Return the model as it was after some rounds."""

@@ -67,9 +67,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "in which rows count less the better they are told apart. 'cross_entropy' learns from "
         "probabilities: y has a column for each class, and each row adds up to 1. A function gets "
         "y as class numbers 0 … K−1 and raw_scores of shape (n,) for two classes, (n, K) for more, "
-        "and returns gradient and hessian of the same shape; its scores start at 0. Weights "
-        "multiply what it returns, unless it takes sample_weight itself. hedgerow.Loss makes such "
-        "a function of a formula for the loss, and starts its scores at their best constant.",
+        "and returns gradient and hessian of the same shape; its scores start at "
+        "the best constant. Weights multiply what it returns, unless it takes sample_weight "
+        "itself. hedgerow.Loss makes such a function of a formula for the loss.",
         Peers("objective", "objective", "loss_function", "loss"),
         only="classifier",
     ),
@@ -91,9 +91,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "residuals above and below by quantile; 'poisson', 'gamma' and 'tweedie' are deviances of "
         "positive means and predict e^score; 'log_loss' is for y between 0 and 1, and predicts the "
         "same. A function gets y and raw_scores of shape (n,) and returns gradient "
-        "and hessian of the same shape; its scores start at 0. Weights multiply what it returns, "
-        "unless it takes sample_weight itself. hedgerow.Loss makes such a function of a formula "
-        "for the loss, and starts its scores at their best constant.",
+        "and hessian of the same shape; its scores start at the best constant. Weights "
+        "multiply what it returns, unless it takes sample_weight itself. hedgerow.Loss makes such "
+        "a function of a formula for the loss.",
         Peers("objective", "objective", "loss_function", "loss"),
         only="regressor",
     ),
@@ -191,7 +191,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "min_child_weight",
         1e-3,
         NOT_NEGATIVE,
-        "Sum of the hessian in a leaf, at least.",
+        "Sum of the hessian in a leaf, at least: of a squared error, rows times weights. Weights "
+        "with a mean below 1 are divided by it.",
         Peers("min_child_weight", "min_child_weight", "", ""),
     ),
     Parameter(
@@ -345,7 +346,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         MONOTONIC_CONSTRAINTS,
         "How predictions may change with a numeric column if all else stays the same: 1 or "
         "'increasing', they never fall as it rises; -1 or 'decreasing', they never rise; 0, "
-        "either. Columns that a dict leaves out are 0. Holds at every input, for each of several "
+        "either. A dict has names of columns or, where names are no numbers, indices; columns that "
+        "it leaves out are 0. Holds at every input, for each of several "
         "outputs and for the probability of classes_[1]; not for more than two classes. A missing "
         "value is no number: its prediction is bound to none.",
         Peers(
@@ -374,7 +376,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     replace(
         CATEGORICAL_FEATURES,
         description="Columns whose values have no order. 'auto' takes the columns of strings or of "
-        "a categorical type.",
+        "a categorical type; a list (names, indices, or True and False for every column) adds "
+        "columns of numbers to these; None takes none.",
     ),
     Parameter(
         "max_categories",
@@ -437,8 +440,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         None,
         any_of(Options(("sigmoid", "isotonic", "temperature")), NOTHING),
         "How probabilities are learned from rows that are held out for it: by a sigmoid of each "
-        "class's scores, by a rising step function, which needs a thousand rows or more, or by "
-        "dividing all scores by one number. None takes those of the loss.",
+        "class's scores, by any rising function (isotonic regression, whose blocks are smoothed by "
+        "Laplace's rule), or by dividing all scores by one number. None takes those of the loss.",
         Peers("", "", "", "method"),
         only="classifier",
     ),
@@ -511,16 +514,27 @@ PARAMETERS: tuple[Parameter, ...] = (
     VERBOSE,
 )
 
-# What other libraries' boosting is asked for that is not needed here, and why.
-NOT_NEEDED = {
-    "bagging_freq": "subsample is drawn in every round",
-    "base_score": "scores start at the best constant",
-    "ccp_alpha": "max_leaves and min_split_gain bound its trees",
-    "criterion": "splits lower the loss",
-    "device": "it runs on processors",
-    "missing": "NaN, None and NA are missing values",
-    "num_class": "the classes are those of y",
-    "path_smooth": "reg_lambda draws leaves together",
-    "subsample_freq": "subsample is drawn in every round",
-    "use_best_model": "with early_stopping=True the best round is kept",
+# What each parameter is for, in the order in which people look for them.
+PARAMETER_GROUPS: dict[str, tuple[str, ...]] = {
+    "Loss": ("loss", "focal_gamma", "quantile", "delta", "tweedie_power"),
+    "Rounds and learning rate": ("n_estimators", "learning_rate", "budget"),
+    "Trees": (
+        *("max_leaves", "max_depth", "min_samples_leaf", "min_child_weight", "grow_policy"),
+        *("splitter", "max_bins", "subsample_for_bin", "multi_strategy"),
+        *("linear_leaves", "linear_lambda"),
+    ),
+    "Regularisation": ("reg_lambda", "reg_alpha", "min_split_gain", "max_delta_step"),
+    "Sampling of rows and columns": (
+        *("subsample", "sampling", "colsample_bytree", "colsample_bylevel", "colsample_bynode"),
+    ),
+    "DART": ("boosting", "drop_rate", "skip_drop", "max_drop"),
+    "Categorical features": ("categorical_features", "max_categories", "unknown_category"),
+    "Constraints": ("monotonic_constraints", "interaction_constraints", "feature_weights"),
+    "Class weights": ("class_weight", "scale_pos_weight"),
+    "Validation and early stopping": (
+        *("early_stopping", "n_iter_no_change", "tol", "eval_metric"),
+        *("validation_fraction", "validation_rows"),
+    ),
+    "Calibration": ("calibration", "calibration_fraction"),
+    "Running": ("random_state", "n_jobs", "verbose", "warm_start"),
 }

@@ -81,7 +81,8 @@ def prepare(problem: Problem, settings: Settings, train: Examples) -> Prepared:
         statistics, table = learn_encoding(train, many, *of_target, settings.seed, n_threads)
         train = replace(train, table=table)
         binner = _fit_binner(statistics.encoded_schema(problem.schema), settings, train)
-        base_score = loss.base_score(train.target_by_output, train.weights)
+        drawn = train.in_the_balance_of(train) if settings.draws_balanced else train
+        base_score = loss.base_score(drawn.target_by_output, drawn.weights)
     else:
         statistics, binner = start.statistics, start.binner
         train = encoded_again(problem, train, n_threads)

@@ -14,7 +14,7 @@ from hedgerow.boosting.constraints import Constraints, read_constraints, require
 from hedgerow.boosting.losses import CustomLoss, Floats, Loss, NativeLoss
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.boosting.multi_output import choose_loss
-from hedgerow.boosting.settings import Settings
+from hedgerow.boosting.settings import Settings, is_auto
 from hedgerow.boosting.tasks import Task
 from hedgerow.boosting.training_data import Examples, Given
 from hedgerow.boosting.written_loss import WrittenLoss
@@ -103,7 +103,13 @@ def read_problem(
     examples = problem.examples(table, target, given.sample_weight)
     if given.groups is not None:
         examples = replace(examples, groups=read_groups(given.groups, table.n_rows))
-    return problem, task.weigh(examples, estimator, classes)
+    return problem, weigh(examples, settings.asked, task, classes, loss)
+
+
+def weigh(examples: Examples, asked: Any, task: Task, classes: Any, loss: Loss) -> Examples:
+    """Multiply class weights in, and scale all weights to units of a row."""
+    only_ratios = is_auto(asked.n_estimators) and not loss.of_one.weights_are_exposures
+    return task.weigh(examples, asked, classes).weighted_in_rows(only_ratios=only_ratios)
 
 
 def _require_the_same_trees(
@@ -115,6 +121,13 @@ def _require_the_same_trees(
         raise ParameterError(
             f"loss={estimator.loss!r}: its scores mean something else than those of the "
             f"model to go on from ({loss.link}, not {start.link})."
+        )
+    of, now = start.quantiles, loss.of_one.quantiles
+    if of and now and of != now:
+        raise ParameterError(
+            f"quantile={estimator.quantile!r}, but the model to go on from was fitted with "
+            f"quantile={of[0] if len(of) == 1 else list(of)!r}: its scores mean something else. "
+            "Fit anew, or give that quantile."
         )
     if before.n_outputs != loss.n_outputs:
         raise DataError(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow.boosting.auto import Choice, member_of
+from hedgerow.boosting.auto import Choice
 from hedgerow.boosting.constraints import require_no_slopes
 from hedgerow.boosting.fitting import Attributes, learned_curve
 from hedgerow.boosting.growing import grow_params, leaf_search
@@ -63,11 +63,13 @@ class Refitting:
         before = self.model.ensemble
         chosen: Choice | None = getattr(self.estimator, "auto_", None)
         n_members = 1 if chosen is None else chosen.n_members
+        in_turn = 1 if chosen is None else chosen.n_in_turn
         members = [
-            self._refit_rounds(member_of(before, number, n_members)) for number in range(n_members)
+            self._refit_rounds(before.of_rounds(rounds).scaled(n_members))
+            for rounds in (range(k, before.n_rounds, in_turn) for k in range(in_turn))
         ]
-        in_turn = chain.from_iterable(zip_longest(*members, fillvalue=[]))
-        trees = [tree.scaled(1.0 / n_members) for round_ in in_turn for tree in round_]
+        ordered = chain.from_iterable(zip_longest(*members, fillvalue=[]))
+        trees = [tree.scaled(1.0 / n_members) for round_ in ordered for tree in round_]
         after = Ensemble.from_trees(trees, before.tree_output, before.base_score, before.n_features)
         kept = {name: value for name, value in vars(self.estimator).items() if name.endswith("_")}
         curve = learned_curve(self.loss, after, self.rows, self.model.category_bins, self.n_threads)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from hedgerow.boosting.model import BoostedModel
 from hedgerow.boosting.settings import Settings, is_auto
-from hedgerow.boosting.tasks import as_levels
 from hedgerow.boosting.training_data import Examples, Given
 from hedgerow.data.binning import Binner
 from hedgerow.exceptions import ParameterError
+from hedgerow.params import shown
 from hedgerow.tree.structure import Tree
 
 # Parameters that do not tell what a round becomes.
@@ -109,24 +109,11 @@ def _read_model(init_model: Any, estimator: Any) -> BoostedModel:
         init_model = model_file.load(init_model)
     if type(init_model) is not type(estimator):
         raise ParameterError(
-            f"init_model={given!r} is not allowed; it must be a fitted {type(estimator).__name__} "
-            "or the file of one."
+            f"init_model={shown(given)} is not allowed; it must be a fitted "
+            f"{type(estimator).__name__} or the file of one."
         )
     model: BoostedModel = init_model._fitted_model()  # noqa: SLF001
-    _require_the_same_levels(init_model, estimator)
     return model
-
-
-def _require_the_same_levels(init_model: Any, estimator: Any) -> None:
-    """Refuse to go on with other quantiles than those that the scores are."""
-    if init_model.loss not in ("quantile", "expectile") or init_model.loss != estimator.loss:
-        return
-    before, now = init_model.quantile, estimator.quantile
-    if as_levels(before) != as_levels(now):
-        raise ParameterError(
-            f"quantile={now!r}, but init_model was fitted with quantile={before!r}: its scores "
-            f"mean something else. Give quantile={before!r}, or fit anew."
-        )
 
 
 class CheckpointFile:

@@ -87,7 +87,12 @@ def _part_for_stopping(
     by_class = problem.has_one_class_a_row
     train, held = hold_out(rows, fraction, settings.seed, by_class, where)
     _refuse_if(objection_to_parts(problem, train, held), "early_stopping")
-    return train, held
+    return train, as_judges(held, train, settings)
+
+
+def as_judges(held: Examples, train: Examples, settings: Settings) -> Examples:
+    """Return rows held out, with classes in the balance that rounds draw from the others."""
+    return held.in_the_balance_of(train) if settings.draws_balanced else held
 
 
 def objection_to_parts(problem: Problem, train: Examples, held: Examples) -> str | None:

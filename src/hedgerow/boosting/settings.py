@@ -76,6 +76,11 @@ class Settings:
         seed = seed_of(asked.random_state)
         return cls(asked, settled(asked), seed, effective_n_jobs(asked.n_jobs))
 
+    @property
+    def draws_balanced(self) -> bool:
+        """Whether rounds draw as many rows of each class, and the model is of such a balance."""
+        return bool(self.estimator.sampling == "balanced")
+
     def with_numbers(self, chosen: Mapping[str, Any]) -> Settings:
         """Return the settings with other numbers for what is "auto"."""
         return replace(self, estimator=settled(self.asked, chosen))

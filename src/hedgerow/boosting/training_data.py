@@ -15,6 +15,14 @@ from hedgerow.exceptions import DataError, ParameterError
 
 Indices = NDArray[np.intp]
 
+# Weights are added up in this part of the largest.
+WEIGHT_STEPS = 2**31
+
+_EVAL_SET = (
+    "eval_set must be a list of (X, y) or (X, y, sample_weight), as in "
+    "eval_set=[(X_valid, y_valid)]."
+)
+
 # For each purpose of rows held out, the parameter that asks for them, and what could be given.
 _WHY_AND_CURE = {
     "validation": ("early_stopping", "Give an eval_set, or"),
@@ -66,6 +74,28 @@ class Examples:
         by_row = class_weights[self.target.astype(np.intp)]
         return replace(self, weights=by_row if self.weights is None else self.weights * by_row)
 
+    def in_the_balance_of(self, drawn: Examples) -> Examples:
+        """Weigh classes as ``sampling="balanced"`` draws them from other rows: all alike."""
+        counts = np.bincount(drawn.target.astype(np.intp)).astype(np.float64)
+        return self.weighted_by_class(counts[counts > 0.0].min() / np.maximum(counts, 1.0))
+
+    def weighted_in_rows(self, *, only_ratios: bool) -> Examples:
+        """Scale the weights to the unit that penalties and limits are in, which is a row.
+
+        A weight of 2 is two rows, so weights stay as they are if a row counts for one row or more
+        on average; smaller ones are scaled to a mean of 1. With `only_ratios` all are.
+        """
+        if self.weights is None or not self.weights.any():
+            return self
+        largest = self.weights.max()
+        relative = self.weights / largest
+        # A sum of integers does not depend on the order of rows. A row of weight 0 is no row.
+        total = int(np.rint(relative * WEIGHT_STEPS).astype(np.int64).sum())
+        mean = total / WEIGHT_STEPS / np.count_nonzero(relative)
+        if largest * mean >= 1.0 and not only_ratios:
+            return self
+        return replace(self, weights=relative / mean)
+
 
 def read_eval_sets(
     eval_set: Any, names: Sequence[str] | None, read: Callable[[Any, Any, Any], Examples]
@@ -74,12 +104,14 @@ def read_eval_sets(
     if eval_set is None:
         return {}
     if not isinstance(eval_set, tuple | list):
-        raise DataError("eval_set must be a list of (X, y) or (X, y, sample_weight).")
+        raise DataError(_EVAL_SET)
     is_one = isinstance(eval_set, tuple) and not all(isinstance(e, tuple) for e in eval_set)
     given = [eval_set] if is_one else list(eval_set)
     for each in given:
         if not isinstance(each, tuple | list) or len(each) not in (2, 3):
-            raise DataError("eval_set must be a list of (X, y) or (X, y, sample_weight).")
+            raise DataError(_EVAL_SET)
+        if isinstance(each[1], str):
+            raise DataError(f"{_EVAL_SET} Names of the sets go into eval_names.")
     names = _checked_names(names, len(given))
     return {
         name: _read_one(read, one, f"eval_set[{i}]")

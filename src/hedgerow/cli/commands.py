@@ -15,9 +15,11 @@ from hedgerow.cli.choices import COVERAGE, MODELS, REPORT, TASKS, TEST_SIZE
 from hedgerow.cli.options import (
     FILE,
     Part,
+    Reading,
     debug_option,
-    format_option,
     json_option,
+    positive_option,
+    reading_options,
     threads_option,
     truth_options,
 )
@@ -29,7 +31,10 @@ class _DoneElsewhere(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Do what `hedgerow.cli.NAME.NAME` does."""
         module: Any = import_module(f"hedgerow.cli.{self.name}")
-        return getattr(module, str(self.name))(**ctx.params)
+        given = dict(ctx.params)
+        if "kind" in given:
+            given["reading"] = Reading(*(given.pop(name) for name in ("kind", "header", "na")))
+        return getattr(module, str(self.name))(**given)
 
 
 @click.command(cls=_DoneElsewhere, short_help="Train a model on a file.")
@@ -37,8 +42,9 @@ class _DoneElsewhere(click.Command):
 @truth_options
 @click.option("--groups", metavar="COL", help="Column of groups of rows that stay together.")
 @click.option("--drop", metavar="COL,...", default="", help="Columns to leave out.")
-@format_option
+@reading_options
 @click.option("--task", type=click.Choice(TASKS), help="Inferred, and said, if left out.")
+@positive_option("Add precision, recall and the like of this class to the metrics.")
 @click.option(
     "--model",
     "family",
@@ -72,7 +78,8 @@ class _DoneElsewhere(click.Command):
 def train() -> None:
     """Train a model on the table in the file DATA (CSV, Parquet, Arrow or SVMlight).
 
-    Writes the model, metrics of rows that were held out, and a report of them into a folder.
+    DATA may be - for standard input. Writes the model, metrics of rows that were held out, and a
+    report of them into a folder.
     """
 
 
@@ -86,6 +93,7 @@ def train() -> None:
     help="File to write: .csv, .csv.gz, .parquet or .feather. [default: CSV to the terminal]",
 )
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
+@positive_option("Add the probability of this class.")
 @click.option("--interval", is_flag=True, help="Add the ends of an interval.")
 @click.option(
     "--coverage",
@@ -94,10 +102,10 @@ def train() -> None:
 )
 @click.option("--id", "keep", metavar="COL", help="Column to write beside the predictions.")
 @threads_option
-@format_option
+@reading_options
 @debug_option
 def predict() -> None:
-    """Predict the rows of the file DATA with a model.
+    """Predict the rows of the file DATA with a model; - is standard input.
 
     Columns are found by name; those that the model does not know are left aside. Numbers have all
     of their digits: they are what the Python API gives, bit for bit.
@@ -108,7 +116,8 @@ def predict() -> None:
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("data", type=FILE)
 @truth_options
-@format_option
+@positive_option("Add precision, recall and the like of this class.")
+@reading_options
 @json_option
 @debug_option
 def evaluate() -> None:
@@ -120,8 +129,8 @@ def evaluate() -> None:
 @click.argument("data", type=FILE)
 @click.option("--rows", "wanted", metavar="0-4,7", help="Explain each of these rows, from 0 on.")
 @click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="Columns shown.")
-@click.option("-o", "--out", type=FILE, help="File for the values of all columns.")
-@format_option
+@click.option("-o", "--out", type=FILE, help="File for the values of all columns; - prints them.")
+@reading_options
 @json_option
 @debug_option
 def explain() -> None:
@@ -135,8 +144,9 @@ def explain() -> None:
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("data", type=FILE)
 @truth_options
+@positive_option("The class that curves and costs are of at first.")
 @click.option("-o", "--out", type=FILE, default=Path(REPORT), show_default=True)
-@format_option
+@reading_options
 @debug_option
 def report() -> None:
     """Write a report of a model on the rows of the file DATA: one HTML file for any browser."""
@@ -157,6 +167,8 @@ def inspect() -> None:
 @debug_option
 def convert() -> None:
     """Write a model as OUT, a .json or .hedgerow file; both hold all of it, without loss.
+
+    OUT may be - for JSON on standard output.
 
     There is no way to formats of other libraries (ONNX, PMML, XGBoost's JSON).
     """

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import hedgerow as hr
-from hedgerow.cli.output import require_file, say, size_of
+from hedgerow.cli.options import STANDARD
+from hedgerow.cli.output import answer, require_file, say, size_of
 from hedgerow.exceptions import ParameterError
 from hedgerow.model_file.atomic import write_atomically
 from hedgerow.model_file.text import from_json, to_json
@@ -14,6 +15,9 @@ from hedgerow.model_file.text import from_json, to_json
 
 def convert(model_file: Path, out: Path) -> None:
     """Write a model in the other of the two formats, or in its own."""
+    if out == STANDARD:
+        answer(to_json(_read(model_file)))
+        return
     require_file(out)
     end = out.suffix.lower()
     if end not in (".json", ".hedgerow"):

@@ -22,6 +22,10 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from hedgerow.cli.damage import read_as, require_distinct
+from hedgerow.cli.missing import without_na
+from hedgerow.cli.numerals import NotNumbers, is_number, not_numbers
+from hedgerow.cli.options import Reading
+from hedgerow.data.schema import listed
 from hedgerow.exceptions import DataError
 
 ColumnKind = Literal["text", "number", "any"]
@@ -48,6 +52,7 @@ class Dialect:
 
     delimiter: str
     names: tuple[str, ...]
+    has_header: bool
 
     @property
     def has_decimal_commas(self) -> bool:
@@ -55,22 +60,49 @@ class Dialect:
         return self.delimiter == ";"
 
 
-def read_csv(path: Path, kinds: Kinds) -> Any:
+class ColumnWarning(UserWarning):
+    """How a column was read, which may not be what was meant."""
+
+    def __init__(self, column: str, message: str) -> None:
+        super().__init__(f"column {column!r} {message}")
+        self.column = column
+
+
+def read_csv(path: Path, kinds: Kinds, reading: Reading | None = None) -> Any:
     """Read a file as a pandas data frame; `kinds` tells what columns are, where it is known."""
+    reading = Reading() if reading is None else reading
     with read_as(path, "a CSV file"):
-        dialect = _dialect(path)
+        dialect = _dialect(path, reading)
         text = _read_text(path, dialect)
     if text.num_rows == 0:
         raise DataError(f"{path} has a line of names, but no rows.")
     columns = {
-        name: _typed(text.column(i), name, kinds(name), dialect)
+        name: _read_column(path, text.column(i), name, kinds(name), dialect, reading.na)
         for i, name in enumerate(dialect.names)
     }
     return pa.table(columns).to_pandas()
 
 
-def _dialect(path: Path) -> Dialect:
-    """Look at the line of names."""
+def _read_column(
+    path: Path, text: Any, name: str, kind: ColumnKind | None, dialect: Dialect, na: tuple[str, ...]
+) -> Any:
+    """Return a column as what it is, or as what it is known to be, without what means missing."""
+    column = without_na(_typed(without_na(text, na), name, kind, dialect), na)
+    if kind == "number" and column.type == pa.string():
+        others = not_numbers(column, decimal_commas=dialect.has_decimal_commas)
+        raise DataError(_not_numeric(path, name, others))
+    return column
+
+
+def _not_numeric(path: Path, name: str, others: NotNumbers | None) -> str:
+    if others is None:  # such as a number with a comma where commas part fields
+        return f"{path}, column {name!r} must be numbers, but it is text."
+    hint = f" {others.option} reads such values as missing." if others.count < others.total else ""
+    return f"{path}, column {name!r} must be numbers, but {others}.{hint}"
+
+
+def _dialect(path: Path, reading: Reading) -> Dialect:
+    """Look at the first line, which is of names unless it is said or known not to be."""
     is_packed = path.suffix.lower() == ".gz"
     with gzip.open(path) if is_packed else path.open("rb") as file:
         lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
@@ -81,9 +113,31 @@ def _dialect(path: Path) -> Dialect:
         header = next(csv.reader(_and_on(first, lines), delimiter=delimiter), [])
     if not header:
         raise DataError(f"{path} is empty.")
+    if reading.header is False:
+        return Dialect(delimiter, _numbered(len(header), reading.names), has_header=False)
+    if reading.header is None:
+        _require_names(header, reading.names, path)
     names = tuple(name or f"Unnamed: {i}" for i, name in enumerate(header))  # as pandas calls them
     require_distinct(names, path)
-    return Dialect(delimiter, names)
+    return Dialect(delimiter, names, has_header=True)
+
+
+def _numbered(n_columns: int, known: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Name the columns of a file without names; if it has just those of a model, as they are."""
+    if known is not None and len(known) == n_columns:
+        return known
+    return tuple(f"x{i}" for i in range(n_columns))
+
+
+def _require_names(header: list[str], known: tuple[str, ...] | None, path: Path) -> None:
+    """Refuse a first line of numbers, unless a model knows columns of these names."""
+    fields = [field for field in header if field.strip()]
+    if not fields or not all(map(is_number, fields)) or set(known or [None]) <= set(header):
+        return
+    raise DataError(
+        f"{path} begins with a line of numbers ({listed(fields, 3)}) instead of column names. "
+        "--no-header reads it as a row; --header says that the numbers are names."
+    )
 
 
 def _and_on(first: str, lines: Any) -> Any:
@@ -109,7 +163,11 @@ def _parse(path: Path, dialect: Dialect, *, threads: bool) -> Any:
     with pa.input_stream(str(path)) as stream:
         return arrow_csv.read_csv(
             stream,
-            arrow_csv.ReadOptions(use_threads=threads, block_size=_BLOCK_BYTES),
+            arrow_csv.ReadOptions(
+                use_threads=threads,
+                block_size=_BLOCK_BYTES,
+                column_names=None if dialect.has_header else dialect.names,
+            ),
             arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
             arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys((*dialect.names, ""), pa.string()),
@@ -127,19 +185,33 @@ def _typed(text: Any, name: str, kind: ColumnKind | None, dialect: Dialect) -> A
         return text.cast(pa.float64())
     if kind != "number" and pc.any(pc.match_substring_regex(text, _CODE)).as_py():
         if kind is None and _as_numbers(text, dialect) is not None:
-            _warn(f"column {name!r} has numbers with leading zeros, and is read as text.")
+            _warn(name, "has numbers with leading zeros, and is read as text.")
         return text
     found = _as_numbers(text, dialect)
     if found is None:
         found = _as_flags(text)
     if found is not None:
         return found
-    if kind is None and _are_dates(text):
-        _warn(
-            f"column {name!r} holds dates, and each is taken as a category of its own. Numbers "
-            "(year, month, days since a day) would say more; --drop leaves it out."
-        )
+    if kind is None:
+        warn_of_text(text, name, decimal_commas=dialect.has_decimal_commas)
     return text
+
+
+def warn_of_text(text: Any, name: str, *, decimal_commas: bool = False) -> None:
+    """Warn of text that was probably meant as something else."""
+    if _are_dates(text):
+        _warn(
+            name,
+            "holds dates, and each is taken as a category of its own. Numbers (year, month, days "
+            "since a day) would say more; --drop leaves it out.",
+        )
+        return
+    others = not_numbers(text, decimal_commas=decimal_commas)
+    if others is not None and others.is_nearly_numeric:
+        _warn(
+            name,
+            f"is read as categories: {others}. If that means missing: {others.option}.",
+        )
 
 
 def _as_numbers(text: Any, dialect: Dialect) -> Any:
@@ -175,5 +247,5 @@ def _are_dates(text: Any) -> bool:
     return all(_DATE.fullmatch(value) for value in some)
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=2)
+def _warn(column: str, message: str) -> None:
+    warnings.warn(ColumnWarning(column, message), stacklevel=2)

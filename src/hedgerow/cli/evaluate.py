@@ -7,15 +7,23 @@ from typing import Any
 
 from hedgerow.cli.examples import Known, Roles, read_examples
 from hedgerow.cli.models import load_model
+from hedgerow.cli.options import Reading
 from hedgerow.cli.output import answer, answer_json, count, lines_of, number
 from hedgerow.cli.scores import measure
 
 
-def evaluate(model_file: Path, data: Path, kind: str | None, as_json: bool, **columns: Any) -> None:
+def evaluate(
+    model_file: Path,
+    data: Path,
+    reading: Reading,
+    positive: str | None,
+    as_json: bool,
+    **columns: Any,
+) -> None:
     """Measure how good a model is, and tell it."""
     model, roles = load_model(model_file), Roles(**columns)
-    examples = read_examples(data, kind, roles, Known.of_model(model, roles.target))
-    metrics = measure(model, examples)
+    examples = read_examples(data, reading.like(model), roles, Known.of_model(model, roles.target))
+    metrics = measure(model, examples, positive)
     if as_json:
         name = type(model).__name__
         answer_json({"model": name, "rows": examples.n_rows, "metrics": metrics})

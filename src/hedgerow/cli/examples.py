@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from hedgerow.cli.csv_file import ColumnKind
 from hedgerow.cli.names import suggestion
+from hedgerow.cli.numerals import is_number
+from hedgerow.cli.options import Reading, source_name
 from hedgerow.cli.tables import SparseFile, read_file
 from hedgerow.exceptions import DataError
 
@@ -26,7 +28,10 @@ _NAMELESS = (
 
 @dataclass(frozen=True)
 class Roles:
-    """Names of the columns that are no features."""
+    """Names of the columns that are no features, and what is asked of them.
+
+    `target_kind` is what the target is read as: "any", whatever it is, or "number".
+    """
 
     target: str | None = None
     event: str | None = None
@@ -34,6 +39,8 @@ class Roles:
     weights: str | None = None
     groups: str | None = None
     drop: tuple[str, ...] = ()
+    drop_missing_target: bool = False
+    target_kind: ColumnKind = "any"
 
     @property
     def by_option(self) -> dict[str, str]:
@@ -51,7 +58,9 @@ class Roles:
         """Tell what to read a column as: those to drop as they stand, and others as they look."""
         if name in self.drop:
             return "text"
-        return "any" if name != self.target and name in self.names else None
+        if name == self.target:
+            return self.target_kind
+        return "any" if name in self.names else None
 
     @property
     def names(self) -> list[str]:
@@ -111,8 +120,9 @@ class Known:
                 is_text = categories is not None and categories.kind == "string"
                 kinds[name] = "text" if is_text else "number"
         classes = getattr(model, "classes_", None)
-        if target is not None and isinstance(classes, np.ndarray):
-            kinds[target] = "text" if classes.dtype.kind in "UOT" else "number"
+        if target is not None and target not in kinds:
+            are_texts = isinstance(classes, np.ndarray) and classes.dtype.kind in "UOT"
+            kinds[target] = "text" if are_texts else "number"
         names = getattr(model, "feature_names_in_", None)
         return cls(None if names is None else list(names), kinds, model.n_features_in_)
 
@@ -126,30 +136,34 @@ class Known:
             kinds[target] = _kind_of(examples.y)
         return cls(list(examples.X.columns), kinds, examples.X.shape[1])
 
+    def named(self, reading: Reading) -> Reading:
+        """Add the names of the columns to how a file is read."""
+        return reading if self.names is None else replace(reading, names=tuple(self.names))
+
     def kind_of(self, name: str) -> ColumnKind:
         """Tell what a column is; of one that is not known it does not matter."""
         return self.kinds.get(name, "text")
 
-    def columns(self, table: Any, roles: Roles, path: Path) -> Any:
+    def columns(self, table: Any, roles: Roles, source: str) -> Any:
         """Return the columns to take; others, such as a target, do not matter."""
         if self.names is None:
-            return _features(table, roles, path)
-        require_columns(table, self.names, path)
+            return _features(table, roles, source)
+        require_columns(table, self.names, source)
         return table[self.names]
 
-    def rows(self, sparse: SparseFile, path: Path) -> Any:
+    def rows(self, sparse: SparseFile, source: str) -> Any:
         """Return the rows of a table without names of columns."""
         if self.names is not None:
-            raise DataError(f"{path} has no column {self.names[0]!r}: {_NAMELESS}")
+            raise DataError(f"{source} has no column {self.names[0]!r}: {_NAMELESS}")
         return sparse.X
 
-    def require_kinds(self, table: Any, path: Path) -> None:
+    def require_kinds(self, table: Any, source: str) -> None:
         """Refuse text where numbers are known."""
         for name in [] if self.names is None else self.names:
             if self.kinds[name] == "number" and _kind_of(table[name]) == "text":
                 example = table[name].dropna().iloc[0]
                 raise DataError(
-                    f"{path}, column {name!r}: the model learns from numbers there, but this is "
+                    f"{source}, column {name!r}: the model learns from numbers there, but this is "
                     f"text (such as {example!r})."
                 )
 
@@ -160,7 +174,7 @@ def _kind_of(column: Any) -> ColumnKind:
 
 
 def read_examples(
-    path: Path, kind: str | None, roles: Roles, known: Known | None = None
+    path: Path, reading: Reading, roles: Roles, known: Known | None = None
 ) -> Examples:
     """Read rows to learn from or, with columns that are known, rows to judge a model by.
 
@@ -168,20 +182,20 @@ def read_examples(
     ----------
     path : Path
         The file.
-    kind : str, optional
-        What kind of file it is, if its name does not tell.
+    reading : Reading
+        How the file is read.
     roles : Roles
         Columns that are no features.
     known : Known, optional
         The columns that the model has.
     """
-    table = _read_table(path, kind, roles, known)
+    table, source = _read_table(path, reading, roles, known), source_name(path)
     if isinstance(table, SparseFile):
-        return _sparse_examples(table, roles, known, path)
-    _require_roles(table, roles, path)
+        return _sparse_examples(table, roles, known, source)
+    table = _require_roles(table, roles, source)
     target, event = table[roles.target], _column(table, roles.event)
     return Examples(
-        X=_features(table, roles, path) if known is None else known.columns(table, roles, path),
+        X=_features(table, roles, source) if known is None else known.columns(table, roles, source),
         y=target if event is None else pd.DataFrame({"event": _flags(event), "time": target}),
         weights=_column(table, roles.weights),
         groups=_column(table, roles.groups),
@@ -189,7 +203,7 @@ def read_examples(
     )
 
 
-def _read_table(path: Path, kind: str | None, roles: Roles, known: Known | None) -> Any:
+def _read_table(path: Path, reading: Reading, roles: Roles, known: Known | None) -> Any:
     """Read a table, whose columns are what is known of them, or else what they look like."""
 
     def kind_of(name: str) -> ColumnKind | None:
@@ -198,59 +212,71 @@ def _read_table(path: Path, kind: str | None, roles: Roles, known: Known | None)
         is_open = name in roles.names and name not in known.kinds
         return roles.kind_of(name) if is_open else known.kind_of(name)
 
-    return read_file(path, kind, kind_of, None if known is None else known.n_features)
+    if known is None:
+        return read_file(path, reading, kind_of)
+    return read_file(path, known.named(reading), kind_of, known.n_features)
 
 
-def read_features(path: Path, kind: str | None, known: Known, keep: str | None) -> tuple[Any, Any]:
+def read_features(path: Path, reading: Reading, known: Known, keep: str | None) -> tuple[Any, Any]:
     """Read rows to predict, and a column to keep beside the predictions, as it stands."""
-    table = read_file(path, kind, known.kind_of, known.n_features)
+    table = read_file(path, known.named(reading), known.kind_of, known.n_features)
+    source = source_name(path)
     if isinstance(table, SparseFile):
         if keep is not None:
-            raise DataError(f"{path} has no column {keep!r}: {_NAMELESS}")
-        return known.rows(table, path), None
-    require_columns(table, [] if keep is None else [keep], path)
-    return known.columns(table, Roles(), path), _column(table, keep)
+            raise DataError(f"{source} has no column {keep!r}: {_NAMELESS}")
+        return known.rows(table, source), None
+    require_columns(table, [] if keep is None else [keep], source)
+    return known.columns(table, Roles(), source), _column(table, keep)
 
 
-def require_columns(table: Any, names: Sequence[str], path: Path) -> None:
+def require_columns(table: Any, names: Sequence[str], source: str) -> None:
     """Refuse names that are no columns."""
     for name in names:
         if name not in table.columns:
             known = list(map(str, table.columns))
-            raise DataError(f"{path} has no column {name!r}. {suggestion(name, known)}")
+            hint = " If its first line is no header: --no-header." if _has_numbers(known) else ""
+            raise DataError(f"{source} has no column {name!r}. {suggestion(name, known)}{hint}")
 
 
-def _require_roles(table: Any, roles: Roles, path: Path) -> None:
-    """Refuse columns that are not there, that have gaps, or that are both cause and effect."""
+def _has_numbers(names: Sequence[str]) -> bool:
+    return any(map(is_number, names))
+
+
+def _require_roles(table: Any, roles: Roles, source: str) -> Any:
+    """Return the rows to use; refuse columns that are missing, incomplete, or in two roles."""
     if roles.target is None:
-        raise DataError(f"--target must name the column of {path} that is to be predicted.")
-    require_columns(table, roles.names, path)
+        raise DataError(f"--target must name the column of {source} that is to be predicted.")
+    require_columns(table, roles.names, source)
+    if roles.drop_missing_target and table[roles.target].notna().any():
+        table = table[table[roles.target].notna()].reset_index(drop=True)
     for option, name in roles.by_option.items():
         if option != "--target" and name == roles.target:
             raise DataError(f"--target and {option} both name column {name!r}.")
         is_gap = table[name].isna().to_numpy()
         if is_gap.all():
-            raise DataError(f"{path}, column {name!r} ({option}) is empty.")
+            raise DataError(f"{source}, column {name!r} ({option}) is empty.")
         if is_gap.any():
+            way_out = " --drop-missing-target leaves them out." if option == "--target" else ""
             raise DataError(
-                f"{path}, column {name!r} ({option}) has gaps: {is_gap.sum():,} of "
-                f"{len(is_gap):,} rows, the first is row {is_gap.argmax()}. Leave them out."
+                f"{source}, column {name!r} ({option}) has missing values: {is_gap.sum():,} of "
+                f"{len(is_gap):,} rows, the first is row {is_gap.argmax()}.{way_out}"
             )
+    return table
 
 
-def _sparse_examples(table: SparseFile, roles: Roles, known: Known | None, path: Path) -> Examples:
+def _sparse_examples(table: SparseFile, roles: Roles, known: Known | None, source: str) -> Examples:
     if roles.names:
-        raise DataError(f"{path} has no column {roles.names[0]!r}: {_NAMELESS}")
+        raise DataError(f"{source} has no column {roles.names[0]!r}: {_NAMELESS}")
     if np.isnan(table.y).any():
-        raise DataError(f"{path} has no target in row {np.isnan(table.y).argmax()}.")
-    X = table.X if known is None else known.rows(table, path)
+        raise DataError(f"{source} has no target in row {np.isnan(table.y).argmax()}.")
+    X = table.X if known is None else known.rows(table, source)
     return Examples(X, table.y, qid=table.qid)
 
 
-def _features(table: Any, roles: Roles, path: Path) -> Any:
+def _features(table: Any, roles: Roles, source: str) -> Any:
     features = table.drop(columns=roles.names)
     if features.shape[1] == 0:
-        raise DataError(f"{path} has no columns to learn from beside {', '.join(roles.names)}.")
+        raise DataError(f"{source} has no columns to learn from beside {', '.join(roles.names)}.")
     return features
 
 

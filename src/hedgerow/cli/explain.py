@@ -12,6 +12,7 @@ import pandas as pd
 
 from hedgerow.cli.examples import Examples, Known, read_features
 from hedgerow.cli.models import load_model
+from hedgerow.cli.options import STANDARD, Reading
 from hedgerow.cli.output import (
     answer,
     answer_json,
@@ -34,17 +35,20 @@ def explain(
     wanted: str | None,
     top: int,
     out: Path | None,
-    kind: str | None,
+    reading: Reading,
     as_json: bool,
 ) -> None:
     """Tell what each column adds to predictions: of some rows, or the mean over all of them."""
-    require_table_name(out)
+    if out != STANDARD:
+        require_table_name(out)
     model = load_model(model_file)
-    X, _ = read_features(data, kind, Known.of_model(model), None)
+    X, _ = read_features(data, reading.like(model), Known.of_model(model), None)
     rows = np.arange(X.shape[0]) if wanted is None else _row_numbers(wanted, X.shape[0])
     explained = shap_values(model, Examples(X, None).take(rows).X)
     if out is not None:
-        write_table(_all_values(explained, rows), out)
+        write_table(_all_values(explained, rows), None if out == STANDARD else out)
+    if out == STANDARD:
+        return
     if as_json:
         answer_json(_as_dict(explained, rows, each=wanted is not None))
     elif wanted is None:

@@ -55,6 +55,7 @@ def _facts(model: Any, path: Path) -> dict[str, Any]:
         "rounds": getattr(model, "n_iter_", None) if hasattr(model, "evals_result_") else None,
         "best_score": getattr(model, "best_score_", None),
         "columns": _columns(model),
+        "na_values": getattr(model, "na_values_", None),
         "parameters": {
             name: value for name, value in parameters.items() if value != defaults[name]
         },
@@ -101,6 +102,7 @@ def _texts(facts: dict[str, Any], path: Path) -> dict[str, str]:
         "rounds": "" if rounds is None else f"{rounds}",
         "best score": "" if best is None else f"{number(best)} on rows that were held out",
         "columns": f"{len(facts['columns'])}\n" + _column_lines(facts["columns"]),
+        "missing": "" if not facts["na_values"] else f"also {listed(facts['na_values'])}",
         "parameters": "\n".join(f"{name}={value!r}" for name, value in facts["parameters"].items())
         or "all as by default",
     }

@@ -9,7 +9,7 @@ from typing import Any
 import hedgerow as hr
 from hedgerow.cli.choices import MODELS
 from hedgerow.cli.examples import Examples
-from hedgerow.cli.names import suggestion
+from hedgerow.cli.names import model_suggestion
 from hedgerow.cli.parameters import read_parameters
 from hedgerow.cli.tasks import Task
 from hedgerow.exceptions import ParameterError
@@ -20,14 +20,18 @@ def new_model(name: str, task: Task, given: tuple[str, ...], machine: dict[str, 
 
     `machine` are settings that a model need not have: seed, threads, lines of progress.
     """
-    kinds = MODELS[name]
-    if task.name not in kinds:
-        raise ParameterError(f"--model {name} is not for {task.name}; gradient_boosting is.")
-    kind: type[Any] = getattr(hr, kinds[task.name])
+    require_task(name, task.name)
+    kind: type[Any] = getattr(hr, MODELS[name][task.name])
     parameters = {"loss": "poisson"} if task.name == "counts" else {}
     declared = {parameter.name for parameter in kind._parameters}  # noqa: SLF001
     parameters |= {name: value for name, value in machine.items() if name in declared}
     return kind(**parameters | read_parameters(given, kind))
+
+
+def require_task(name: str, task: str | None) -> None:
+    """Refuse a task that a model is not for."""
+    if task is not None and task not in MODELS[name]:
+        raise ParameterError(f"--model {name} is not for {task}; gradient_boosting is.")
 
 
 def fit_options(model: Any, examples: Examples) -> dict[str, Any]:
@@ -55,5 +59,5 @@ def model_named(name: str) -> str:
     """Return a model's name, with - or _, or say which there are."""
     found = name.replace("-", "_")
     if found not in MODELS:
-        raise ParameterError(f"--model {name}: there is no such model. {suggestion(found, MODELS)}")
+        raise ParameterError(f"--model {name}: there is no such model. {model_suggestion(found)}")
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +15,12 @@ from hedgerow.cli.choices import FORMATS
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FILE: Any = click.Path(path_type=Path)
+STANDARD = Path("-")  # standard input or output, where a file may be named
+
+
+def source_name(path: Path) -> str:
+    """Return what messages call a file that is read."""
+    return "standard input" if path == STANDARD else str(path)
 
 
 class Part(click.FloatRange):
@@ -33,6 +39,25 @@ class Run:
     """What is known of this run of the program beside the arguments of its command."""
 
     debug: bool = False
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file of rows is read: the options that say so, and what a model knows of its columns.
+
+    `kind` is the format, `header` whether the first line is names (None: if it does not look like
+    numbers), `na` are strings that mean a missing value, `names` the columns of a model.
+    """
+
+    kind: str | None = None
+    header: bool | None = None
+    na: tuple[str, ...] = ()
+    names: tuple[str, ...] | None = None
+
+    def like(self, model: Any) -> Reading:
+        """Return how files for a model are read: what was missing for its training still is."""
+        stored = getattr(model, "na_values_", ())
+        return replace(self, na=tuple(dict.fromkeys((*stored, *self.na))))
 
 
 def _set_debug(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -65,19 +90,51 @@ def threads_option(command: Command) -> Command:
     )(command)
 
 
-def format_option(command: Command) -> Command:
-    """Add --format."""
-    return click.option(
-        "--format",
-        "kind",
-        type=click.Choice(list(FORMATS)),
-        help="What kind of file DATA is, if its name does not tell.",
-    )(command)
+def _split(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return all values of an option that is repeated, or has commas between its values."""
+    values = (value.strip() for text in given for value in text.split(","))
+    return tuple(dict.fromkeys(value for value in values if value))
+
+
+def reading_options(command: Command) -> Command:
+    """Add the options of `Reading`: --format, --header, --no-header and --na."""
+    for option in (
+        click.option(
+            "--na",
+            multiple=True,
+            metavar="VALUE,...",
+            callback=_split,
+            help="What means a missing value, too; may be repeated. A model remembers it.",
+        ),
+        click.option(
+            "--header/--no-header",
+            default=None,
+            help="CSV: whether the first line is names. Without, columns are x0, x1, ...",
+        ),
+        click.option(
+            "--format",
+            "kind",
+            type=click.Choice(list(FORMATS)),
+            help="What kind of file DATA is, if its name does not tell.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def positive_option(what: str) -> Callable[[Command], Command]:
+    """Add --positive-class, and say in its help what it does."""
+    return click.option("--positive-class", "positive", metavar="CLASS", help=what)
 
 
 def truth_options(command: Command) -> Command:
     """Add the options that name columns of the truth: --target, --event, --qid and --weights."""
     for option in (
+        click.option(
+            "--drop-missing-target",
+            is_flag=True,
+            help="Leave rows without a target out; otherwise they are an error.",
+        ),
         click.option("--weights", metavar="COL", help="Column of the rows' weights."),
         click.option("--qid", metavar="COL", help="Ranking: column of the rows' queries."),
         click.option(

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-import errno
 import gzip
 import io
 import json
 import math
 import os
+import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 from unicodedata import east_asian_width
 
 import click
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 from hedgerow.cli.choices import TABLE_ENDS
+from hedgerow.cli.streams import ClosedOutput
 from hedgerow.exceptions import ParameterError
 from hedgerow.model_file.atomic import write_atomically
 from hedgerow.model_file.values import encode
+
+_UNFINISHED = ".hedgerow-unfinished-"  # how names of folders begin whose files are not all there
+_SECONDS_TO_LOCK = 10  # in which a process locks the folder that it has made
 
 
 def say(line: str) -> None:
@@ -48,9 +58,13 @@ def _without_nan(value: Any) -> Any:
 
 def answer(text: str) -> None:
     """Print what was asked for. If standard output is closed, it was for nothing."""
-    if sys.stdout is None:
-        raise OSError(errno.EBADF, "standard output is closed")
     click.echo(text)
+
+
+def summarise(text: str) -> None:
+    """Print what was done, unless standard output is closed: the files are what matters."""
+    if not isinstance(sys.stdout, ClosedOutput):
+        click.echo(text)
 
 
 def answer_json(value: Any) -> None:
@@ -126,12 +140,17 @@ def require_table_name(path: Path | None) -> None:
 def all_or_nothing(folder: Path) -> Iterator[Path]:
     """Give a folder to write files into, which move to `folder` if nothing fails.
 
-    If anything does, there are no files, and no folder that was not there before.
+    If anything does, there are no files, and no folder that was not there before. What a process
+    leaves behind that is killed meanwhile is cleared away by the next one that writes there.
     """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".hedgerow-", dir=folder) as temporary:
+        _clear_abandoned(folder)
+        with (
+            tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=folder) as temporary,
+            _locked(Path(temporary), tolerant=True),
+        ):
             yield Path(temporary)
             for file in sorted(Path(temporary).iterdir()):
                 file.replace(folder / file.name)
@@ -140,6 +159,35 @@ def all_or_nothing(folder: Path) -> Iterator[Path]:
             for path in missing:
                 path.rmdir()
         raise
+
+
+@contextmanager
+def _locked(folder: Path, *, tolerant: bool) -> Iterator[None]:
+    """Mark a folder as that of a living process; OSError if it is another's, or cannot be marked.
+
+    A tolerant one goes on without: not every file system has locks.
+    """
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError) if tolerant else nullcontext():
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _clear_abandoned(folder: Path) -> None:
+    """Delete what killed processes left: folders that are nobody's and have not just been made."""
+    if fcntl is None:
+        return
+    for left in folder.glob(f"{_UNFINISHED}*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _SECONDS_TO_LOCK:
+                with _locked(left, tolerant=False):
+                    shutil.rmtree(left)
 
 
 def write_table(frame: Any, path: Path | None) -> None:

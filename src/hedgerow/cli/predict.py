@@ -11,7 +11,9 @@ import pandas as pd
 from hedgerow.cli.choices import COVERAGE
 from hedgerow.cli.examples import Known, read_features
 from hedgerow.cli.models import load_model
+from hedgerow.cli.options import STANDARD, Reading
 from hedgerow.cli.output import require_table_name, write_table
+from hedgerow.cli.scores import positive_class
 from hedgerow.exceptions import ParameterError
 
 
@@ -20,23 +22,26 @@ def predict(
     data: Path,
     out: Path | None,
     proba: bool,
+    positive: str | None,
     interval: bool,
     coverage: float | None,
     keep: str | None,
     threads: int | None,
-    kind: str | None,
+    reading: Reading,
 ) -> None:
     """Write the predictions of a model for the rows of a file."""
+    out = None if out == STANDARD else out
     require_table_name(out)
     if coverage is not None and not interval:
         raise ParameterError("--coverage is of intervals: it needs --interval.")
     model = load_model(model_file)
+    label = None if positive is None else positive_class(positive, model)
     if threads is not None and "n_jobs" in model.get_params(deep=False):
         model.set_params(n_jobs=threads)
-    X, kept = read_features(data, kind, Known.of_model(model), keep)
+    X, kept = read_features(data, reading.like(model), Known.of_model(model), keep)
     columns = _predictions(model, X)
-    if proba:
-        columns |= _probabilities(model, X)
+    if proba or positive is not None:
+        columns |= _probabilities(model, X, None if proba else label)
     if interval:
         columns |= _ends(model, X, coverage or COVERAGE)
     if keep in columns:
@@ -52,13 +57,15 @@ def _predictions(model: Any, X: Any) -> dict[str, Any]:
     return {f"prediction_{k}": column for k, column in enumerate(predicted.T)}
 
 
-def _probabilities(model: Any, X: Any) -> dict[str, Any]:
+def _probabilities(model: Any, X: Any, only: Any) -> dict[str, Any]:
+    """Return the probability of each class, or of one."""
     classes = getattr(model, "classes_", None)
     if not hasattr(model, "predict_proba") or not isinstance(classes, np.ndarray):
-        raise ParameterError(f"--proba: a {type(model).__name__} has no probabilities of classes.")
+        raise ParameterError(f"a {type(model).__name__} has no probabilities of classes.")
     return {
         f"probability_{label}": column
-        for label, column in zip(classes, model.predict_proba(X).T, strict=True)
+        for label, column in zip(classes.tolist(), model.predict_proba(X).T, strict=True)
+        if only is None or label == only
     }
 
 

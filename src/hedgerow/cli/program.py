@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import re
 import signal
 import sys
 import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr
-from pathlib import Path
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -18,9 +17,14 @@ import click
 import hedgerow
 from hedgerow.cli.commands import COMMANDS
 from hedgerow.cli.options import Run
+from hedgerow.cli.streams import broken_pipes, drop_unwritten, standard_streams
 from hedgerow.exceptions import HedgerowError
 
-FINE, UNEXPECTED, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+FINE, UNEXPECTED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+# Signals that ask a process to end: what is said, and the exit code, as shells number them.
+_ENDING = {signal.SIGTERM: ("terminated", 143)}
+if hasattr(signal, "SIGHUP"):  # the terminal was closed
+    _ENDING[signal.SIGHUP] = ("hung up", 129)
 
 _NEEDED = ("pandas", "pyarrow")  # by commands, beside what the library needs
 
@@ -42,27 +46,37 @@ class _InOrder(click.Group):
 def program() -> None:
     """Learn from tables: train a model on a file, predict, look at it.
 
-    Exit codes: 0 fine, 2 bad input, 130 interrupted, 143 terminated, 1 anything else.
+    Exit codes: 0 fine, 2 bad input, 130 interrupted, 143 terminated, 129 terminal closed, 1
+    anything else.
     """
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; errors are a line on standard error."""
-    this = Run()
-    with _standard_error(), _one_line_warnings():
+    with standard_streams(), _one_line_warnings():
         try:
-            with _terminable():
-                program.main(arguments, "hedgerow", standalone_mode=False, obj=this)
-        except click.Abort:
-            click.echo("hedgerow: interrupted", err=True)
-            return INTERRUPTED
-        except _Terminated:
-            click.echo("hedgerow: terminated", err=True)
-            return TERMINATED
-        except Exception as error:  # noqa: BLE001  the last one who could catch it
-            if this.debug:
+            return _exit_code(arguments, Run())
+        finally:
+            drop_unwritten()
+
+
+def _exit_code(arguments: Sequence[str] | None, this: Run) -> int:
+    try:
+        with _ending_signals(), broken_pipes():
+            program.main(arguments, "hedgerow", standalone_mode=False, obj=this)
+            sys.stdout.flush()
+    except click.Abort:
+        _say("hedgerow: interrupted")
+        return INTERRUPTED
+    except _Ended as end:
+        said, code = _ENDING[end.signal]
+        _say(f"hedgerow: {said}")
+        return code
+    except Exception as error:  # noqa: BLE001  the last one who could catch it
+        if this.debug:
+            with suppress(OSError):
                 traceback.print_exception(error)
-            return _report(error)
+        return _report(error)
     return FINE
 
 
@@ -72,7 +86,6 @@ def _report(error: Exception) -> int:
         error.show()
         return BAD_INPUT
     if isinstance(error, BrokenPipeError):  # whoever reads has had enough, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNEXPECTED
     if isinstance(error, click.ClickException):
         _complain(error.format_message())
@@ -97,46 +110,69 @@ def _report(error: Exception) -> int:
 
 
 def _complain(message: str) -> None:
-    click.echo(f"hedgerow: error: {' '.join(message.split())}", err=True)
+    _say(f"hedgerow: error: {' '.join(message.split())}")
 
 
-class _Terminated(BaseException):
+def _say(line: str) -> None:
+    """Print a line on standard error; if that fails, the exit code alone has to tell."""
+    with suppress(OSError):
+        click.echo(line, err=True)
+
+
+class _Ended(BaseException):
     """The process was asked to end; no handler of errors shall take it for one."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal = signal.Signals(number)
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM be an exception, so that files that are not whole are cleared away."""
+def _ending_signals() -> Iterator[None]:
+    """Let signals that end a process be exceptions, so that unfinished files are cleared away.
 
-    def end(*_: Any) -> None:
-        raise _Terminated
+    One that is ignored stays ignored, as whoever started the process wanted: `nohup` ignores
+    SIGHUP, and a shell SIGINT of a job in the background.
+    """
+
+    def end(number: int, _: Any) -> None:
+        raise _Ended(number)
 
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may ask for signals
         return
-    before = signal.signal(signal.SIGTERM, end)
+    before = {number: signal.getsignal(number) for number in _ENDING}
+    heeded = {number: then for number, then in before.items() if then == signal.SIG_DFL}
+    for number in heeded:
+        signal.signal(number, end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, then in heeded.items():
+            signal.signal(number, then)
 
 
-@contextmanager
-def _standard_error() -> Iterator[None]:
-    """Let what is said on the way go nowhere if standard error is closed."""
-    if sys.stderr is not None:
-        yield
-        return
-    with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
-        yield
+def _says_again(text: str, columns: set[str]) -> bool:
+    """Tell whether a warning is of numbers or dates in a column that was spoken of."""
+    is_of_kind = re.search(r"number|numeric|date", text) is not None
+    return is_of_kind and any(repr(column) in text for column in columns)
 
 
 @contextmanager
 def _one_line_warnings() -> Iterator[None]:
-    """Let warnings of the library be lines on standard error, and keep quiet about others'."""
+    """Let warnings of the library be lines on standard error, and keep quiet about others'.
+
+    What was said of a column when its file was read, where the options that help are known, is
+    not said again when it is fitted.
+    """
+    columns: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        click.echo(f"hedgerow: warning: {' '.join(str(message).split())}", err=True)
+        column = getattr(message, "column", None)
+        if column is None and _says_again(str(message), columns):
+            return
+        columns.update([] if column is None else [column])
+        _say(f"hedgerow: warning: {' '.join(str(message).split())}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

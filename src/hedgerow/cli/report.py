@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import hedgerow as hr
 from hedgerow.cli.examples import Examples, Known, Roles, read_examples
 from hedgerow.cli.models import load_model
+from hedgerow.cli.options import Reading
 from hedgerow.cli.output import all_or_nothing, require_file, say, size_of
-from hedgerow.cli.scores import require_truth
+from hedgerow.cli.scores import positive_class, require_truth
 
 
-def report(model_file: Path, data: Path, out: Path, kind: str | None, **columns: Any) -> None:
+def report(
+    model_file: Path,
+    data: Path,
+    out: Path,
+    reading: Reading,
+    positive: str | None,
+    **columns: Any,
+) -> None:
     """Write a page about a model and the rows of a file."""
     require_file(out)
     model, roles = load_model(model_file), Roles(**columns)
-    examples = read_examples(data, kind, roles, Known.of_model(model, roles.target))
+    examples = read_examples(data, reading.like(model), roles, Known.of_model(model, roles.target))
     require_truth(model, examples)
+    label = None if positive is None else positive_class(positive, model)
     with all_or_nothing(out.parent) as folder:
-        write_report(model, examples, folder / out.name, roles.target)
+        write_report(model, examples, folder / out.name, roles.target, label)
     say(f"{out} ({size_of(out)})")
 
 
-def write_report(model: Any, examples: Examples, path: Path, target: str | None) -> None:
+def write_report(
+    model: Any, examples: Examples, path: Path, target: str | None, positive: Any = None
+) -> None:
     """Write a page about a model and how it does on some rows.
 
     Raises
@@ -31,6 +43,9 @@ def write_report(model: Any, examples: Examples, path: Path, target: str | None)
     ImportError
         If what pages are made with is not there.
     """
+    options: dict[str, Any] = {}
+    if positive is not None and "positive_class" in signature(hr.report).parameters:
+        options["positive_class"] = positive  # otherwise the page's reader chooses
     hr.report(
         model,
         examples.X,
@@ -39,4 +54,5 @@ def write_report(model: Any, examples: Examples, path: Path, target: str | None)
         sample_weight=examples.weights,
         qid=examples.qid,
         target_name=target,
+        **options,
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from sklearn.base import is_classifier
 import hedgerow as hr
 from hedgerow.boosting.metrics import CLASSIFICATION, REGRESSION
 from hedgerow.cli.examples import Examples
+from hedgerow.cli.names import suggestion
 from hedgerow.data.schema import listed
 from hedgerow.data.target import read_classification_target, read_regression_target, read_weights
 from hedgerow.exceptions import DataError, ParameterError
@@ -25,9 +28,20 @@ _OWN_SCORES = {"ranking": "ndcg", "survival": "concordance"}  # what `score` of 
 _TOP = 10  # of a ranking
 
 
-def measure(model: Any, examples: Examples) -> Scores:
-    """Return names and values of metrics; NaN where rows do not allow one."""
+def measure(model: Any, examples: Examples, positive: str | None = None) -> Scores:
+    """Return names and values of metrics; NaN where rows do not allow one.
+
+    With a positive class, a classifier is also judged by how well it finds that one.
+    """
     require_truth(model, examples)
+    found = _measure(model, examples)
+    if positive is None:
+        return found
+    judge = Finding(positive_class(positive, model))
+    return found | judge.all(model, examples.X, examples.y, examples.weights)
+
+
+def _measure(model: Any, examples: Examples) -> Scores:
     if isinstance(model, hr.GradientBoostingRanker):
         return _of_ranking(model, examples)
     if isinstance(model, hr.GradientBoostingSurvival):
@@ -38,13 +52,82 @@ def measure(model: Any, examples: Examples) -> Scores:
     return _of_numbers(model, examples)
 
 
-def fold_scores(model: Any, task: str) -> Any:
+def fold_scores(model: Any, task: str, positive: Any = None) -> Any:
     """Return what `cross_validate` is to measure: the same, as far as it knows it by name."""
     if task in _OWN_SCORES:
         return {_OWN_SCORES[task]: OWN_SCORE}
     if task != "classification":
         return list(_OF_NUMBERS)
-    return list(_OF_CLASSES) if hasattr(model, "predict_proba") else ["accuracy"]
+    names = _OF_CLASSES if hasattr(model, "predict_proba") else ("accuracy",)
+    scores: dict[str, Any] = dict(zip(names, names, strict=True))
+    if positive is not None:
+        judge = Finding(positive)
+        scores |= {name: judge.scorer(name) for name in judge.names(model)}
+    return scores
+
+
+def positive_class(wanted: str, model: Any, classes: Any = None) -> Any:
+    """Return the class that ``--positive-class`` names, as a model knows it."""
+    classes = getattr(model, "classes_", None) if classes is None else classes
+    if not (is_classifier(model) and isinstance(classes, np.ndarray)):
+        name = type(model).__name__
+        raise ParameterError(f"--positive-class {wanted}: a {name} does not predict classes.")
+    by_text = {_text_of(label): label for label in classes.tolist()}
+    if _text_of(wanted) not in by_text:
+        raise ParameterError(
+            f"--positive-class {wanted}: there is no such class. {suggestion(wanted, by_text)}"
+        )
+    return by_text[_text_of(wanted)]
+
+
+def _text_of(label: Any) -> str:
+    """Return a class as it is typed: 1 for 1.0, true for True."""
+    if isinstance(label, bool) or (isinstance(label, str) and label.lower() in ("true", "false")):
+        return str(label).lower()
+    try:
+        return f"{float(label):g}"
+    except ValueError:
+        return str(label)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How well one class is found among the others."""
+
+    label: Any
+
+    def names(self, model: Any) -> list[str]:
+        """Return what is measured."""
+        of_ranks = ["average_precision"] if hasattr(model, "predict_proba") else []
+        return [*of_ranks, "precision", "recall", "f1"]
+
+    def all(self, model: Any, X: Any, y: Any, weights: Any) -> Scores:
+        """Return all measures."""
+        return {name: self.one(name, model, X, y, weights) for name in self.names(model)}
+
+    def scorer(self, name: str) -> Any:
+        """Return one measure as `cross_validate` takes it."""
+        scorer = partial(self.one, name)
+        scorer._score_func = _with_weights  # type: ignore[attr-defined]  # noqa: SLF001
+        return scorer
+
+    def one(self, name: str, model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Measure; NaN if the rows have none of the class."""
+        truth = np.asarray(y == self.label)
+        if not truth.any():
+            return math.nan
+        if name == "average_precision":
+            k = model.classes_.tolist().index(self.label)
+            seen = model.predict_proba(X)[:, k]
+        else:
+            seen = np.asarray(model.predict(X) == self.label)
+        options = {} if name == "average_precision" else {"zero_division": 0.0}
+        measure = getattr(sk, f"{name}_score")
+        return float(measure(truth, seen, sample_weight=sample_weight, **options))
+
+
+def _with_weights(y: Any, prediction: Any, sample_weight: Any = None) -> None:
+    """Tell `cross_validate` by its signature that a scorer takes weights."""
 
 
 def require_truth(model: Any, examples: Examples) -> None:

@@ -7,12 +7,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from hedgerow.cli.examples import Examples, Roles
-from hedgerow.exceptions import ParameterError
+from hedgerow.cli.numerals import not_numbers
+from hedgerow.data.schema import listed
+from hedgerow.exceptions import DataError, ParameterError
 
 # Whole numbers are names of classes if they are no more than this, and count from 0 or 1 on.
 _MOST_NUMBERED_CLASSES = 10
+# Text of more different values is hardly a target of classes, unless each has many rows.
+_MANY_CLASSES, _ROWS_A_CLASS = 100, 10
 
 
 @dataclass(frozen=True)
@@ -27,13 +32,18 @@ def find_task(wanted: str | None, examples: Examples, roles: Roles) -> Task:
     """Return the task that is asked for, or that the target looks like."""
     implied = _implied(examples, roles)
     if wanted is None:
-        return implied or _inferred(examples.y)
+        return implied or _inferred(examples.y, f"column {roles.target!r} (--target)")
     if implied is not None and implied.name != wanted:
         raise ParameterError(f"--task {wanted} does not go with {implied.name}, {implied.why}.")
     if wanted in ("ranking", "survival") and implied is None:
         option = "--qid" if wanted == "ranking" else "--event"
         raise ParameterError(f"--task {wanted} needs {option}.")
     return Task(wanted, "as --task says")
+
+
+def has_numeric_target(wanted: str | None, event: str | None, qid: str | None) -> bool:
+    """Tell whether the target must be numbers, before it is read."""
+    return wanted in ("regression", "counts") or (event is None) != (qid is None)
 
 
 def _implied(examples: Examples, roles: Roles) -> Task | None:
@@ -48,12 +58,13 @@ def _implied(examples: Examples, roles: Roles) -> Task | None:
     return None
 
 
-def _inferred(y: Any) -> Task:
+def _inferred(y: Any, where: str) -> Task:
     values = pd.Series(y)
     distinct = values.dropna().unique()
     if pd.api.types.is_bool_dtype(values):
         return Task("classification", "since the target is true or false")
     if not pd.api.types.is_numeric_dtype(values):
+        _require_classes(values, len(distinct), where)
         return Task(
             "classification", f"since the target is text, with {len(distinct):,} different values"
         )
@@ -72,3 +83,20 @@ def _inferred(y: Any) -> Task:
     return Task(
         "regression", f"since the target is whole numbers, {len(numbers):,} different ones{hint}"
     )
+
+
+def _require_classes(values: Any, n_classes: int, where: str) -> None:
+    """Refuse text that was probably not meant as classes."""
+    others = not_numbers(pa.array(values.dropna().astype(str), pa.string()))
+    as_classes = "--task classification takes each value as a class"
+    if n_classes > _MOST_NUMBERED_CLASSES and others is not None and others.is_nearly_numeric:
+        raise DataError(
+            f"{where} has {n_classes:,} different values, and {others}. If these mean missing: "
+            f"{others.option} --drop-missing-target. Otherwise {as_classes}."
+        )
+    if n_classes > max(_MANY_CLASSES, len(values) // _ROWS_A_CLASS):
+        some = listed([str(value) for value in values.dropna().unique()[:3]])
+        raise DataError(
+            f"{where} is text with {n_classes:,} different values in {len(values):,} rows (such as "
+            f"{some}): is it the right column? {as_classes}."
+        )

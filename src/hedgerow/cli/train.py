@@ -11,14 +11,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import click
+import numpy as np
 import pandas as pd
 
 import hedgerow as hr
 from hedgerow.cli.choices import METRICS, MODEL, REPORT, TEST_SIZE
 from hedgerow.cli.examples import Examples, Known, Roles, read_examples
 from hedgerow.cli.holding_out import folds, part_rows
-from hedgerow.cli.models import fit_options, model_named, new_model
+from hedgerow.cli.models import fit_options, model_named, new_model, require_task
+from hedgerow.cli.options import Reading, source_name
 from hedgerow.cli.output import (
     all_or_nothing,
     answer_json,
@@ -28,22 +29,26 @@ from hedgerow.cli.output import (
     require_folder,
     say,
     size_of,
+    summarise,
     to_json,
 )
 from hedgerow.cli.report import write_report
-from hedgerow.cli.scores import fold_scores, measure, require_classes
-from hedgerow.cli.tasks import Task, find_task
+from hedgerow.cli.scores import fold_scores, measure, positive_class, require_classes
+from hedgerow.cli.tasks import Task, find_task, has_numeric_target
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import check_parameters
 
 _ROUNDS_A_LINE = 100  # of progress, where there is no terminal for a bar
 _SHOWN_FEATURES = 5
+_ROLES = ("target", "event", "qid", "weights", "groups", "drop_missing_target")
 
 
 def train(as_json: bool, **options: Any) -> None:
     """Train, and write what comes of it into a folder; the options are those of `Training`."""
+    is_numeric = has_numeric_target(options["task"], options["event"], options["qid"])
     options["roles"] = Roles(
-        **{name: options.pop(name) for name in ("target", "event", "qid", "weights", "groups")},
+        **{name: options.pop(name) for name in _ROLES},
+        target_kind="number" if is_numeric else "any",
         drop=tuple(name.strip() for name in options.pop("drop").split(",") if name.strip()),
     )
     Training(**options).run(as_json=as_json)
@@ -87,7 +92,8 @@ class Training:
 
     data: Path
     roles: Roles
-    kind: str | None
+    reading: Reading
+    positive: str | None
     task: str | None
     family: str
     given: tuple[str, ...]
@@ -107,15 +113,21 @@ class Training:
         model = self.new_model
         check_parameters(model)
         self._note(f"task: {self.found_task.name}, {self.found_task.why}")
+        label = self._positive_label(model)
         started = time.perf_counter()
-        judged = self._fit_and_judge(model)
+        judged = self._fit_and_judge(model, label)
         seconds = time.perf_counter() - started
-        report_note = self._write(model, judged)
+        if self.reading.na:
+            model.na_values_ = list(self.reading.na)  # which its file keeps
+        report_note = self._write(model, judged, label)
         self._answer(model, judged, seconds, report_note, as_json=as_json)
 
     def _check(self) -> None:
         """Refuse what cannot be done, before anything is read."""
-        model_named(self.family)
+        family = model_named(self.family)
+        require_task(family, self.task)
+        if family != "gradient_boosting" and self.budget is not None:
+            raise ParameterError(f"--budget is for gradient_boosting, not for {self.family}.")
         ways = {"--test": self.test_file, "--test-size": self.test_size, "--cv": self.n_folds}
         chosen = [name for name, value in ways.items() if value is not None]
         if len(chosen) > 1:
@@ -128,8 +140,8 @@ class Training:
     @cached_property
     def examples(self) -> Examples:
         """All rows of the file."""
-        self._note(f"reading {self.data}")
-        return read_examples(self.data, self.kind, self.roles)
+        self._note(f"reading {source_name(self.data)}")
+        return read_examples(self.data, self.reading, self.roles)
 
     @cached_property
     def found_task(self) -> Task:
@@ -144,7 +156,13 @@ class Training:
         machine = {"random_state": self.seed, "n_jobs": self.threads, "verbose": verbose}
         return new_model(model_named(self.family), self.found_task, given, machine)
 
-    def _fit_and_judge(self, model: Any) -> Judged | None:
+    def _positive_label(self, model: Any) -> Any:
+        """Return the class that is positive, or None."""
+        if self.positive is None:
+            return None
+        return positive_class(self.positive, model, np.asarray(pd.unique(self.examples.y)))
+
+    def _fit_and_judge(self, model: Any, label: Any) -> Judged | None:
         """Fit the model to the rows that are not held out, and judge it by those that are."""
         stratify = self.found_task.name == "classification"
         examples = self.examples
@@ -152,9 +170,9 @@ class Training:
             test = self._read_test(self.test_file)
             self._fit(model, examples)
             how = f"{count(test.n_rows, 'row')} of {self.test_file}"
-            return Judged(how, measure(model, test), rows=test)
+            return Judged(how, measure(model, test, self.positive), rows=test)
         if self.n_folds is not None:
-            judged = self._cross_validate(model, stratify=stratify)
+            judged = self._cross_validate(model, label, stratify=stratify)
             self._fit(model, examples)
             return judged
         size = TEST_SIZE if self.test_size is None else self.test_size
@@ -165,13 +183,13 @@ class Training:
         self._fit(model, rest)
         held_out = f"{count(test.n_rows, 'row')} held out"
         how = f"{held_out}; the model is of the other {rest.n_rows:,}"
-        return Judged(how, measure(model, test), rows=test)
+        return Judged(how, measure(model, test, self.positive), rows=test)
 
     def _read_test(self, path: Path) -> Examples:
         """Read the rows to judge by, and refuse what a model of the others could not judge."""
         known = Known.of_examples(self.examples, self.roles.target)
-        test = read_examples(path, self.kind, self.roles, known)
-        known.require_kinds(test.X, path)
+        test = read_examples(path, self.reading, self.roles, known)
+        known.require_kinds(test.X, source_name(path))
         if self.found_task.name == "classification":
             require_classes(pd.unique(test.y), pd.unique(self.examples.y))
         return test
@@ -180,7 +198,7 @@ class Training:
         self._note(f"training {type(model).__name__} on {count(examples.n_rows, 'row')}")
         return model.fit(examples.X, examples.y, **fit_options(model, examples))
 
-    def _cross_validate(self, model: Any, *, stratify: bool) -> Judged:
+    def _cross_validate(self, model: Any, label: Any, *, stratify: bool) -> Judged:
         examples, n_folds = self.examples, self.n_folds
         assert n_folds is not None
         options = fit_options(model, examples)
@@ -193,29 +211,31 @@ class Training:
             cv=folds(n_folds, examples, self.seed, stratify=stratify),
             groups=examples.keep_together,
             sample_weight=weights,
-            scoring=fold_scores(model, self.found_task.name),
+            scoring=fold_scores(model, self.found_task.name, label),
             params=options,
             verbose=0 if self.quiet else 1,
         )
         how = f"{n_folds} folds, each judged by a model of the others; the model is of all rows"
         return Judged(how, found.mean, found.std)
 
-    def _write(self, model: Any, judged: Judged | None) -> str | None:
+    def _write(self, model: Any, judged: Judged | None, label: Any) -> str | None:
         """Write all files or none; return why there is no report, if there is none."""
         with all_or_nothing(self.out) as folder:
             model.save(folder / MODEL)
             summary = to_json(self._summary(model, judged)) + "\n"
             (folder / METRICS).write_text(summary, encoding="utf-8")
-            return self._write_report(model, judged, folder / REPORT)
+            return self._write_report(model, judged, folder / REPORT, label)
 
-    def _write_report(self, model: Any, judged: Judged | None, path: Path) -> str | None:
+    def _write_report(
+        self, model: Any, judged: Judged | None, path: Path, label: Any
+    ) -> str | None:
         if self.no_report:
             return "--no-report"
         if judged is None or judged.rows is None:
             return "no rows were held out to report on"
         self._note("writing the report")
         try:
-            write_report(model, judged.rows, path, self.roles.target)
+            write_report(model, judged.rows, path, self.roles.target, label)
         except ImportError as error:
             return str(error)
         return None
@@ -262,7 +282,7 @@ class Training:
         task, examples = self.found_task, self.examples
         fields = {
             "task": f"{task.name}, {task.why}",
-            "data": f"{self.data}: {count(examples.n_rows, 'row')}, "
+            "data": f"{source_name(self.data)}: {count(examples.n_rows, 'row')}, "
             + count(model.n_features_in_, "column"),
             "model": f"{type(model).__name__}{_rounds(model)}, in {seconds:.1f} s",
             "test": "no rows were held out" if judged is None else judged.text(),
@@ -271,7 +291,7 @@ class Training:
         fields["files"] = "\n".join(f"{path} ({size_of(path)})" for path in paths)
         if no_report:
             fields["files"] += f"\nno report: {no_report}"
-        click.echo(lines_of(fields))
+        summarise(lines_of(fields))
 
     def _note(self, line: str) -> None:
         """Say what comes next to whoever watches; a log shall hold what matters only."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow.data.names import Names
 from hedgerow.exceptions import DataError, ModelFileError
 from hedgerow.warning import warn_user
 
@@ -27,7 +28,7 @@ _CACHE_LINE = 64
 class BinnableTable(Protocol):
     """What binning needs of a `Table`: one 2-d array, or a CSC matrix, or columns one by one."""
 
-    names: tuple[str, ...] | None
+    names: Names | None
     n_rows: int
     n_features: int
     dense: NDArray[Any] | None
@@ -231,7 +232,7 @@ class Binner:
     def _fit_categories(
         self,
         columns: _Columns,
-        names: tuple[str, ...] | None,
+        names: Names | None,
         n_features: int,
         weights: NDArray[np.float64] | None,
         n_categories: Mapping[int, int],

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.data.target import require_moderate
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import NOT_NEGATIVE
@@ -22,7 +23,7 @@ def class_weight_vector(
     if isinstance(class_weight, str):  # "balanced"
         totals = np.bincount(index, weights, minlength=len(classes))
         # A class of no weight stays out of it whatever its factor.
-        return totals.sum() / (len(classes) * np.where(totals > 0.0, totals, 1.0))
+        return sum_of(totals) / (len(classes) * np.where(totals > 0.0, totals, 1.0))
     by_class = np.ones(len(classes))
     known = {label: i for i, label in enumerate(classes.tolist())}
     unknown = [label for label in class_weight if label not in known]

@@ -9,9 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import numbers
-import re
-import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, NoReturn
@@ -34,9 +32,6 @@ INSTEAD_OF_DATES = (
     "Turn them into numbers that mean something for the question (year, month, weekday, days "
     "since a day), or drop the column."
 )
-# So many distinct strings tell whether a column is one of dates, and so large a part of them.
-_LOOKED_AT, _NEARLY_ALL = 100, 0.9
-_BEGINS_AS_A_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 
 
 class ColumnTypeError(DataError, TypeError):
@@ -196,31 +191,6 @@ def array_kind_error(dtype: np.dtype[Any], where: str) -> DataError:
 def dates_error(where: str, found: str) -> ColumnTypeError:
     """Say what to do about dates and durations."""
     return ColumnTypeError(f"{where} holds dates, times or durations ({found}). {INSTEAD_OF_DATES}")
-
-
-def warn_of_dates(labels: Sequence[Any], where: str) -> None:
-    """Warn if nearly all of some categories are dates as ISO 8601 writes them: 2011-01-31."""
-    some = labels[:: -(-len(labels) // _LOOKED_AT) or 1]
-    dates = [label for label in some if isinstance(label, str) and _is_date(label)]
-    if not dates or len(dates) < _NEARLY_ALL * len(some):
-        return
-    warnings.warn(
-        f"{where} holds dates as strings (such as {dates[0]!r}), and each becomes a category: of "
-        f"other dates nothing is known. {INSTEAD_OF_DATES} If they are meant as categories, name "
-        "the column in categorical_features.",
-        UserWarning,
-        stacklevel=3,
-    )
-
-
-def _is_date(text: str) -> bool:
-    if not _BEGINS_AS_A_DATE.match(text):  # fromisoformat reads eight digits as a date, too
-        return False
-    try:
-        dt.datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 def refuse_infinite(values: NDArray[Any], where: Callable[[int], str]) -> None:

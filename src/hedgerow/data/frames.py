@@ -24,6 +24,8 @@ from hedgerow.data.columns import (
     read_objects,
 )
 
+_UNUSUAL = ("string_view", "binary_view", "run_end_encoded")
+
 
 def read_series(series: nw.Series[Any], where: str) -> NumericColumn | LabelColumn:
     """Read a series of any dtype; `where` names it in errors."""
@@ -47,6 +49,45 @@ def read_series(series: nw.Series[Any], where: str) -> NumericColumn | LabelColu
             "Unpack it into columns of its own, or drop it."
         )
     return read_array(series.to_numpy(), where)
+
+
+def with_usual_columns(X: Any) -> Any:
+    """Give an Arrow table without string views and runs, rows of which Arrow cannot take yet."""
+    if nw.dependencies.is_pandas_dataframe(X):
+        return _with_usual_series(X)
+    if not nw.dependencies.is_pyarrow_table(X):
+        return X
+    for j, field in enumerate(X.schema):
+        if (new := _usual(X.column(j), str(field.type))) is not None:
+            X = X.set_column(j, field.name, new)
+    return X
+
+
+def _with_usual_series(X: Any) -> Any:
+    """Do the same for a pandas frame, whose columns may be Arrow's."""
+    kinds = [None if isinstance(dtype, np.dtype) else str(dtype) for dtype in X.dtypes]
+    unusual = [j for j, kind in enumerate(kinds) if kind and kind.startswith(_UNUSUAL)]
+    if not unusual:
+        return X
+    X = X.copy(deep=False)
+    for j in unusual:
+        array = X.iloc[:, j].array
+        arrow = array.__arrow_array__()
+        X.isetitem(j, type(array)(_usual(arrow, str(arrow.type))))
+    return X
+
+
+def _usual(column: Any, kind: str) -> Any:
+    """Give an Arrow column of an unusual layout in the usual one, None of any other."""
+    if kind.startswith("run_end_encoded"):
+        import pyarrow.compute
+
+        column = pyarrow.compute.run_end_decode(column)
+        again = _usual(column, str(column.type))
+        return column if again is None else again
+    if kind in ("string_view", "binary_view"):
+        return column.cast("large_" + kind.removesuffix("_view"))
+    return None
 
 
 def one_matrix(columns: Sequence[NumericColumn | CategoricalColumn]) -> NDArray[Any] | None:

@@ -22,14 +22,15 @@ from hedgerow.data.columns import (
     labels_of_numbers,
     refuse_infinite,
     refuse_infinite_column,
-    warn_of_dates,
 )
+from hedgerow.data.few_rows import read_few_rows
 from hedgerow.data.frames import one_matrix
-from hedgerow.data.schema import Categories, TableSchema, chosen_columns, listed
-from hedgerow.data.sources import Source, column_label, open_table
+from hedgerow.data.names import Names, column_label, column_order
+from hedgerow.data.schema import Categories, TableSchema, chosen_columns
+from hedgerow.data.sources import Source, open_table, require_rows
+from hedgerow.data.suspects import not_numbers, warn_of_suspects
 from hedgerow.data.table import Table, as_matrix, iter_dense_blocks
 from hedgerow.exceptions import DataError
-from hedgerow.warning import warn_user
 
 __all__ = [
     "CategoricalColumn",
@@ -46,7 +47,9 @@ __all__ = [
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
-def learn_schema(X: Any, categorical_features: Any = "auto") -> tuple[TableSchema, Table]:
+def learn_schema(
+    X: Any, categorical_features: Any = "auto", *, warns: bool = True
+) -> tuple[TableSchema, Table]:
     """Read the table of a `fit` and learn its columns.
 
     Parameters
@@ -54,27 +57,35 @@ def learn_schema(X: Any, categorical_features: Any = "auto") -> tuple[TableSchem
     X : array, data frame, sparse matrix or list of lists
     categorical_features : "auto", None, or list of names, of indices, or of booleans
         "auto" takes columns of strings and of a categorical dtype (booleans are numbers, 0 and 1).
-        A list takes exactly the columns it names; numbers among them become categories by value.
-        None takes none. A column of strings that is not taken is an error.
+        A list takes the columns that it names as well, where each distinct number is a category.
+        None takes none: a column of strings is an error.
+    warns : bool
+        Whether to warn of strings that are probably no categories.
     """
     if isinstance(X, BinnedTable):
         return X.schema, X
+    if type(X) is dict:
+        raise DataError("X is a dict, which is one row. Give fit a list of dicts, or a table.")
     source = open_table(X)
-    chosen = chosen_columns(categorical_features, source.names, source.n_features)
-    if _is_matrix(source) and (chosen is None or not chosen.any()):
+    require_rows(source.n_rows, source.n_features)
+    chosen, by_dtype = chosen_columns(categorical_features, source.names, source.n_features)
+    if _is_matrix(source) and not chosen.any():
         return TableSchema(source.n_features, source.names, {}), _finite_table(source, source.names)
     categories: dict[int, Categories] = {}
     columns: list[NumericColumn | CategoricalColumn] = []
     for j in range(source.n_features):
         found = source.read(j)
-        if chosen is not None:
-            found = _as_chosen(found, chosen[j], column_label(source.names, j))
+        where = column_label(source.names, j)
+        if chosen[j] and isinstance(found, NumericColumn):
+            found = labels_of_numbers(found, where)
         if isinstance(found, NumericColumn):
             columns.append(found)
         else:
             categories[j] = Categories(found.kind, tuple(sorted(set(found.labels))))
-            if chosen is None:
-                warn_of_dates(categories[j].values, column_label(source.names, j))
+            if not by_dtype:
+                raise _not_chosen_error(where)
+            if warns and not chosen[j]:
+                warn_of_suspects(found, categories[j].values, where)
             columns.append(CategoricalColumn(_match(found, categories[j])))
     schema = TableSchema(source.n_features, source.names, categories)
     return schema, _finite_table(source, source.names, columns)
@@ -96,8 +107,13 @@ def read_table(
     if is_plain(X, schema):
         refuse_infinite(X, lambda j: column_label(None, j))
         return Table(None, dense=X)
+    few = read_few_rows(X, schema, unknown_category, estimator_name)
+    if few is not None:
+        return few
     source = open_table(X)
-    order = _column_order(source, schema, estimator_name)
+    order = column_order(
+        schema.feature_names, source.names, schema.n_features, source.n_features, estimator_name
+    )
     if _is_matrix(source) and not schema.categories:
         return _finite_table(_in_order(source, order), schema.feature_names)
     columns: list[NumericColumn | CategoricalColumn] = []
@@ -122,7 +138,7 @@ def is_plain(X: Any, schema: TableSchema) -> bool:
         and X.flags.c_contiguous
         and X.flags.aligned
         and not schema.categories
-        and schema.feature_names is None
+        and schema.has_no_names
     )
 
 
@@ -132,7 +148,7 @@ def _is_matrix(source: Source) -> bool:
 
 def _finite_table(
     source: Source,
-    names: tuple[str, ...] | None,
+    names: Names | None,
     columns: list[NumericColumn | CategoricalColumn] | None = None,
 ) -> Table:
     """Make a table of columns, or of a source that is a matrix, and refuse infinities in it."""
@@ -164,17 +180,10 @@ def _refuse_infinite_columns(table: Table) -> None:
             refuse_infinite_column(column, where)
 
 
-def _as_chosen(
-    found: NumericColumn | LabelColumn, categorical: np.bool_, where: str
-) -> NumericColumn | LabelColumn:
-    """Make labels of a column chosen as categorical, and see that any other is of numbers."""
-    if isinstance(found, NumericColumn):
-        return labels_of_numbers(found, where) if categorical else found
-    if categorical:
-        return found
-    raise DataError(
-        f"{where} holds strings or categories, but is not among the categorical_features. "
-        "Add it, use categorical_features='auto', or encode it as numbers."
+def _not_chosen_error(where: str) -> DataError:
+    return DataError(
+        f"{where} holds strings or categories, but categorical_features=None takes none. Use "
+        "categorical_features='auto', or encode the column as numbers."
     )
 
 
@@ -213,40 +222,10 @@ def _require_numbers(found: NumericColumn | LabelColumn, where: str) -> NumericC
         return found
     if not found.labels:
         return NumericColumn(np.full(len(found.codes), np.nan, np.float32))
+    if found.kind != "string":
+        return NumericColumn(np.array([*found.labels, np.nan], np.float64)[found.codes])
     raise DataError(
-        f"{where} held numbers in fit, but holds strings or categories now "
-        f"(such as {found.labels[0]!r}). Convert it to numbers, with None for gaps."
+        f"{where} held numbers in fit, but holds strings now: {not_numbers(found)}. Convert it to "
+        "numbers, with None or NaN for missing values; in pandas by "
+        "pd.to_numeric(X[...], errors='coerce')."
     )
-
-
-def _column_order(source: Source, schema: TableSchema, estimator_name: str) -> Sequence[int]:
-    """Find each learned column's place in X: by name if both have names, else by position."""
-    learned, given = schema.feature_names, source.names
-    if learned is not None and given is not None:
-        return range(len(given)) if learned == given else _places_by_name(learned, given)
-    if source.n_features != schema.n_features:
-        raise DataError(
-            f"X has {source.n_features} features, but {estimator_name} is expecting "
-            f"{schema.n_features} features as input."
-        )
-    if given is not None:
-        warn_user(f"X has feature names, but {estimator_name} was fitted without feature names")
-    elif learned is not None:
-        warn_user(
-            f"X does not have valid feature names, but {estimator_name} was fitted with "
-            "feature names"
-        )
-    return range(source.n_features)
-
-
-def _places_by_name(learned: tuple[str, ...], given: tuple[str, ...]) -> list[int]:
-    place = {name: i for i, name in enumerate(given)}
-    missing = [name for name in learned if name not in place]
-    extra = sorted(set(given) - set(learned))
-    if missing or extra:
-        raise DataError(
-            "The feature names should match those of fit, in any order."
-            + (f" Missing from X: {listed(missing)}." if missing else "")
-            + (f" In X but not seen in fit: {listed(extra)}." if extra else "")
-        )
-    return [place[name] for name in learned]

@@ -14,9 +14,11 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from hedgerow.data.columns import LabelColumn
+from hedgerow.data.names import column_index, read_names
 from hedgerow.data.sources import as_array
+from hedgerow.data.sparse import sound
 from hedgerow.data.target import read_column, read_regression_target
-from hedgerow.exceptions import DataError
+from hedgerow.exceptions import DataError, ParameterError
 
 QueryNumbers = NDArray[np.int64]
 
@@ -52,11 +54,14 @@ def read_relevance(y: Any, n_rows: int) -> NDArray[np.float64]:
 
 def part_column(X: Any, column: str | int) -> tuple[Any, Any]:
     """Part a table into one of its columns, by name or index, and the rest of it."""
+    if nw.dependencies.is_pandas_dataframe(X):
+        j = _place_of(X.columns.tolist(), column)
+        return X.iloc[:, j], X.iloc[:, [k for k in range(X.shape[1]) if k != j]]
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        name = _name_of(frame.columns, column)
+        name = frame.columns[_place_of(frame.columns, column)]
         return frame.get_column(name).to_native(), frame.drop(name).to_native()
-    matrix: Any = X.tocsc() if scipy.sparse.issparse(X) else as_array(X, "X")
+    matrix: Any = sound(X).tocsc() if scipy.sparse.issparse(X) else as_array(X, "X")
     index = _index_of(matrix.shape, column)
     others = [j for j in range(matrix.shape[1]) if j != index]
     values = matrix[:, [index]]
@@ -64,12 +69,11 @@ def part_column(X: Any, column: str | int) -> tuple[Any, Any]:
     return values.ravel(), matrix[:, others]
 
 
-def _name_of(columns: list[str], column: str | int) -> str:
-    if isinstance(column, str):
-        if column not in columns:
-            raise DataError(f"X has no column {column!r}, which qid_column names.")
-        return column
-    return columns[_index_of((0, len(columns)), column)]
+def _place_of(columns: list[Any], column: str | int) -> int:
+    try:
+        return column_index(column, read_names(columns), len(columns), "qid_column")
+    except ParameterError as error:
+        raise DataError(str(error)) from error
 
 
 def _index_of(shape: tuple[int, ...], column: str | int) -> int:

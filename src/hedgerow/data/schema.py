@@ -6,7 +6,7 @@ Plain values throughout, so that a schema is the same after a trip through JSON.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.data.columns import Label, LabelKind
+from hedgerow.data.names import Names, are_places, column_index, names_from_json, names_to_json
+from hedgerow.data.names import listed as listed  # other modules have it from here
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.spelling import did_you_mean
 
 _LABEL_TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -44,8 +45,13 @@ class TableSchema:
     """Columns of the table of `fit`; `categories` has an entry for each categorical one."""
 
     n_features: int
-    feature_names: tuple[str, ...] | None
+    feature_names: Names | None
     categories: Mapping[int, Categories]
+
+    @cached_property
+    def has_no_names(self) -> bool:
+        """Tell whether columns are known by their places, which may be their names as well."""
+        return self.feature_names is None or are_places(self.feature_names)
 
     @cached_property
     def is_categorical(self) -> NDArray[np.bool_]:
@@ -56,7 +62,7 @@ class TableSchema:
         """Give the schema as JSON types."""
         return {
             "n_features": self.n_features,
-            "feature_names": None if self.feature_names is None else list(self.feature_names),
+            "feature_names": names_to_json(self.feature_names),
             "categories": [
                 {"feature": j, "kind": c.kind, "values": list(c.values)}
                 for j, c in sorted(self.categories.items())
@@ -70,7 +76,7 @@ class TableSchema:
         n_features = stored["n_features"]
         if type(n_features) is not int or n_features < 1:
             raise DataError("schema: n_features is not a positive integer.")
-        names = _read_names(stored["feature_names"], n_features)
+        names = names_from_json(stored["feature_names"], n_features)
         if not isinstance(stored["categories"], list):
             raise DataError("schema: categories is not a list.")
         categories: dict[int, Categories] = {}
@@ -84,19 +90,19 @@ class TableSchema:
 
 
 def chosen_columns(
-    categorical_features: Any, names: Sequence[str] | None, n_features: int
-) -> NDArray[np.bool_] | None:
-    """Mark the columns `categorical_features` asks for; None is "auto", by each column's dtype."""
+    categorical_features: Any, names: Names | None, n_features: int
+) -> tuple[NDArray[np.bool_], bool]:
+    """Mark the columns that `categorical_features` names; tell whether others may be by dtype."""
+    mask = np.zeros(n_features, bool)
+    if categorical_features is None:
+        return mask, False
     if isinstance(categorical_features, str):
         if categorical_features == "auto":
-            return None
+            return mask, True
         raise ParameterError(
             f"categorical_features={categorical_features!r} is not allowed: give 'auto', None, or "
             "a list of column names, of column indices, or of True and False for every column."
         )
-    mask = np.zeros(n_features, bool)
-    if categorical_features is None:
-        return mask
     wanted = list(categorical_features)
     if wanted and all(isinstance(w, bool | np.bool_) for w in wanted):
         if len(wanted) != n_features:
@@ -104,59 +110,15 @@ def chosen_columns(
                 f"categorical_features is a mask of {len(wanted)} values, but X has {n_features} "
                 "columns."
             )
-        return np.array(wanted, bool)
+        return np.array(wanted, bool), True
     for w in wanted:
         mask[column_index(w, names, n_features, "categorical_features", "or a mask")] = True
-    return mask
-
-
-def column_index(
-    wanted: Any, names: Sequence[str] | None, n_features: int, parameter: str, otherwise: str = ""
-) -> int:
-    """Find the column that a parameter names, or gives the index of."""
-    if isinstance(wanted, str):
-        if names is None:
-            raise ParameterError(
-                f"{parameter} names the column {wanted!r}, but the columns of X have no "
-                "names: give indices, or a data frame."
-            )
-        if wanted not in names:
-            meant = did_you_mean(wanted, names)
-            raise ParameterError(
-                f"{parameter} names the column {wanted!r}, which X does not have; {meant}"
-                f"{'Its' if meant else 'its'} columns are {listed(names)}."
-            )
-        return names.index(wanted)
-    if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
-        if not 0 <= wanted < n_features:
-            raise ParameterError(
-                f"{parameter} has the index {wanted}, but the columns of X are 0 to "
-                f"{n_features - 1}."
-            )
-        return int(wanted)
-    kinds = f"column names, column indices, {otherwise}" if otherwise else "column names or indices"
-    raise ParameterError(f"{parameter} holds {wanted!r}: it takes {kinds}.")
-
-
-def listed(names: Sequence[str], at_most: int = 10) -> str:
-    """Write names in a sentence, a long list cut short."""
-    shown = ", ".join(repr(name) for name in names[:at_most])
-    return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"
+    return mask, True
 
 
 def _require_keys(stored: Any, keys: set[str], what: str) -> None:
     if not isinstance(stored, dict) or set(stored) != keys:
         raise DataError(f"{what}: expected exactly the fields {', '.join(sorted(keys))}.")
-
-
-def _read_names(stored: Any, n_features: int) -> tuple[str, ...] | None:
-    if stored is None:
-        return None
-    if not isinstance(stored, list) or not all(type(name) is str for name in stored):
-        raise DataError("schema: feature_names is neither null nor a list of strings.")
-    if len(stored) != n_features or len(set(stored)) != n_features:
-        raise DataError("schema: feature_names are not one distinct name for each column.")
-    return tuple(stored)
 
 
 def _read_categories(kind: Any, values: Any) -> Categories:

@@ -25,9 +25,14 @@ from hedgerow.data.columns import (
     is_native,
     native_numbers,
     read_array,
+    read_objects,
 )
-from hedgerow.data.frames import read_series
+from hedgerow.data.frames import read_series, with_usual_columns
+from hedgerow.data.names import Names, column_label, read_names
+from hedgerow.data.records import are_records, read_records
+from hedgerow.data.sparse import sound
 from hedgerow.exceptions import DataError
+from hedgerow.peers import library_of
 
 # Values of a table that is copied without a thought: 64 KiB of float32.
 _SMALL = 1 << 14
@@ -39,22 +44,35 @@ class Source:
 
     n_rows: int
     n_features: int
-    names: tuple[str, ...] | None
+    names: Names | None
     read: Callable[[int], NumericColumn | LabelColumn]
     dense: NDArray[Any] | None = None
     sparse: Any = None
 
     def __post_init__(self) -> None:
-        shape = f"(shape=({self.n_rows}, {self.n_features})) while a minimum of 1 is required."
-        if self.n_rows == 0:
-            raise DataError(f"X has 0 sample(s) {shape}")
-        if self.n_features == 0:
-            raise DataError(f"X has 0 feature(s) {shape}")
+        require_columns(self.n_rows, self.n_features)
 
 
-def column_label(names: tuple[str, ...] | None, j: int) -> str:
-    """Name a column in an error."""
-    return f"X, column {j}" if names is None else f"X, column {names[j]!r}"
+def require_columns(n_rows: int, n_features: int) -> None:
+    """Refuse a table without columns."""
+    if n_features == 0:
+        shape = f"(shape=({n_rows}, {n_features}))"
+        raise DataError(f"X has 0 feature(s) {shape} while a minimum of 1 is required.")
+
+
+def has_rows(X: Any) -> bool:
+    """Tell a table from one without rows."""
+    shape = getattr(X, "shape", None)
+    if shape is None:
+        return not hasattr(X, "__len__") or len(X) > 0
+    return bool(shape[0] > 0)
+
+
+def require_rows(n_rows: int, n_features: int) -> None:
+    """Refuse a table without rows, of which nothing can be learned."""
+    if n_rows == 0:
+        shape = f"(shape=({n_rows}, {n_features}))"
+        raise DataError(f"X has 0 sample(s) {shape} while a minimum of 1 is required.")
 
 
 def open_table(X: Any) -> Source:
@@ -64,16 +82,37 @@ def open_table(X: Any) -> Source:
     if scipy.sparse.issparse(X):
         return _open_sparse(X)
     if nw.dependencies.is_pandas_dataframe(X):
-        source = _open_small_pandas(X)
-        if source is not None:
-            return source
-    if isinstance(X, str | bytes | PathLike | Mapping):
+        return _open_pandas(X)
+    if are_records(X):
+        return _open_records(X)
+    refuse_no_table(X)
+    frame = as_frame(X)
+    return _open_array(as_array(X, "X")) if frame is None else _open_frame(frame)
+
+
+def _open_records(X: Any) -> Source:
+    found, columns = read_records(X)
+    names = read_names(found)
+
+    def read(j: int) -> NumericColumn | LabelColumn:
+        return read_objects(list(columns[j]), column_label(names, j))
+
+    return Source(len(columns[0]) if columns else 0, len(names), names, read)
+
+
+def refuse_no_table(X: Any) -> None:
+    """Raise for what is plainly no table."""
+    if isinstance(X, str | bytes | PathLike | Mapping) and not scipy.sparse.issparse(X):
         raise ColumnTypeError(
             f"X is a {type(X).__name__}. Give a table: an array, a sparse matrix, or a data frame "
             "of pandas, Polars or Arrow."
         )
-    frame = _as_frame(X)
-    return _open_array(as_array(X, "X")) if frame is None else _open_frame(frame)
+    library = library_of(X)
+    if library is not None:
+        raise ColumnTypeError(
+            f"X is a {type(X).__name__} ({library}). Pass the array or data frame that it was made "
+            "from, and y as a second argument: fit(X, y)."
+        )
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
@@ -126,10 +165,9 @@ def _open_sparse(X: Any) -> Source:
     _require_two_dimensions(X.shape)
     if X.dtype.kind not in "biuf":
         raise array_kind_error(X.dtype, "X")
-    _require_sound(X)
-    csc = X.astype(_sparse_dtype(X.dtype), copy=False).tocsc()
+    csc = sound(X).astype(_sparse_dtype(X.dtype), copy=False).tocsc()
     if not csc.has_canonical_format:
-        csc = csc.copy() if csc is X else csc
+        csc = csc.copy() if X.format == "csc" else csc  # whose arrays are the caller's
         csc.sum_duplicates()
     csc = scipy.sparse.csc_array(
         tuple(np.ascontiguousarray(part) for part in (csc.data, csc.indices, csc.indptr)),
@@ -142,19 +180,6 @@ def _open_sparse(X: Any) -> Source:
     return Source(csc.shape[0], csc.shape[1], None, read, sparse=csc)
 
 
-def _require_sound(X: Any) -> None:
-    """Refuse a matrix whose index arrays have been tampered with: conversions trust them."""
-    try:
-        if X.format in ("csr", "csc", "bsr"):
-            X.check_format(full_check=True)
-        elif X.format == "coo" and X.nnz:
-            for axis, index in enumerate(X.coords):
-                if index.dtype.kind != "i" or index.min() < 0 or index.max() >= X.shape[axis]:
-                    raise ValueError(f"indices of axis {axis} are out of range")
-    except (ValueError, TypeError, IndexError) as error:
-        raise DataError(f"X is not a sound sparse matrix: {error}.") from error
-
-
 def _sparse_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype to read a sparse matrix as: native, and one that SciPy can compute with."""
     if dtype.kind == "f" and dtype.itemsize == 2:
@@ -162,14 +187,16 @@ def _sparse_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float64) if dtype.itemsize > 8 else dtype.newbyteorder("=")
 
 
-def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
+def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     """Give X as a data frame, or None if it is something else."""
     if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):
         X = type(X.schema.empty_table()).from_batches([X])
+    X = with_usual_columns(X)
     try:
         found = nw.from_native(X, pass_through=True, allow_series=True)
-    except DuplicateError as error:
-        raise DataError(f"X has columns of the same name. {error}") from error
+    except DuplicateError:
+        read_names(getattr(X, "column_names", None) or list(X.columns))
+        raise
     if isinstance(found, nw.LazyFrame):
         raise ColumnTypeError(
             "X is a lazy table, whose rows do not exist yet: call its collect() (Polars) or "
@@ -180,26 +207,36 @@ def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
     return found if isinstance(found, nw.DataFrame) else None
 
 
-def _open_small_pandas(X: Any) -> Source | None:
-    """Take a small pandas frame of one numeric dtype as a matrix, None if X is not one.
+def _open_pandas(X: Any) -> Source:
+    """Take a pandas frame by the places of its columns, whose names may be of any type."""
+    names = read_names(X.columns.tolist())
+    X = with_usual_columns(X)
+    matrix = _small_matrix(X)
+    if matrix is not None:
+        n_rows, n_columns = matrix.shape
+        return Source(n_rows, n_columns, names, lambda j: NumericColumn(matrix[:, j]), matrix)
+
+    def read(j: int) -> NumericColumn | LabelColumn:
+        series, where = X.iloc[:, j], column_label(names, j)
+        if isinstance(series.dtype, np.dtype):
+            return read_array(series.to_numpy(), where)
+        return read_series(nw.from_native(series, series_only=True), where)
+
+    return Source(len(X), len(names), names, read)
+
+
+def _small_matrix(X: Any) -> NDArray[Any] | None:
+    """Give a small pandas frame of one numeric dtype as a matrix, None if X is not one.
 
     To predict a row or a few, a copy of them costs far less than a look at every column.
     """
-    names = X.columns.tolist()
-    if not 0 < X.size <= _SMALL or len(set(names)) < len(names):
+    if not 0 < X.size <= _SMALL:
         return None
     dtypes = X.dtypes.tolist()
     numeric = all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in dtypes)
     if not numeric or any(dtype != dtypes[0] for dtype in dtypes):
         return None
-    matrix = native_numbers(X.to_numpy())
-    return Source(
-        matrix.shape[0],
-        matrix.shape[1],
-        _string_names(names),
-        lambda j: NumericColumn(matrix[:, j]),
-        dense=matrix,
-    )
+    return native_numbers(X.to_numpy())
 
 
 def _open_frame(frame: nw.DataFrame[Any]) -> Source:
@@ -208,21 +245,8 @@ def _open_frame(frame: nw.DataFrame[Any]) -> Source:
     def read(j: int) -> NumericColumn | LabelColumn:
         return read_series(frame.get_column(columns[j]), column_label(names, j))
 
-    names = _string_names(columns)
+    names = read_names(columns)
     return Source(frame.shape[0], frame.shape[1], names, read)
-
-
-def _string_names(columns: list[Any]) -> tuple[str, ...] | None:
-    """Keep names that are strings; a pandas frame that was given none has numbers instead."""
-    strings = [isinstance(name, str) for name in columns]
-    if all(strings):
-        return tuple(str.__str__(name) for name in columns)
-    if any(strings):
-        raise ColumnTypeError(
-            "X has columns named by strings and others that are not. Make all names strings "
-            "(in pandas: X.columns = X.columns.astype(str)), or none."
-        )
-    return None
 
 
 def _require_two_dimensions(shape: tuple[int, ...]) -> None:

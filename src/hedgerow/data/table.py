@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hedgerow.data.binning import KnownBins
 from hedgerow.data.columns import CategoricalColumn, NumericColumn, Rows, dense_column
+from hedgerow.data.names import Names
 
 CategoryBins = Mapping[int, NDArray[Any]] | Sequence[NDArray[Any] | None]
 
@@ -24,7 +25,7 @@ class Table:
     Attributes
     ----------
     n_rows, n_features : int
-    names : tuple of str, or None
+    names : tuple, or None
     dense : ndarray of shape (n_rows, n_features), or None
         The table as one array of booleans, integers or floats, of any strides, if it came as one
         and no column is categorical. Not a copy.
@@ -36,7 +37,7 @@ class Table:
 
     def __init__(
         self,
-        names: tuple[str, ...] | None,
+        names: Names | None,
         *,
         dense: NDArray[Any] | None = None,
         sparse_csc: Any = None,
@@ -57,6 +58,10 @@ class Table:
     @property
     def known_bins(self) -> KnownBins | None:
         """Bins that were learned before this table is fitted to: none."""
+        return None
+
+    def own_matrix(self, category_bins: CategoryBins) -> NDArray[Any] | None:  # noqa: ARG002
+        """Give what `as_matrix` gives, where a kind of table has a quicker way to it."""
         return None
 
     def column(self, j: int) -> NumericColumn | CategoricalColumn:
@@ -85,6 +90,9 @@ def as_matrix(table: Table, category_bins: CategoryBins = ()) -> NDArray[Any]:
     Anything else is copied, to float32 if that holds every value exactly, else to float64;
     `iter_dense_blocks` copies no more than a block at a time.
     """
+    own = table.own_matrix(category_bins)
+    if own is not None:
+        return own
     dense = table.dense
     if dense is not None:
         return dense if dense.dtype in _FLOATS else dense.astype(_float_for(dense))

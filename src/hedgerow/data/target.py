@@ -7,6 +7,7 @@ gap or an infinity is an error here. What comes out may be the caller's own arra
 from __future__ import annotations
 
 import numbers
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals as nw
@@ -18,6 +19,7 @@ from sklearn.exceptions import DataConversionWarning
 from hedgerow.data.columns import LabelColumn, NumericColumn, read_array
 from hedgerow.data.frames import read_series
 from hedgerow.data.sources import as_array
+from hedgerow.data.suspects import not_numbers, warn_of_many_classes
 from hedgerow.exceptions import DataError
 from hedgerow.warning import warn_user
 
@@ -25,6 +27,9 @@ from hedgerow.warning import warn_user
 _COUNTABLE = 1 << 16
 # Squares of sums of products of a target and a weight up to this size stay finite.
 LARGEST = 1e70
+_OF_A_SPLIT = (
+    " X and y must have the same rows: after train_test_split, that is fit(X_train, y_train)."
+)
 # Squares of numbers below this lose digits, and then all.
 SMALLEST = 1e-150
 
@@ -42,6 +47,7 @@ def read_classification_target(
         classes, index = _encode_labels(column, are_objects)
     else:
         classes, index = _encode_numbers(column.values)
+    warn_of_many_classes(len(classes), len(index), column)
     if len(classes) < fewest_classes:
         raise DataError(
             f"y holds one class only ({classes.tolist()[0]!r}), but {estimator_name} needs at "
@@ -57,7 +63,7 @@ def read_class_columns(
 
     An output of one class is allowed: there are models that can be constant.
     """
-    columns = _columns_of(y) if has_columns(y) else [y]
+    columns = columns_of(y) if has_columns(y) else [y]
     read = [
         read_classification_target(column, n_rows, estimator_name=estimator_name, fewest_classes=1)
         for column in columns
@@ -87,7 +93,7 @@ def read_labels(y: Any, n_rows: int) -> tuple[list[NDArray[Any]], NDArray[np.flo
 
 def read_known_labels(y: Any, classes: list[NDArray[Any]], n_rows: int) -> NDArray[np.float64]:
     """Read columns of labels whose classes are known already."""
-    columns = _columns_of(y) if has_columns(y) else [y]
+    columns = columns_of(y) if has_columns(y) else [y]
     if len(columns) != len(classes):
         raise DataError(f"y has {len(columns)} columns, but there are {len(classes)} labels.")
     read = [read_known_classes(c, of, n_rows) for c, of in zip(columns, classes, strict=True)]
@@ -98,7 +104,7 @@ def read_number_columns(
     y: Any, n_rows: int, *, estimator_name: str = "this regressor"
 ) -> NDArray[np.float64]:
     """Read numbers of one or several outputs, (n_rows, outputs)."""
-    columns = _columns_of(y) if has_columns(y) else [y]
+    columns = columns_of(y) if has_columns(y) else [y]
     read = [read_regression_target(c, n_rows, estimator_name=estimator_name) for c in columns]
     return np.column_stack(read)
 
@@ -135,7 +141,8 @@ def has_columns(y: Any) -> bool:
     return shape is not None and len(shape) == 2 and shape[1] > 1
 
 
-def _columns_of(y: Any) -> list[Any]:
+def columns_of(y: Any) -> list[Any]:
+    """Return the columns of a y of several, as they are."""
     if scipy.sparse.issparse(y):
         raise DataError("y is sparse. Give it as an array: y.toarray().")
     frame = nw.from_native(y, pass_through=True)
@@ -173,10 +180,7 @@ def read_regression_target(
     """Read numbers as float64."""
     column, _ = _read_vector(y, n_rows, estimator_name)
     if isinstance(column, LabelColumn):
-        raise DataError(
-            f"y holds strings or categories (such as {column.labels[0]!r}), but {estimator_name} "
-            "learns numbers. Convert y to numbers, or use a classifier."
-        )
+        raise _strings_error(column, estimator_name)
     target = np.ascontiguousarray(column.values, np.float64)
     largest = float(max(target.max(), -target.min()))
     if largest > LARGEST:
@@ -190,6 +194,19 @@ def read_regression_target(
             f"constant, so that the largest is {SMALLEST:g} or more."
         )
     return target
+
+
+def _strings_error(column: LabelColumn, estimator_name: str) -> DataError:
+    """Say of strings or categories for a regressor what in them is no number."""
+    found = not_numbers(column)
+    if column.kind != "string" or found.count == found.n_rows:
+        return DataError(
+            f"y holds strings or categories (such as {column.labels[0]!r}), but {estimator_name} "
+            "learns numbers. Convert y to numbers, or use a classifier."
+        )
+    fix = "Convert y to numbers, for example with pd.to_numeric(y, errors='coerce')"
+    rows = ", and leave out the rows that are then missing" if found.count else ""
+    return DataError(f"y holds strings, but {estimator_name} learns numbers: {found}. {fix}{rows}.")
 
 
 def require_moderate(weights: NDArray[np.float64], name: str) -> None:
@@ -208,6 +225,11 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
         return None
     if isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n_rows, sample_weight)
+    if isinstance(sample_weight, list) and sample_weight and isinstance(sample_weight[0], tuple):
+        raise DataError(
+            "sample_weight is a list of tuples, but it must have a value for each row. Evaluation "
+            "sets are passed by name: fit(X, y, eval_set=[(X_valid, y_valid)])."
+        )
     column, _ = _read_column(sample_weight, "sample_weight")
     if isinstance(column, LabelColumn):
         raise DataError("sample_weight holds strings or categories, but weights are numbers.")
@@ -247,7 +269,7 @@ def read_numbers_with_gaps(values: Any, name: str) -> NDArray[np.float64]:
     """Read numbers, which may be infinite, as float64; NaN where there is none."""
     column, _ = _read_column(values, name)
     if isinstance(column, LabelColumn):
-        raise DataError(f"{name} holds strings or categories (such as {column.labels[0]!r}).")
+        raise DataError(f"{name} holds strings or categories: {not_numbers(column)}.")
     _require_length(len(column.values), None, name)
     numbers_ = np.array(column.values, np.float64)
     if column.missing is not None:
@@ -272,6 +294,8 @@ def _read_vector(
 def _read_column(values: Any, name: str) -> tuple[NumericColumn | LabelColumn, bool]:
     if scipy.sparse.issparse(values):
         raise DataError(f"{name} is sparse. Give it as an array: {name}.toarray().ravel().")
+    if isinstance(values, str | bytes | Mapping):
+        raise DataError(_not_values(values, name))
     found = nw.from_native(values, pass_through=True, allow_series=True)
     if isinstance(found, nw.DataFrame):
         _require_one_dimension(found.shape, name)
@@ -284,6 +308,14 @@ def _read_column(values: Any, name: str) -> tuple[NumericColumn | LabelColumn, b
     _require_one_dimension(array.shape, name)
     is_object_array = isinstance(values, np.ndarray) and array.dtype.kind == "O"
     return read_array(array.reshape(-1), name), is_object_array
+
+
+def _not_values(given: Any, name: str) -> str:
+    """Say what to pass instead of a name or a dict."""
+    text = f"{name} is a {type(given).__name__}, but it must have a value for each row."
+    if name == "sample_weight":
+        return f"{text} For class weights, set class_weight in the constructor of a classifier."
+    return f"{text} Pass the column itself, such as frame[{given!r}]." if name == "y" else text
 
 
 def _require_one_dimension(shape: tuple[int, ...], name: str) -> None:
@@ -300,7 +332,8 @@ def _require_one_dimension(shape: tuple[int, ...], name: str) -> None:
 
 def _require_length(length: int, n_rows: int | None, name: str) -> None:
     if n_rows is not None and length != n_rows:
-        raise DataError(f"{name} has {length} values, but X has {n_rows} rows.")
+        advice = _OF_A_SPLIT if name == "y" else ""
+        raise DataError(f"{name} has {length} values, but X has {n_rows} rows.{advice}")
     if length == 0:
         raise DataError(f"{name} has no values.")
 

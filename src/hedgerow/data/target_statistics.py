@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow.arithmetic import sum_of
 from hedgerow.data.columns import CategoricalColumn, NumericColumn
 from hedgerow.data.schema import TableSchema
 from hedgerow.data.table import Table
@@ -224,12 +225,12 @@ def _smoothing(codes: Codes, counts: Floats, sums: Floats, deviation: Floats, ro
     freedom_between, freedom_within = len(counts) - 1, np.count_nonzero(present) - len(counts)
     if freedom_between < 1 or freedom_within < 1:
         return np.inf
-    total, weight = rows.weighted(deviation**2)[present].sum(), counts.sum()
-    explained = (sums**2 / counts).sum()
+    total, weight = sum_of(rows.weighted(deviation**2)[present]), sum_of(counts)
+    explained = sum_of(sums**2 / counts)
     within = max(total - explained, 0.0) / freedom_within
     by_chance = (1.0 + _SIGNIFICANT * sqrt(2.0 / freedom_between + 2.0 / freedom_within)) * within
-    between = (explained - sums.sum() ** 2 / weight) / freedom_between
-    spread = (weight - (counts**2).sum() / weight) / freedom_between
+    between = (explained - sum_of(sums) ** 2 / weight) / freedom_between
+    spread = (weight - sum_of(counts**2) / weight) / freedom_between
     if between <= by_chance or spread <= 0.0:
         return np.inf
     return float(max(within * spread / (between - within), _LEAST_SMOOTHING))
@@ -265,7 +266,7 @@ def _encode(column: EncodedColumn, table: Table, rows: _Rows, circle: _Circle) -
 
 def _fixed_point(values: Floats) -> tuple[float, NDArray[np.int64]]:
     """Give a unit and values in it, so that sums of them are exact and stay below 2⁶³."""
-    unit = float(np.abs(values).sum()) / 2.0**62 or 1.0
+    unit = sum_of(np.abs(values)) / 2.0**62 or 1.0
     return unit, np.rint(values / unit).astype(np.int64)
 
 

@@ -1,5 +1,9 @@
 """Why a model predicts what it does, and what its columns do: by rows, on average, and together."""
 
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from hedgerow.arguments import about_module
 from hedgerow.explain.accumulated import AccumulatedEffects, accumulated_effects
 from hedgerow.explain.additive import AdditiveTrees, additive_trees
 from hedgerow.explain.importance import Importance, importance
@@ -26,3 +30,9 @@ __all__ = [
     "shap_values",
     "to_shap",
 ]
+
+if not TYPE_CHECKING:  # else any name would seem to be there
+
+    def __getattr__(name: str) -> NoReturn:
+        caller = sys._getframe(1).f_code.co_name  # noqa: SLF001
+        raise about_module(__name__, name, __all__, caller)

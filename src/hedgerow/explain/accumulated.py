@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arguments import answering
 from hedgerow.data.columns import LabelColumn, NumericColumn
 from hedgerow.data.target import read_weights
 from hedgerow.exceptions import DataError, ParameterError
@@ -98,6 +99,7 @@ class AccumulatedEffects(Result):
         return alone(self)
 
 
+@answering
 def accumulated_effects(
     model: Any,
     X: Any,
@@ -123,8 +125,9 @@ def accumulated_effects(
     X : table of shape (n_rows, n_features)
         The rows, as `predict` takes them.
     features : str, int, pair (tuple) of those, or list
-        A column by its name or its number; a pair for what two do together beyond what each does by
-        itself; a list of any of these for several results.
+        A column by its name or, where no column is named by a number, by its place from 0 on; a
+        pair for what two do together beyond what each does by itself; a list of any of these for
+        several results.
     grid_resolution : int
         Ends of the cells of a column of numbers, which are quantiles of it.
     grid : dict from column to values, or values, optional

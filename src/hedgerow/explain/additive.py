@@ -8,6 +8,7 @@ from sklearn.pipeline import Pipeline
 
 from hedgerow.estimator import Estimator
 from hedgerow.exceptions import ParameterError
+from hedgerow.params import shown
 from hedgerow.tree.additive import AdditiveTrees
 
 __all__ = ["AdditiveTrees", "additive_trees"]
@@ -38,5 +39,5 @@ def additive_trees(model: Any) -> AdditiveTrees:
     if not isinstance(model, Estimator) and hasattr(model, "best_estimator_"):
         raise ParameterError(f"model is a {type(model).__name__}: give its best_estimator_.")
     if not isinstance(model, Estimator):
-        raise ParameterError(f"model={model!r} is not allowed; it must be {_ACCEPTED}.")
+        raise ParameterError(f"model={shown(model)} is not allowed; it must be {_ACCEPTED}.")
     return model._additive_trees()  # noqa: SLF001  each family of estimators says how

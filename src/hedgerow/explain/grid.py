@@ -18,7 +18,7 @@ from hedgerow.data.columns import (
     plain_label,
     refuse_infinite_column,
 )
-from hedgerow.data.schema import column_index, listed
+from hedgerow.data.names import Labels, listed
 from hedgerow.data.sources import as_array
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain.what_if import Floats, Points, WhatIf
@@ -61,7 +61,7 @@ class Axis:
     left_out: int = 0
 
 
-def read_features(features: Any, names: Sequence[str]) -> tuple[list[Feature], bool]:
+def read_features(features: Any, names: Labels) -> tuple[list[Feature], bool]:
     """Return the columns of each feature or pair asked for, and whether it was a list of them."""
     is_list = isinstance(features, list | np.ndarray)
     asked = list(features) if is_list else [features]
@@ -70,8 +70,9 @@ def read_features(features: Any, names: Sequence[str]) -> tuple[list[Feature], b
     return [_read_feature(one, names) for one in asked], is_list
 
 
-def _read_feature(feature: Any, names: Sequence[str]) -> Feature:
-    parts = feature if isinstance(feature, tuple) else (feature,)
+def _read_feature(feature: Any, names: Labels) -> Feature:
+    is_pair = isinstance(feature, tuple) and feature not in (names.names or ())
+    parts = feature if is_pair else (feature,)
     if len(parts) not in (1, 2):
         raise ParameterError(
             f"features has {feature!r}: one column or a pair can be looked at together, not "
@@ -83,9 +84,9 @@ def _read_feature(feature: Any, names: Sequence[str]) -> Feature:
     return columns
 
 
-def find_column(wanted: Any, names: Sequence[str], argument: str) -> int:
+def find_column(wanted: Any, names: Labels, argument: str) -> int:
     """Find a column by its name or its number."""
-    return column_index(wanted, names, len(names), argument)
+    return names.find(wanted, argument)
 
 
 def read_percentiles(percentiles: Any) -> tuple[float, float]:
@@ -104,7 +105,7 @@ def read_percentiles(percentiles: Any) -> tuple[float, float]:
     return float(percentiles[0]), float(percentiles[1])
 
 
-def read_grids(grid: Any, features: Sequence[Feature], names: Sequence[str]) -> dict[int, Any]:
+def read_grids(grid: Any, features: Sequence[Feature], names: Labels) -> dict[int, Any]:
     """Return the values that were given for columns: a dict, or the values of the one feature."""
     if grid is None:
         return {}
@@ -122,15 +123,15 @@ def read_grids(grid: Any, features: Sequence[Feature], names: Sequence[str]) -> 
     )
 
 
-def categorical_columns(model: Any, names: Sequence[str]) -> set[int]:
+def categorical_columns(model: Any, names: Labels) -> set[int]:
     """Return the columns of numbers that a model takes for categories, as far as it tells."""
     schema = getattr(getattr(model, "_model", None), "schema", None)
     if schema is None:
         return set()
-    known = schema.feature_names
-    if known is None or not set(known) <= set(names):
+    known, own = schema.feature_names, names.names or tuple(names)
+    if known is None or not set(known) <= set(own):
         return set(schema.categories)
-    return {list(names).index(known[column]) for column in schema.categories}
+    return {own.index(known[column]) for column in schema.categories}
 
 
 def read_column(asked: WhatIf, place: int, categorical: set[int]) -> NumericColumn | LabelColumn:

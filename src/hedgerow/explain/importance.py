@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.estimator import Estimator
+from hedgerow.arguments import answering
+from hedgerow.data.names import Labels, labels_of
+from hedgerow.data.sources import require_rows
+from hedgerow.estimator import Estimator, fitted_names
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain.additive import additive_trees
 from hedgerow.explain.shap import shap_values
@@ -16,7 +19,7 @@ from hedgerow.explain.what_if import fitted
 from hedgerow.params import Options, Parameter
 from hedgerow.plot.importance import MOST_BARS, ImportanceDisplay, bars_size
 from hedgerow.result import Columns, Floats, Result
-from hedgerow.tree.additive import numbered_names, sums_over_splits
+from hedgerow.tree.additive import sums_over_splits
 
 _KIND = Parameter("kind", "gain", Options(("gain", "cover", "split", "shap")), "")
 _WORDS = {
@@ -82,6 +85,7 @@ class Importance(Result):
         return bars_size(min(MOST_BARS, len(self.feature)))
 
 
+@answering
 def importance(model: Any, kind: str = "gain", *, X: Any = None) -> Importance:
     """Return how much each column matters to a model of trees.
 
@@ -126,7 +130,7 @@ def importance(model: Any, kind: str = "gain", *, X: Any = None) -> Importance:
     return Importance(np.array(names, object), value, None, (), kind, _WORDS[kind])
 
 
-def _by_splits(model: Any, kind: str) -> tuple[Floats, tuple[str, ...]]:
+def _by_splits(model: Any, kind: str) -> tuple[Floats, Labels]:
     """Return what the model itself tells, or the sums over the splits of its trees."""
     told = None
     if isinstance(model, Estimator) and hasattr(model, "importances"):
@@ -134,8 +138,7 @@ def _by_splits(model: Any, kind: str) -> tuple[Floats, tuple[str, ...]]:
     elif isinstance(model, Estimator) and kind == "gain":
         told = getattr(model, "feature_importances_", None)
     if told is not None:
-        names = tuple(map(str, getattr(model, "feature_names_in_", ())))
-        return told, names or numbered_names(len(told))
+        return told, labels_of(fitted_names(model), len(told))
     trees = additive_trees(model)
     sums = sums_over_splits(trees.ensemble, kind, trees.sources, trees.n_columns)
     return sums, trees.feature_names
@@ -145,6 +148,7 @@ def _by_shapley_values(model: Any, X: Any) -> Importance:
     if X is None:
         raise ParameterError("X is needed for kind='shap': the rows to explain.")
     found = shap_values(model, X)
+    require_rows(*found.data.shape)
     sizes = np.abs(found.values).mean(axis=0).reshape(len(found.feature_names), -1)
     return Importance(
         feature=np.array(found.feature_names, object),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arguments import answering
 from hedgerow.estimator import seed_of
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain.grid import find_column
@@ -105,6 +106,7 @@ class InteractionStrength(Result):
         return bars_size(min(MOST_BARS, len(self.pairs)))
 
 
+@answering
 def interaction_strength(
     model: Any,
     X: Any,
@@ -216,7 +218,10 @@ def _chosen(model: Any, asked: WhatIf, features: Any, most: int) -> list[int]:
         )
     gain = importance(model, "gain")
     found = np.argsort(-gain.value, kind="stable")[: max(most, 2)]
-    return sorted(find_column(gain.feature[k], asked.names, "features") for k in found)
+    known, names = asked.trees.feature_names.names, asked.table.names
+    if known is None or names is None:
+        return sorted(found.tolist())
+    return sorted(names.index(known[k]) if known[k] in names else int(k) for k in found)
 
 
 class _Parts:

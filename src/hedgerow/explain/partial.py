@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arguments import answering
 from hedgerow.data.target import read_weights
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain.grid import (
@@ -121,6 +122,7 @@ def grid_columns(
     }
 
 
+@answering
 def partial_dependence(
     model: Any,
     X: Any,
@@ -148,8 +150,8 @@ def partial_dependence(
     X : table of shape (n_rows, n_features)
         The rows, as `predict` takes them.
     features : str, int, pair (tuple) of those, or list
-        A column by its name or its number; a pair to look at two together; a list of any of these
-        for several results.
+        A column by its name or, where no column is named by a number, by its place from 0 on; a
+        pair to look at two together; a list of any of these for several results.
     kind : {"average", "individual", "both"}
         The mean, the curve of each row (individual conditional expectation), or both.
     method : {"rows", "cover"}

@@ -12,18 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from hedgerow.arguments import answering
+from hedgerow.data.names import Labels
 from hedgerow.data.target import read_weights
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain.grid import find_column
 from hedgerow.explain.shuffling import Judge, Shuffling, shuffling_of
 from hedgerow.explain.tables import GivenTable, Indices
-from hedgerow.explain.what_if import fitted
+from hedgerow.explain.what_if import fitted, model_labels, table_labels
 from hedgerow.params import COUNT, FRACTION, RANDOM_STATE, VERBOSE, Parameter, any_of
 from hedgerow.plot.importance import MOST_BARS, ImportanceDisplay, bars_size
 from hedgerow.progress import watched
 from hedgerow.result import Columns, Floats, Result
 from hedgerow.threads import effective_n_jobs
-from hedgerow.tree.additive import numbered_names
 from hedgerow.validation.rows import require_rows
 from hedgerow.validation.scoring import OWN_SCORE, read_known_target, resolve_scores
 
@@ -91,6 +92,7 @@ class PermutationImportance(Result):
         return bars_size(min(MOST_BARS, len(self.feature)))
 
 
+@answering
 def permutation_importance(
     model: Any,
     X: Any,
@@ -180,7 +182,7 @@ def permutation_importance(
     if isinstance(scoring, list | tuple | Mapping):
         raise ParameterError(f"scoring={scoring!r} is not allowed; it must be one metric.")
     (score,) = resolve_scores(scoring, target)
-    named = _named_groups(groups, _names(model, table))
+    named = _named_groups(groups, table_labels(table, model_labels(model, table.n_columns)))
     draw = check_random_state(random_state)
     draw = np.random.RandomState(draw.randint(np.iinfo(np.int32).max + 1))
     rows = _drawn(draw, table.n_rows, max_samples)
@@ -195,13 +197,7 @@ def permutation_importance(
     return _measured(shuffling, judge, named, orders, n_workers, verbose)
 
 
-def _names(model: Any, table: GivenTable) -> tuple[str, ...]:
-    known = tuple(map(str, getattr(model, "feature_names_in_", ())))
-    is_known = len(known) == table.n_columns
-    return table.names or (known if is_known else numbered_names(table.n_columns))
-
-
-def _named_groups(groups: Any, names: Sequence[str]) -> dict[str, list[int]]:
+def _named_groups(groups: Any, names: Labels) -> dict[str, list[int]]:
     """Return the columns of each group, those in no group by themselves."""
     if groups is None:
         return {name: [place] for place, name in enumerate(names)}

@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hedgerow import _native
+from hedgerow.arguments import answering
+from hedgerow.data.names import Labels
+from hedgerow.data.sources import require_rows
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain.additive import AdditiveTrees, additive_trees
 from hedgerow.explain.table_values import table_values
@@ -39,7 +42,7 @@ class ShapValues:
     data : array of shape (n_rows, n_features)
         The rows: floats, or objects if there are labels.
     feature_names : tuple of str
-        Names of the columns.
+        What the columns are called: their names as text, "x0" and so on if they have none.
     output_names : tuple of str
         Names of the scores: classes, quantiles, targets.
     unit : str
@@ -49,7 +52,7 @@ class ShapValues:
     values: Floats
     base_values: Floats
     data: NDArray[Any]
-    feature_names: tuple[str, ...]
+    feature_names: Labels
     output_names: tuple[str, ...]
     unit: str
 
@@ -84,7 +87,7 @@ class ShapValues:
         Of pairs of features, or of several outputs, columns have two or three names.
         """
         pandas = imported("pandas", "to_frame()")
-        axes = [self.feature_names] * (1 + self.is_interactions)
+        axes: list[tuple[str, ...]] = [self.feature_names] * (1 + self.is_interactions)
         axes += [self.output_names] if len(self.output_names) > 1 else []
         columns = pandas.Index(axes[0]) if len(axes) == 1 else pandas.MultiIndex.from_product(axes)
         return pandas.DataFrame(self.values.reshape(len(self), -1), columns=columns)
@@ -119,6 +122,7 @@ class ShapValues:
         )
 
 
+@answering
 def shap_values(
     model: Any, X: Any, *, interactions: bool = False, background: Any = None, verbose: int = 0
 ) -> ShapValues:
@@ -193,7 +197,7 @@ def shap_values(
     else:
         rows = _background_rows(trees, matrix, background)
         base = _means(trees.ensemble.predict_raw(rows, n_threads=trees.n_threads))
-        values = _against(explainer, trees, matrix, rows, verbose)
+        values = _against(explainer, trees, matrix, rows, verbose, interactions=interactions)
     base_values = np.tile(base, (len(matrix), 1))
     if len(base) == 1:
         values, base_values = values[..., 0], base_values[:, 0]
@@ -211,10 +215,6 @@ def _check_kind(interactions: Any, background: Any) -> None:
     if not isinstance(interactions, bool | np.bool_):
         raise ParameterError(
             f"interactions={interactions!r} is not allowed; it must be True or False."
-        )
-    if interactions and background is not None:
-        raise ParameterError(
-            "interactions=True is for path-dependent values: leave background out."
         )
     is_count = isinstance(background, Integral) and not isinstance(background, bool)
     is_word = isinstance(background, Number | str | bytes)
@@ -270,7 +270,7 @@ def _blocks(n_rows: int, verbose: int) -> Iterator[slice]:
     """Yield all rows at once or, to show how far it is, in twenty parts."""
     size = -(-n_rows // MOST_LINES) if verbose else n_rows
     with progress(verbose, n_rows, unit="row", title="Shapley values") as shown:
-        for first in range(0, n_rows, size):
+        for first in range(0, n_rows, max(size, 1)):
             yield slice(first, first + size)
             if shown is not None:
                 shown.show(min(first + size, n_rows))
@@ -301,15 +301,22 @@ def _against(
     matrix: Rows,
     rows: Rows,
     verbose: int,
+    *,
+    interactions: bool,
 ) -> Floats:
-    """Return the mean of values (n_rows, n_columns, n_outputs) against each of some rows."""
-    values = np.zeros((len(matrix), trees.n_columns, trees.ensemble.n_outputs))
+    """Return means of values (n_rows, n_columns[, n_columns], n_outputs) against each of rows."""
+    shape = (len(matrix), trees.n_columns, trees.ensemble.n_outputs)
+    values = np.zeros(shape)
+    pairs = np.zeros((shape[0], shape[1], *shape[1:])) if interactions else None
     dtype = np.result_type(matrix, rows)
     others = rows.astype(dtype, copy=False)
     for block in _blocks(len(matrix), verbose):
         given = matrix[block].astype(dtype, copy=False)
         explainer.compare(given, others, values[block], trees.n_threads)
-    return values
+        if pairs is not None:
+            own = values[block], pairs[block]
+            explainer.compare_pairs(given, others, *own, trees.n_threads)
+    return values if pairs is None else pairs
 
 
 def _background_rows(trees: AdditiveTrees, matrix: Rows, background: Any) -> Rows:
@@ -325,7 +332,9 @@ def _background_rows(trees: AdditiveTrees, matrix: Rows, background: Any) -> Row
 def _read_background(trees: AdditiveTrees, background: Any) -> Rows:
     """Read a table as X is read; what is wrong with it is said of the background."""
     try:
-        return trees.matrix(background)
+        matrix = trees.matrix(background)
+        require_rows(*matrix.shape)
+        return matrix
     except DataError as error:
         raise DataError(f"background, a table like X: {error}") from error
 

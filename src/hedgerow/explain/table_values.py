@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.data.columns import LabelColumn, NumericColumn
+from hedgerow.data.names import Labels
 from hedgerow.data.sources import open_table
 
 
-def table_values(X: Any, feature_names: tuple[str, ...]) -> NDArray[Any]:
+def table_values(X: Any, feature_names: Labels) -> NDArray[Any]:
     """Return a table that a model has read before, (n_rows, n_columns), in its order of columns.
 
     The array is of floats, with NaN for gaps. If a column has labels it is of objects, and a gap
@@ -19,8 +21,10 @@ def table_values(X: Any, feature_names: tuple[str, ...]) -> NDArray[Any]:
     """
     source = open_table(X)
     order = list(range(source.n_features))
-    if source.names is not None and set(source.names) == set(feature_names):
-        order = [source.names.index(name) for name in feature_names]
+    known: Sequence[Any] = feature_names.names or order
+    if source.names is not None and set(source.names) == set(known):
+        place = {name: j for j, name in enumerate(source.names)}
+        order = [place[name] for name in known]
     if source.dense is not None:
         return source.dense[:, order].astype(np.float64, copy=False)  # which is a copy by now
     columns = [_values(source.read(j)) for j in order]

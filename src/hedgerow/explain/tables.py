@@ -15,7 +15,8 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from hedgerow.data.columns import LabelColumn, NumericColumn
-from hedgerow.data.sources import as_array, open_table
+from hedgerow.data.sources import as_array, open_table, require_rows
+from hedgerow.data.sparse import sound
 from hedgerow.validation.rows import taken
 
 Indices = NDArray[np.intp]
@@ -29,15 +30,16 @@ class GivenTable:
     X : array, sparse matrix or data frame
         The table as it came; a sparse one by rows.
     n_rows, n_columns : int
-    names : tuple of str, or None
+    names : tuple, or None
     """
 
     def __init__(self, X: Any) -> None:
         self._source = open_table(X)
+        require_rows(self._source.n_rows, self._source.n_features)
         is_table = hasattr(X, "shape") or _frame(X) is not None
         self.X: Any = X if is_table else as_array(X, "X")
         if scipy.sparse.issparse(X):
-            self.X = X.tocsr()  # whose rows can be taken
+            self.X = sound(X).tocsr()  # whose rows can be taken
         self.n_rows, self.n_columns = self._source.n_rows, self._source.n_features
         self.names = self._source.names
 

@@ -19,12 +19,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _native
+from hedgerow.data.names import Labels, are_places, labels_of
+from hedgerow.estimator import fitted_names
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain.additive import AdditiveTrees, additive_trees
 from hedgerow.explain.shap import node_shares
 from hedgerow.explain.tables import GivenTable, Indices, holds
-from hedgerow.params import Options, Parameter
-from hedgerow.tree.additive import class_names, number_names, numbered_names
+from hedgerow.params import Options, Parameter, shown
+from hedgerow.tree.additive import class_names, number_names
 from hedgerow.tree.structure import Rows
 
 Floats = NDArray[np.float64]
@@ -83,7 +85,7 @@ class WhatIf(ABC):
     ----------
     table : GivenTable
         The rows.
-    names : tuple of str
+    names : Labels, a tuple of str
         A name for each column.
     output_names : tuple of str
         A name for each number that the model says of a row.
@@ -92,7 +94,7 @@ class WhatIf(ABC):
     """
 
     table: GivenTable
-    names: tuple[str, ...]
+    names: Labels
     output_names: tuple[str, ...]
     unit: str
 
@@ -118,7 +120,7 @@ class TreesWhatIf(WhatIf):
     def __init__(self, trees: AdditiveTrees, X: Any, *, predicts: bool) -> None:
         self.trees, self.table = trees, GivenTable(trees.features(X))
         self._meaning = trees.prediction if predicts else None
-        self.names = self.table.names or trees.feature_names
+        self.names = table_labels(self.table, trees.feature_names)
         self.output_names = trees.output_names
         self.unit = trees.unit if self._meaning is None else self._meaning.unit
         self._grids: dict[Points, Grid] = {}
@@ -253,7 +255,7 @@ class PredictedWhatIf(WhatIf):
 
     def __init__(self, model: Any, X: Any, response: str) -> None:
         self.model, self.table = model, GivenTable(X)
-        self.names = self.table.names or _names_in(model) or numbered_names(self.table.n_columns)
+        self.names = table_labels(self.table, model_labels(model, self.table.n_columns))
         self._method = _method_of(model, response)
         self.output_names = self._output_names()
         units = {"predict_proba": "probability", "decision_function": "score"}
@@ -330,7 +332,7 @@ def what_if(model: Any, X: Any, response: str) -> WhatIf:
 def fitted(model: Any) -> Any:
     """Return the model that predicts, of a search its best, or raise if it is not fitted."""
     if isinstance(model, type) or not (hasattr(model, "fit") or hasattr(model, "predict")):
-        raise ParameterError(f"model={model!r} is not allowed; it must be a fitted estimator.")
+        raise ParameterError(f"model={shown(model)} is not allowed; it must be a fitted estimator.")
     if hasattr(model, "fit"):
         check_is_fitted(model)
     return getattr(model, "best_estimator_", model)
@@ -351,7 +353,8 @@ def features_of(trees: AdditiveTrees, table: GivenTable, places: Sequence[int]) 
 
     The table may have its columns in another order than that of `fit`.
     """
-    known, names = trees.feature_names, table.names
+    known: Sequence[Any] = trees.feature_names.names or range(trees.n_columns)
+    names = table.names
     columns = [
         known.index(names[place]) if names is not None and names[place] in known else place
         for place in places
@@ -359,8 +362,17 @@ def features_of(trees: AdditiveTrees, table: GivenTable, places: Sequence[int]) 
     return np.flatnonzero((trees.sources[:, None] == columns).any(axis=1))
 
 
-def _names_in(model: Any) -> tuple[str, ...]:
-    return tuple(map(str, getattr(model, "feature_names_in_", ())))
+def table_labels(table: GivenTable, of_model: Labels) -> Labels:
+    """Return what the columns of a table are called; if it has no names, the model's."""
+    if table.names is None or are_places(table.names):
+        return of_model
+    return labels_of(table.names, table.n_columns)
+
+
+def model_labels(model: Any, n_columns: int) -> Labels:
+    """Return what a model calls its columns, if it has so many of them."""
+    names = fitted_names(model)
+    return labels_of(names if names is not None and len(names) == n_columns else None, n_columns)
 
 
 def _method_of(model: Any, response: str) -> str:

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arithmetic import mean_of
 from hedgerow.tree.structure import Rows
 
 Floats = NDArray[np.float64]
@@ -100,13 +102,18 @@ class Combinations:
         counted = self.counts_as_one[combination, place][np.where(missing, 0, bins).astype(np.intp)]
         return np.where(missing, np.nan, counted)
 
-    def shares(self) -> Floats:
-        """Return how much of a combination each input is, (n_combinations, n_features)."""
-        shares = np.zeros((self.n_combinations, len(self.is_categorical)))
-        size = np.abs(self.coefficients)
-        size = size / size.sum(axis=1, keepdims=True)
-        np.add.at(shares, (np.arange(len(size))[:, np.newaxis], self.inputs), size)
-        return shares
+    def to_inputs(self, amounts: Floats) -> Floats:
+        """Share out what each combination has, (m, n_combinations), to its inputs, (m, n_features).
+
+        Sums are over combinations in their order: a matrix product's order is its library's.
+        """
+        shares = np.abs(self.coefficients)
+        shares = shares / np.add.accumulate(shares, axis=1)[:, -1:]
+        result = np.zeros((len(amounts), len(self.is_categorical)))
+        for inputs, share in zip(self.inputs.T, shares.T, strict=True):
+            parts = (np.bincount(inputs, share * own, result.shape[1]) for own in amounts)
+            result += np.reshape(list(parts), result.shape)
+        return result
 
 
 def _centre_and_scale(values: NDArray[np.floating]) -> tuple[float, float]:
@@ -115,5 +122,6 @@ def _centre_and_scale(values: NDArray[np.floating]) -> tuple[float, float]:
         return 0.0, 1.0
     largest = float(np.abs(present).max()) or 1.0  # so that no square is too large
     present /= largest
-    deviation = float(present.std()) * largest
-    return float(present.mean()) * largest, deviation if deviation > 0.0 else 1.0
+    centre = mean_of(present)
+    deviation = sqrt(mean_of(np.square(present - centre))) * largest
+    return centre * largest, deviation if deviation > 0.0 else 1.0

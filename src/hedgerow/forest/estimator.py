@@ -8,14 +8,15 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 
+from hedgerow.accuracy import ScoredClassifier
 from hedgerow.estimator import TableEstimator, adopt
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.forest.fitting import ForestFitting
 from hedgerow.forest.model import Floats, ForestModel
 from hedgerow.forest.out_of_bag import PermutationImportance, permutation_importance
-from hedgerow.params import check_parameters
+from hedgerow.params import IMPORTANCE_KIND, check_parameters
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.additive import AdditiveTrees
 from hedgerow.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -119,10 +120,7 @@ class Forest(TableEstimator):
         kind : {"gain", "split", "cover"}
             What is summed: the fall of the weighted impurity, 1, or the node's weight.
         """
-        if kind not in ("gain", "split", "cover"):
-            raise ParameterError(
-                f"kind={kind!r} is not allowed; it must be 'gain', 'split' or 'cover'."
-            )
+        IMPORTANCE_KIND.check(kind)
         importances: Floats = self._importances_by_tree(kind).sum(axis=0)
         return importances
 
@@ -203,7 +201,7 @@ class Forest(TableEstimator):
             summed = None if kind == "split" else getattr(forest.tree(t), kind)[inner]
             sums[t] = np.bincount(feature[inner], summed, minlength=forest.n_features)
         if model.combinations is not None:
-            return sums @ model.combinations.shares()
+            return model.combinations.to_inputs(sums)
         return sums
 
     def _leaves(self, X: Any) -> NDArray[np.int32]:
@@ -223,7 +221,7 @@ class Forest(TableEstimator):
         return matrix
 
 
-class ForestClassifier(ClassifierMixin, Forest):
+class ForestClassifier(ScoredClassifier, Forest):
     """A forest for classes."""
 
     _outputs = ClassOutputs

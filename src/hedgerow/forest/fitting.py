@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.data.binning import BinnedMatrix, Binner
 from hedgerow.data.class_weight import weigh_by_class
 from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema
@@ -26,6 +27,7 @@ from hedgerow.progress import progress
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.cart import CartParams, RowDraws
 from hedgerow.tree.growing import cart_params, grow_trees, impurity_unit
+from hedgerow.tree.no_split import warn_if_never_split
 from hedgerow.tree.outputs import ClassOutputs, Outputs
 from hedgerow.tree.packed import ForestPacker, PackedForest
 from hedgerow.tree.pruning import prune
@@ -59,6 +61,8 @@ class ForestFitting:
         table = self.read(outputs, X, y, sample_weight)
         binner, binned = self.bin(table)
         forest = self.grow(binner, binned)
+        if self.estimator.ccp_alpha == 0.0:
+            warn_if_never_split(self.estimator, forest.feature, table.n_rows)
         model = ForestModel(
             schema=self.schema,
             binner=self.binner,
@@ -219,7 +223,7 @@ class ForestFitting:
         return self.outputs.stored(tree)
 
     def _cart_params(self, binned: BinnedMatrix) -> CartParams:
-        total = float(binned.n_rows if self.weights is None else self.weights.sum())
+        total = float(binned.n_rows if self.weights is None else sum_of(self.weights))
         drawn = total * self.draws.n_draws / binned.n_rows
         params = cart_params(self.estimator, binned.n_rows, binned.n_features, drawn, self.seed)
         return replace(params, random_cuts=self.random_cuts)
@@ -247,7 +251,8 @@ def row_draws(estimator: Any, n_rows: int, seed: int) -> RowDraws:
     if given is not None and not isinstance(given, Integral):
         n_draws = max(1, round(given * n_rows))
     if n_draws > n_rows:
-        raise ParameterError(f"max_samples={given} is more than the {n_rows} rows of X.")
+        rows = "1 sample" if n_rows == 1 else f"{n_rows} rows"
+        raise ParameterError(f"max_samples={given} is more than the {rows} of X.")
     bootstrap = bool(estimator.bootstrap)
     if estimator.oob_score and not bootstrap and n_draws == n_rows:
         raise ParameterError(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, r2_score
 
+from hedgerow.data.names import labels_of
 from hedgerow.forest.model import Floats, ForestModel
 from hedgerow.result import Result
 from hedgerow.tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
@@ -145,6 +146,7 @@ def permutation_importance(
         n_threads,
     )
     by_tree = rises[:, 1:]
-    names = model.schema.feature_names
-    feature = np.arange(forest.n_features) if names is None else np.array(names, dtype=object)
+    labels = labels_of(model.schema.feature_names, forest.n_features)
+    numbered = model.schema.has_no_names
+    feature = np.arange(forest.n_features) if numbered else np.array(labels, dtype=object)
     return PermutationImportance(feature, by_tree.mean(axis=0), by_tree.std(axis=0), by_tree)

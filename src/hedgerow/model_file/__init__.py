@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from hedgerow.arguments import answering
 from hedgerow.exceptions import ModelFileError
 from hedgerow.model_file.atomic import write_atomically
 from hedgerow.model_file.checkpoint import read_model
@@ -47,7 +48,8 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
         One of the library's own.
     path : str or path-like
         Where to. A file of that name is replaced in one step once the new one is whole and on the
-        disk; if anything fails before that, it stays as it was.
+        disk; if anything fails before that, it stays as it was. What a save that was killed left
+        in the folder, the next one to the same path deletes.
 
     Raises
     ------
@@ -65,9 +67,10 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
         read_estimator(*unpack(data))  # never write what cannot be read
     except ModelFileError as error:
         raise ModelFileError(f"this model cannot be saved: {error}") from error
-    write_atomically(os.fsdecode(path), data)
+    write_atomically(_file_name(path), data)
 
 
+@answering
 def load(path: str | PathLike[str]) -> Any:
     """Read the estimator that `save` wrote, or a fit's checkpoint; it predicts the same bits.
 
@@ -91,11 +94,17 @@ def load(path: str | PathLike[str]) -> Any:
     OSError
         If the file is not there or cannot be read.
     """
-    name = os.fsdecode(path)
+    name = _file_name(path)
     try:
         return read_model(*unpack(_read_bytes(Path(name))))
     except ModelFileError as error:
         raise ModelFileError(f"{name!r}: {error}") from error
+
+
+def _file_name(path: Any) -> str:
+    if not isinstance(path, str | bytes | PathLike):
+        raise TypeError(f"path must be a file name, not a {type(path).__name__}.")
+    return os.fsdecode(path)
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -20,6 +20,12 @@ from hedgerow.boosting.adaboost.model import EstimatorCommittee, TreeCommittee
 from hedgerow.estimator import column_attributes
 from hedgerow.model_file.columns import read_columns, write_columns
 from hedgerow.model_file.container import Arrays, Document
+from hedgerow.model_file.members import (
+    read_members,
+    require_classes,
+    require_columns,
+    require_numbers,
+)
 from hedgerow.model_file.stored import (
     Stored,
     check_columns,
@@ -141,12 +147,17 @@ def _read_trees(
 def _read_members(
     stored: Stored, algorithm: Algorithm | R2, weights: NDArray[Any], classes: NDArray[Any] | None
 ) -> dict[str, Any]:
-    from hedgerow.model_file.contents import read_stored
-
-    members = [read_stored(part) for part in stored.parts("members")]
+    members, attributes = read_members(stored, "members"), read_columns(stored)
+    for member in members:
+        require_columns(member, attributes)
+        if algorithm.has_classifiers and classes is not None:
+            require_classes(member, [classes], shares=isinstance(algorithm, Real))
+        else:
+            require_numbers(member)
     per_round, rest = divmod(len(members), len(weights))
     n_outputs = 1 if isinstance(algorithm, R2) else algorithm.n_outputs
-    require(rest == 0 and per_round in (1, n_outputs), "a round has not its members")
+    wanted = 1 if algorithm.has_classifiers else n_outputs
+    require(rest == 0 and per_round == wanted, "a round has not its members")
     fitted = [members[i : i + per_round] for i in range(0, len(members), per_round)]
     model = EstimatorCommittee(fitted, algorithm, weights, classes)
-    return read_columns(stored) | {"_model": model}
+    return attributes | {"_model": model}

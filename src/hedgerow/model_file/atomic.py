@@ -1,4 +1,10 @@
-"""Writing a file so that there is always a whole one: the old or the new, never a part."""
+"""Writing a file so that there is always a whole one: the old or the new, never a part.
+
+What is not whole yet has no name where the system can do that (Linux), so that it vanishes with its
+process. Elsewhere, and for the moment before it takes the name of the target, it is a temporary
+file that its writer has locked: one whose lock can be had is of a process that was killed, and the
+next write to the same target deletes it.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +22,9 @@ try:
 except ImportError:  # Windows, where an open file cannot be deleted anyway
     fcntl = None  # type: ignore[assignment]
 
+_MODE = 0o666  # less the umask: what any new file gets
+_PROCESS_FILES = Path("/proc/self/fd")
+
 
 def write_atomically(path: str, data: bytes) -> None:
     """Replace the file at `path`, or leave everything as it was and raise OSError.
@@ -24,6 +33,7 @@ def write_atomically(path: str, data: bytes) -> None:
     name; so even a crash of the machine leaves one whole file. A symbolic link is followed.
     """
     target = check_target(path)
+    clear_abandoned(path)  # first, for they may fill the disk
     temporary = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}.tmp")
     try:
         _write_and_rename(temporary, data, target)
@@ -51,27 +61,80 @@ def check_target(path: str) -> Path:
 
 
 def _write_and_rename(temporary: Path, data: bytes, target: Path) -> None:
-    # Mode 0666 less the umask: what any new file gets.
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(temporary, flags, 0o666), "wb") as file:
-        with contextlib.suppress(OSError):  # not every file system has locks
-            _lock(file)
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    if not _write_unnamed(temporary, data, target):
+        _write_named(temporary, data, target)
+
+
+def _write_unnamed(temporary: Path, data: bytes, target: Path) -> bool:
+    """Write a file that has a name only when it is whole; False if the system has no such files."""
+    descriptor = _open_unnamed(target.parent)
+    if descriptor is None:
+        return False
+    with os.fdopen(descriptor, "wb") as file:
+        _to_disk(file, data)
+        try:
+            # A link replaces no other file, so it is one beside the target first. Only with a
+            # descriptor, which an absolute path makes no use of, does Python follow the source.
+            source = _PROCESS_FILES / str(descriptor)
+            os.link(source, temporary, src_dir_fd=descriptor, follow_symlinks=True)
+        except OSError:
+            return False
+        temporary.replace(target)
+    return True
+
+
+def _write_named(temporary: Path, data: bytes, target: Path) -> None:
+    with os.fdopen(_open_named(temporary), "wb") as file:
+        _to_disk(file, data)
         if fcntl is None:  # where an open file cannot be renamed either
             file.close()
         temporary.replace(target)
 
 
+def _to_disk(file: IO[bytes], data: bytes) -> None:
+    file.write(data)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _open_unnamed(folder: Path) -> int | None:
+    """Open a file without a name, locked; None where there are none or they cannot be named."""
+    flag = getattr(os, "O_TMPFILE", 0)
+    if not flag or not _PROCESS_FILES.is_dir():
+        return None
+    try:
+        descriptor = os.open(folder, flag | os.O_WRONLY, _MODE)
+    except OSError:  # not every file system has them; what else is wrong, a named one meets too
+        return None
+    try:
+        _lock(descriptor)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _open_named(temporary: Path) -> int:
+    """Open a new temporary file and lock it, before anyone may think that it is abandoned."""
+    flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    while True:
+        descriptor = os.open(temporary, flags | os.O_EXCL, _MODE)
+        try:
+            _lock(descriptor, wait=True)
+        except OSError:  # not every file system has locks; there, nothing is ever abandoned
+            return descriptor
+        if temporary.exists():
+            return descriptor
+        os.close(descriptor)  # another was faster than the lock, and deleted it
+
+
 def clear_abandoned(path: str) -> None:
     """Delete temporary files of this target whose writers were killed."""
     target = Path(os.path.realpath(path))
-    for left in target.parent.glob(f"{_prefix(target)}*.tmp"):
-        # What is still empty may belong to a writer that is about to lock it.
-        with contextlib.suppress(OSError), left.open("r+b") as file:
-            if os.fstat(file.fileno()).st_size:
-                _lock(file)
+    with contextlib.suppress(OSError):
+        for left in target.parent.glob(f"{_prefix(target)}*.tmp"):
+            with contextlib.suppress(OSError), left.open("r+b") as file:
+                _lock(file.fileno())
                 if fcntl is None:
                     file.close()
                 left.unlink()
@@ -83,10 +146,10 @@ def _prefix(target: Path) -> str:
     return f".hedgerow-{of_name}-"
 
 
-def _lock(file: IO[bytes]) -> None:
+def _lock(descriptor: int, *, wait: bool = False) -> None:
     """Mark a file as that of a living process; OSError if it is another's."""
     if fcntl is not None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 def _sync_folder(folder: Path) -> None:

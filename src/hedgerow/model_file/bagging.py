@@ -14,8 +14,15 @@ from hedgerow.model_file import forests
 from hedgerow.model_file.columns import read_columns, write_columns
 from hedgerow.model_file.container import Arrays, Document
 from hedgerow.model_file.forests import read_draws, write_draws
+from hedgerow.model_file.members import (
+    read_members,
+    require_classes,
+    require_columns,
+    require_numbers,
+)
 from hedgerow.model_file.outputs import read_outputs, write_outputs
 from hedgerow.model_file.stored import Stored, finite_or_none, joined, require
+from hedgerow.tree.outputs import ClassOutputs
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
@@ -60,13 +67,14 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     require(not is_forest or type(base) is kind._tree, "a forest is of other trees")  # noqa: SLF001
     require(isinstance(base, BaseEstimator), "there is no estimator that was bagged")
     read_model = forests.read if is_forest else _read_members
-    return read_model(kind, stored) | {"estimator_": base}
+    attributes = read_model(kind, stored)
+    if not is_forest:
+        _check_members(attributes, type(base))
+    return attributes | {"estimator_": base}
 
 
 def _read_members(kind: type[Any], stored: Stored) -> dict[str, Any]:
-    from hedgerow.model_file.contents import read_stored
-
-    members = [read_stored(part) for part in stored.parts("members")]
+    members = read_members(stored, "members")
     require(len(members) > 0, "there are no members")
     outputs = read_outputs(kind._outputs, stored.field("outputs"))  # noqa: SLF001
     attributes = read_columns(stored)
@@ -86,6 +94,23 @@ def _read_members(kind: type[Any], stored: Stored) -> dict[str, Any]:
     attributes |= outputs.attributes() | {"_model": MemberModel(members, outputs, draws)}
     score = stored.score("oob_score")
     return attributes if score is None else attributes | {"oob_score_": score}
+
+
+def _check_members(attributes: dict[str, Any], kind: type[Any]) -> None:
+    """Check that members are what the bag will ask: of its kind, its columns and its outputs."""
+    model: MemberModel = attributes["_model"]
+    draws, outputs = model.draws, model.outputs
+    for index, member in enumerate(model.members):
+        require(type(member) is kind, f"a {type(member).__name__} is not what was bagged")
+        if draws.takes_all_columns or "feature_names_in_" in attributes:
+            drawn = None if draws.takes_all_columns else draws.features(index)
+            require_columns(member, attributes, drawn)
+        else:
+            require_columns(member, {"n_features_in_": draws.columns.n_draws})
+        if isinstance(outputs, ClassOutputs):
+            require_classes(member, outputs.classes)
+        else:
+            require_numbers(member, outputs.n_outputs)
 
 
 def _read_rows(array: NDArray[Any], n_rows: int) -> NDArray[np.intp]:

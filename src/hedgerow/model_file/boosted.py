@@ -57,6 +57,8 @@ def write(estimator: Any) -> tuple[Document, Arrays]:
         document["calibration"] = "conformal"
         arrays["calibration.residuals"] = model.residuals
         document["spread"] = encode(list(astuple(model.spread)))
+    if model.quantiles:
+        document["quantiles"] = encode(list(model.quantiles))
     if model.statistics.columns:
         document["statistics_seed"] = model.statistics.seed
         arrays |= statistics_arrays(model.statistics)
@@ -94,7 +96,18 @@ def _read_model(stored: Stored, classes: Classes | None) -> BoostedModel:
     check_tests(columns, ensemble)
     link = stored.field("link")
     require(isinstance(link, str) and link in get_args(Link), f"the link is {link!r}")
-    return BoostedModel(schema, statistics, binner, ensemble, link, classes)
+    quantiles = _read_quantiles(stored)
+    return BoostedModel(*(schema, statistics, binner, ensemble, link, classes), quantiles=quantiles)
+
+
+def _read_quantiles(stored: Stored) -> tuple[float, ...]:
+    """Read which quantiles the scores are; files of other losses do not have them."""
+    quantiles = decode(stored.field("quantiles")) if stored.has("quantiles") else []
+    are_parts = isinstance(quantiles, list) and all(
+        isinstance(level, float) and 0.0 < level < 1.0 for level in quantiles
+    )
+    require(are_parts, "the quantiles are not numbers between 0 and 1")
+    return tuple(quantiles)
 
 
 def _read_calibration(stored: Stored, model: BoostedModel) -> BoostedModel:
@@ -132,12 +145,13 @@ def _read_spread(stored: Stored, link: Link) -> Spread:
     if not stored.has("spread"):
         return EVEN
     numbers = decode(stored.field("spread"))
-    is_list = isinstance(numbers, list) and len(numbers) == 3 and all(map(is_number, numbers))
-    require(is_list, "the spread is not three numbers")
-    power, low, high = map(float, numbers)
+    is_list = isinstance(numbers, list) and len(numbers) in (3, 4) and all(map(is_number, numbers))
+    require(is_list, "the spread is not three numbers, or four")
+    power, low, high, excess = map(float, [*numbers, 0.0][:4])
     require(0.0 <= power <= (2.0 if link == "log" else 0.0), f"the spread has the power {power}")
     require(low < high, "the spread has no range")
-    return Spread(power, low, high)
+    require(0.0 <= excess < np.inf, f"the spread has the excess {excess}")
+    return Spread(power, low, high, excess)
 
 
 def _read_evals_result(stored: Any) -> dict[str, dict[str, list[float]]]:

@@ -15,7 +15,8 @@ _FIELDS = {"parameters", "n_members", "metric", "n_folds", "tried", "best"}
 
 def write_choice(choice: Choice) -> Document:
     """Give a choice as JSON types."""
-    return {
+    sliced = {"in_turn": choice.in_turn} if choice.in_turn else {}
+    return sliced | {
         "parameters": dict(choice.parameters),
         "n_members": choice.n_members,
         "metric": choice.metric,
@@ -30,7 +31,8 @@ def write_choice(choice: Choice) -> Document:
 
 def read_choice(stored: Any) -> Choice:
     """Read what `write_choice` gave."""
-    require(is_table(stored) and set(stored) == _FIELDS, "there is no choice of parameters")
+    is_choice = is_table(stored) and set(stored) - {"in_turn"} == _FIELDS
+    require(is_choice, "there is no choice of parameters")
     members, metric, folds = stored["n_members"], stored["metric"], stored["n_folds"]
     require(
         type(members) is int and members in (1, 2, MOST_MEMBERS),
@@ -44,7 +46,10 @@ def read_choice(stored: Any) -> Choice:
     tried, best = tuple(map(_read_tried, stored["tried"])), stored["best"]
     require(type(best) is int and 0 <= best <= max(len(tried) - 1, 0), "the best was not tried")
     require(len({frozenset(each.parameters) for each in tried}) <= 1, "trials differ in kind")
-    return Choice(parameters, members, metric, folds, tried, best)
+    in_turn = stored.get("in_turn", 0)
+    is_fewer = type(in_turn) is int and in_turn in range(members)
+    require(is_fewer, "more models stand in turn than there are")
+    return Choice(parameters, members, metric, folds, tried, best, in_turn)
 
 
 def _read_parameters(stored: Any) -> dict[str, Any]:

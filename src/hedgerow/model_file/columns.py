@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from hedgerow.data.names import names_from_json, names_to_json
+from hedgerow.estimator import fitted_names, name_attributes
 from hedgerow.model_file.container import Document
 from hedgerow.model_file.stored import Stored, require
 
 
 def write_columns(estimator: Any) -> Document:
     """Give scikit-learn's attributes about the columns that a fit saw."""
-    fitted = vars(estimator)
-    names = fitted.get("feature_names_in_")
     return {
-        "n_features": fitted.get("n_features_in_"),
-        "feature_names": None if names is None else [str(name) for name in names],
+        "n_features": vars(estimator).get("n_features_in_"),
+        "feature_names": names_to_json(fitted_names(estimator)),
     }
 
 
@@ -28,7 +26,6 @@ def read_columns(stored: Stored) -> dict[str, Any]:
         require(type(n_features) is int and n_features >= 1, "n_features is not a number")
         attributes["n_features_in_"] = n_features
     if names is not None:
-        are_names = isinstance(names, list) and all(type(name) is str for name in names)
-        require(are_names and len(names) == n_features, "there is not a name for each feature")
-        attributes["feature_names_in_"] = np.array(names, dtype=object)
+        require(n_features is not None, "there are names of no features")
+        attributes |= name_attributes(names_from_json(names, n_features))
     return attributes

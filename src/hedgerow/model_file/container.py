@@ -43,6 +43,21 @@ _DTYPES: dict[str, np.dtype[Any]] = {
     "U8": np.dtype("u1"),
     "BOOL": np.dtype("?"),
 }
+_CONVERTED = "if it was written by hedgerow convert, convert it back to .hedgerow"
+_SAVED = "load the file that model.save(path) wrote"
+_NOT_READ = "which Hedgerow cannot read: fit a Hedgerow model to the same data"
+_OF_XGBOOST = f"an XGBoost model, {_NOT_READ}"
+_PICKLE = "a pickle: use pickle.load or joblib.load, if you trust its source"
+# How files of other kinds begin.
+_OTHER_FILES = {
+    **{bytes([0x80, protocol]): _PICKLE for protocol in (2, 3, 4, 5)},
+    b"binf": _OF_XGBOOST,
+    b"bs64": _OF_XGBOOST,
+    b"tree\n": f"a LightGBM model, {_NOT_READ}",
+    b"CBM1": f"a CatBoost model, {_NOT_READ}",
+    b"PK\x03\x04": f"a zip archive: {_SAVED}",
+    b"\x1f\x8b": f"a gzip file: {_SAVED}",
+}
 _DTYPE_NAMES = {dtype.newbyteorder("="): name for name, dtype in _DTYPES.items()}
 
 
@@ -109,9 +124,19 @@ def _digest(parts: Sequence[bytes | memoryview]) -> bytes:
 
 
 def _refuse_foreign(beginning: bytes) -> NoReturn:
-    if beginning[8:10] == b'{"':
+    if beginning[8:10] == b'{"' and not beginning.startswith(b"{"):
         raise ModelFileError("a safetensors file, but not one that Hedgerow saved")
-    raise ModelFileError("not a Hedgerow model file")
+    raise ModelFileError(f"not a Hedgerow model file{_other_kind(beginning)}")
+
+
+def _other_kind(beginning: bytes) -> str:
+    """Say what a file is instead, if its first bytes tell."""
+    for start, what in _OTHER_FILES.items():
+        if beginning.startswith(start):
+            return f", but {what}"
+    if beginning.startswith(b"{") and b"learner" in beginning[:32]:
+        return f", but {_OF_XGBOOST}"
+    return f", but JSON: {_CONVERTED}" if beginning.startswith((b'{"', b"{\n")) else ""
 
 
 def _read_document(data: bytes) -> Document:

@@ -46,7 +46,7 @@ from hedgerow.model_file import (
     trees,
 )
 from hedgerow.model_file.container import Arrays, Document
-from hedgerow.model_file.stored import Stored, require
+from hedgerow.model_file.stored import MOST_DEPTH, Stored, require
 from hedgerow.model_file.values import NotStored, decode, encode
 from hedgerow.neighbors import (
     KNeighborsClassifier,
@@ -125,7 +125,9 @@ def write_estimator(estimator: Any) -> tuple[Document, Arrays]:
         "estimator": type(estimator).__name__,
         "parameters": _write_parameters(estimator),
     }
-    return document | learned, arrays
+    na_values = getattr(estimator, "na_values_", None)  # which the command line noted
+    noted = {} if na_values is None else {"na_values": list(na_values)}
+    return document | noted | learned, arrays
 
 
 def _full_name(kind: type[Any]) -> str:
@@ -165,11 +167,21 @@ def read_stored(stored: Stored) -> Any:
     kind = _known(stored.field("estimator"))
     require(isinstance(stored.field("library_version"), str), "the library version is not a string")
     parameters = _read_parameters(stored.field("parameters"), kind.estimator)
-    attributes = kind.read(kind.estimator, stored)
+    attributes = kind.read(kind.estimator, stored) | _read_na_values(stored)
     stored.finish()
     estimator = kind.estimator(**parameters)
     adopt(estimator, attributes)
     return estimator
+
+
+def _read_na_values(stored: Stored) -> dict[str, Any]:
+    """Read the texts that meant a missing value in the training file, if any were noted."""
+    if not stored.has("na_values"):
+        return {}
+    values = stored.field("na_values")
+    are_texts = isinstance(values, list) and all(type(value) is str for value in values)
+    require(are_texts, "na_values is not a list of texts")
+    return {"na_values_": values}
 
 
 def _known(name: Any) -> Kind:
@@ -177,22 +189,23 @@ def _known(name: Any) -> Kind:
     return _KINDS[name]
 
 
-def _read_parameters(stored: Any, kind: type[Any]) -> dict[str, Any]:
+def _read_parameters(stored: Any, kind: type[Any], depth: int = 0) -> dict[str, Any]:
     """Read the parameters; one that is not in the file, being younger, has its default."""
     require(isinstance(stored, dict), "the parameters are not a table of names and values")
     known = {parameter.name: parameter for parameter in kind._parameters}  # noqa: SLF001
     unknown = sorted(set(stored) - set(known))
     require(not unknown, f"this version does not know the parameters {', '.join(unknown)}")
-    values = {name: read_parameter(value) for name, value in stored.items()}
+    values = {name: read_parameter(value, depth) for name, value in stored.items()}
     for name, value in values.items():
         if not (isinstance(value, NotStored) and name in _MAY_BE_NOT_STORED):
             known[name].check(value)
     return values
 
 
-def read_parameter(stored: Any) -> Any:
-    """Read what `write_parameter` gave."""
+def read_parameter(stored: Any, depth: int = 0) -> Any:
+    """Read what `write_parameter` gave; `depth` counts the estimators that it is a part of."""
     if not (isinstance(stored, dict) and set(stored) == {"estimator", "parameters"}):
         return decode(stored)
+    require(depth < MOST_DEPTH, f"estimators are nested more than {MOST_DEPTH} deep")
     kind = _known(stored["estimator"]).estimator
-    return kind(**_read_parameters(stored["parameters"], kind))
+    return kind(**_read_parameters(stored["parameters"], kind, depth + 1))

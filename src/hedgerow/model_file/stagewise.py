@@ -11,6 +11,13 @@ from hedgerow.boosting.stagewise.losses import Link
 from hedgerow.boosting.stagewise.model import AdditiveModel, Stage
 from hedgerow.model_file.columns import read_columns, write_columns
 from hedgerow.model_file.container import Arrays, Document
+from hedgerow.model_file.members import (
+    read_members,
+    require_classes,
+    require_columns,
+    require_numbers,
+    require_one_tree,
+)
 from hedgerow.model_file.stored import (
     Stored,
     is_number,
@@ -21,6 +28,7 @@ from hedgerow.model_file.stored import (
     write_classes,
 )
 
+_SIGNS = np.array([-1, 1])
 _HISTORIES = ("train_score_", "validation_score_")
 
 
@@ -66,6 +74,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
         require(len(attributes["classes_"]) >= 2, "there are fewer than two classes")
     model = _read_model(stored)
     _check_outputs(model, attributes.get("classes_"))
+    _check_members(model, attributes)
     steps = [stage.step for stage in model.stages]
     are_numbers = all(isinstance(step, float) for step in steps)
     attributes |= {
@@ -90,12 +99,10 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
 
 
 def _read_model(stored: Stored) -> AdditiveModel:
-    from hedgerow.model_file.contents import read_stored
-
     link, n_outputs = stored.field("link"), stored.field("n_outputs")
     require(isinstance(link, str) and link in get_args(Link), f"the link is {link!r}")
     require(type(n_outputs) is int and n_outputs >= 1, "there are no outputs")
-    learners = [read_stored(part) for part in stored.parts("learners")]
+    learners = read_members(stored, "learners")
     shrinkage, by_leaf = stored.field("shrinkage"), stored.field("steps_are_by_leaf")
     fits = all(isinstance(x, list) and len(x) == len(learners) for x in (shrinkage, by_leaf))
     require(fits, "there is not a step for each learner")
@@ -108,7 +115,7 @@ def _read_model(stored: Stored) -> AdditiveModel:
             learners, steps.values(), by_leaf, shrinkage, strict=True
         )
     ]
-    starts = [read_stored(part) for part in stored.parts("start")]
+    starts = read_members(stored, "start")
     require(len(starts) <= 1, "there are several starts")
     start: Any
     if starts:
@@ -124,7 +131,8 @@ def _read_step(step: NDArray[Any], is_by_leaf: Any, learner: Any) -> Any:
     numbers = _numbers(step, "steps")
     require(isinstance(is_by_leaf, bool), "steps_are_by_leaf is not true or false")
     if is_by_leaf:
-        require(hasattr(learner, "apply"), "a learner with steps by leaf has no leaves")
+        require_one_tree(learner)
+        require(len(numbers) > 0, "there are no steps of leaves")
         return numbers
     require(len(numbers) == 1, "a step is not one number")
     return float(numbers[0])
@@ -134,6 +142,24 @@ def _numbers(array: NDArray[Any], name: str) -> NDArray[np.float64]:
     fits = array.dtype == np.float64 and array.ndim == 1 and np.isfinite(array).all()
     require(fits, f"{name} is not finite numbers")
     return array
+
+
+def _check_members(model: AdditiveModel, attributes: dict[str, Any]) -> None:
+    """Check that learners and the start say numbers, signs or probabilities of the columns."""
+    for stage in model.stages:
+        require_columns(stage.learner, attributes)
+        if hasattr(stage.learner, "classes_"):
+            require_classes(stage.learner, [_SIGNS])
+        else:
+            require_numbers(stage.learner)
+    if isinstance(model.start, np.ndarray):
+        return
+    require_columns(model.start, attributes)
+    if model.link in ("identity", "log"):
+        require_numbers(model.start)
+        return
+    require_classes(model.start, [np.arange(max(model.n_outputs, 2))], shares=True)
+    require(model.start.classes_.dtype.kind in "iu", "classes of the start are no places")
 
 
 def _check_outputs(model: AdditiveModel, classes: NDArray[Any] | None) -> None:

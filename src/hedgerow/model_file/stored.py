@@ -16,6 +16,9 @@ from hedgerow.data.schema import TableSchema
 from hedgerow.exceptions import ModelFileError
 from hedgerow.model_file.container import Arrays, Document
 
+# A bag of boosted bags is as deep as anyone goes; a file may claim any depth.
+MOST_DEPTH = 8
+
 _CLASS_DTYPES: dict[str, type] = {"bool": bool, "str": str, "object": str}
 _CLASS_DTYPES |= dict.fromkeys(("float16", "float32", "float64"), float)
 _CLASS_DTYPES |= dict.fromkeys(
@@ -33,9 +36,12 @@ class Stored:
     """A model, or a part of one, as a file has it.
 
     Every field and array must be taken exactly once: `finish` raises if something is left over.
+    `depth` counts the models that it is a part of.
     """
 
-    def __init__(self, fields: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(self, fields: Any, arrays: Mapping[str, NDArray[Any]], depth: int = 0) -> None:
+        require(depth <= MOST_DEPTH, f"models are nested more than {MOST_DEPTH} deep")
+        self._depth = depth
         require(isinstance(fields, dict), "the header's fields are not a table of names and values")
         self._fields: Document = dict(fields)
         self._arrays: Arrays = dict(arrays)
@@ -76,7 +82,7 @@ class Stored:
         prefix = f"{name}."
         names = [key for key in self._arrays if key.startswith(prefix)]
         arrays = {key.removeprefix(prefix): self._arrays.pop(key) for key in names}
-        return Stored(self.field(name), arrays)
+        return Stored(self.field(name), arrays, self._depth + 1)
 
     def parts(self, name: str) -> list[Stored]:
         """Take a list of parts: those of a field that is a list, with the arrays of each."""
@@ -89,7 +95,10 @@ class Stored:
             require(number.isdecimal() and int(number) < len(listed), f"no {name} has {key!r}")
             require(str(int(number)) == number, f"no {name} has {key!r}")
             by_part[int(number)][rest] = self._arrays.pop(key)
-        return [Stored(fields, arrays) for fields, arrays in zip(listed, by_part, strict=True)]
+        return [
+            Stored(fields, of_part, self._depth + 1)
+            for fields, of_part in zip(listed, by_part, strict=True)
+        ]
 
     def schema(self) -> TableSchema:
         """Take the columns."""

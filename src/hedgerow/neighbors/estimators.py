@@ -7,9 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 
+from hedgerow.accuracy import ScoredClassifier
 from hedgerow.neighbors.metrics import Floats
 from hedgerow.neighbors.model import NeighborsModel
 from hedgerow.neighbors.parameters import PREDICTION, SEARCH_ONLY
@@ -31,7 +32,7 @@ class NearestPredictor(NeighborsPredictor, NearestQueries):
 
 
 @documented
-class KNeighborsClassifier(ClassifierMixin, NearestPredictor):
+class KNeighborsClassifier(ScoredClassifier, NearestPredictor):
     """The class of most of the nearest training rows (Fix and Hodges, 1951; Cover and Hart, 1967).
 
     Parameters

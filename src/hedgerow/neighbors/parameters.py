@@ -97,7 +97,7 @@ SEARCH = (
         None,
         any_of(METRIC_PARAMS, NOTHING),
         "More about the metric: 'p' of 'minkowski'; for 'gower' the weights 'w' of the columns and "
-        "'categorical_features', all columns of categories, where 'auto' takes those of strings or "
+        "'categorical_features', columns of numbers that are categories beside those of strings or "
         "of a categorical type; for a function what else it is called with, by name.",
         _same("metric_params"),
     ),

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 
+from hedgerow.accuracy import ScoredClassifier
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.neighbors.metrics import Floats
 from hedgerow.neighbors.model import NeighborsModel
@@ -22,7 +23,7 @@ from hedgerow.warning import warn_user
 
 
 @documented
-class RadiusNeighborsClassifier(ClassifierMixin, NeighborsPredictor, RadiusQueries):
+class RadiusNeighborsClassifier(ScoredClassifier, NeighborsPredictor, RadiusQueries):
     """The class of most of the training rows within a radius.
 
     Parameters

@@ -55,9 +55,11 @@ class Search:
 
     def nearest(self, queries: Any, k: int, threads: int) -> tuple[Floats, Indices]:
         """Return distances and indices of the k nearest rows, (n_queries, k), nearest first."""
-        queries = self._alike(queries, threads)
         distances = np.empty((queries.shape[0], k))
         indices = np.empty((queries.shape[0], k), np.int64)
+        if not len(indices):  # kernels want a query at least
+            return distances, indices
+        queries = self._alike(queries, threads)
         for places, exponent in self._by_exponent(queries):
             some, index = self._at(queries, places, exponent, threads)
             near = (np.empty((some.shape[0], k)), np.empty((some.shape[0], k), np.int64))
@@ -72,6 +74,8 @@ class Search:
 
     def within(self, queries: Any, radius: float, threads: int) -> Within:
         """Return all rows within a radius of each query, nearest first."""
+        if queries.shape[0] == 0:
+            return np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)
         queries = self._alike(queries, threads)
         parts: list[Within] = []  # askers, distances, indices
         for places, exponent in self._by_exponent(queries):

@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse
 
 from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema, read_table
-from hedgerow.data.sources import column_label
+from hedgerow.data.names import column_label
+from hedgerow.data.sources import has_rows
 from hedgerow.exceptions import DataError
 from hedgerow.neighbors.gower import mixed_matrix
 from hedgerow.neighbors.metrics import Metric
@@ -40,7 +41,7 @@ def learn_rows(
 
 def read_rows(X: Any, schema: TableSchema, metric: Metric, estimator_name: str) -> Any:
     """Read the table of a query as that of `fit` was."""
-    if metric.name == "precomputed":
+    if metric.name == "precomputed" and has_rows(X):
         # Gaps and infinities are told before a wrong number of columns, as scikit-learn tells them.
         _refuse_gaps(learn_schema(X)[1], metric, estimator_name)
     table = read_table(X, schema, estimator_name=estimator_name)
@@ -63,7 +64,7 @@ def _numbers(table: Table, metric: Metric, estimator_name: str) -> Any:
 
 
 def _refuse_negative(distances: Any) -> None:
-    if distances.min() < 0.0:
+    if distances.size and distances.min() < 0.0:
         row, column = np.unravel_index(distances.argmin(), distances.shape)
         raise DataError(
             f"Negative values in data passed to X: {distances[row, column]} in row {row}, column "

@@ -1,5 +1,9 @@
 """Pictures of fitted models, drawn with matplotlib, as scikit-learn's displays are."""
 
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from hedgerow.arguments import about_module
 from hedgerow.plot.calibration import CalibrationDisplay
 from hedgerow.plot.decision_boundary import DecisionBoundaryDisplay
 from hedgerow.plot.importance import ImportanceDisplay
@@ -14,6 +18,7 @@ from hedgerow.plot.shap import (
     ShapDependenceDisplay,
     ShapWaterfallDisplay,
 )
+from hedgerow.plot.staged_shap import StagedShapDisplay
 from hedgerow.plot.tree import TreeDisplay
 from hedgerow.plot.voting import MarginDisplay, StrengthCorrelationDisplay
 
@@ -31,6 +36,13 @@ __all__ = [
     "ShapBeeswarmDisplay",
     "ShapDependenceDisplay",
     "ShapWaterfallDisplay",
+    "StagedShapDisplay",
     "StrengthCorrelationDisplay",
     "TreeDisplay",
 ]
+
+if not TYPE_CHECKING:  # else any name would seem to be there
+
+    def __getattr__(name: str) -> NoReturn:
+        caller = sys._getframe(1).f_code.co_name  # noqa: SLF001
+        raise about_module(__name__, name, __all__, caller)

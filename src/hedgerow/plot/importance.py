@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.data.names import labels_of
 from hedgerow.data.target import read_numbers_with_gaps
+from hedgerow.estimator import fitted_names
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.params import COUNT, Options, Parameter
+from hedgerow.params import COUNT, Options, Parameter, shown
 from hedgerow.plot.colors import COLORS, INK
 from hedgerow.plot.display import (
     LABEL,
@@ -25,7 +27,6 @@ from hedgerow.plot.display import (
     wrapped,
 )
 from hedgerow.result import GREY, Floats
-from hedgerow.tree.additive import numbered_names
 
 _LABELS = {
     "gain": "gain: what the splits on it gained, in all",
@@ -121,12 +122,12 @@ class ImportanceDisplay(Display):
         require_axes(ax)
         _KIND.check(kind)
         if isinstance(model, type) or not hasattr(model, "fit"):
-            raise ParameterError(f"model={model!r} is not allowed; it must be a fitted estimator.")
+            raise ParameterError(
+                f"model={shown(model)} is not allowed; it must be a fitted estimator."
+            )
         check_is_fitted(model)
         values, label = _importances(model, kind)
-        names = getattr(model, "feature_names_in_", None)
-        if names is None:
-            names = numbered_names(len(values))
+        names = labels_of(fitted_names(model), len(values))
         return cls.from_values(names, values, label=label, top=top, ax=ax)
 
     @classmethod

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from hedgerow.data.intake import as_matrix, learn_schema
+from hedgerow.data.names import column_label, labels_of
 from hedgerow.exceptions import DataError
 from hedgerow.result import Floats
 
@@ -72,14 +73,13 @@ def read_plane(X: Any) -> Plane:
         )
     if schema.categories:
         j = next(iter(schema.categories))
-        name = j if schema.feature_names is None else repr(schema.feature_names[j])
         raise DataError(
-            f"X, column {name} holds strings or categories, but axes need numbers. Give two "
-            "columns of numbers."
+            f"{column_label(schema.feature_names, j)} holds strings or categories, but "
+            "axes need numbers. Give two columns of numbers."
         )
     points = as_matrix(table).astype(np.float64)
     empty = np.isnan(points).all(axis=0)
     if empty.any():
         raise DataError(f"X, column {int(empty.argmax())} has no values at all.")
-    names = schema.feature_names
-    return Plane(X, points, None if names is None else (names[0], names[1]))
+    first, second = labels_of(schema.feature_names, 2)
+    return Plane(X, points, None if schema.has_no_names else (first, second))

@@ -9,6 +9,7 @@ from scipy.special import ndtri
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.data.sparse import sound
 from hedgerow.data.target import read_regression_target
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.params import Options, Parameter
@@ -100,7 +101,7 @@ class ResidualDisplay(Display):
         check_is_fitted(estimator)
         if not is_regressor(estimator):
             raise ParameterError(f"estimator: {type(estimator).__name__} is no regressor.")
-        predicted = np.asarray(estimator.predict(X))
+        predicted = np.asarray(estimator.predict(sound(X)))
         if predicted.ndim != 1:
             raise ParameterError(f"estimator: this {type(estimator).__name__} has several outputs.")
         return cls._of(y, predicted, panel, type(estimator).__name__).plot(ax)

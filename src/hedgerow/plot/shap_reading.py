@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hedgerow.data.columns import CategoricalColumn
 from hedgerow.data.intake import learn_schema
+from hedgerow.data.names import Labels
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.params import COUNT, Parameter
 from hedgerow.plot.display import number, short, unit_of
@@ -50,7 +51,7 @@ class ReadShap:
     values: Floats
     base: Floats
     columns: Sequence[FeatureValues]
-    names: Sequence[str]
+    names: Labels
     unit: str
 
     @property
@@ -63,7 +64,9 @@ class ReadShap:
         return np.argsort(-self.importance, kind="stable")
 
     def feature(self, wanted: Any, argument: str) -> int:
-        """Find a feature by name or place."""
+        """Find a feature by name or, where names are no numbers, by place."""
+        if self.names.names is not None:
+            return self.names.find(wanted, argument)
         is_place = isinstance(wanted, int | np.integer) and not isinstance(wanted, bool)
         if is_place and 0 <= wanted < len(self.names):
             return int(wanted)
@@ -114,7 +117,7 @@ def read_shap(shap: Any, output: Any = None) -> ReadShap:
         values=values,
         base=np.broadcast_to(base, (len(values),)).astype(np.float64),
         columns=_columns(getattr(shap, "data", None), values.shape),
-        names=[str(name) for name in names],
+        names=Labels([str(name) for name in names], getattr(names, "names", None)),
         unit=_unit(shap, place, n_outputs),
     )
 
@@ -149,7 +152,7 @@ def _columns(data: Any, shape: tuple[int, ...]) -> list[FeatureValues]:
     """Read the table of the rows that are explained; without one, no value is known."""
     if data is None:
         return [FeatureValues(np.full(shape[0], np.nan)) for _ in range(shape[1])]
-    schema, table = learn_schema(data)
+    schema, table = learn_schema(data, warns=False)
     if (table.n_rows, schema.n_features) != shape[:2]:
         raise DataError(
             f"shap: data have the shape {(table.n_rows, schema.n_features)}, but values {shape}."

@@ -21,7 +21,7 @@ from hedgerow.forest.estimator import Forest
 from hedgerow.forest.model import ForestModel
 from hedgerow.plot.display import number, short, signed
 from hedgerow.result import Floats
-from hedgerow.tree.additive import numbered_names
+from hedgerow.tree.additive import column_names
 from hedgerow.tree.decision_tree import DecisionTree
 from hedgerow.tree.export import Wording
 from hedgerow.tree.outputs import ClassOutputs
@@ -210,7 +210,7 @@ def _of_output(model: Any, output: int) -> str:
 
 
 def _names(schema: TableSchema) -> Sequence[str]:
-    return schema.feature_names or numbered_names(schema.n_features)
+    return column_names(schema)
 
 
 def _encoded_names(inner: BoostedModel) -> list[str]:

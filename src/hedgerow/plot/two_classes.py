@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.data.sparse import sound
 from hedgerow.data.target import (
     read_classification_target,
     read_known_classes,
@@ -84,6 +85,7 @@ def scores_of_estimator(
         raise ParameterError(f"estimator: this {type(estimator).__name__} is not {_ACCEPTED}.")
     positive = _positive_place(classes, pos_label)
     is_probability = hasattr(estimator, "predict_proba")
+    X = sound(X)
     if is_probability:
         score = np.asarray(estimator.predict_proba(X), np.float64)[:, positive]
     elif hasattr(estimator, "decision_function"):

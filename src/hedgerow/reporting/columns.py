@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.data.columns import LabelColumn, NumericColumn
+from hedgerow.data.names import labels_of
 from hedgerow.data.sources import open_table
-from hedgerow.tree.additive import numbered_names
+from hedgerow.estimator import fitted_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +48,14 @@ def read_columns(model: Any, X: Any) -> list[Column]:
     """Read a table in the model's order of columns; the model has predicted it before."""
     features = getattr(model, "_features", None)  # a ranker's table may have a column of queries
     source = open_table(X if features is None else features(X))
-    learned = getattr(model, "feature_names_in_", None)
+    learned = fitted_names(model)
     order = list(range(source.n_features))
-    names = source.names or numbered_names(source.n_features)
+    names = labels_of(source.names, source.n_features)
     if learned is not None and len(learned) == source.n_features:
-        if source.names is not None:
+        if source.names is not None and set(source.names) == set(learned):
             order = [source.names.index(name) for name in learned]
-        names = tuple(learned)
-    return [_column(str(name), source.read(j)) for name, j in zip(names, order, strict=True)]
+        names = labels_of(learned, source.n_features)
+    return [_column(name, source.read(j)) for name, j in zip(names, order, strict=True)]
 
 
 def _column(name: str, found: NumericColumn | LabelColumn) -> Column:

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.data.sources import has_rows
 from hedgerow.data.target import read_weights
+from hedgerow.exceptions import DataError
 from hedgerow.reporting.columns import Column, RowIds, read_columns, read_row_ids
 from hedgerow.reporting.curves import MOST_DOTS, curves_of, histogram
 from hedgerow.reporting.features import (
@@ -65,6 +67,8 @@ def summarise(
     model: Any, X: Any, y: Any, wishes: Wishes, *, sample_weight: Any = None, qid: Any = None
 ) -> dict[str, Any]:
     """Return everything that the report of a model on some rows shows."""
+    if not has_rows(X):
+        raise DataError("X has 0 sample(s); a report needs rows to judge a model by.")
     outcomes = read_outcomes(model, X, y, qid)
     n_rows = outcomes[0].n_rows
     weights = read_weights(sample_weight, n_rows)

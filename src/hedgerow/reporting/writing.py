@@ -8,6 +8,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from hedgerow.arguments import answering
 from hedgerow.estimator import Estimator
 from hedgerow.exceptions import ParameterError
 from hedgerow.model_file.atomic import check_target, write_atomically
@@ -18,6 +19,7 @@ from hedgerow.result import imported
 MOST_MISTAKES = 50  # of a kind; more would leave no room for anything else
 
 
+@answering
 def report(
     model: Any,
     X: Any,

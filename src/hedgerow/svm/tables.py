@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse
 
 from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema, read_table
-from hedgerow.data.sources import column_label
+from hedgerow.data.names import Names, column_label
+from hedgerow.data.sparse import sound
 from hedgerow.exceptions import DataError
 
 # With numbers up to this size, and C up to 1e30, gradients can be squared and added up.
@@ -32,7 +33,7 @@ def learn_matrix(X: Any, estimator_name: str) -> tuple[TableSchema, Any]:
 
 def read_matrix(X: Any, schema: TableSchema, estimator_name: str) -> Any:
     """Read the table of a `predict` as a matrix, with columns in the order of `fit`."""
-    if _is_csr(X) and X.shape[1] == schema.n_features and schema.feature_names is None:
+    if _is_csr(X) and X.shape[1] == schema.n_features and schema.has_no_names:
         return _checked_csr(X, estimator_name)
     table = read_table(X, schema, estimator_name=estimator_name)
     return _moderate(_matrix_of(table), schema.feature_names, estimator_name)
@@ -51,10 +52,7 @@ def _is_csr(X: Any) -> bool:
 
 
 def _checked_csr(X: Any, estimator_name: str) -> Any:
-    try:
-        X.check_format(full_check=True)
-    except (ValueError, TypeError, IndexError) as error:
-        raise DataError(f"X is not a sound sparse matrix: {error}.") from error
+    X = sound(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -68,7 +66,7 @@ def _matrix_of(table: Table) -> Any:
     return csr.astype(np.result_type(np.float32, csr.dtype), copy=False)
 
 
-def _moderate(X: Any, names: tuple[str, ...] | None, estimator_name: str) -> Any:
+def _moderate(X: Any, names: Names | None, estimator_name: str) -> Any:
     """Refuse gaps, infinities, and numbers so large that their products overflow."""
     values = X.data if scipy.sparse.issparse(X) else X
     if values.size:
@@ -79,7 +77,7 @@ def _moderate(X: Any, names: tuple[str, ...] | None, estimator_name: str) -> Any
     return X
 
 
-def _refuse(X: Any, names: tuple[str, ...] | None, estimator_name: str) -> NoReturn:
+def _refuse(X: Any, names: Names | None, estimator_name: str) -> NoReturn:
     """Name the first column that holds something a machine cannot compute with."""
     stored = X.tocoo()
     row, column = stored.coords

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import train_test_split
 
+from hedgerow.data.sparse import sound_rows
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.params import (
     COUNT,
@@ -124,6 +125,7 @@ def bias_variance(
     _check(random_state=random_state, n_jobs=n_jobs)
     _require_kind(estimator)
     _require_source(X, y, X_test, y_test, draw)
+    X, X_test = sound_rows(X), sound_rows(X_test, "X_test")
     of_test, *of_repeats = SeedSequence(random_state).spawn(n_repeats + 1)
     truth = None
     if draw is not None:

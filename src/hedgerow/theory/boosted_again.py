@@ -14,6 +14,7 @@ import numpy as np
 from hedgerow.boosting.encoding import encode_again
 from hedgerow.boosting.losses import Floats, Loss
 from hedgerow.boosting.multi_output import choose_loss
+from hedgerow.boosting.problem import weigh
 from hedgerow.boosting.training_data import Examples
 from hedgerow.data.intake import as_matrix
 from hedgerow.data.target import read_weights
@@ -30,10 +31,10 @@ def leaf_sums(
     """
     fitted = model._fitted_model()  # noqa: SLF001
     ensemble = fitted.ensemble
-    examples = _read_examples(model, X, y, sample_weight)
-    _require_all_rows(ensemble, len(examples.target))
     classes = getattr(model, "classes_", None)
     loss = choose_loss(model._task, model, classes, model.n_outputs_)  # noqa: SLF001
+    examples = _read_examples(model, loss, X, y, sample_weight)
+    _require_all_rows(ensemble, len(examples.target))
     table = encode_again(fitted.statistics, examples, loss, classes, 1)
     leaves = ensemble.apply(as_matrix(table, fitted.category_bins))
     scores = np.empty((ensemble.n_outputs, len(leaves)))
@@ -49,12 +50,12 @@ def leaf_sums(
             yield G[is_leaf], H[is_leaf]
 
 
-def _read_examples(model: Any, X: Any, y: Any, sample_weight: Any) -> Examples:
+def _read_examples(model: Any, loss: Loss, X: Any, y: Any, sample_weight: Any) -> Examples:
     task, classes = model._task, getattr(model, "classes_", None)  # noqa: SLF001
     table = model._read(X, model._fitted_model().schema)  # noqa: SLF001
     target = task.read_target(y, table.n_rows, classes, model.loss)
     weights = read_weights(sample_weight, table.n_rows)
-    return task.weigh(Examples(table, target, weights), model, classes)
+    return weigh(Examples(table, target, weights), model, task, classes, loss)
 
 
 def _require_all_rows(ensemble: Ensemble, n_rows: int) -> None:

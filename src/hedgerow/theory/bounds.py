@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.data.sparse import sound
 from hedgerow.data.target import read_weights
 from hedgerow.exceptions import ParameterError
 from hedgerow.result import BROWN, GREEN, Columns, Floats, Result
@@ -171,6 +172,7 @@ def _times(errors: Floats, grown: Floats) -> Floats:
 
 
 def _training_error(model: Any, X: Any, y: Any, sample_weight: Any) -> Floats:
+    X = sound(X)
     predictions = list(model.staged_predict(X))
     n_rows = len(predictions[0])
     truth = model.classes_[class_numbers(model, y, n_rows)]

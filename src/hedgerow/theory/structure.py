@@ -26,10 +26,14 @@ from hedgerow.theory.boosted_again import leaf_sums
 from hedgerow.theory.voters import require_fitted
 from hedgerow.tree.grow_params import GrowParams
 from hedgerow.tree.structure import Ensemble
+from hedgerow.warning import warn_user
 
 ACCEPTED = "Hedgerow's GradientBoostingClassifier or GradientBoostingRegressor"
 # What rounding may do to a gain, as a part of the scores that it is a difference of.
 ROUNDING = 1e-9
+# What the fixed point of sums may do to J, as a part of it, before it is worth a word; and a J that
+# is nothing but rounding.
+COARSE, TINY = 1e-4, 1e-6
 
 
 def structure_score(
@@ -64,6 +68,12 @@ def structure_score(
     -------
     StructureScore
 
+    Warns
+    -----
+    UserWarning
+        If J of the rows is another: with λ = 0 and min_child_weight = 0 a leaf may have so little
+        hessian that the fixed point in which trees add up sums is too coarse for it.
+
     Raises
     ------
     ParameterError
@@ -86,7 +96,9 @@ def structure_score(
     nodes = _read_nodes(ensemble, weight, rules)
     _require_gains(ensemble, nodes, rules)
     recomputed = None if X is None else _from_rows(model, rules, X, y, sample_weight)
-    return _score_trees(ensemble, nodes, rules, recomputed)
+    found = _score_trees(ensemble, nodes, rules, recomputed)
+    _warn_of_coarse_sums(found)
+    return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -224,6 +236,21 @@ class _Rules:
         T = np.maximum(np.abs(G) - self.reg_alpha, 0.0)
         D = H + self.reg_lambda
         return -0.5 * np.divide(T * T, D, out=np.zeros_like(D), where=D > 0.0)
+
+
+def _warn_of_coarse_sums(found: StructureScore) -> None:
+    """Warn of trees whose J is not that of the rows: they were grown on sums in fixed point."""
+    if found.recomputed is None:
+        return
+    apart = np.abs(found.score - found.recomputed)
+    off = apart > COARSE * (np.abs(found.score) + np.abs(found.recomputed) + TINY)
+    if off.any():
+        warn_user(
+            f"structure_score: J of {np.count_nonzero(off)} trees differs from J of the rows, "
+            f"first in tree {int(off.argmax())}. Trees are grown on sums in fixed point, and "
+            "hessians of some leaves are smaller than its steps: nothing bounds such leaves but a "
+            "reg_lambda or min_child_weight above 0."
+        )
 
 
 def _require_newton_steps(model: Any) -> None:

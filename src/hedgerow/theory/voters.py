@@ -21,8 +21,10 @@ from sklearn.ensemble import AdaBoostClassifier as SklearnAdaBoost
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from hedgerow.data.sparse import sound
 from hedgerow.data.target import read_known_classes
 from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.params import shown
 from hedgerow.result import Floats
 
 Votes = NDArray[np.int32]
@@ -35,7 +37,7 @@ ACCEPTED = (
 def require_fitted(model: Any, accepted: str) -> None:
     """Raise unless the model is a fitted estimator; `accepted` says in words what it may be."""
     if isinstance(model, type) or not hasattr(model, "fit"):
-        raise ParameterError(f"model={model!r} is not allowed; it must be {accepted}.")
+        raise ParameterError(f"model={shown(model)} is not allowed; it must be {accepted}.")
     check_is_fitted(model)
 
 
@@ -133,6 +135,7 @@ def _is_known(model: Any) -> bool:
 
 def _predictions(model: Any, X: Any) -> Iterator[NDArray[Any]]:
     """Yield the class numbers that each member gives the rows."""
+    X = sound(X)
     if _is_forest(model):
         rows = _checked(model, X, np.float32)
         return (tree.predict(rows) for tree in model.estimators_)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.data.names import Labels, labels_of
 from hedgerow.data.schema import TableSchema
 from hedgerow.tree.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow.tree.structure import Ensemble, Rows
@@ -39,8 +40,8 @@ class AdditiveTrees:
     sources : int64 array (ensemble.n_features,)
         For each feature of the ensemble the column of the table that it comes from. A column of
         many categories may be several features.
-    feature_names : tuple of str
-        A name for each column of the table.
+    feature_names : Labels, a tuple of str
+        What each column of the table is called.
     output_names : tuple of str
         A name for each score: a class, a quantile, a target.
     unit : str
@@ -56,12 +57,16 @@ class AdditiveTrees:
     ensemble: Ensemble
     matrix: Callable[[Any], Rows]
     sources: NDArray[np.int64]
-    feature_names: tuple[str, ...]
+    feature_names: Labels
     output_names: tuple[str, ...]
     unit: str
     n_threads: int = 1
     features: Callable[[Any], Any] = _as_it_is
     prediction: Meaning | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.feature_names, Labels):
+            object.__setattr__(self, "feature_names", Labels(self.feature_names))
 
     @property
     def n_columns(self) -> int:
@@ -86,16 +91,14 @@ def sums_over_splits(
     return np.bincount(columns, summed, minlength=n_columns).astype(np.float64)
 
 
-def column_names(schema: TableSchema) -> tuple[str, ...]:
-    """Return the names of a table's columns, or "x0" and so on if they have none."""
-    if schema.feature_names is not None:
-        return schema.feature_names
-    return numbered_names(schema.n_features)
+def column_names(schema: TableSchema) -> Labels:
+    """Return what a table's columns are called, "x0" and so on if they have no names."""
+    return labels_of(schema.feature_names, schema.n_features)
 
 
-def numbered_names(n_columns: int) -> tuple[str, ...]:
+def numbered_names(n_columns: int) -> Labels:
     """Return names for columns that have none."""
-    return tuple(f"x{j}" for j in range(n_columns))
+    return labels_of(None, n_columns)
 
 
 def class_names(classes: NDArray[Any] | Sequence[NDArray[Any]], target: str = "") -> list[str]:

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import Bunch
 
+from hedgerow.accuracy import ScoredClassifier
 from hedgerow.estimator import TableEstimator, adopt, column_attributes
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import check_parameters, documented, parameters_for
@@ -195,7 +196,7 @@ class DecisionTree(TableEstimator):
 
 
 @documented
-class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
+class DecisionTreeClassifier(ScoredClassifier, DecisionTree):
     """A classification tree (CART: Breiman, Friedman, Olshen and Stone, 1984).
 
     Parameters

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.data.names import labels_of
 from hedgerow.data.schema import TableSchema
 from hedgerow.tree.structure import Tree
 
@@ -24,7 +25,9 @@ class Wording:
         decimals: int,
         show_missing: bool,
     ) -> None:
-        names = feature_names if feature_names is not None else schema.feature_names
+        names: Sequence[str] | None = feature_names
+        if names is None and not schema.has_no_names:
+            names = labels_of(schema.feature_names, schema.n_features)
         self.names = names or [f"feature_{j}" for j in range(schema.n_features)]
         self.schema = schema
         self.category_bins = category_bins

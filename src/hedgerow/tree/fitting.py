@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.data.binning import Binner
 from hedgerow.data.class_weight import weigh_by_class
 from hedgerow.data.intake import Table, TableSchema, as_matrix, learn_schema
@@ -21,6 +22,7 @@ from hedgerow.tree.growing import (
     impurity_unit,
     root_impurity,
 )
+from hedgerow.tree.no_split import warn_if_never_split
 from hedgerow.tree.outputs import ClassOutputs, Floats, Outputs, Target
 from hedgerow.tree.structure import Ensemble, Tree
 
@@ -81,6 +83,7 @@ def grow(
     binner = _fit_binner(estimator, schema, table, weights, seed, n_threads)
     target = outputs.target(read)
     tree = _grow(estimator, table, binner, target, weights, seed, n_threads)
+    warn_if_never_split(estimator, tree.feature, table.n_rows)
     unit = impurity_unit(estimator.criterion)
     tree = outputs.stored(replace(tree, gain=tree.gain / unit))
     model = TreeModel.of(schema, binner, tree, outputs)
@@ -117,7 +120,7 @@ def _grow(
     seed: int,
     n_threads: int,
 ) -> Tree:
-    total = float(table.n_rows if weights is None else weights.sum())
+    total = float(table.n_rows if weights is None else sum_of(weights))
     params = cart_params(estimator, table.n_rows, table.n_features, total, seed)
     params = replace(params, random_cuts=estimator.splitter == "random")
     draws = RowDraws.all(table.n_rows)

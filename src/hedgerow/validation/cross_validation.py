@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from hedgerow.arguments import answering
 from hedgerow.estimator import Estimator
 from hedgerow.exceptions import ParameterError
-from hedgerow.params import FLAG, VERBOSE, Options, Parameter, check_parameters
+from hedgerow.params import FLAG, VERBOSE, Options, Parameter, check_parameters, shown
 from hedgerow.progress import progress
 from hedgerow.validation.folds import Indices, require_weights, split_rows
 from hedgerow.validation.predictions import OutOfFold, chosen_method, predict
@@ -45,6 +46,7 @@ _OPTIONS = (
 )
 
 
+@answering
 def cross_validate(
     model: Any,
     X: Any,
@@ -149,7 +151,10 @@ def cross_validate(
 def _check_options(model: Any, values: tuple[Any, ...], params: Mapping[str, Any]) -> None:
     """Refuse what no fold could do."""
     if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "get_params")):
-        raise ParameterError(f"model={model!r} is no estimator: it must be an instance of one.")
+        raise ParameterError(
+            f"model={shown(model)} is not an estimator: {_how_to_make_one(model)}, as in "
+            "cross_validate(model, X, y)."
+        )
     if isinstance(model, Estimator):
         check_parameters(model)
     for option, value in zip(_OPTIONS, values, strict=True):
@@ -167,6 +172,14 @@ def _check_options(model: Any, values: tuple[Any, ...], params: Mapping[str, Any
         raise ParameterError(
             "early_stopping=True stops by the rows held out; params must have no eval_set."
         )
+
+
+def _how_to_make_one(model: Any) -> str:
+    if isinstance(model, Mapping):
+        return "create one from the parameters, GradientBoostingClassifier(**params)"
+    if isinstance(model, type):
+        return f"it is a class; write {model.__name__}()"
+    return "pass an estimator first"
 
 
 @contextmanager

@@ -16,6 +16,8 @@ Split = tuple[Indices, Indices]
 
 def split_rows(cv: Any, X: Any, y: Any, groups: Any, *, n_rows: int, stratify: bool) -> list[Split]:
     """Return the rows of each fold: to fit to, and to hold out."""
+    if isinstance(cv, type):
+        raise ParameterError(f"cv={cv.__name__} is a class; write cv={cv.__name__}().")
     target = None if y is None else np.asarray(y)
     groups = None if groups is None else np.asarray(groups)
     everything = np.arange(n_rows)

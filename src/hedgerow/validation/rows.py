@@ -15,7 +15,9 @@ from sklearn.utils.validation import _num_samples
 
 from hedgerow.data.binned_table import BinnedTable, share_bins
 from hedgerow.data.binning import Binner
+from hedgerow.data.frames import with_usual_columns
 from hedgerow.data.intake import learn_schema
+from hedgerow.data.sparse import sound, sound_rows
 from hedgerow.data.target import read_weights
 from hedgerow.estimator import Estimator, seed_of
 from hedgerow.exceptions import DataError, ParameterError
@@ -35,7 +37,8 @@ class Rows:
         sample_weight: Any,
         params: Mapping[str, Any],
     ) -> None:
-        self.model, self.X, self.y, self.groups, self.params = model, X, y, groups, params
+        self.model, self.X, self.y, self.groups = model, sound_rows(X), sound(y, "y"), groups
+        self.params = {name: sound(value, name) for name, value in params.items()}
         self.n_rows = _count("X", X)
         for name, given in (("y", y), ("groups", groups)):
             if given is not None:
@@ -152,7 +155,7 @@ def taken(array: Any, rows: Indices) -> Any:
     """Return some rows of an array, table or list, as the same kind of thing."""
     if isinstance(array, np.ndarray):
         return array[rows]
-    native = nw.from_native(array, allow_series=True, pass_through=True)
+    native = nw.from_native(with_usual_columns(array), allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame | nw.Series):
         return native[rows].to_native()
     return _safe_indexing(array, rows)

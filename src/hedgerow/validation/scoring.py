@@ -29,6 +29,7 @@ from hedgerow.boosting.model import prediction_of
 from hedgerow.boosting.multi_output import choose_loss
 from hedgerow.data.target import read_known_classes
 from hedgerow.exceptions import ParameterError
+from hedgerow.peer_values import metric_instead
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,12 @@ class OfModels:
         options = {}
         if held_out.weights is not None and "sample_weight" in _parameters(function):
             options["sample_weight"] = held_out.weights
-        returned = self.scorer(held_out.model, held_out.X(), held_out.y, **options)
+        try:
+            returned = self.scorer(held_out.model, held_out.X(), held_out.y, **options)
+        except AttributeError as error:  # of a method that the scorer calls
+            raise ParameterError(
+                f"scoring={self.name!r} does not suit this model. {error}"
+            ) from error
         try:
             return float(returned)
         except (TypeError, ValueError):
@@ -262,10 +268,11 @@ def _resolve(one: Any, target: Target) -> Score:
     if isinstance(one, str) and one in get_scorer_names():
         return OfModels(one, get_scorer(one))
     if not callable(one):
+        meant = metric_instead(one, [*target.metrics, *get_scorer_names()])
+        ours = f"one of {', '.join(target.metrics)}, " if target.metrics else ""
         raise ParameterError(
-            f"scoring={one!r} is not allowed; it must be a function, a scorer, one of "
-            f"{', '.join(target.metrics)}, or one of scikit-learn's: "
-            f"{', '.join(get_scorer_names())}."
+            f"scoring={one!r} is not allowed; {meant}{'It' if meant else 'it'} must be a function, "
+            f"a scorer, {ours}or a name that sklearn.metrics.get_scorer_names() lists."
         )
     if _is_scorer(one):
         return OfModels(_name_of(one), one)

@@ -16,8 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from contract import parametrize_with_checks, run_check
 from hedgerow import DataError, ParameterError
 from hedgerow.boosting.adaboost import AdaBoostClassifier, AdaBoostRegressor
 
@@ -42,7 +42,7 @@ TWO = (NUMBERS > 0).astype(int)
 )
 @pytest.mark.filterwarnings("default", "ignore:divide by zero:RuntimeWarning")
 def test_scikit_learn_check(estimator, check):
-    check(estimator)
+    run_check(estimator, check)
 
 
 @pytest.mark.parametrize("estimator", [AdaBoostClassifier, AdaBoostRegressor])

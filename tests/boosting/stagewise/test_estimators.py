@@ -22,9 +22,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from contract import parametrize_with_checks, run_check
 from hedgerow import (
+    BaggingRegressor,
     DataError,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -124,10 +125,34 @@ FEW = {"n_estimators": 8, "learning_rate": 0.5}
 )
 @pytest.mark.filterwarnings("default")
 def test_scikit_learn_check(estimator, check):
-    check(estimator)
+    run_check(estimator, check)
 
 
 # Learners and tables
+
+
+class OnlyAnArray:
+    """Rows of which nothing is known but that they can become an array."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, dtype)
+
+
+@pytest.mark.parametrize("parameters", [{"subsample": 0.5}, {"early_stopping": True}])
+def test_what_can_only_become_an_array_is_taken_apart(parameters):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    model = StagewiseRegressor(**FEW, **parameters)
+    expected = model.fit(X, X[:, 0]).predict(X)
+    np.testing.assert_array_equal(model.fit(OnlyAnArray(X), X[:, 0]).predict(X), expected)
+
+
+def test_one_row_is_told_to_be_one_sample():
+    for model in (StagewiseRegressor(early_stopping=True), BaggingRegressor(max_samples=3)):
+        with pytest.raises(ValueError, match="1 sample"):
+            model.fit([[1.0]], [1.0])
 
 
 @pytest.mark.parametrize(
@@ -202,8 +227,10 @@ def test_frames_sparse_matrices_and_lists_are_handed_on():
         np.testing.assert_array_equal(model.predict(table), expected)
         assert model.n_features_in_ == 4
     assert regressor().fit(frame, NUMBERS).feature_names_in_.tolist() == names
+    model = regressor().fit(frame, NUMBERS)
+    np.testing.assert_array_equal(model.predict(frame[["b", "a", "c", "d"]]), expected)
     with pytest.raises(ValueError, match="feature names"):
-        regressor().fit(frame, NUMBERS).predict(frame[["b", "a", "c", "d"]])
+        model.predict(frame[["b", "a", "c"]])
 
 
 def test_the_default_learner_takes_gaps_and_categories():

@@ -1,5 +1,7 @@
 """The estimators, beside scikit-learn's on the same problems."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,10 +10,12 @@ import scipy.sparse
 from sklearn import svm as peers
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from hedgerow import ParameterError
 from hedgerow.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 
 EXACT = 1e-7
@@ -159,6 +163,15 @@ def test_ties_are_broken_on_request():
     assert (ours.predict(grid) == ours.decision_function(grid).argmax(axis=1)).all()
 
 
+def test_ties_of_pairs_are_refused_by_fit():
+    X, y = load_wine(return_X_y=True)
+    model = SVC(break_ties=True, decision_function_shape="ovo")
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    with pytest.raises(ParameterError, match="break_ties=True needs"):
+        model.fit(X, y)
+
+
 def test_hinge_form_and_kernel_dual_are_the_same_machine():
     """Theorem 2 of the lecture: ½‖w‖² + C Σ hinge is what the dual solves."""
     X, y = two_classes()
@@ -239,3 +252,20 @@ def test_rows_without_weight_are_as_if_they_were_not_there():
     machine = SVC(gamma=0.1).fit(X, y, only_two)
     assert set(machine.predict(X)) == {"a", "b"}
     assert machine.classes_.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(("C", "size"), [(1e6, 1.0), (1.0, 1e-7), (10.0, 1e-8)])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_nu_regression_with_costs_far_above_the_targets_chooses_no_tube(C, size, kernel):
+    """What ν allows is more than all numbers need: ε = 0, and coefficients do not depend on ν."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((40, 3))
+    t = size * (X @ [1.0, -2.0, 0.5] + 0.3 * rng.standard_normal(40) * (kernel == "rbf"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        one = NuSVR(C=C, nu=0.5, kernel=kernel, tol=1e-4).fit(X, t)
+        other = SVR(C=C, epsilon=0.0, kernel=kernel, tol=1e-4).fit(X, t)
+    assert one.duality_gap_[0] <= 1e-4
+    assert one.epsilon_ == 0.0
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    assert np.abs(one.dual_coef_.sum()) <= 1e-9 * np.abs(one.dual_coef_).sum()

@@ -146,7 +146,7 @@ def test_without_probability_there_is_no_predict_proba():
     assert not hasattr(machine, "predict_proba")
     with pytest.raises(AttributeError, match="predict_proba") as raised:
         machine.set_params(probability=True).predict_proba([[0.0]])
-    assert "probability=True when fit" in str(raised.value.__cause__)
+    assert "probability=True when fit" in str(raised.value)
 
 
 def test_folds_of_a_nu_at_its_limit_are_fitted():

@@ -278,3 +278,28 @@ def test_sparse_and_dense_agree(wide, parameters):
     second = LinearSVC(**parameters, max_iter=20_000).fit(X.toarray(), y)
     np.testing.assert_allclose(first.objective_, second.objective_, rtol=2e-6)
     np.testing.assert_allclose(first.decision_function(X), first.decision_function(X.toarray()))
+
+
+@pytest.mark.parametrize("C", [1e3, 1e6, 1e8])
+def test_l1_penalty_with_large_costs_reaches_the_lowest_objective(C):
+    """No weight can change alone where rows on the edge of the margin hold them."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40, 8)) + 3.0
+    y = np.where((X - 3.0) @ rng.standard_normal(8) > 0, 1, -1)
+    own = LinearSVC(penalty="l1", C=C).fit(X, y)
+    assert own.duality_gap_[0] <= 1e-6
+    assert own.objective_[0] == pytest.approx(class_objective(own, X, y, C), rel=1e-9)
+    # With these costs it is the linear program of the smallest Σ|w| without a row in the margin.
+    full = y[:, np.newaxis] * np.column_stack([X, np.ones(40)])
+    best = scipy.optimize.linprog(np.ones(18), -np.hstack([full, -full]), -np.ones(40)).fun
+    assert own.objective_[0] <= best * (1 + 1e-5)
+    if C >= 1e6:
+        assert own.objective_[0] == pytest.approx(best, rel=1e-3)
+
+
+def test_objective_is_that_of_the_weights_though_rounding_stopped_the_solver():
+    rng = np.random.default_rng(0)
+    X = 1e6 * rng.standard_normal((19, 7))
+    y = 0.2 * rng.standard_normal(19)
+    own = quietly(LinearSVR(C=1e5, epsilon=0.02), X, y)
+    assert own.objective_[0] == pytest.approx(number_objective(own, X, y, 1e5), rel=1e-6)

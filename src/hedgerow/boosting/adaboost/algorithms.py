@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arithmetic import exp, log, sum_of
 from hedgerow.boosting.adaboost.learners import (
     Labels,
     Learner,
@@ -179,7 +180,7 @@ class Discrete(_Method):
         return self.learning_rate * alpha if abs(alpha) > ROUNDING else 0.0
 
     def _error(self, w: Floats, wrong: NDArray[np.bool_]) -> float:
-        error = float((w * wrong).sum())  # faster than taking the wrong rows out
+        error = sum_of(w * wrong)  # faster than taking the wrong rows out
         return error / len(w) if self.error_divisor == "rows" else error
 
     def output(self, member: Any, X: Any, classes: NDArray[Any]) -> Labels:
@@ -225,7 +226,7 @@ class Real(_Method):
         rounds, w = Rounds(), start.copy()
         while len(rounds) < n_rounds:
             member, p = learner.estimate(w)
-            err = float(w[p.argmax(axis=1) != labels].sum())
+            err = sum_of(w[p.argmax(axis=1) != labels])
             votes = self.votes(p, self.learning_rate)
             growth = reweigh(w, -self._score_of_class(votes, labels) / (self.n_classes - 1))
             rounds.add([member], self.learning_rate, err, growth)
@@ -239,7 +240,7 @@ class Real(_Method):
 
     def votes(self, output: NDArray[Any], weight: float) -> Floats:
         """Return logarithms of the probabilities, less their mean."""
-        logs = np.log(np.maximum(output, SMALLEST_SHARE))
+        logs = log(np.maximum(output, SMALLEST_SHARE))
         votes = weight * (self.n_classes - 1) * (logs - logs.mean(axis=1, keepdims=True))
         return votes[:, 1:] if self.n_classes == 2 else votes
 
@@ -272,7 +273,7 @@ class Gentle(_Method):
         w = self._spread(start)
         while len(rounds) < n_rounds:
             members, f = _regress_each(learner, y, w)
-            err = float(w[(f > 0.0) != (y > 0.0)].sum())
+            err = sum_of(w[(f > 0.0) != (y > 0.0)])
             rounds.add(members, self.learning_rate, err, reweigh(w, -self.learning_rate * y * f))
         return rounds
 
@@ -328,10 +329,10 @@ class Logit(_Method):
         response, w = self._working(scores, is_class, start)
         while len(rounds) < n_rounds:
             members, f = _regress_each(learner, response, w)
-            err, before = float(w[(f > 0.0) != is_class].sum() / w.sum()), w.sum()
+            err, before = float(sum_of(w[(f > 0.0) != is_class]) / sum_of(w)), sum_of(w)
             scores += self._step(f, self.learning_rate)
             response, w = self._working(scores, is_class, start)
-            rounds.add(members, self.learning_rate, err, float(w.sum() / before))
+            rounds.add(members, self.learning_rate, err, float(sum_of(w) / before))
         return rounds
 
     def _working(
@@ -372,7 +373,7 @@ class Logit(_Method):
     def row_weights(self, scores: Floats, labels: Labels, start: Floats) -> Floats:
         """Return weights proportional to p (1 − p), for more classes a column each."""
         _, weights = self._working(scores, self._indicators(labels), start)
-        weights /= weights.sum()
+        weights /= sum_of(weights)
         return weights[:, 0] if self.n_classes == 2 else weights
 
 
@@ -400,7 +401,7 @@ class R2:
         while len(rounds) < n_rounds:
             member, predicted = learner.regress(y, w)
             losses = self._losses(predicted, y, w)
-            err = float((w * losses).sum())
+            err = sum_of(w * losses)
             if err <= 0.0:
                 rounds.add([member], 1.0 + sum(rounds.weights), 0.0, 1.0)
                 break
@@ -420,7 +421,7 @@ class R2:
         losses = errors / largest
         if self.loss == "square":
             return losses**2
-        return 1.0 - np.exp(-losses) if self.loss == "exponential" else losses
+        return 1.0 - exp(-losses) if self.loss == "exponential" else losses
 
 
 def weighted_median(predictions: Floats, weights: Floats) -> Floats:
@@ -438,7 +439,7 @@ def weigh_up(weights: Floats, wrong: NDArray[np.bool_], alpha: float) -> float:
     Returns the sum before scaling. Right rows are weighed down instead, which cannot overflow.
     """
     weights *= np.where(wrong, 1.0, math.exp(-alpha))
-    total = float(weights.sum())
+    total = sum_of(weights)
     weights /= total
     return total * _exp(alpha)
 
@@ -449,8 +450,8 @@ def reweigh(weights: Floats, exponent: Floats) -> float:
     Returns the sum before scaling. The largest exponent is taken out, so nothing can overflow.
     """
     top = float(exponent[weights > 0.0].max())
-    weights *= np.exp(np.minimum(exponent - top, 0.0))
-    total = float(weights.sum())
+    weights *= exp(np.minimum(exponent - top, 0.0))
+    total = sum_of(weights)
     weights /= total
     return total * _exp(top)
 
@@ -471,7 +472,7 @@ def _exp(x: float) -> float:
 def _regress_each(learner: Learner, targets: Floats, weights: Floats) -> tuple[list[Any], Floats]:
     """Fit a member to each column; return the members and their fits, a column each."""
     fitted = [
-        learner.regress(np.ascontiguousarray(target), w / w.sum())
+        learner.regress(np.ascontiguousarray(target), w / sum_of(w))
         for target, w in zip(targets.T, weights.T, strict=True)
     ]
     return [member for member, _ in fitted], np.stack([f for _, f in fitted], axis=1)

@@ -17,9 +17,10 @@ from hedgerow.boosting.adaboost.fitting import (
     fit_regressor,
     starting_weights,
 )
-from hedgerow.boosting.adaboost.model import Committee, TreeCommittee, check_columns
+from hedgerow.boosting.adaboost.model import Committee, TreeCommittee
 from hedgerow.boosting.adaboost.parameters import PARAMETERS
 from hedgerow.boosting.losses import Floats
+from hedgerow.data.passed_on import check_columns
 from hedgerow.data.target import read_known_classes, read_weights
 from hedgerow.estimator import TableEstimator, adopt
 from hedgerow.exceptions import ParameterError
@@ -54,7 +55,7 @@ class AdaBoost(TableEstimator):
         if isinstance(self._fitted_model(), TreeCommittee):
             matrix = self._matrix(X)
             return matrix, self._threads_for(matrix)
-        return check_columns(X, self), 1
+        return check_columns(self, X), 1
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -400,4 +401,5 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
             predictions[first : first + BLOCK_ROWS]
             for first in range(0, len(predictions), BLOCK_ROWS)
         )
-        return np.concatenate([weighted_median(block, weights) for block in blocks])
+        medians = [weighted_median(block, weights) for block in blocks]
+        return np.concatenate([np.empty(0), *medians])

@@ -16,6 +16,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.boosting.adaboost.algorithms import (
     R2,
     Algorithm,
@@ -36,12 +37,12 @@ from hedgerow.boosting.adaboost.learners import (
 from hedgerow.boosting.adaboost.model import (
     Committee,
     EstimatorCommittee,
-    learn_columns,
     tree_committee,
 )
 from hedgerow.boosting.losses import Floats
 from hedgerow.data.binning import Binner
 from hedgerow.data.intake import learn_schema
+from hedgerow.data.passed_on import learn_columns
 from hedgerow.data.target import read_classification_target, read_regression_target, read_weights
 from hedgerow.estimator import column_attributes, seed_of
 from hedgerow.exceptions import DataError, ParameterError
@@ -99,7 +100,7 @@ def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], Labels]:
 
 def starting_weights(weights: Floats | None, n_rows: int) -> Floats:
     """Return the weights that a fit begins with: 1/N, or those given, summing to 1."""
-    return np.full(n_rows, 1.0 / n_rows) if weights is None else weights / weights.sum()
+    return np.full(n_rows, 1.0 / n_rows) if weights is None else weights / sum_of(weights)
 
 
 class _Ground(Protocol):

@@ -11,18 +11,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _num_samples, validate_data
+from sklearn.utils.validation import _num_samples
 
 from hedgerow.boosting.adaboost.algorithms import R2, Algorithm, Rounds
 from hedgerow.boosting.adaboost.learners import numbers
 from hedgerow.boosting.losses import Floats
 from hedgerow.data.binning import Binner
 from hedgerow.data.intake import TableSchema, as_matrix, read_table
-from hedgerow.exceptions import DataError
 from hedgerow.tree.structure import Ensemble, Tree
 
 
@@ -171,13 +168,15 @@ class EstimatorCommittee:
         algorithm: Any = self.algorithm
         scores = np.zeros((_num_samples(rows), algorithm.n_outputs))
         for members, weight in zip(self.fitted, self.weights, strict=True):
-            for first, member in enumerate(members):
+            for first, member in enumerate(members if len(scores) else ()):
                 votes = algorithm.votes(algorithm.output(member, rows, self.classes), weight)
                 scores[:, first : first + votes.shape[1]] += votes
             yield scores.copy()
 
     def predictions(self, rows: Any, n_threads: int) -> Floats:  # noqa: ARG002
         """Return what each estimator predicts, (n_rows, n_estimators)."""
+        if _num_samples(rows) == 0:  # which not every estimator takes
+            return np.empty((0, len(self.fitted)))
         return np.stack([numbers(member, rows) for (member,) in self.fitted], axis=1)
 
     def feature_importances(self) -> Floats:
@@ -193,29 +192,6 @@ class EstimatorCommittee:
 
 
 Committee = TreeCommittee | EstimatorCommittee
-
-
-def learn_columns(X: Any) -> tuple[Any, dict[str, Any]]:
-    """Read the table of a fit for estimators of any kind; return it and what is known of it."""
-    columns = BaseEstimator()
-    X = check_columns(X, columns, reset=True)
-    return X, dict(vars(columns))
-
-
-def check_columns(X: Any, estimator: Any, *, reset: bool = False) -> Any:
-    """Check names and number of columns, and leave the rest to the members; frames stay frames."""
-    is_frame = isinstance(nw.from_native(X, pass_through=True, eager_only=True), nw.DataFrame)
-    options: dict[str, Any] = {
-        "accept_sparse": ["csr", "csc"],
-        "dtype": None,
-        "ensure_all_finite": False,
-    }
-    try:
-        return validate_data(
-            estimator, X, reset=reset, **({"skip_check_array": True} if is_frame else options)
-        )
-    except ValueError as error:
-        raise DataError(str(error)) from error
 
 
 def _parts(gains: Floats) -> Floats:

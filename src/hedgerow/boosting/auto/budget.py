@@ -1,6 +1,7 @@
-"""How much may be spent on trying and on the last fit, counted in rounds and never in seconds.
+"""How much may be spent on trying and on the last fit: in work, never in seconds.
 
-Rounds make the same model on every machine.
+Work is rounds, times rows, times the columns that a tree looks at where these are many. Counted so,
+the model is the same on every machine.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ LOOK = 5  # rounds between looks at the rows held out
 STEPS = 8e6
 MOST_SLOWNESS = 10.0
 USUAL_LEAVES, MANY_LEAVES = 31, 255
+# Columns of a tree up to which rounds, and the steps of small tables, are not rationed.
+USUAL_COLUMNS, MANY_COLUMNS = 100, 1000
 
 
 @dataclass(frozen=True)
@@ -28,21 +31,23 @@ class Budget:
     n_rounds : int
         Rounds of trees with 31 leaves.
     n_steps : float
-        Rounds times rows: small tables have time for more models.
-    n_rows : int
-        Rows of the table, times the outputs.
+        Rounds times rows, of up to 100 columns: small tables have time for more models.
+    n_rows : float
+        Rows of the table, times the outputs, and more if columns are many.
     """
 
     n_rounds: int
     n_steps: float
-    n_rows: int
+    n_rows: float
 
     @classmethod
-    def of(cls, n_rows: int, n_outputs: int, dial: str | float) -> Budget:
-        """Return what a budget means for a table of so many rows."""
+    def of(cls, n_rows: int, n_outputs: int, dial: str | float, n_columns: float = 1) -> Budget:
+        """Return what a budget means for so many rows, and columns that a tree looks at."""
         factor = DIALS[dial] if isinstance(dial, str) else float(dial)
-        n_rounds = int(factor * min(max(n_rows / 40, 350), 1000))
-        return cls(max(2 * LOOK, n_rounds), factor * STEPS, n_rows * n_outputs)
+        slow = max(n_columns / MANY_COLUMNS, 1.0)
+        n_rounds = int(factor * min(max(n_rows / 40, 350), 1000) / slow)
+        wide = max(n_columns / USUAL_COLUMNS, 1.0)
+        return cls(max(2 * LOOK, n_rounds), factor * STEPS, n_rows * n_outputs * wide)
 
     def rounds_of(self, max_leaves: int | None) -> int:
         """Return how many rounds of trees with so many leaves cost about as much."""

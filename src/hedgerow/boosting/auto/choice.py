@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,9 @@ class Choice(Result):
         All that was tried, in order.
     best : int
         Which of them has the best score.
+    in_turn : int
+        Models whose rounds stand in turn: fewer than ``n_members`` in a slice such as
+        ``model[::2]``. 0: all of them.
     """
 
     parameters: Mapping[str, Any]
@@ -62,6 +66,17 @@ class Choice(Result):
     n_folds: int = 0
     tried: tuple[Tried, ...] = ()
     best: int = 0
+    in_turn: int = 0
+
+    @property
+    def n_in_turn(self) -> int:
+        """Models whose rounds stand in the ensemble, one round of each in turn."""
+        return self.in_turn or self.n_members
+
+    def of_every(self, step: int) -> Choice:
+        """Return the choice for a slice of every so many rounds."""
+        left = self.n_in_turn // gcd(self.n_in_turn, step)
+        return replace(self, in_turn=0 if left == self.n_members else left)
 
     def _title(self) -> str:
         chosen = ", ".join(f"{name}={_short(value)}" for name, value in self.parameters.items())

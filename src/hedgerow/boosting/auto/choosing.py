@@ -6,7 +6,7 @@ from typing import Any
 
 from hedgerow.boosting.auto.choice import Choice
 from hedgerow.boosting.auto.search import Search, no_choice
-from hedgerow.boosting.rows import Rows, objection_to_parts
+from hedgerow.boosting.rows import Rows, as_judges, objection_to_parts
 from hedgerow.boosting.settings import Settings
 from hedgerow.boosting.training_data import Examples, partings
 
@@ -38,4 +38,8 @@ def _parts(rows: Rows, settings: Settings) -> list[tuple[Examples, Examples]]:
     """Return the partings of the training rows by which a model can be learned and judged."""
     by_class, where = rows.problem.has_one_class_a_row, settings.estimator.validation_rows
     parts = partings(rows.train, FOLDS, settings.seed, by_class, where)
-    return [part for part in parts if not objection_to_parts(rows.problem, *part)]
+    return [
+        (train, as_judges(held, train, settings))
+        for train, held in parts
+        if not objection_to_parts(rows.problem, train, held)
+    ]

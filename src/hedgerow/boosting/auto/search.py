@@ -19,6 +19,7 @@ import numpy as np
 
 from hedgerow.boosting.auto.budget import (
     FASTEST,
+    MANY_COLUMNS,
     PATIENCE,
     SLOWEST,
     TRIAL_RATE,
@@ -73,8 +74,11 @@ class Search:
         is_ours = rows.problem.is_native and not isinstance(self._metric, UserMetric)
         self._n_workers = settings.n_threads if is_ours else 1
         n_rows = parts[0][0].table.n_rows + parts[0][1].table.n_rows
-        self._budget = Budget.of(n_rows, rows.problem.loss.n_outputs, self._asked.budget)
-        self._kinds = _kinds(self._asked, n_rows, self._grounds[0].prepared.train.table.n_features)
+        n_columns = self._grounds[0].prepared.train.table.n_features
+        self._kinds = _kinds(self._asked, n_rows, n_columns)
+        looked_at = n_columns * max(kind["colsample_bytree"] for kind in self._kinds)
+        n_outputs = rows.problem.loss.n_outputs
+        self._budget = Budget.of(n_rows, n_outputs, self._asked.budget, looked_at)
 
     def run(self) -> Choice:
         """Try every kind; return what the best of them asks for."""
@@ -153,8 +157,8 @@ def _kinds(asked: Any, n_rows: int, n_columns: int) -> list[Numbers]:
     """Return the different kinds of trees that the user's own parameters leave to try."""
     kinds: list[Numbers] = []
     for kind in (*KINDS_OF_FEW_ROWS, *KINDS) if n_rows < FEW_ROWS else KINDS:
-        if n_columns < FEW_COLUMNS:
-            kind = {**kind, "colsample_bytree": 1.0}
+        part = min(kind["colsample_bytree"], MANY_COLUMNS / n_columns)
+        kind = {**kind, "colsample_bytree": 1.0 if n_columns < FEW_COLUMNS else part}
         own = {name: _asked_or(asked, name, value) for name, value in kind.items()}
         if own not in kinds:
             kinds.append(own)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.boosting.auto.budget import LOOK
 from hedgerow.boosting.dart import DartRounds
 from hedgerow.boosting.growing import rounds_of_one
@@ -52,7 +53,7 @@ class Boosting:
         self._grow_round = rounds_of_one(prepared, settings, start=None)
         self._held = prepared.eval_set("held", held, settings.n_threads)
         weights = held.weights
-        self.weight = float(len(held.target) if weights is None else weights.sum())
+        self.weight = float(len(held.target) if weights is None else sum_of(weights))
 
     def advance(self, rounds: range) -> None:
         """Grow some rounds."""

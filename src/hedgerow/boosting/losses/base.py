@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from math import inf
 from typing import Literal
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow.arithmetic import mean_of, sum_of
 
 Floats = NDArray[np.float64]
 # Scores (K, n) → gradient and hessian, both (K, n).
@@ -26,6 +27,10 @@ SMALLEST_PRIOR = 1e-15
 
 # No number of the target divided by e to this power is infinite.
 LEAST_EXPONENT = -300.0
+# Beyond e to this power, variances might overflow.
+MOST_EXPONENT = 600.0
+# Between which the excess of a spread is looked for, and how often their ratio is halved.
+LEAST_EXCESS, MOST_EXCESS, EXCESS_HALVINGS = 1e-12, 1e12, 50
 
 
 @dataclass(frozen=True)
@@ -38,18 +43,49 @@ class Spread:
         The power of the mean e^score that the variance grows by; 0 if it is the same everywhere.
     low, high : float
         Between which y lies.
+    excess : float
+        What the square of the mean adds to the variance: predictions of large means are off by a
+        part of the mean, which outgrows a variance of a lower power.
     """
 
     power: float = 0.0
     low: float = -inf
     high: float = inf
+    excess: float = 0.0
 
     def scale(self, scores: Floats) -> Floats:
         """Return what the standard deviation is in proportion to, at each score."""
-        exponent = np.maximum(0.5 * self.power * scores, LEAST_EXPONENT)
-        scale = np.ascontiguousarray(exponent)
-        _native.exp_inplace(scale.reshape(-1))
-        return scale
+        scale = _exp(0.5 * self.power * scores)
+        return scale if self.excess == 0.0 else scale * np.sqrt(1.0 + self._excess_beside(scores))
+
+    def learned_from(self, scores: Floats, missed: Floats) -> Spread:
+        """Return the spread whose excess makes misses, by their scale, alike at all scores."""
+        if not 0.0 < self.power < 2.0:
+            return self
+        scale = self.scale(scores)
+        centred = scale - scale.mean()
+
+        def trend(excess: float) -> float:
+            scaled = replace(self, excess=excess)
+            return float((np.abs(missed) / scaled.scale(scores) * centred).sum())
+
+        if not trend(0.0) > 0.0:
+            return self
+        low, high = LEAST_EXCESS, MOST_EXCESS
+        for _ in range(EXCESS_HALVINGS):
+            middle = (low * high) ** 0.5
+            low, high = (middle, high) if trend(middle) > 0.0 else (low, middle)
+        return replace(self, excess=high)
+
+    def _excess_beside(self, scores: Floats) -> Floats:
+        """Return the excess as a part of the variance that the loss has."""
+        return self.excess * _exp(np.minimum((2.0 - self.power) * scores, MOST_EXPONENT))
+
+
+def _exp(exponent: Floats) -> Floats:
+    powers = np.ascontiguousarray(np.maximum(exponent, LEAST_EXPONENT))
+    _native.exp_inplace(powers.reshape(-1))
+    return powers
 
 
 EVEN = Spread()
@@ -72,6 +108,10 @@ class Loss:
         Whether the targets of a classifier are probabilities.
     spread : Spread
         How numbers scatter about their predictions.
+    weights_are_exposures : bool
+        Whether weight times target is an amount with a scale of its own, such as a count of events.
+    quantiles : tuple of float
+        Which quantiles, or expectiles, the scores are.
     """
 
     name: str
@@ -81,6 +121,8 @@ class Loss:
     metric: str
     is_soft: bool = False
     spread: Spread = EVEN
+    weights_are_exposures: bool = False
+    quantiles: tuple[float, ...] = ()
 
     @property
     def of_one(self) -> Loss:
@@ -174,9 +216,9 @@ def weighted_mean(target: Floats, weights: Floats | None) -> float:
     # Weights are divided by their largest, so that neither sum can overflow or vanish. No dot
     # product: its order of addition is the linear algebra library's, and differs between machines.
     if weights is None:
-        return float(target.mean())
+        return mean_of(target)
     relative = weights / weights.max()
-    return float((relative * target).sum() / relative.sum())
+    return float(sum_of(relative * target) / sum_of(relative))
 
 
 def weighted_quantile(values: Floats, weights: Floats | None, level: float) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.boosting.losses.base import (
     Floats,
     Link,
@@ -108,7 +109,7 @@ class FocalLoss(NativeLoss):
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
             gradient, _ = self.gradients(both, np.full((1, 2), middle), parts)
-            low, high = (middle, high) if gradient.sum() < 0.0 else (low, middle)
+            low, high = (middle, high) if sum_of(gradient) < 0.0 else (low, middle)
         return np.array([0.5 * (low + high)])
 
 
@@ -125,7 +126,7 @@ class MultinomialLogLoss(NativeLoss):
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the logarithm of each class's part of the weight."""
         counts = np.bincount(target.astype(np.intp), weights, minlength=self.n_outputs)
-        return _log_priors(counts / counts.sum())
+        return _log_priors(counts / sum_of(counts))
 
 
 class CrossEntropy(MultinomialLogLoss):

@@ -18,7 +18,8 @@ BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 class CustomLoss(Loss):
     """A user's function (y, raw_scores[, sample_weight]) → (gradient, hessian).
 
-    Its scores start at 0: a better constant cannot be known without knowing its link.
+    Its scores start at the constant at which the gradients of all rows add up to 0, where the loss
+    is least if its hessian is not negative.
     """
 
     name = "custom"
@@ -37,9 +38,26 @@ class CustomLoss(Loss):
         several.n_outputs = several.n_targets = n_targets
         return several
 
-    def base_score(self, target: Floats, weights: Floats | None) -> Floats:  # noqa: ARG002
-        """Return zeros."""
-        return np.zeros(self.n_outputs)
+    def base_score(self, target: Floats, weights: Floats | None) -> Floats:
+        """Return the constants at which the gradients add up to 0; 0 where they do everywhere."""
+        from hedgerow.boosting.written_loss.best_constant import Total, level_constants
+
+        n_rows = target.shape[-1]
+
+        def total(constants: Floats) -> Total:
+            scores = np.repeat(constants[:, np.newaxis], n_rows, axis=1)
+            try:
+                with np.errstate(all="ignore"):  # far out, a function may overflow
+                    gradient, hessian = self.gradients(target, scores, weights)
+            except ParameterError:
+                if not constants.any():
+                    raise
+                nowhere = np.full(self.n_outputs, np.nan)
+                return Total(np.inf, nowhere, nowhere, nowhere)
+            sums = gradient.sum(axis=1), hessian.sum(axis=1), np.abs(gradient).sum(axis=1)
+            return Total(0.0, *sums)
+
+        return level_constants(total, self.n_outputs)
 
     def gradients(
         self, target: Floats, scores: Floats, weights: Floats | None
@@ -62,13 +80,15 @@ def read_only(array: Floats | None) -> Floats | None:
     return view
 
 
-def with_weights(function: Callable[..., Any]) -> tuple[Callable[[Any, Any, Any], Any], bool]:
+def with_weights(
+    function: Callable[..., Any], argument: str = "loss"
+) -> tuple[Callable[[Any, Any, Any], Any], bool]:
     """Return a user's function as one of three arguments, and whether it uses the third.
 
     The third is sample_weight, which a function may take by that name, by position, or not at all.
     """
     parameters = _parameters(function)
-    _require_two_arguments(function, parameters)
+    _require_two_arguments(function, parameters, argument)
     if "sample_weight" in parameters:
         return lambda y, scores, weights: function(y, scores, sample_weight=weights), True
     required = [p for p in parameters.values() if p.default is p.empty and p.kind in BY_POSITION]
@@ -78,14 +98,16 @@ def with_weights(function: Callable[..., Any]) -> tuple[Callable[[Any, Any, Any]
 
 
 def _require_two_arguments(
-    function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]
+    function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter], argument: str
 ) -> None:
     several = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters.values())
     takes = sum(p.kind in BY_POSITION for p in parameters.values())
     if parameters and not several and takes < 2:
+        name = getattr(function, "__name__", function)
+        instance = f" Write {name}(…), an instance." if isinstance(function, type) else ""
         raise ParameterError(
-            f"{getattr(function, '__name__', function)!r} takes {takes} argument(s), but is called "
-            "as (y, scores or prediction[, sample_weight])."
+            f"{argument}: {name!r} takes {takes} argument(s), but is called as (y, scores or "
+            f"prediction[, sample_weight]).{instance}"
         )
 
 

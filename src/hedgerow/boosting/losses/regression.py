@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.boosting.losses.base import (
     Floats,
     Link,
@@ -44,7 +45,7 @@ class QuantileLoss(NativeLoss):
     has_corners = True
 
     def __init__(self, levels: Sequence[float]) -> None:
-        self.at = tuple(float(level) for level in levels)
+        self.at = self.quantiles = tuple(float(level) for level in levels)
         self.n_outputs = len(self.at)
         self.link: Link = "identity" if self.n_outputs == 1 else "sorted"
 
@@ -69,6 +70,7 @@ class AbsoluteError(QuantileLoss):
 
     def __init__(self) -> None:
         super().__init__((0.5,))
+        self.quantiles = ()  # a parameter that it does not have
 
     def shape(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
         """Return nothing."""
@@ -108,6 +110,7 @@ class ExpectileLoss(NativeLoss):
 
     def __init__(self, level: float) -> None:
         self.level = float(level)
+        self.quantiles = (self.level,)
 
     def shape(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
         """Return the level."""
@@ -159,6 +162,7 @@ class TweedieLoss(NativeLoss):
         self.metric = f"{self.name}_deviance"
         self.leaf_rates = (self.power - 1.0, 2.0 - self.power)
         self.spread = Spread(self.power, low=0.0)
+        self.weights_are_exposures = self.power < 2.0
 
     def objection(self, target: Floats) -> str | None:
         """Object to negative numbers, of a gamma deviance to 0, and to nothing else than 0."""
@@ -205,7 +209,7 @@ def _descended(loss: NativeLoss, start: float, target: Floats, weights: Floats |
     scores = np.full((1, len(target)), start)
     for _ in range(MOST_STEPS):
         gradient, hessian = loss.gradients(target, scores, weights)
-        step = -float(gradient.sum() / hessian.sum())
+        step = -float(sum_of(gradient) / sum_of(hessian))
         scores += step
         if abs(step) <= NO_STEP * abs(scores[0, 0]):
             break

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from hedgerow import _native
+from hedgerow import _native, arithmetic
+from hedgerow.arithmetic import sum_of
 from hedgerow.boosting.losses.base import Differentiate, Floats, Link, Loss, log, weighted_mean
 from hedgerow.boosting.survival_curves import (
     AcceleratedTimes,
@@ -194,17 +195,17 @@ class CoxLoss(SurvivalLoss):
         """Return the loss of an event."""
         sets = RiskSets.of(target.T, weights, self.ties)
         risk, top = sets.risks(scores)
-        if not sets.each.sum() > 0.0:
+        if not sum_of(sets.each) > 0.0:
             return float("nan")
-        own = (sets.weight[sets.event] * scores[sets.row[sets.event]]).sum()
-        others = (sets.each * (np.log(sets.remaining(risk)) + top)).sum()
-        return float((others - own) / sets.each.sum())
+        own = sum_of(sets.weight[sets.event] * scores[sets.row[sets.event]])
+        others = sum_of(sets.each * (arithmetic.log(sets.remaining(risk)) + top))
+        return float((others - own) / sum_of(sets.each))
 
     def curve(self, target: Floats, scores: Floats, weights: Floats | None) -> SurvivalCurve:
         """Return Breslow's baseline hazard, with ties broken as in the loss."""
         sets = RiskSets.of(target, weights, self.ties)
         risk, top = sets.risks(scores)
-        steps = sets.sums(sets.each / sets.remaining(risk))[::-1] * np.exp(-top)
+        steps = sets.sums(sets.each / sets.remaining(risk))[::-1] * arithmetic.exp(-top)
         return ProportionalHazards(sets.times[::-1].copy(), np.cumsum(steps))
 
 
@@ -288,7 +289,7 @@ class FailureTimeLoss(SurvivalLoss):
         scale = self._scale_for(rows, scores)
         loss, _ = self._losses(rows, scores, scale)
         is_known = rows.lower == rows.upper
-        loss[is_known] += rows.lower[is_known] + np.log(scale)
+        loss[is_known] += rows.lower[is_known] + arithmetic.log(scale)
         return float(np.average(loss, weights=weights))
 
     def curve(self, target: Floats, scores: Floats, weights: Floats | None) -> SurvivalCurve:
@@ -300,7 +301,7 @@ class FailureTimeLoss(SurvivalLoss):
         """Return the score at which the gradients add up to 0."""
 
         def gradient(score: float) -> float:
-            return float(self._derivatives(rows, np.full(rows.n, score), scale)[0].sum())
+            return sum_of(self._derivatives(rows, np.full(rows.n, score), scale)[0])
 
         low, high = rows.range
         while gradient(low) > 0.0:
@@ -393,7 +394,7 @@ class FailureTimes:
 def _scale_at(log_scale: float) -> float:
     """Return a scale by its logarithm; the ends of the range are what they are, not rounded."""
     ends = dict(zip(LOG_SCALES, SCALES, strict=True))
-    return ends.get(log_scale, float(np.exp(log_scale)))
+    return ends.get(log_scale, float(arithmetic.exp(log_scale)))
 
 
 def _log_scale(drift: Callable[[float], float], tol: float) -> float:

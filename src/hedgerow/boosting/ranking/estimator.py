@@ -359,8 +359,9 @@ class GradientBoostingRanker(OneScore):
 
     def _has_queries(self, X: Any) -> bool:
         frame = nw.from_native(X, pass_through=True)
-        if isinstance(frame, nw.DataFrame) and isinstance(self.qid_column, str):
-            return self.qid_column in frame.columns
+        columns = frame.columns if isinstance(frame, nw.DataFrame) else []
+        if self.qid_column in columns or (columns and isinstance(self.qid_column, str)):
+            return self.qid_column in columns
         shape = np.shape(X) if not hasattr(X, "shape") else X.shape
         return len(shape) == 2 and shape[1] == self.n_features_in_ + 1
 

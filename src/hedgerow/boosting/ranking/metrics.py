@@ -19,6 +19,7 @@ import numpy as np
 from hedgerow.boosting.losses import Floats, Queries, RankingLoss
 from hedgerow.boosting.metrics import Metric, UserMetric
 from hedgerow.exceptions import ParameterError
+from hedgerow.peer_values import metric_instead
 
 NAME = re.compile(r"(ndcg|map|mrr)(?:@([1-9][0-9]{0,8}))?")
 ALL = np.iinfo(np.int64).max
@@ -126,9 +127,10 @@ def _resolved(wanted: Any, loss: RankingLoss) -> Metric | UserMetric:
         return MetricOfQueries(wanted, None)
     found = NAME.fullmatch(wanted)
     if found is None:
+        meant = metric_instead(wanted, QUALITIES)
         raise ParameterError(
-            f"eval_metric={wanted!r} is not allowed; it must be a function, 'ndcg', 'map' or "
-            "'mrr', or one of these up to a rank, as in 'ndcg@10'."
+            f"eval_metric={wanted!r} is not allowed; {meant}{'It' if meant else 'it'} must be a "
+            "function, 'ndcg', 'map' or 'mrr', or one of these up to a rank, as in 'ndcg@10'."
         )
     k = int(found[2] or ALL)
     return Metric(wanted, True, partial(mean_quality, found[1], k, loss))

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
 
 from hedgerow.boosting.losses import Floats
 from hedgerow.boosting.stagewise.additive import sum_of_trees
@@ -32,6 +31,7 @@ from hedgerow.boosting.stagewise.model import (
 )
 from hedgerow.boosting.stagewise.parameters import PARAMETERS
 from hedgerow.boosting.tasks import Classification, Regression, Task
+from hedgerow.data.passed_on import check_anything
 from hedgerow.estimator import Estimator, adopt
 from hedgerow.exceptions import DataError
 from hedgerow.params import Parameter, check_parameters, documented, parameters_for
@@ -71,12 +71,14 @@ class Stagewise(Estimator):
     def _scores(self, X: Any) -> Floats:
         """Return raw scores, of shape (n,) for one output and (n, K) for more."""
         model = self._fitted_model()
-        return model.scores(X, self._checked_rows(X))
+        X = self._seen(X)
+        return model.scores(X, count_rows(X))
 
     def _staged_scores(self, X: Any) -> Iterator[Floats]:
         """Yield raw scores after each round."""
         model = self._fitted_model()
-        return (scores.copy() for scores in model.staged_scores(X, self._checked_rows(X)))
+        X = self._seen(X)
+        return (scores.copy() for scores in model.staged_scores(X, count_rows(X)))
 
     def _additive_trees(self) -> AdditiveTrees:
         return sum_of_trees(self._fitted_model(), self._output_names(), self._meaning(), self._seen)
@@ -90,19 +92,13 @@ class Stagewise(Estimator):
         raise NotImplementedError
 
     def _seen(self, X: Any) -> Any:
-        self._checked_rows(X)
-        return X
-
-    def _checked_rows(self, X: Any) -> int:
-        """Return the number of rows, after seeing that X has the columns of `fit`."""
-        n_rows = count_rows(X)
+        """Return X, with its columns in the order of `fit`, after seeing that it has them."""
         if getattr(X, "ndim", 2) == 1 and hasattr(self, "n_features_in_"):
             raise DataError(
                 "X has one dimension. Reshape your data: X.reshape(-1, 1) is one column, "
                 "X.reshape(1, -1) is one row."
             )
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return n_rows
+        return check_anything(self, X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, validate_data
+from sklearn.utils.validation import _num_samples
 
 from hedgerow.boosting.losses import Floats
 from hedgerow.boosting.rounds import BestRound
@@ -34,6 +33,8 @@ from hedgerow.boosting.stagewise.steps import PER_LEAF, Rows
 from hedgerow.boosting.tasks import Task
 from hedgerow.boosting.training_data import Examples, hold_out
 from hedgerow.data.columns import ColumnTypeError
+from hedgerow.data.passed_on import check_anything, known_columns, learn_anything
+from hedgerow.data.sparse import sound_rows
 from hedgerow.data.target import read_weights
 from hedgerow.estimator import seed_of
 from hedgerow.exceptions import DataError, ParameterError
@@ -46,7 +47,9 @@ class AsGiven:
     """A table that learners get as it came: they alone know how to read it."""
 
     def __init__(self, X: Any) -> None:
-        self.X = X
+        # Rows can be taken of lists and of tables, but not of all that can become an array.
+        is_array_like = hasattr(X, "__array__") and not hasattr(X, "shape")
+        self.X = np.asarray(X) if is_array_like else sound_rows(X)
         self.n_rows = count_rows(X)
 
     def take(self, rows: NDArray[np.intp]) -> AsGiven:
@@ -115,21 +118,29 @@ class StagewiseFitting:
         try:
             return hold_out(examples, fraction, self.seed, stratify)
         except DataError:
+            n_rows = len(examples.target)
+            rows = "1 sample" if n_rows == 1 else f"{n_rows} rows"
             raise DataError(
                 f"early_stopping holds out validation_fraction={fraction} of "
-                f"{len(examples.target)} rows: none. Give a larger validation_fraction."
+                f"{rows}: none. Give a larger validation_fraction."
             ) from None
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> Examples:
+        count_rows(X)
+        X, self.columns = self._read_table(X)
         table: Any = AsGiven(X)
         if self.start is None:
-            self.columns = _columns_of(X)
             self.classes, target = self.task.learn_target(y, table.n_rows)
         else:
-            self.columns = _known_columns(self.estimator, X)
             self.classes = getattr(self.estimator, "classes_", None)
             target = self.task.read_target(y, table.n_rows, self.classes)
         return Examples(table, target, read_weights(sample_weight, table.n_rows))
+
+    def _read_table(self, X: Any) -> tuple[Any, Attributes]:
+        """Return the table, its columns in the order of the rounds so far, and what they are."""
+        if self.start is None:
+            return learn_anything(X)
+        return check_anything(self.estimator, X), known_columns(self.estimator)
 
     def _require_target(self, target: Floats) -> None:
         objection = self.loss.objection(target)
@@ -288,20 +299,6 @@ def _with_weight(examples: Examples) -> Examples:
     if examples.weights is None or examples.weights.all():
         return examples
     return examples.take(np.flatnonzero(examples.weights))
-
-
-def _columns_of(X: Any) -> Attributes:
-    """Return scikit-learn's attributes about the columns of a table, as far as it tells them."""
-    holder = BaseEstimator()
-    validate_data(holder, X, skip_check_array=True)
-    return dict(vars(holder))
-
-
-def _known_columns(estimator: Any, X: Any) -> Attributes:
-    """Return the attributes about the columns of the last fit, which X must have too."""
-    validate_data(estimator, X, reset=False, skip_check_array=True)
-    names = ("n_features_in_", "feature_names_in_")
-    return {name: value for name, value in vars(estimator).items() if name in names}
 
 
 def _is_model(init: Any) -> bool:

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils import InputTags, get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import _num_samples, has_fit_parameter
 
+from hedgerow.arithmetic import mean_of
 from hedgerow.boosting.losses import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.tree import DecisionTreeRegressor
@@ -58,7 +59,7 @@ class BaseLearner:
             return fitted_copy(self.prototype, X, response, weights, seed)
         size = np.abs(response) if weights is None else weights * np.abs(response)
         signs = np.where(response < 0.0, -1, 1)
-        return fitted_copy(self.prototype, X, signs, size / size.mean(), seed)
+        return fitted_copy(self.prototype, X, signs, size / mean_of(size), seed)
 
 
 def fitted_copy(
@@ -88,6 +89,8 @@ def _takes_weights(estimator: Any) -> bool:
 
 def output_of(learner: Any, X: Any) -> Floats:
     """Return what a fitted learner predicts, a finite number for each row."""
+    if _num_samples(X) == 0:  # which not every learner takes
+        return np.empty(0)
     output = np.asarray(learner.predict(X), dtype=np.float64)
     if output.ndim == 2 and output.shape[1] == 1:
         output = output[:, 0]
@@ -100,6 +103,8 @@ def output_of(learner: Any, X: Any) -> Floats:
 
 def leaves_of(learner: Any, X: Any) -> Leaves:
     """Return the number of the leaf in which each row ends."""
+    if _num_samples(X) == 0:
+        return np.empty(0, np.intp)
     leaves = np.asarray(learner.apply(X))
     if leaves.ndim == 2 and leaves.shape[1] == 1:
         leaves = leaves[:, 0]

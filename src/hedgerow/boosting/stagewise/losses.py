@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.special import expit, logsumexp, softmax
 
+from hedgerow.arithmetic import exp, log, log_sum_exp, sigmoid, softmax, softplus, sum_of
 from hedgerow.boosting.losses import (
     BinaryLogLoss,
     Floats,
@@ -65,7 +65,7 @@ class StagewiseLoss(ABC):
     def line_step(self, y: Floats, F: Floats, h: Floats, w: Floats) -> float:
         """Return ρ = argmin Σ w L(y, F + ρ h)."""
         direction = by_row(w, h) * h
-        return line_search(lambda rho: float((direction * self.gradient(y, F + rho * h)).sum()))
+        return line_search(lambda rho: sum_of(direction * self.gradient(y, F + rho * h)))
 
     def leaf_step(self, y: Floats, F: Floats, w: Floats, output: int = 0) -> float:
         """Return the constant that minimises the loss of a leaf's rows when added to an output."""
@@ -75,8 +75,8 @@ class StagewiseLoss(ABC):
 
     def newton_step(self, y: Floats, F: Floats, w: Floats, output: int = 0) -> float:
         """Return −G/H of a leaf's rows, a first approximation to `leaf_step`."""
-        gradient = (w * column_of(self.gradient(y, F), output)).sum()
-        hessian = (w * column_of(self.hessian(y, F), output)).sum()
+        gradient = sum_of(w * column_of(self.gradient(y, F), output))
+        hessian = sum_of(w * column_of(self.hessian(y, F), output))
         return float(-gradient / hessian) if hessian > 0.0 else 0.0
 
     def checked_gradient(self, y: Floats, F: Floats) -> Floats:
@@ -90,7 +90,7 @@ class StagewiseLoss(ABC):
         """Return the weighted mean of the rows' losses; it may be infinite."""
         relative = w / w.max()
         with np.errstate(over="ignore", invalid="ignore"):
-            return float((relative * self.loss(y, F)).sum() / relative.sum())
+            return float(sum_of(relative * self.loss(y, F)) / sum_of(relative))
 
 
 class SquaredErrorLoss(StagewiseLoss):
@@ -116,8 +116,8 @@ class SquaredErrorLoss(StagewiseLoss):
 
     def line_step(self, y: Floats, F: Floats, h: Floats, w: Floats) -> float:
         """Return Σ w r h / Σ w h²: 1 for a learner that is itself a least-squares fit."""
-        square = (w * h * h).sum()
-        return float((w * (y - F) * h).sum() / square) if square > 0.0 else 0.0
+        square = sum_of(w * h * h)
+        return float(sum_of(w * (y - F) * h) / square) if square > 0.0 else 0.0
 
 
 class QuantileLoss(StagewiseLoss):
@@ -202,7 +202,7 @@ class HuberLoss(StagewiseLoss):
         r = y - F
         median = weighted_quantile(r, w, 0.5)
         rest = np.clip(r - median, -self.delta, self.delta)
-        return median + float((w * rest).sum() / w.sum())
+        return median + float(sum_of(w * rest) / sum_of(w))
 
 
 class PoissonLoss(StagewiseLoss):
@@ -219,19 +219,19 @@ class PoissonLoss(StagewiseLoss):
 
     def loss(self, y: Floats, F: Floats) -> Floats:
         """Return e^F − y F."""
-        return np.exp(F) - y * F
+        return exp(F) - y * F
 
     def gradient(self, y: Floats, F: Floats) -> Floats:
         """Return e^F − y."""
-        return np.exp(F) - y
+        return exp(F) - y
 
     def hessian(self, y: Floats, F: Floats) -> Floats:  # noqa: ARG002
         """Return e^F."""
-        return np.exp(F)
+        return exp(F)
 
     def best_constant(self, y: Floats, w: Floats) -> Floats:
         """Return the logarithm of the mean."""
-        return np.log(SquaredError().base_score(y, w))
+        return log(SquaredError().base_score(y, w))
 
 
 class BinomialLogLoss(StagewiseLoss):
@@ -242,15 +242,15 @@ class BinomialLogLoss(StagewiseLoss):
 
     def loss(self, y: Floats, F: Floats) -> Floats:
         """Return log(1 + e^F) − y F, without overflow."""
-        return np.logaddexp(0.0, F) - y * F
+        return softplus(F) - y * F
 
     def gradient(self, y: Floats, F: Floats) -> Floats:
         """Return p − y."""
-        return expit(F) - y
+        return sigmoid(F) - y
 
     def hessian(self, y: Floats, F: Floats) -> Floats:  # noqa: ARG002
         """Return p (1 − p)."""
-        return expit(F) * expit(-F)
+        return sigmoid(F) * sigmoid(-F)
 
     def best_constant(self, y: Floats, w: Floats) -> Floats:
         """Return the log-odds."""
@@ -269,17 +269,17 @@ class MultinomialDeviance(StagewiseLoss):
     def loss(self, y: Floats, F: Floats) -> Floats:
         """Return log Σ e^F − F of the row's class."""
         own = F[np.arange(len(y)), y.astype(np.intp)]
-        return logsumexp(F, axis=1) - own
+        return log_sum_exp(F) - own
 
     def gradient(self, y: Floats, F: Floats) -> Floats:
         """Return p − 1 for the row's class, p for the others."""
-        gradient = softmax(F, axis=1)
+        gradient = softmax(F)
         gradient[np.arange(len(y)), y.astype(np.intp)] -= 1.0
         return gradient
 
     def hessian(self, y: Floats, F: Floats) -> Floats:  # noqa: ARG002
         """Return p (1 − p), the diagonal."""
-        p = softmax(F, axis=1)
+        p = softmax(F)
         return p * (1.0 - p)
 
     def best_constant(self, y: Floats, w: Floats) -> Floats:
@@ -300,7 +300,7 @@ class ExponentialLoss(StagewiseLoss):
 
     def loss(self, y: Floats, F: Floats) -> Floats:
         """Return e^−sF."""
-        return np.exp(-_sign(y) * F)
+        return exp(-_sign(y) * F)
 
     def gradient(self, y: Floats, F: Floats) -> Floats:
         """Return −s e^−sF: the rows' AdaBoost weights, with the sign of the class."""
@@ -320,10 +320,10 @@ class ExponentialLoss(StagewiseLoss):
             return super().line_step(y, F, h, w)
         s = _sign(y)
         exponent = -s * F
-        weight = w * np.exp(exponent - exponent.max())
-        err = float(weight[h != s].sum() / weight.sum())
+        weight = w * exp(exponent - exponent.max())
+        err = float(sum_of(weight[h != s]) / sum_of(weight))
         err = min(max(err, NEGLIGIBLE), 1.0 - NEGLIGIBLE)
-        return float(0.5 * np.log((1.0 - err) / err))
+        return float(0.5 * log((1.0 - err) / err))
 
 
 class UserLoss(StagewiseLoss):
@@ -429,8 +429,8 @@ def _pinball_step(r: Floats, h: Floats, w: Floats, alpha: float) -> float:
     r, h, w = r[counted], h[counted], w[counted]
     order = np.argsort(r / h, kind="stable")
     corner, rise = (r / h)[order], (w * np.abs(h))[order]
-    slope = np.cumsum(rise) - (rise * np.where(h > 0.0, alpha, 1.0 - alpha)[order]).sum()
-    rounding = len(r) * np.finfo(float).eps * rise.sum()
+    slope = np.cumsum(rise) - sum_of(rise * np.where(h > 0.0, alpha, 1.0 - alpha)[order])
+    rounding = len(r) * np.finfo(float).eps * sum_of(rise)
     first = int(np.argmax(slope >= -rounding))
     is_level = abs(slope[first]) <= rounding and first + 1 < len(corner)
     return float(0.5 * (corner[first] + corner[first + 1]) if is_level else corner[first])

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.utils.validation import _num_samples
 
+from hedgerow.arithmetic import exp, log, log_sum_exp, sigmoid, softmax, softplus
 from hedgerow.boosting.losses import Floats
 from hedgerow.boosting.stagewise.learners import leaves_of, output_of
 from hedgerow.boosting.stagewise.losses import Link, column_of
@@ -86,23 +87,23 @@ def add_round(scores: Floats, stages: Sequence[Stage], X: Any) -> None:
 
 def predicted_numbers(scores: Floats, link: Link) -> Floats:
     """Return what a regressor's scores mean."""
-    return np.exp(scores) if link == "log" else scores.copy()
+    return exp(scores) if link == "log" else scores.copy()
 
 
 def class_probabilities(scores: Floats, link: Link) -> Floats:
     """Return the probability of every class, (n, K), for two classes as for more."""
     if link == "softmax":
-        return softmax(scores, axis=1)
+        return softmax(scores)
     odds = _log_odds(scores, link)
-    return np.column_stack([expit(-odds), expit(odds)])
+    return np.column_stack([sigmoid(-odds), sigmoid(odds)])
 
 
 def class_log_probabilities(scores: Floats, link: Link) -> Floats:
     """Return the logarithms, finite where the probabilities are too small for a float64."""
     if link == "softmax":
-        return log_softmax(scores, axis=1)
+        return scores - log_sum_exp(scores)[:, np.newaxis]
     odds = _log_odds(scores, link)
-    return np.column_stack([log_expit(-odds), log_expit(odds)])
+    return np.column_stack([-softplus(odds), -softplus(-odds)])
 
 
 def _log_odds(scores: Floats, link: Link) -> Floats:
@@ -111,11 +112,13 @@ def _log_odds(scores: Floats, link: Link) -> Floats:
 
 def _scores_of_numbers(prediction: Floats, link: Link) -> Floats:
     # A copy, because scores are added to in place and the prediction may be the estimator's own.
-    return np.log(np.maximum(prediction, LEAST)) if link == "log" else prediction.copy()
+    return log(np.maximum(prediction, LEAST)) if link == "log" else prediction.copy()
 
 
 def _every_class(classifier: Any, X: Any, n_outputs: int) -> Floats:
     """Return probabilities with a column a class, though the classifier may not have met each."""
+    if _num_samples(X) == 0:
+        return np.zeros((0, max(n_outputs, 2)))
     p = np.asarray(classifier.predict_proba(X), dtype=np.float64)
     every = np.zeros((len(p), max(n_outputs, 2)))
     every[:, classifier.classes_] = p
@@ -123,7 +126,7 @@ def _every_class(classifier: Any, X: Any, n_outputs: int) -> Floats:
 
 
 def _scores_of_probabilities(p: Floats, link: Link) -> Floats:
-    log_p = np.log(np.clip(p, LEAST, 1.0 - LEAST))
+    log_p = log(np.clip(p, LEAST, 1.0 - LEAST))
     if link == "softmax":
         return log_p
     odds = log_p[:, 1] - log_p[:, 0]

@@ -65,6 +65,26 @@ def best_constant(total: Sum, candidates: Sequence[Floats]) -> Floats | None:
     return _one_by_one(total, _several_constants(total, start))
 
 
+def level_constants(total: Sum, n_constants: int) -> Floats:
+    """Return constants at which the slope vanishes, going down from 0; values need not be known."""
+    at = np.zeros(n_constants)
+    if n_constants == 1:
+        return _one_constant(total, at)
+    here, size = total(at), 1.0
+    for _ in range(MOST_HALVINGS):
+        if here.is_level:
+            break
+        flat = EPS * (1.0 + here.size)
+        moved = at - size * here.slope / np.maximum(np.abs(here.curvature), flat)
+        there = total(moved)
+        # Steps of all constants at once may go too far, for each counts on the others to stay.
+        if isfinite(there.value) and np.abs(there.slope).sum() < np.abs(here.slope).sum():
+            at, here = moved, there
+        else:
+            size *= 0.5
+    return at
+
+
 class _Bracket:
     """Where the slope is known to be negative, and where positive or beyond what is finite."""
 

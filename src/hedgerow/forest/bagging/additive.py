@@ -12,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.data.names import Labels
 from hedgerow.forest.bagging.draws import Floats
 from hedgerow.forest.bagging.members import MemberModel, columns_for, spread
-from hedgerow.tree.additive import AdditiveTrees, leaf_names, leaf_unit, numbered_names
+from hedgerow.tree.additive import AdditiveTrees, leaf_names, leaf_unit
 from hedgerow.tree.outputs import ClassOutputs, Outputs
 from hedgerow.tree.structure import Ensemble, Rows, Tree
 
 
 def joined_trees(
     model: MemberModel,
-    names: tuple[str, ...],
+    labels: Labels,
     checked: Callable[[Any], Any],
     n_threads: int,
     *,
@@ -33,8 +34,8 @@ def joined_trees(
     ----------
     model : MemberModel
         Fitted decision trees.
-    names : tuple of str
-        The columns' names, empty if they have none.
+    labels : Labels
+        What the columns are called.
     checked : function of a table
         Returns the table as `columns_for` takes it.
     n_threads : int
@@ -62,7 +63,7 @@ def joined_trees(
         ensemble=Ensemble.from_trees(trees, np.zeros(len(trees), np.int32), base, int(starts[-1])),
         matrix=matrix,
         sources=np.concatenate(columns),
-        feature_names=names or numbered_names(model.draws.n_features),
+        feature_names=labels,
         output_names=leaf_names(model.outputs),
         unit=leaf_unit(model.outputs),
         n_threads=n_threads,

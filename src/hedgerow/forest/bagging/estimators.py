@@ -8,13 +8,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise_for_params
 from sklearn.utils.metaestimators import available_if
 
+from hedgerow.accuracy import ScoredClassifier
 from hedgerow.data.intake import Table, TableSchema, read_table
-from hedgerow.estimator import TableEstimator, adopt
+from hedgerow.data.names import labels_of
+from hedgerow.data.passed_on import check_columns
+from hedgerow.estimator import TableEstimator, adopt, fitted_names
 from hedgerow.exceptions import ParameterError
 from hedgerow.forest.bagging.additive import joined_trees
 from hedgerow.forest.bagging.draws import Floats
@@ -28,7 +31,6 @@ from hedgerow.forest.bagging.fitting import (
 )
 from hedgerow.forest.bagging.members import Jobs, MemberModel
 from hedgerow.forest.bagging.parameters import BAGGING_PARAMETERS
-from hedgerow.forest.bagging.tables import check_columns
 from hedgerow.forest.model import ForestModel
 from hedgerow.params import check_parameters, documented, parameters_for
 from hedgerow.threads import effective_n_jobs
@@ -150,8 +152,8 @@ class Bagging(TableEstimator):
                 f"{type(self.estimator_).__name__}s, not Hedgerow's decision trees. Explain the "
                 "members one by one, model.estimators_, if they are trees of another kind."
             )
-        names = tuple(map(str, getattr(self, "feature_names_in_", ())))
-        return joined_trees(model, names, partial(check_columns, self), n_threads, hard=hard)
+        labels = labels_of(fitted_names(self), model.draws.n_features)
+        return joined_trees(model, labels, partial(check_columns, self), n_threads, hard=hard)
 
     def _by_member(self, X: Any) -> NDArray[Any]:
         """Return what each estimator predicts, (n_estimators, n_rows, n_outputs)."""
@@ -186,7 +188,7 @@ def _can_decide(bagging: Bagging) -> bool:
 
 
 @documented
-class BaggingClassifier(ClassifierMixin, Bagging):
+class BaggingClassifier(ScoredClassifier, Bagging):
     """Bagging for classes (Breiman, 1996): estimators vote, each fitted on a sample of the rows.
 
     Trees of Hedgerow's on bins, as they are by default, are grown together and as fast as those of

@@ -20,12 +20,12 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
+from hedgerow.data.passed_on import check_columns, known_columns, learn_columns
 from hedgerow.data.target import has_columns, read_weights
 from hedgerow.estimator import seed_of
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.forest.bagging.draws import BagDraws, Floats, column_draws, read_samples
 from hedgerow.forest.bagging.members import Jobs, Lesson, MemberModel, in_parallel
-from hedgerow.forest.bagging.tables import check_columns, learn_columns
 from hedgerow.forest.fitting import Attributes, ForestFitting, row_draws
 from hedgerow.forest.model import ForestModel
 from hedgerow.forest.out_of_bag import attributes_of_means
@@ -161,6 +161,7 @@ def _as_forest(bagging: Any, tree: Any) -> SimpleNamespace:
         class_weight="balanced_subsample" if class_weight == "balanced" else class_weight,
         feature_combinations=None,
         _read=bagging._read,  # noqa: SLF001  a part of the estimator
+        _parameters=tree._parameters,  # noqa: SLF001
     )
 
 
@@ -188,10 +189,10 @@ class MemberFitting:
         return attributes | learned.attributes() | {"_model": model}
 
     def _read(self, X: Any) -> tuple[Any, Attributes]:
-        X, attributes = learn_columns(self.bagging, X)
-        if self.start is not None:
-            check_columns(self.bagging, X)
-        return X, attributes
+        if self.start is None:
+            return learn_columns(X)
+        X = check_columns(self.bagging, X)  # in the order of the columns of the members so far
+        return X, known_columns(self.bagging)
 
     def _lesson(self, X: Any, y: NDArray[Any], given: Given) -> Lesson:
         weights = read_weights(given.sample_weight, len(y))

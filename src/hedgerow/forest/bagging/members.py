@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples
 
+from hedgerow.estimator import Estimator
 from hedgerow.exceptions import DataError
 from hedgerow.forest.bagging.draws import BagDraws, Floats, Indices
 from hedgerow.forest.bagging.tables import take_columns, take_rows
@@ -86,6 +87,8 @@ class MemberModel:
     def mean(self, X: Any, jobs: Jobs, *, hard: bool) -> Floats:
         """Return the mean over the members of what they say of rows, (n_rows, n_values)."""
         sums = np.zeros((_num_samples(X), self.outputs.n_values))
+        if not len(sums):  # which not every estimator takes
+            return sums
         for values in self._ask(jobs, X, _values_of, self.outputs, hard):
             sums += values
         sums /= len(self.members)
@@ -104,7 +107,12 @@ class MemberModel:
 
     def by_member(self, X: Any, jobs: Jobs) -> NDArray[Any]:
         """Return each member's numbers, or indices of classes, (n_members, n_rows, n_outputs)."""
-        question = _votes_of if isinstance(self.outputs, ClassOutputs) else _numbers_of
+        outputs = self.outputs
+        is_classes = isinstance(outputs, ClassOutputs)
+        if _num_samples(X) == 0:
+            n = len(outputs.classes) if isinstance(outputs, ClassOutputs) else outputs.n_outputs
+            return np.empty((len(self.members), 0, n), np.int32 if is_classes else np.float64)
+        question = _votes_of if is_classes else _numbers_of
         return np.stack(list(self._ask(jobs, X, question, self.outputs)))
 
     def mean_decision(self, X: Any, jobs: Jobs) -> Floats:
@@ -122,6 +130,8 @@ class MemberModel:
                     "in its sample, so that its decision function says nothing of the others. "
                     "Ask predict_proba instead, or fit with a larger max_samples."
                 )
+        if _num_samples(X) == 0 and not isinstance(self.members[0], Estimator):
+            return np.empty((0,) if n_classes == 2 else (0, n_classes))
         decisions = self._ask(jobs, X, _decision_of)
         return np.asarray(sum(decisions) / len(self.members))
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.svm.kernel.dual import Dual, Floats
 
 
@@ -45,12 +46,12 @@ class Solution:
 
 def square_of_w(dual: Dual, beta: Floats, scores: Floats) -> float:
     """Return ‖w‖² = Σ_vw β_v β_w k(x_v, x_w)."""
-    return float((beta * scores[dual.row]).sum())
+    return sum_of(beta * scores[dual.row])
 
 
 def dual_objective(dual: Dual, beta: Floats, scores: Floats) -> float:
     """Return the dual's objective, as something to maximise."""
-    return float((beta * dual.linear).sum()) - 0.5 * square_of_w(dual, beta, scores)
+    return sum_of(beta * dual.linear) - 0.5 * square_of_w(dual, beta, scores)
 
 
 def extremes(dual: Dual, beta: Floats, pull: Floats, group: slice) -> tuple[float, float]:
@@ -78,7 +79,7 @@ def levels_and_gap(
         above, below = dual.high[group] - beta[group], beta[group] - dual.low[group]
         level = _best_level(pull[group], above, below)
         apart = pull[group] - level
-        gap += float((np.maximum(apart, 0.0) * above + np.maximum(-apart, 0.0) * below).sum())
+        gap += sum_of(np.maximum(apart, 0.0) * above + np.maximum(-apart, 0.0) * below)
         levels.append(level)
     return tuple(levels), gap
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.data.class_weight import class_weight_vector
 from hedgerow.data.target import read_classification_target, read_weights, require_moderate
 from hedgerow.estimator import adopt, seed_of
@@ -52,6 +53,15 @@ def _has_probabilities(estimator: Any) -> bool:
 class KernelClassifier(ClassifierMixin, KernelMachine):
     """A machine of kernels that tells classes, apart from what it minimises."""
 
+    def _why_not(self, name: str) -> str | None:
+        if name not in ("predict_proba", "predict_log_proba"):
+            return super()._why_not(name)
+        try:
+            _has_probabilities(self)
+        except AttributeError as error:
+            return f"{type(self).__name__}: {error}"
+        return None
+
     def _costs(self, weights: Floats) -> Floats:
         """Return the bounds of the rows' coefficients."""
         raise NotImplementedError
@@ -85,6 +95,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self
         """
         check_parameters(self)
+        self._check_ties()
         self._check_combination()
         schema, X = self._learn_rows(X)
         name = type(self).__name__
@@ -224,8 +235,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every row: the most probable, if there are probabilities."""
-        self._check_ties()
         model: KernelModel = self._fitted_model()
+        self._check_ties()  # it may have been set since the fit
         scores = self._scores(X)
         if model.sigmoids is not None:
             best = self._probabilities(scores).argmax(axis=1)
@@ -480,8 +491,8 @@ class NuSVC(KernelClassifier):
         return weights
 
     def _dual(self, y: Floats, costs: Floats, *, is_fold: bool) -> dual.Dual:
-        total = costs.sum()
-        smaller = min(costs[y > 0.0].sum(), total - costs[y > 0.0].sum())
+        total = sum_of(costs)
+        smaller = min(sum_of(costs[y > 0.0]), total - sum_of(costs[y > 0.0]))
         if is_fold:  # classes may be a little less equal than in all rows
             return dual.of_nu_classes(y, costs, min(float(self.nu), 2.0 * smaller / total))
         if 0.5 * self.nu * total > smaller * (1.0 + 1e-12):

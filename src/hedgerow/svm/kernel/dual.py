@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.svm.linear.problem import Problem
 
 Floats = NDArray[np.float64]
@@ -97,7 +98,7 @@ def of_numbers(t: Floats, C: Floats, epsilon: float) -> Dual:
 def of_one_class(weights: Floats, nu: float) -> Dual:
     """Hold all but a part ν of the rows on one side of a plane far from the origin."""
     n = len(weights)
-    start = _first_up_to(weights, nu * weights.sum())
+    start = _first_up_to(weights, nu * sum_of(weights))
     return Dual(np.arange(n), np.zeros(n), np.zeros(n), weights, start, n)
 
 
@@ -106,7 +107,7 @@ def of_nu_classes(y: Floats, weights: Floats, nu: float) -> Dual:
     row = np.concatenate([np.flatnonzero(y > 0.0), np.flatnonzero(y < 0.0)])
     second = int((y > 0.0).sum())
     weights, signs = weights[row], y[row]
-    each = 0.5 * nu * weights.sum()
+    each = 0.5 * nu * sum_of(weights)
     start = np.concatenate(
         [_first_up_to(weights[:second], each), -_first_up_to(weights[second:], each)]
     )
@@ -119,7 +120,7 @@ def of_nu_classes(y: Floats, weights: Floats, nu: float) -> Dual:
 def of_nu_numbers(t: Floats, C: Floats, nu: float) -> Dual:
     """Come as near to t as a part ν of the rows allows to be farther away."""
     n, zero = len(t), np.zeros(len(t))
-    start = _first_up_to(C, 0.5 * nu * C.sum())
+    start = _first_up_to(C, 0.5 * nu * sum_of(C))
     return Dual(
         row=np.tile(np.arange(n), 2),
         linear=np.tile(t, 2),
@@ -128,6 +129,31 @@ def of_nu_numbers(t: Floats, C: Floats, nu: float) -> Dual:
         start=np.concatenate([start, -start]),
         second=n,
     )
+
+
+def without_tube(problem: Dual) -> Dual:
+    """Return the problem of numbers and ν with ε = 0 instead: what ν chooses if costs are large.
+
+    Of ν's problem, whose two groups' sums are fixed, it is the one in which they may be less. So if
+    they are less at its optimum, that is ν's optimum too, with ε = 0; but in ν's own form both
+    variables of a row would be there, each as large as C, and only their difference would count.
+    """
+    n = problem.second
+    zero = np.zeros(len(problem.row))
+    losses = Problem.of_numbers(problem.linear[:n], problem.high[:n], 0.0, squared=False)
+    return replace(problem, start=zero, second=2 * n, losses=losses)
+
+
+def with_tube(problem: Dual, beta: Floats) -> Dual:
+    """Start the problem of numbers and ν at a multiple of what is best with ε = 0."""
+    n = problem.second
+    parts = [np.maximum(beta[:n] + beta[n:], 0.0), np.minimum(beta[:n] + beta[n:], 0.0)]
+    wanted = [sum_of(problem.start[:n]), sum_of(problem.start[n:])]
+    if not all(sum_of(np.abs(part)) > 0.0 for part in parts):
+        return problem
+    scaled = [part * (want / sum_of(part)) for part, want in zip(parts, wanted, strict=True)]
+    start = np.clip(np.concatenate(scaled), problem.low, problem.high)
+    return replace(problem, start=start)
 
 
 def _first_up_to(most: Floats, total: float) -> Floats:

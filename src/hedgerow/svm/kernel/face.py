@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow import _native
+from hedgerow.arithmetic import sum_of
 from hedgerow.svm.kernel.dual import Floats
 
 # What is added to the diagonal, as a part of its largest element: rounding of the factorisation.
@@ -40,7 +41,7 @@ def face_steps(
             parts = np.where(direction != 0.0, room / direction, np.inf)
         first = int(parts.argmin())
         part = min(1.0, float(parts[first]))
-        rise = float((direction * pull[free]).sum())
+        rise = sum_of(direction * pull[free])
         if not (np.isfinite(direction).all() and rise > 0.0 and part > 0.0):
             return step
         moved = np.clip(beta[free] + part * direction, low[free], high[free])
@@ -66,14 +67,14 @@ def _direction(K: Floats, group: np.ndarray, pull: Floats) -> Floats:
     direction = free - sum(level * by for level, by in zip(levels, by_ones, strict=True))
     # If the matrix is nearly singular the solution may be far off, but sums are kept in any case.
     for side in (~group, group):
-        direction[side] -= direction[side].sum() / max(1, side.sum())
+        direction[side] -= sum_of(direction[side]) / max(1, side.sum())
     return direction
 
 
 def _levels(ones: list[Floats], by_ones: list[Floats], free: Floats) -> list[float]:
     """Return the levels that keep the sums; by hand, for the same bits everywhere."""
-    sums = [[float((one * by).sum()) for by in by_ones] for one in ones]
-    wanted = [float((one * free).sum()) for one in ones]
+    sums = [[sum_of(one * by) for by in by_ones] for one in ones]
+    wanted = [sum_of(one * free) for one in ones]
     if len(ones) == 1:
         return [wanted[0] / sums[0][0]] if sums[0][0] != 0.0 else [0.0]
     (a, b), (c, d) = sums

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.exceptions import DataError
 from hedgerow.svm.kernel.certificate import square_of_w
 from hedgerow.svm.kernel.dual import Dual, Floats
@@ -27,7 +28,7 @@ class HardMargin:
 
     def require_separable(self, beta: Floats, scores: Floats) -> None:
         """Raise if what the solver has found shows that the hulls of the classes meet."""
-        weight = 0.5 * float(np.abs(beta).sum())
+        weight = 0.5 * sum_of(np.abs(beta))
         square = max(0.0, square_of_w(self.dual, beta, scores))
         distance = np.sqrt(square) / weight if weight > 0.0 else np.inf
         if not distance > CLOSE * self.width:

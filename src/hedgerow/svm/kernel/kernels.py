@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import manhattan_distances
 
 from hedgerow import _native
+from hedgerow.arithmetic import mean_of, sum_of
+from hedgerow.data.sparse import sound
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.svm.kernel.dual import Dual
 from hedgerow.svm.kernel.linear_start import linear_start
@@ -97,17 +99,22 @@ def _variance(X: Any) -> float:
     sparse = scipy.sparse.issparse(X)
     count = X.shape[0] * X.shape[1]
     parts = _parts(X.data if sparse else X.reshape(-1), BLOCK)
-    mean = sum(float(part.sum(dtype=np.float64)) for part in parts) / count
-    squares = sum(float(np.square(part - mean, dtype=np.float64).sum()) for part in parts)
+    mean = sum(sum_of(part) for part in parts) / count
+    squares = sum(sum_of(np.square(part - mean, dtype=np.float64)) for part in parts)
     n_zeros = count - X.nnz if sparse else 0
     return (squares + n_zeros * mean * mean) / count
+
+
+def _centre(X: Floats) -> Floats:
+    """Return the mean of every column."""
+    return np.array([mean_of(column) for column in X.T])
 
 
 def has_small_exponents(kernel: Kernel, X: Any) -> bool:
     """Tell whether float32 keeps the kernels of these rows to some parts in a million."""
     if not kernel.is_of_distances or scipy.sparse.issparse(X):
         return False
-    centre = X.mean(axis=0)
+    centre = _centre(X)
     measure = np.square if kernel.name == "rbf" else np.abs
     largest = max(
         float(measure(part - centre).sum(axis=1).max())
@@ -179,7 +186,7 @@ class DenseTable(LargestKernel):
         self._is_bounded = kernel.name in BOUNDED
         self.X = X
         if centre is None:
-            centre = X.mean(axis=0) if kernel.is_of_distances and len(X) else np.zeros(X.shape[1])
+            centre = _centre(X) if kernel.is_of_distances and len(X) else np.zeros(X.shape[1])
         self._centre = centre
         kind = _native.KernelTableFloat if single else _native.KernelTableDouble
         self._native = kind(kernel.rule, X, centre)
@@ -343,7 +350,7 @@ class CallableTable(BlockTable):
         """Return kernels of other rows with all."""
         values = self.function(queries, self.X)
         if scipy.sparse.issparse(values):
-            values = values.toarray()
+            values = sound(values, "What kernel returned").toarray()
         if np.iscomplexobj(values):
             raise ParameterError("kernel returned complex numbers; it must return real ones.")
         try:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.svm.kernel.dual import Dual, Floats
 from hedgerow.svm.linear.interior_point import interior_point
 from hedgerow.svm.linear.problem import Stop
@@ -35,7 +36,7 @@ def linear_start(dual: Dual, X: Any, threads: int) -> Floats:
     if X.shape[0] < FEW_ROWS or X.shape[1] > FEW_FEATURES:
         return dual.start
     rows = X[dual.row[: len(dual.losses.C)]]
-    size = float(np.sqrt((rows * rows).sum() / max(1, rows.shape[0] * rows.shape[1])))
+    size = float(np.sqrt(sum_of(rows * rows) / max(1, rows.shape[0] * rows.shape[1])))
     solution = interior_point(Rows(rows, SCALE * max(size, 1e-30), threads), dual.losses, AIM)
     if solution.beta is None or not np.isfinite(solution.beta).all():
         return dual.start
@@ -51,10 +52,10 @@ def _feasible(dual: Dual, beta: Floats) -> Floats:
     beta = np.where(beta <= dual.low + close, dual.low, beta)
     beta = np.where(beta >= dual.high - close, dual.high, beta)
     for v in np.argsort(np.abs(beta - 0.5 * (dual.low + dual.high)), kind="stable"):
-        excess = float(beta.sum())
+        excess = sum_of(beta)
         if excess == 0.0:
             break
         beta[v] = np.clip(beta[v] - excess, dual.low[v], dual.high[v])
-        if abs(excess) <= 1e-15 * np.abs(beta).sum():
+        if abs(excess) <= 1e-15 * sum_of(np.abs(beta)):
             break
     return beta

@@ -13,7 +13,9 @@ import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
+from hedgerow.arithmetic import sum_of
 from hedgerow.data.intake import TableSchema
+from hedgerow.data.sources import has_rows
 from hedgerow.estimator import Estimator, adopt, column_attributes
 from hedgerow.exceptions import DataError
 from hedgerow.progress import Metrics, Progress, progress
@@ -118,7 +120,7 @@ class KernelMachine(Estimator):
         if kernel.name == "precomputed":
             require_symmetric(X)
         require_moderate_kernels(kernel, X)
-        rounding = SINGLE_ROUNDING * math.sqrt(float((costs * costs).sum()))
+        rounding = SINGLE_ROUNDING * math.sqrt(sum_of(costs * costs))
         single = (
             X.shape[0] > FEW_ROWS
             and rounding <= PART_OF_TOL * self.tol
@@ -146,7 +148,7 @@ class KernelMachine(Estimator):
         """Become what one problem's solution makes of the estimator."""
         with self._progress(1) as shown:
             threads = effective_n_jobs(self.n_jobs)
-            solution = self._solve(problem, self._cache(rows.table), threads, shown.watch())
+            solution = self._solution(problem, self._cache(rows.table), threads, shown.watch())
             shown.end()
         machine = Machine.of(solution, sum(solution.levels) / len(solution.levels))
         support = np.flatnonzero(machine.coefficients)
@@ -161,6 +163,10 @@ class KernelMachine(Estimator):
         self._warn([machine], rows, support)
         adopt(self, attributes_of(model))
         return self
+
+    def _solution(self, problem: Dual, cache: RowCache, threads: int, watch: Watch) -> Solution:
+        """Solve the one problem of a fit."""
+        return self._solve(problem, cache, threads, watch)
 
     def _epsilon_of(self, solution: Solution) -> float | None:  # noqa: ARG002
         """Return the ε that a solution has chosen, if it has."""
@@ -209,7 +215,7 @@ class KernelMachine(Estimator):
     def _scores(self, X: Any) -> Floats:
         """Return f of every machine for every row."""
         model: KernelModel = self._fitted_model().with_function(self.kernel)
-        if model.vectors is None:
+        if model.vectors is None and has_rows(X):
             learn_matrix(X, type(self).__name__)  # gaps are what to say first of such a matrix
         queries = read_matrix(X, model.schema, type(self).__name__)
         if scipy.sparse.issparse(queries) and not scipy.sparse.issparse(model.vectors):

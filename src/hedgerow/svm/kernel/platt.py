@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow.arithmetic import sum_of
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -36,15 +37,15 @@ def fit_sigmoid(scores: Floats, y: Floats, weights: Floats) -> tuple[float, floa
     the targets are (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2). Newton's method with halved steps.
     """
     positive = y > 0.0
-    n_positive, n_negative = weights[positive].sum(), weights[~positive].sum()
+    n_positive, n_negative = sum_of(weights[positive]), sum_of(weights[~positive])
     target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
     A, B = 0.0, math.log((n_negative + 1) / (n_positive + 1))
     loss = _log_loss(A * scores + B, target, weights)
     for _ in range(STEPS):
         p = probability(A * scores + B)
         residual, curvature = weights * (target - p), weights * p * (1 - p)
-        gradient = np.array([(residual * scores).sum(), residual.sum()])
-        if np.abs(gradient).max() < 1e-10 * weights.sum():
+        gradient = np.array([sum_of(residual * scores), sum_of(residual)])
+        if np.abs(gradient).max() < 1e-10 * sum_of(weights):
             break
         step = _newton_step(gradient, curvature, scores)
         A, B, loss, moved = _search(A, B, step, loss, scores, target, weights)
@@ -55,9 +56,9 @@ def fit_sigmoid(scores: Floats, y: Floats, weights: Floats) -> tuple[float, floa
 
 def _newton_step(gradient: Floats, curvature: Floats, scores: Floats) -> Floats:
     """Solve the two equations of a step, kept apart from singular ones."""
-    aa = float((curvature * scores * scores).sum()) + 1e-12
-    ab = float((curvature * scores).sum())
-    bb = float(curvature.sum()) + 1e-12
+    aa = sum_of(curvature * scores * scores) + 1e-12
+    ab = sum_of(curvature * scores)
+    bb = sum_of(curvature) + 1e-12
     determinant = aa * bb - ab * ab
     a, b = gradient
     return np.array([bb * a - ab * b, aa * b - ab * a]) / -determinant
@@ -90,7 +91,7 @@ def _log_loss(exponent: Floats, target: Floats, weights: Floats) -> float:
     _native.exp_inplace(soft)
     _native.log1p_inplace(soft)
     losses = soft + np.maximum(exponent, 0.0) - (1.0 - target) * exponent
-    return float((weights * losses).sum())
+    return sum_of(weights * losses)
 
 
 def couple(pairwise: Floats, n_classes: int) -> Floats:

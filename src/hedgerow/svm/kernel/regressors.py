@@ -8,13 +8,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from hedgerow.arithmetic import mean_of, sum_of
 from hedgerow.data.target import read_regression_target, read_weights
 from hedgerow.params import check_parameters, documented
 from hedgerow.svm.kernel import dual
+from hedgerow.svm.kernel.cache import RowCache
 from hedgerow.svm.kernel.certificate import Solution
 from hedgerow.svm.kernel.kernels import Floats
 from hedgerow.svm.kernel.machine import KernelMachine
 from hedgerow.svm.kernel.parameters import NU_SVR_PARAMETERS, SVR_PARAMETERS
+from hedgerow.svm.kernel.solver import Watch
+
+# What coefficients may add up to beyond ν's part, by rounding.
+NO_MORE = 1e-12
 
 
 class KernelRegressor(RegressorMixin, KernelMachine):
@@ -228,6 +234,26 @@ class NuSVR(KernelRegressor):
     def _dual(self, t: Floats, costs: Floats) -> dual.Dual:
         return dual.of_nu_numbers(t, costs, float(self.nu))
 
+    def _solution(
+        self, problem: dual.Dual, cache: RowCache, threads: int, watch: Watch
+    ) -> Solution:
+        """Solve with ε = 0 first where that may be what ν chooses; then, if it is not, with ε."""
+        if not _may_need_no_tube(problem, cache):
+            return self._solve(problem, cache, threads, watch)
+        without = self._solve(dual.without_tube(problem), cache, threads, watch)
+        needed, allowed = np.abs(without.coefficients), sum_of(np.abs(problem.start))
+        if sum_of(needed) <= allowed * (1.0 + NO_MORE):
+            return without
+        started = dual.with_tube(problem, without.beta)
+        return self._solve(started, cache, threads, watch)
+
     def _epsilon_of(self, solution: Solution) -> float:
-        above, below = solution.levels
-        return 0.5 * (above - below)
+        return 0.5 * (solution.levels[0] - solution.levels[-1])
+
+
+def _may_need_no_tube(problem: dual.Dual, cache: RowCache) -> bool:
+    """Guess whether coefficients are large enough, by ν, to come to every number."""
+    t = problem.linear[: problem.second]
+    kernels = cache.table.diagonal()[problem.row[: problem.second]]
+    reach = sum_of(np.abs(problem.start)) / len(t) * mean_of(kernels)
+    return bool(reach > t.max() - t.min())

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hedgerow import _native
+from hedgerow.arithmetic import sum_of
 from hedgerow.svm.kernel.cache import RowCache
 from hedgerow.svm.kernel.certificate import (
     Solution,
@@ -157,7 +158,7 @@ class State:
         self.n_iter = 0
         self.n_rounds = 0
         self._working = np.empty(0, np.int64)
-        self._moved = float((self.beta * self.beta).sum())  # sum of squared changes
+        self._moved = sum_of(self.beta * self.beta)  # sum of squared changes
         self._gained = 0.0
         self._least_wrong = np.inf
         self._idle = 0  # rounds that made nothing better
@@ -201,8 +202,8 @@ class State:
             faces = min(FACES, self.most_steps - self.n_iter)
             self.n_iter += face_steps(K, second, low, high, beta, pull, faces)
         change = beta - self.beta[working]
-        self._note_gain(0.5 * float((change * (self.pull[working] + pull)).sum()))
-        self._moved += float((change * change).sum())
+        self._note_gain(0.5 * sum_of(change * (self.pull[working] + pull)))
+        self._moved += sum_of(change * change)
         changed = change != 0.0
         _native.add_products(
             self.cache.values, slots[changed], change[changed], self.scores, self.threads
@@ -216,7 +217,7 @@ class State:
 
     def refresh(self) -> None:
         """Add scores up anew, if changes since that was done were large."""
-        square = float((self.beta * self.beta).sum())
+        square = sum_of(self.beta * self.beta)
         if self._moved <= 2.0 * square:
             return
         self.scores = _scores_of(self.dual, self.beta, self.cache, self.threads)
@@ -287,7 +288,7 @@ def _certified(state: State, wrong: float, stop: Stop) -> Solution:
     levels, gap = levels_and_gap(dual, beta, scores, state.pull)
     objective = dual_objective(dual, beta, scores) + gap
     # Primal and dual are sums of scores times what variables add up to.
-    gap += 2.0 * state.rounding * float(np.abs(beta).sum())
+    gap += 2.0 * state.rounding * sum_of(np.abs(beta))
     square = square_of_w(dual, beta, scores)
     size = max(abs(objective), 0.5 * square, NOTHING * state.start_size)
     relative_gap = gap / size if size > 0.0 else (0.0 if gap == 0.0 else np.inf)
@@ -301,5 +302,5 @@ def _certified(state: State, wrong: float, stop: Stop) -> Solution:
         relative_gap=relative_gap,
         has_weights=square > VANISHED * 2.0 * state.start_size,
         n_iter=state.n_iter,
-        converged=wrong <= stop.tol and relative_gap <= stop.tol,
+        converged=wrong <= max(stop.tol, state.rounding) and relative_gap <= stop.tol,
     )

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow.arithmetic import sum_of
 from hedgerow.svm.linear.problem import Floats, Solution, Stop, square
 from hedgerow.svm.linear.rows import Rows
 
@@ -69,7 +70,7 @@ def _certified(
     scores[each, label] -= 1.0
     losses = scores.max(axis=1) - scores[each, label]
     penalty = 0.5 * square(by_class)
-    objective = penalty + float((C * losses).sum())
+    objective = penalty + sum_of(C * losses)
     # Σ_m α_im = 0: what the other classes' α sum up to is minus the own one.
-    gap = max(0.0, objective - (float(alpha[each, label].sum()) - penalty))
+    gap = max(0.0, objective - (sum_of(alpha[each, label]) - penalty))
     return Solution(by_class, objective, gap, n_iter, stop.is_reached(gap, objective))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hedgerow import _native
+from hedgerow.arithmetic import sum_of
 from hedgerow.svm.linear.gradients import conjugate_gradients
 from hedgerow.svm.linear.problem import (
     Floats,
@@ -138,4 +139,4 @@ class Search:
 
 def _face_value(w: Floats, beta: Floats, slope: Floats, ridge: Floats) -> float:
     """Return the dual that is minimised, as far as the free β change it."""
-    return 0.5 * square(w) + float((beta * (slope + 0.5 * ridge * beta)).sum())
+    return 0.5 * square(w) + sum_of(beta * (slope + 0.5 * ridge * beta))

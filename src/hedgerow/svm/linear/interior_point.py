@@ -28,6 +28,7 @@ import numpy as np
 import scipy.sparse
 
 from hedgerow import _native
+from hedgerow.arithmetic import mean_of
 from hedgerow.svm.linear.newton import PATIENCE, by_cholesky, newton
 from hedgerow.svm.linear.problem import Floats, Pair, Problem, Solution, Stop, certified
 from hedgerow.svm.linear.rows import Rows
@@ -56,7 +57,7 @@ class Point:
 
     def mean_product(self) -> float:
         """Return μ."""
-        return float((self.alpha * self.s + self.room * self.t).mean()) / 2.0
+        return mean_of(self.alpha * self.s + self.room * self.t) / 2.0
 
     def moved(self, step: Step, part: float) -> Point:
         """Return the point after a part of a step, which takes off as much of ρ."""
@@ -98,7 +99,7 @@ def interior_point(rows: Rows, problem: Problem, stop: Stop) -> Solution:
     best = None
     since_best = 0
     for n_iter in count():
-        found = _certified(problem, point, stop)
+        found = _certified(rows, problem, point, stop)
         if found.relative_gap <= PLAIN:
             found = min(found, _on_edges(rows, problem, point, stop), key=lambda each: each.gap)
         if best is None or found.gap < best.gap:
@@ -120,8 +121,8 @@ def _start(rows: Rows, problem: Problem) -> Point:
     w = newton(rows, squares, Stop(ROUGH, 10), by_cholesky).w
     z = rows.times(w)
     margin = problem.sign * z - problem.offset
-    scale = float((problem.C * np.abs(margin)).mean())
-    mu = scale if scale > 0.0 else float(problem.C.mean())
+    scale = mean_of(problem.C * np.abs(margin))
+    mu = scale if scale > 0.0 else mean_of(problem.C)
     least = mu / problem.C
     across = np.hypot(margin, 2.0 * least)
     s, t = least + 0.5 * (across + margin), least + 0.5 * (across - margin)
@@ -130,11 +131,13 @@ def _start(rows: Rows, problem: Problem) -> Point:
     return Point(alpha, mu / t, s, t, w, z, rho)
 
 
-def _certified(problem: Problem, point: Point, stop: Stop) -> Solution:
-    """Return the point's w with its gap to the point's α."""
+def _certified(rows: Rows, problem: Problem, point: Point, stop: Stop) -> Solution:
+    """Return the point's w with its gap to the point's α.
+
+    Products are taken anew: those that went along with the steps have gathered their rounding.
+    """
     beta = (problem.sign * point.alpha).sum(axis=0)
-    combined = point.w + point.rho
-    return certified(problem, stop, Pair(point.w, point.z, beta, combined))
+    return certified(problem, stop, Pair(point.w, rows.times(point.w), beta, rows.combine(beta)))
 
 
 def _on_edges(rows: Rows, problem: Problem, point: Point, stop: Stop) -> Solution:

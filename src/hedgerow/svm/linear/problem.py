@@ -20,6 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arithmetic import sum_of
+
 Floats = NDArray[np.float64]
 
 # No gap below this part of the objective can be told from rounding.
@@ -73,14 +75,14 @@ class Problem:
     def primal(self, w: Floats, slack: Floats) -> float:
         """Return P(w)."""
         losses = slack * slack if self.squared else slack
-        return 0.5 * square(w) + float((self.C * losses).sum())
+        return 0.5 * square(w) + sum_of(self.C * losses)
 
     def dual(self, beta: Floats, combined: Floats) -> float:
         """Return D(β), given Xᵀβ."""
         own = self.target * beta - self.epsilon * np.abs(beta)
         if self.squared:
             own -= 0.25 * beta * beta / self.C
-        return float(own.sum()) - 0.5 * square(combined)
+        return sum_of(own) - 0.5 * square(combined)
 
 
 @dataclass(frozen=True)
@@ -131,9 +133,9 @@ def certified(problem: Problem, stop: Stop, pair: Pair, n_iter: int = 0) -> Solu
 
 def square(v: Floats) -> float:
     """Return ‖v‖², summed in an order that no library's threads can change."""
-    return float((v * v).sum())
+    return sum_of(v * v)
 
 
 def dot(a: Floats, b: Floats) -> float:
     """Return a·b, summed in an order that no library's threads can change."""
-    return float((a * b).sum())
+    return sum_of(a * b)

@@ -1,0 +1,39 @@
+// Python's global lock while a kernel works.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <unistd.h>
+
+#if defined(__GLIBCXX__)
+#include <cxxabi.h>
+#endif
+
+namespace hedgerow {
+
+// Lets other Python threads run for as long as it lives.
+//
+// A daemon thread may want the lock back when the interpreter is on its way out. Up to Python 3.13
+// it does not get it but is ended by pthread_exit(), which glibc carries out as an exception: a
+// destructor, or nanobind above it, must not let it through, and the process would abort. So the
+// thread stays here, as Python 3.14 has it stay, until the process is gone. It holds no lock.
+class GilReleased {
+ public:
+  GilReleased() : state_(PyEval_SaveThread()) {}
+  ~GilReleased() {
+#if defined(__GLIBCXX__)
+    try {
+      PyEval_RestoreThread(state_);
+    } catch (const abi::__forced_unwind&) {
+      for (;;) pause();
+    }
+#else
+    PyEval_RestoreThread(state_);
+#endif
+  }
+  GilReleased(const GilReleased&) = delete;
+  GilReleased& operator=(const GilReleased&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+}  // namespace hedgerow

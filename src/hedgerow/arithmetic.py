@@ -1,0 +1,73 @@
+"""Sums and elementary functions whose bits are the same everywhere.
+
+NumPy leaves the order of a sum and the last bit of `exp` and `log` open: sums of more than 8,192
+numbers differ between its versions, matrix products between linear algebra libraries and their
+kernels, `exp` and `log` between processors. Whatever decides a bit of a model is computed here, or
+by NumPy's operations on single elements, which are rounded correctly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+
+Floats = NDArray[np.float64]
+
+
+def sum_of(numbers: Any) -> float:
+    """Return the sum of all numbers of an array, in their order in memory (that of rows)."""
+    return _native.pairwise_sum(np.ascontiguousarray(numbers, np.float64).reshape(-1))
+
+
+def mean_of(numbers: Any) -> float:
+    """Return the mean of all numbers of an array; NaN if there are none."""
+    return sum_of(numbers) / np.size(numbers) if np.size(numbers) else np.nan
+
+
+def exp(numbers: Any) -> Floats:
+    """Return the exponential of each number."""
+    result = np.array(numbers, np.float64, order="C", ndmin=1)
+    _native.exp_inplace(result.reshape(-1))
+    return result.reshape(np.shape(numbers))
+
+
+def log(numbers: Any) -> Floats:
+    """Return the natural logarithm of each number."""
+    result = np.array(numbers, np.float64, order="C", ndmin=1)
+    _native.log_inplace(result.reshape(-1))
+    return result.reshape(np.shape(numbers))
+
+
+def sigmoid(scores: Any) -> Floats:
+    """Return 1 / (1 + e^−score) of each score."""
+    result = np.array(scores, np.float64, order="C")
+    _native.sigmoid_inplace(result.reshape(-1))
+    return result
+
+
+def softmax(scores: Floats) -> Floats:
+    """Return the softmax of each row."""
+    result = np.array(scores, np.float64, order="C")
+    _native.softmax_inplace(result)
+    return result
+
+
+def softplus(scores: Floats) -> Floats:
+    """Return log(1 + e^score) of each score, without overflow."""
+    small = exp(-np.abs(scores))
+    _native.log1p_inplace(small.reshape(-1))
+    return np.maximum(scores, 0.0) + small
+
+
+def log_sum_exp(scores: Floats) -> Floats:
+    """Return log Σ e^score of each row, without overflow."""
+    largest: Floats = scores.max(axis=1)
+    exponentials = exp(scores - largest[:, np.newaxis])
+    summed = exponentials[:, 0].copy()
+    for column in exponentials.T[1:]:
+        summed += column
+    return largest + log(summed)

@@ -1,0 +1,128 @@
+"""Sparse matrices whose index arrays can be trusted: the check that every door for X shares.
+
+SciPy's own code takes rows, converts and multiplies without looking at the index arrays, so that a
+wrong one reads or writes outside the matrix. SciPy also remembers whether indices are sorted; a
+matrix whose arrays were changed since then is not what it says it is.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from hedgerow.exceptions import DataError
+
+_COMPRESSED = ("csr", "csc", "bsr")
+
+
+def sound(X: Any, name: str = "X") -> Any:
+    """Return a sparse matrix as one whose indices were checked, anything else as it is.
+
+    The result shares the data of `X`, which is never changed, but none of what SciPy remembers of
+    it. Lists of rows and dictionaries come back as CSR, other matrices in their format.
+    """
+    if not scipy.sparse.issparse(X):
+        return X
+    if X.ndim != 2:
+        raise DataError(
+            f"{name} must have two dimensions, rows and columns, but its shape is {X.shape}."
+        )
+    try:
+        return _rebuilt(X)
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
+        raise DataError(f"{name} is not a sound sparse matrix: {error}.") from error
+
+
+def sound_rows(X: Any, name: str = "X") -> Any:
+    """Return a table, checked as by `sound`, and in a format that rows can be taken of."""
+    X = sound(X, name)
+    return X.tocsr() if scipy.sparse.issparse(X) and X.format not in ("csr", "csc") else X
+
+
+def _rebuilt(X: Any) -> Any:
+    if X.format in _COMPRESSED:
+        return _made(X, X.format, (X.data, *_checked_compressed(X)))
+    if X.format == "coo":
+        return _made(X, "coo", (X.data, _checked_coordinates(X)))
+    if X.format == "lil":
+        compressed = _made(X, "csr", _compressed_lists(X))
+        return sound(compressed)
+    if X.format == "dia":
+        return _made(X, "dia", (X.data, X.offsets))  # SciPy looks at all of it
+    return X.tocoo().tocsr()
+
+
+def _made(X: Any, layout: str, parts: tuple[Any, ...]) -> Any:
+    """Make a matrix, or an array if X is one, without a copy of the parts."""
+    kind = "array" if isinstance(X, scipy.sparse.sparray) else "matrix"
+    return getattr(scipy.sparse, f"{layout}_{kind}")(parts, shape=X.shape, copy=False)
+
+
+def _checked_compressed(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return indices and indptr, after seeing that they stay within the matrix."""
+    n_major, n_minor = X.shape if X.format != "csc" else X.shape[::-1]
+    if X.format == "bsr":
+        n_major, n_minor = _in_blocks(X)
+    elif X.data.ndim != 1:
+        raise ValueError("data is not one-dimensional")
+    indices, indptr = _integers(X.indices, "indices"), _integers(X.indptr, "indptr")
+    if len(indptr) != n_major + 1:
+        raise ValueError(f"indptr has {len(indptr)} entries, not {n_major + 1}")
+    if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError("indptr does not increase from 0")
+    if indptr[-1] > min(len(indices), len(X.data)) or len(indices) != len(X.data):
+        raise ValueError(
+            f"indptr ends at {indptr[-1]}, but there are {len(indices)} indices and "
+            f"{len(X.data)} values"
+        )
+    _require_below(indices[: indptr[-1]], n_minor, "indices")
+    return indices, indptr
+
+
+def _in_blocks(X: Any) -> tuple[int, int]:
+    """Return how many blocks of a BSR matrix are below and beside each other."""
+    if X.data.ndim != 3 or 0 in X.data.shape[1:]:
+        raise ValueError("data does not consist of blocks")
+    (n_rows, n_columns), (height, width) = X.shape, X.data.shape[1:]
+    if n_rows % height or n_columns % width:
+        raise ValueError(f"blocks of {height} × {width} do not fill the shape {X.shape}")
+    return n_rows // height, n_columns // width
+
+
+def _checked_coordinates(X: Any) -> tuple[NDArray[Any], ...]:
+    coordinates = tuple(
+        _integers(index, f"indices of axis {axis}") for axis, index in enumerate(X.coords)
+    )
+    if len(coordinates) != 2 or {*map(len, coordinates)} != {len(X.data)}:
+        raise ValueError("there is not a row and a column for each value")
+    for axis, index in enumerate(coordinates):
+        _require_below(index, X.shape[axis], f"indices of axis {axis}")
+    return coordinates
+
+
+def _compressed_lists(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    lengths = list(map(len, X.rows))
+    if lengths != list(map(len, X.data)):
+        raise ValueError("there is not a column for each value")
+    indices = list(chain.from_iterable(X.rows))
+    return (
+        np.array(list(chain.from_iterable(X.data)), X.dtype),
+        np.array(indices) if indices else np.zeros(0, np.int64),
+        np.cumsum([0, *lengths]),
+    )
+
+
+def _integers(index: Any, name: str) -> NDArray[Any]:
+    index = np.asarray(index)
+    if index.dtype.kind not in "iu" or index.ndim != 1:
+        raise ValueError(f"{name} is not a one-dimensional array of integers")
+    return index
+
+
+def _require_below(index: NDArray[Any], limit: int, name: str) -> None:
+    if len(index) and (index.min() < 0 or index.max() >= limit):
+        raise ValueError(f"{name} are out of range: {index.min()} … {index.max()} of {limit}")

@@ -1,0 +1,138 @@
+"""scikit-learn's checks of our estimators, and those that some do not meet.
+
+`UNMET` is all of these; docs/coming_from/scikit_learn.md shows it as a table. A check that is in it
+must fail: one that passes has to leave the table.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import hedgerow as hr
+
+WEIGHTS = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+
+
+@dataclass(frozen=True)
+class Unmet:
+    """Checks that some settings of an estimator do not meet, as the documentation says it."""
+
+    estimators: str
+    applies: Callable
+    checks: tuple[str, ...]
+    reason: str
+
+
+def _is(*kinds, **parameters):
+    """Return a function that tells whether an estimator is of a kind and has these parameters."""
+
+    def applies(estimator):
+        return isinstance(estimator, kinds) and all(
+            getattr(estimator, name, None) == value for name, value in parameters.items()
+        )
+
+    return applies
+
+
+FORESTS = (hr.RandomForestClassifier, hr.RandomForestRegressor)
+FORESTS += (hr.ExtraTreesClassifier, hr.ExtraTreesRegressor)
+
+UNMET = (
+    Unmet(
+        '`GradientBoosting*` with `n_estimators="auto"`',
+        _is(hr.GradientBoostingClassifier, hr.GradientBoostingRegressor, n_estimators="auto"),
+        WEIGHTS,
+        "the holdout is drawn by rows, so a row of weight 2 is not two rows",
+    ),
+    Unmet(
+        "`RandomForest*`, `ExtraTrees*` with `bootstrap=True`",
+        _is(*FORESTS, bootstrap=True),
+        WEIGHTS,
+        "the bootstrap draws rows, and scikit-learn exempts its own forests",
+    ),
+    Unmet(
+        "`Bagging*` with `bootstrap=True`",
+        _is(hr.BaggingClassifier, hr.BaggingRegressor, bootstrap=True),
+        WEIGHTS,
+        "the bootstrap draws rows, and scikit-learn exempts its own bagging",
+    ),
+    Unmet(
+        '`SVC`, `SVR`, `NuSVR` with `kernel="rbf"`, `gamma="scale"`',
+        _is(hr.SVC, hr.SVR, hr.NuSVR, kernel="rbf", gamma="scale"),
+        WEIGHTS,
+        "the variance behind `gamma` is that of the rows without their weights, as in scikit-learn",
+    ),
+    Unmet(
+        "`SVC` with `probability=True`",
+        _is(hr.SVC, probability=True),
+        WEIGHTS,
+        "the folds of the calibration are of rows",
+    ),
+    Unmet(
+        "`NuSVC`",
+        _is(hr.NuSVC),
+        (*WEIGHTS, "check_class_weight_classifiers"),
+        "`nu=0.5` is infeasible with the weights of these checks",
+    ),
+    Unmet(
+        "`OneClassSVM`",
+        _is(hr.OneClassSVM),
+        WEIGHTS,
+        "rows on the boundary may be on either side of it",
+    ),
+    Unmet(
+        '`LinearSVC` with `dual=True` or `multi_class="crammer_singer"`',
+        lambda e: (
+            _is(hr.LinearSVC, dual=True)(e) or _is(hr.LinearSVC, multi_class="crammer_singer")(e)
+        ),
+        WEIGHTS,
+        "coordinate descent stops within its tolerance, not within 1e-7",
+    ),
+    Unmet(
+        "`LinearSVC` with `fit_intercept=False`",
+        _is(hr.LinearSVC, fit_intercept=False),
+        ("check_class_weight_classifiers",),
+        "no line through the origin does what the check asks for; scikit-learn's fails it too",
+    ),
+)
+
+
+def unmet_checks(estimator) -> set[str]:
+    """Return the names of the checks that an estimator does not meet."""
+    return {check for unmet in UNMET if unmet.applies(estimator) for check in unmet.checks}
+
+
+def parametrize_with_checks(estimators: Iterable):
+    """Parametrize a test with all checks that scikit-learn has for some estimators."""
+    pairs = [pair for estimator in estimators for pair in estimator_checks_generator(estimator)]
+    return pytest.mark.parametrize(("estimator", "check"), pairs, ids=_id)
+
+
+def run_check(estimator, check) -> None:
+    """Run a check, which must pass, or must fail if `UNMET` says that it does."""
+    if _name(check) not in unmet_checks(estimator):
+        check(estimator)
+        return
+    try:
+        check(estimator)
+    except Exception:  # noqa: BLE001  whatever scikit-learn's check objects with
+        return
+    pytest.fail(f"{estimator!r} meets {_name(check)}: take it out of `UNMET` in tests/contract.py")
+
+
+def _name(check) -> str:
+    return check.func.__name__ if isinstance(check, partial) else check.__name__
+
+
+def _id(value) -> str:
+    """Return the names that scikit-learn's own tests have."""
+    if not isinstance(value, partial):
+        return "".join(str(value).split())
+    options = ",".join(f"{name}={option}" for name, option in value.keywords.items())
+    return f"{_name(value)}({options})" if options else _name(value)

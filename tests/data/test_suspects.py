@@ -1,0 +1,142 @@
+"""Strings that are probably numbers, dates, identifiers or text: warnings that say what to do."""
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import hedgerow as hr
+from hedgerow.data.intake import learn_schema, read_table
+from hedgerow.data.suspects import is_date, is_number
+from hedgerow.exceptions import DataError, DataWarning
+
+N = 300
+NUMBERS = [f"{number / 4}" for number in range(N)]
+WITH_MARKS = [*NUMBERS[:100], "?", *NUMBERS[100:200], "n/a", "?", *NUMBERS[200:]]
+SUSPECTS = {
+    "numbers with marks": (
+        WITH_MARKS,
+        (
+            r"X, column 'x' holds numbers as strings: 3 of 303 values are no numbers \('\?', 'n/a';"
+            r" first in row 100\)\. .*to_numeric.*na_values"
+        ),
+    ),
+    "one mark": (
+        ["?", *NUMBERS],
+        r"1 of 301 values is no number \('\?'; first in row 0\)",
+    ),
+    "few numbers, many rows": (["1", "2", "3", "4", "5", "6", "?"] * 20, "20 of 140 values"),
+    "numbers": (NUMBERS, "holds numbers as strings.*Convert it to numbers"),
+    "thousands": ([f"{k},{k:03d}" for k in range(1, 100)], "in a notation.*such as '1,001'"),
+    "currency": ([f"${k}.50" for k in range(100)], "in a notation.*such as '"),
+    "percent": ([f"{k}%" for k in range(100)], "in a notation.*such as '"),
+    "decimal commas": ([f"{k},5" for k in range(100)], "in a notation.*such as '"),
+    "days": ([f"{k % 28 + 1:02d}.{k % 12 + 1:02d}.2011" for k in range(100)], "dates as strings"),
+    "american days": ([f"{k % 12 + 1}/{k % 28 + 1}/2011" for k in range(100)], "dates as strings"),
+    "months": ([f"{k % 28 + 1} Jan 20{k % 20:02d}" for k in range(100)], "dates as strings"),
+    "times": ([f"{k % 24:02d}:{k % 60:02d}" for k in range(100)], "dates as strings"),
+    "identifiers": ([f"A{k:07d}" for k in range(100)], r"like an identifier.*Drop the column"),
+    "text": (
+        [f"the house number {k} is too large for us" for k in range(100)],
+        "holds free text.*TfidfVectorizer",
+    ),
+}
+FINE = {
+    "towns": [f"town {k % 40}" for k in range(100)],
+    "grades": [str(k % 6 + 1) for k in range(100)],
+    "house numbers": [f"{k % 30}{'abcdefgh'[k % 8]}" for k in range(300)],
+    "few rows": [f"A{k:07d}" for k in range(20)],
+    "versions": [f"1.{k % 10}" if k % 2 else f"v{k % 10}" for k in range(100)],
+    "addresses": [f"10.0.0.{k % 40}" for k in range(200)],
+    "answers": ["yes", "no", "?", "n/a"] * 50,
+}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize(("values", "message"), SUSPECTS.values(), ids=SUSPECTS)
+def test_what_is_probably_no_category_is_warned_of(values, message, make):
+    table = make({"x": values})
+    with pytest.warns(DataWarning, match=message) as caught:
+        schema, _ = learn_schema(table)
+    assert len(caught) == 1
+    assert "name the column in categorical_features" in str(caught[0].message)
+    assert list(schema.categories) == [0]
+    # Neither those who asked for it nor predictions are warned.
+    assert learn_schema(table, ["x"])[0] == schema
+    read_table(table, schema)
+
+
+@pytest.mark.parametrize("values", FINE.values(), ids=FINE)
+def test_categories_are_not_warned_of(values):
+    learn_schema(pd.DataFrame({"x": values}))
+
+
+@pytest.mark.parametrize("text", ["1", "-2.5", "1e5", " 3 ", "inf"])
+def test_numbers(text):
+    assert is_number(text)
+
+
+@pytest.mark.parametrize("text", ["?", "", "nan", "1_000", "1,5", "12a", "-"])
+def test_no_numbers(text):
+    assert not is_number(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("2011-01-31", "2011/1/31", "31.01.2011", "1/31/11", "31 January 2011", "Jan 31, 2011"),
+        *("Mon, 31 Jan 2011", "2011-01-31T12:30:00Z", "01/31/2011 12:30", "12:30", "9:05 pm"),
+    ],
+)
+def test_dates(text):
+    assert is_date(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["2011", "2011-13-01", "31.31.2011", "10.0.0.1", "1.2.3", "12:75", "May", "town 3"]
+)
+def test_no_dates(text):
+    assert not is_date(text)
+
+
+def test_an_error_shows_the_value_that_is_no_number():
+    schema, _ = learn_schema(pd.DataFrame({"x": [1.0, 2.0, 3.0]}))
+    with pytest.raises(DataError) as caught:
+        read_table(pd.DataFrame({"x": ["3", "4", "?", "5"]}), schema)
+    said = "column 'x' held numbers in fit, but holds strings now: 1 of 4 values is no number ('?'"
+    assert said in str(caught.value)
+    with pytest.raises(DataError, match="each of its strings is a number"):
+        read_table(pd.DataFrame({"x": ["3", "4"]}), schema)
+
+
+def test_a_regressor_says_what_in_y_is_no_number():
+    X, y = np.arange(303.0)[:, None], np.array(WITH_MARKS, object)
+    message = re.escape("3 of 303 values are no numbers ('?', 'n/a'; first in row 100). Convert y")
+    with pytest.raises(DataError, match=message):
+        hr.GradientBoostingRegressor().fit(X, y)
+    with pytest.raises(DataError, match="each of its strings is a number"):
+        hr.GradientBoostingRegressor().fit(X[:300], np.array(NUMBERS))
+    with pytest.raises(DataError, match=r"such as '[ab]'.*use a classifier"):
+        hr.GradientBoostingRegressor().fit(X[:4], ["a", "b", "a", "b"])
+
+
+def test_a_classifier_warns_of_classes_that_are_numbers():
+    X, y = np.arange(303.0)[:, None], np.array(WITH_MARKS, object)
+    model = hr.DecisionTreeClassifier(max_depth=1)
+    with pytest.warns(DataWarning, match=r"y holds 302 classes that are numbers.*3 of 303"):
+        model.fit(X, y)
+    with pytest.warns(DataWarning, match=r"y holds 303 classes in 303 rows.*use a regressor"):
+        model.fit(X, np.arange(303))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, np.arange(303) % 100)
+        model.fit(X, (np.arange(303) % 10).astype(str))
+
+
+def test_categories_that_are_numbers_are_taken_where_fit_had_numbers():
+    schema, _ = learn_schema(pd.DataFrame({"x": [1.0, 2.0, 3.0]}))
+    column = read_table(pd.DataFrame({"x": pd.Categorical([3, None, 1])}), schema).column(0)
+    np.testing.assert_array_equal(column.values, [3.0, np.nan, 1.0])
