@@ -484,3 +484,17 @@ def test_what_a_machine_does_not_have_is_said_in_plain_words() -> None:
     )
     assert summary["mistakes"]["no_waterfall"] == summary["shap"]["absent"]
     assert summary["training"]["n_rounds"] is None  # n_iter_ counts steps of the solver
+
+
+def test_integer_names_are_names_in_every_section() -> None:
+    """Column 13 stands in place 1: neither number must be taken for the other."""
+    draw = np.random.RandomState(0)
+    frame = pd.DataFrame({7: draw.normal(size=200), 13: draw.normal(size=200), 1: np.arange(200.0)})
+    y = 3.0 * frame[13].to_numpy()
+    model = hr.GradientBoostingRegressor(**FEW).fit(frame, y)
+    summary = summary_of(model, frame, y)
+    first = summary["effects"]["curves"][0]
+    assert (first["name"], summary["shuffled"]["bars"][0]["name"]) == ("13", "13")
+    assert np.ptp([point["y"] for point in first["points"]]) > 1.0
+    assert max(point["x"] for point in first["points"]) < 10.0  # not column 1, which counts rows
+    assert summary["shap"]["features"][0] == "13"

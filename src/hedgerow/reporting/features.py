@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import explain
+from hedgerow.estimator import fitted_names
 from hedgerow.exceptions import HedgerowError
 from hedgerow.reporting.columns import Column
 from hedgerow.reporting.curves import histogram
@@ -116,8 +117,11 @@ def effect_summary(
 ) -> dict[str, Any]:
     """Return the partial dependence on the most important columns, and how their values lie."""
     rows, places = _some_rows(outcomes[0].n_rows), order[:MOST_EFFECTS]
-    learned = getattr(model, "feature_names_in_", None)
-    wanted = [j if learned is None else np.asarray(learned).tolist()[j] for j in places]
+    learned = fitted_names(model)
+    # A number means a name where names are integers, else a place.
+    wanted = [
+        j if learned is None or not isinstance(learned[j], int) else learned[j] for j in places
+    ]
     try:
         found = explain.partial_dependence(
             model, taken(X, rows), wanted, grid_resolution=EFFECT_POINTS
