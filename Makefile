@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := $(wildcard native/* native/bind/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo docs pictures test check format bench sanitize soak clean
+.PHONY: demo docs pictures test check format bench sanitize races soak clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -72,6 +72,10 @@ sanitize: .venv-sanitize/installed
 	HEDGEROW_ISA=$$level $(SANITIZED_PYTEST) $(KERNEL_TESTS) -k "not instruction_set and not scikit_learn_check" || exit 1; done
 	$(SANITIZED) tests/fuzz_model_file.py 10000
 
+# Concurrent fits, predictions and forks under the thread sanitizer.
+races: .venv-tsan/installed .venv/installed
+	HEDGEROW_TSAN_PYTHON=.venv-tsan/bin/python $(BIN)/python -m soak data_races $(ARGS)
+
 .venv/built: $(NATIVE)
 	test -d .venv || $(PYTHON) -m venv .venv
 	@echo "Installing, and compiling the kernels for three instruction sets: five to ten minutes, once."
@@ -99,5 +103,12 @@ sanitize: .venv-sanitize/installed
 	--config-settings=cmake.define.HEDGEROW_SANITIZE=ON
 	touch $@
 
+.venv-tsan/installed: $(NATIVE)
+	test -d .venv-tsan || $(PYTHON) -m venv .venv-tsan
+	.venv-tsan/bin/pip install --quiet --editable '.[dev]' \
+	--config-settings=build-dir=build/tsan --config-settings=install.strip=false \
+	--config-settings=cmake.define.HEDGEROW_SANITIZE=thread
+	touch $@
+
 clean:
-	rm -rf .venv .venv-bench .venv-sanitize build dist out src/hedgerow/_native/*.so
+	rm -rf .venv .venv-bench .venv-sanitize .venv-tsan build dist out src/hedgerow/_native/*.so

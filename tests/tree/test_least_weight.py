@@ -25,7 +25,9 @@ ENGINES = ["hist", "vector", "exact"]
 def one_column(n_rows):
     """Give a table of one column whose value is the number of its row, over 200 bins at most."""
     bins = np.arange(n_rows) * min(n_rows, 200) // n_rows
-    return in_both_layouts(bins[None].astype(np.uint8), np.array([bins[-1] + 1], np.int32), np.zeros(1, bool))
+    return in_both_layouts(
+        bins[None].astype(np.uint8), np.array([bins[-1] + 1], np.int32), np.zeros(1, bool)
+    )
 
 
 def rows_left(engine, g, h, least, **options):
@@ -170,4 +172,3 @@ def boosted_stumps(x, y, least, n_rounds, learning_rate):
     restored = np.empty_like(score)
     restored[order] = score
     return restored, is_clear
-
