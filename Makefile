@@ -4,7 +4,7 @@ BIN := .venv/bin
 NATIVE := $(wildcard native/* native/bind/*) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: usually five to ten minutes on two cores, once.
 
-.PHONY: demo docs pictures test check format bench sanitize soak clean
+.PHONY: demo docs pictures test check format bench sanitize races soak clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -74,6 +74,10 @@ sanitize: .venv-sanitize/installed
 	HEDGEROW_ISA=$$level $(SANITIZED_PYTEST) $(KERNEL_TESTS) -k "not instruction_set and not scikit_learn_check" || exit 1; done
 	$(SANITIZED) tests/fuzz_model_file.py 10000
 
+# Concurrent fits, predictions and forks under the thread sanitizer.
+races: .venv-tsan/installed .venv/installed
+	HEDGEROW_TSAN_PYTHON=.venv-tsan/bin/python $(BIN)/python -m soak data_races $(ARGS)
+
 # What is compiled is compiled once: the packages that demo and tests need are added to it.
 .venv/built: $(NATIVE)
 	test -d .venv || $(PYTHON) -m venv .venv
@@ -105,5 +109,13 @@ sanitize: .venv-sanitize/installed
 	--config-settings=cmake.define.HEDGEROW_SANITIZE=ON
 	@touch $@
 
+.venv-tsan/installed: $(NATIVE)
+	test -d .venv-tsan || $(PYTHON) -m venv .venv-tsan
+	@echo "$(COMPILING)"
+	.venv-tsan/bin/python tools/install.py --editable '.[dev]' \
+	--config-settings=build-dir=build/tsan --config-settings=install.strip=false \
+	--config-settings=cmake.define.HEDGEROW_SANITIZE=thread
+	@touch $@
+
 clean:
-	rm -rf .venv .venv-bench .venv-sanitize build dist out src/hedgerow/_native/*.so
+	rm -rf .venv .venv-bench .venv-sanitize .venv-tsan build dist out src/hedgerow/_native/*.so

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from soak.allocations import FEW_TRIALS, UNNAMED
+from soak.allocations import FEW_TRIALS, PANIC, UNNAMED
 from soak.small_models import small_models, small_table
 
 # Libraries whose allocations fail; others (BLAS, the loader) are not ours to answer for.
@@ -63,12 +63,12 @@ class Trials:
         self.model.fit(self.other_rows, self.other_target)
 
     def predict(self) -> None:
-        """Predict, and compare with what was predicted before."""
+        """Predict, and compare."""
         if not np.array_equal(self.model.predict(self.rows), self.predicted):
             raise AssertionError("other predictions")
 
     def save(self) -> None:
-        """Save over the file of the model."""
+        """Write the model over its own file."""
         self.model.save(self.path)
 
     def wrongs(self, is_done: bool) -> str:
@@ -92,6 +92,8 @@ class Trials:
 def _name(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "MemoryError"
+    if type(error).__name__ == "PanicException":
+        return PANIC
     is_unnamed = isinstance(error, SystemError) and "exception" in str(error)
     return UNNAMED if is_unnamed else f"{type(error).__name__}: {error}"
 
@@ -101,7 +103,7 @@ def outcome(trials: Trials, library: Any, n: int) -> tuple[str, int]:
     library.soak_arm(ctypes.c_long(n))
     try:
         trials.action()
-    except BaseException as error:  # noqa: BLE001  what comes out is what is looked for
+    except BaseException as error:  # noqa: BLE001 - a panic is one
         count = library.soak_disarm()
         result = _name(error)
         wrong = trials.wrongs(False)

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import subprocess
 import sys
 from pathlib import Path
 
@@ -39,16 +40,48 @@ def outcome(action, room):
         status = os.waitpid(child, 0)[1]
         return os.waitstatus_to_exitcode(status)
     try:
-        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
-        used = int(pages) * resource.getpagesize()
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         limit = used + int(room * MEBIBYTE)
         resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
         action()
     except MemoryError:
         os._exit(0)
-    except BaseException:  # noqa: BLE001  the exit code tells
+    except BaseException:  # noqa: BLE001 - the child must not go on as a test run
         os._exit(1)
     os._exit(0)
+
+
+# A process in which no histogram was built yet: what a thread needs for that must not be allocated
+# where a failure cannot be caught, as `thread_local` memory is at its first use.
+FIRST_FIT = """
+import os, resource
+import numpy as np
+import hedgerow as hr
+X = np.random.default_rng(0).standard_normal((40_000, 20))
+y = (X[:, 0] > 0).astype(int)
+options = {"n_estimators": 1, "learning_rate": 0.1}
+hr.GradientBoostingClassifier(splitter="exact", n_jobs=1, **options).fit(X[:50], y[:50])
+model = hr.GradientBoostingClassifier(n_jobs=2, **options)
+for room in range(0, 7_000, 100):
+    child = os.fork()
+    if child:
+        status = os.waitpid(child, 0)[1]
+        assert os.waitstatus_to_exitcode(status) == 0, room
+        continue
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + room * 1024,) * 2)
+    try:
+        model.fit(X, y)
+    except MemoryError:
+        pass
+    os._exit(0)
+"""
+
+
+def test_the_first_fit_of_a_process_succeeds_or_raises_memory_error():
+    command = [sys.executable, "-c", FIRST_FIT]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 @pytest.mark.filterwarnings("ignore")

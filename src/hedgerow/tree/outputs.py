@@ -107,7 +107,8 @@ class ClassOutputs:
 
     def labels(self, votes: NDArray[Any]) -> NDArray[Any]:
         """Return classes for their indices: a column for each output, if they are several."""
-        columns = [of[column] for of, column in zip(self.classes, votes.T, strict=True)]
+        # Not of[column]: where there is no memory to convert its indices in, NumPy crashes.
+        columns = [of.take(column) for of, column in zip(self.classes, votes.T, strict=True)]
         return columns[0] if self.is_single else np.column_stack(columns)
 
     def _ones(self, index: NDArray[np.integer[Any]]) -> list[Floats]:
