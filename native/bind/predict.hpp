@@ -204,7 +204,7 @@ inline void bind(nb::module_& m) {
   m.def(
       "pairwise_sum",
       [](Vector<double> numbers) {
-        nb::gil_scoped_release release;
+        GilReleased release;
         return hedgerow::pairwise_sum(numbers.data(), numbers.shape(0));
       },
       nb::arg("numbers").noconvert(), "Add numbers up, in an order that their count decides.");

@@ -73,7 +73,7 @@ struct BoundExplainer {
     check(rows, interactions);
     if (background.shape(1) != n_features || background.shape(0) == 0)
       throw nb::value_error("the background has other columns than the model, or no rows");
-    nb::gil_scoped_release release;
+    GilReleased release;
     explainer.compare_pairs(strided(rows), rows.shape(0), strided(background), background.shape(0),
                             values.data(), interactions.data(), threads);
   }
