@@ -10,7 +10,7 @@ from typing import Any
 
 from hedgerow._native import level as isa_level  # noqa: F401  in __all__, by its name
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULES = ("explain", "plot", "theory")
 _NAMES = {
