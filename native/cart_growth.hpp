@@ -81,7 +81,11 @@ class Pool {
  private:
   std::unique_ptr<T> take() {
     const std::lock_guard lock(mutex_);
-    if (spare_.empty()) return nullptr;
+    if (spare_.empty()) {
+      // Room for all that there are, so that what comes back, in a destructor, allocates nothing.
+      spare_.reserve(++n_made_);
+      return nullptr;
+    }
     std::unique_ptr<T> last = std::move(spare_.back());
     spare_.pop_back();
     return last;
@@ -94,6 +98,7 @@ class Pool {
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<T>> spare_;
+  std::size_t n_made_ = 0;
 };
 
 // The features in an order drawn for a node; in their own if all of them are tried.

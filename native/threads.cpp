@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cfenv>
 #include <chrono>
+#include <cstdlib>
 #include <exception>
 #include <thread>
 
@@ -132,8 +133,26 @@ void work_through(Region& region, int slot) noexcept {
   }
 }
 
+// The C++ library keeps what it knows of exceptions for each thread, and allocates that when the
+// thread first throws; if it cannot, as is likely when the exception says that memory is out, the
+// process aborts. So a thread allocates it before it takes any work, once a larger piece of memory
+// was to be had. False if none is.
+bool can_throw() {
+  constexpr std::size_t kEnough = 4096;
+  void* probe = std::malloc(kEnough);
+  asm volatile("" : "+r"(probe));  // or a compiler may leave the pair out
+  if (probe == nullptr) return false;
+  std::free(probe);
+  return std::uncaught_exceptions() == 0;
+}
+
 void* worker_main(void* slot) {
   Worker& self = *static_cast<Worker*>(slot);
+  // Regions do without a worker that does not join them.
+  while (!can_throw()) {
+    if (self.state.load() == kStopped) return nullptr;
+    std::this_thread::sleep_for(kLongestNap);
+  }
   for (;;) {
     // Whoever changes the state finds `asleep` there and knows that somebody must be woken.
     int found = kIdle;
@@ -228,7 +247,10 @@ void forget_workers() {
 // Ends the workers with the process (or when the module is unloaded), unless a thread that nobody
 // waited for is still inside a region: then they are left to die with it.
 struct Lifetime {
-  Lifetime() { pthread_atfork(nullptr, nullptr, forget_workers); }
+  Lifetime() {
+    pthread_atfork(nullptr, nullptr, forget_workers);
+    can_throw();  // for the thread that loads the library
+  }
   ~Lifetime() {
     if (team.taken.exchange(true)) return;
     for (int k = 0; k < team.size; ++k) tell(team.workers[k], kStopped);

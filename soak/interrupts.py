@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from soak.outcome import Outcome
-from soak.small_models import small_models
+from soak.small_models import more_models
 
 GOAL = (
     "Ctrl-C at 1,000 random moments of fits of every kind of model: KeyboardInterrupt, the "
@@ -91,7 +91,7 @@ def _table(rng: np.random.Generator) -> tuple[Any, Any]:
 def run(share: float) -> Outcome:
     """Interrupt fits of every kind in turn."""
     warnings.simplefilter("ignore")
-    kinds = small_models()
+    kinds = more_models()
     if share <= 0:
         kinds = dict(list(kinds.items())[:2])
     n_trials = max(2, round(TRIALS * share / len(kinds)))

@@ -32,6 +32,31 @@ def small_models() -> dict[str, Callable[[], Any]]:
     }
 
 
+def more_models() -> dict[str, Callable[[], Any]]:
+    """Return the models above and those of every other estimator that takes classes or numbers."""
+    tree = hr.DecisionTreeRegressor(max_depth=2)
+    return small_models() | {
+        "vector leaves": lambda: hr.GradientBoostingClassifier(multi_strategy="vector", **BOOSTED),
+        "DART": lambda: hr.GradientBoostingRegressor(boosting="dart", **BOOSTED),
+        "DecisionTreeRegressor": lambda: hr.DecisionTreeRegressor(),
+        "RandomForestRegressor": lambda: hr.RandomForestRegressor(n_estimators=3, oob_score=True),
+        "ExtraTreesClassifier": lambda: hr.ExtraTreesClassifier(n_estimators=3, n_jobs=2),
+        "BaggingClassifier": lambda: hr.BaggingClassifier(hr.LinearSVC(), n_estimators=3),
+        "BaggingRegressor": lambda: hr.BaggingRegressor(n_estimators=3),
+        "AdaBoostRegressor": lambda: hr.AdaBoostRegressor(n_estimators=3),
+        "StagewiseClassifier": lambda: hr.StagewiseClassifier(tree, n_estimators=3),
+        "StagewiseRegressor": lambda: hr.StagewiseRegressor(tree, n_estimators=3),
+        "KNeighborsRegressor": lambda: hr.KNeighborsRegressor(),
+        "RadiusNeighborsClassifier": lambda: hr.RadiusNeighborsClassifier(3.0),
+        "RadiusNeighborsRegressor": lambda: hr.RadiusNeighborsRegressor(3.0),
+        "NearestNeighbors": lambda: hr.NearestNeighbors(),
+        "NuSVC": lambda: hr.NuSVC(nu=0.3),
+        "NuSVR": lambda: hr.NuSVR(),
+        "OneClassSVM": lambda: hr.OneClassSVM(),
+        "LinearSVR": lambda: hr.LinearSVR(),
+    }
+
+
 def small_table(seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Give rows with a class each, which is a number too."""
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 
 from soak.outcome import Outcome
-from soak.small_models import small_models, small_table
+from soak.small_models import more_models, small_table
 
 GOAL = "1,000 fits of every kind of model in one process: memory, threads and descriptors flat"
 FITS = 1_000
@@ -20,7 +20,7 @@ SLACK = 8 * 2**20
 def run(share: float) -> Outcome:
     """Fit and predict in turn with every kind; compare the process before and after."""
     warnings.simplefilter("ignore")
-    kinds = list(small_models().values())
+    kinds = list(more_models().values())
     n_fits = max(2 * len(kinds), round(FITS * share))
     tables = [small_table(seed) for seed in range(4)]
     before = (0, 0, 0)

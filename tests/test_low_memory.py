@@ -62,7 +62,7 @@ y = (X[:, 0] > 0).astype(int)
 options = {"n_estimators": 1, "learning_rate": 0.1}
 hr.GradientBoostingClassifier(splitter="exact", n_jobs=1, **options).fit(X[:50], y[:50])
 model = hr.GradientBoostingClassifier(n_jobs=2, **options)
-for room in range(0, 7_000, 100):
+for room in [*range(1_500, 2_500, 100), 6_700]:
     child = os.fork()
     if child:
         status = os.waitpid(child, 0)[1]

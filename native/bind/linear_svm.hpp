@@ -16,6 +16,7 @@
 #include "../linear_products.hpp"
 #include "../threads.hpp"
 #include "gil.hpp"
+#include "sequences.hpp"
 
 namespace hedgerow::bind_linear {
 
@@ -191,8 +192,10 @@ inline BoundDescent crammer_singer(const LinearRows& rows,
 }
 
 // Runs several descents, one thread each; the epochs that each took.
-inline std::vector<int> descend(const std::vector<BoundDescent*>& descents, int epochs,
-                                const std::vector<double>& tolerance, int threads) {
+inline std::vector<int> descend(const nb::sequence& all, int epochs, const nb::sequence& tolerances,
+                                int threads) {
+  const auto descents = vector_of<BoundDescent*>(all);
+  const auto tolerance = vector_of<double>(tolerances);
   require_size(tolerance.size(), descents.size(), "tolerance");
   std::vector<int> taken(descents.size());
   const GilReleased unlocked;

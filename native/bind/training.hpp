@@ -24,6 +24,7 @@
 #include "binning.hpp"
 #include "constraints.hpp"
 #include "gil.hpp"
+#include "sequences.hpp"
 
 namespace hedgerow::bind_training {
 
@@ -268,7 +269,7 @@ inline void bind(nb::module_& m) {
            "vector"_a = false)
       .def(
           "differentiate",
-          [](GradientStore& store, const std::string& loss, const std::vector<double>& shape,
+          [](GradientStore& store, const std::string& loss, const nb::sequence& shape,
              Scores scores, Leaves leaf, Array<const double, nb::ndim<2>> leaf_value,
              Targets target, Weights weight, std::optional<Draw> draw) {
             Rows rows = make_rows(scores, target, weight);
@@ -276,7 +277,7 @@ inline void bind(nb::module_& m) {
             rows.leaf_value = leaf_value.data();
             rows.leaf_stride = leaf_value.shape(1);
             rows.one_tree = leaf && leaf->shape(0) < scores.shape(0);
-            const LossKind kind = loss_kind(loss, shape, scores.shape(0));
+            const LossKind kind = loss_kind(loss, vector_of<double>(shape), scores.shape(0));
             DrawnRows drawn;
             {
               GilReleased release;
@@ -349,14 +350,14 @@ inline void bind(nb::module_& m) {
       "scores"_a.noconvert(), "leaf"_a, "leaf_value"_a, "threads"_a, "scores += leaf_value[leaf].");
   m.def(
       "loss_gradients",
-      [](const std::string& loss, const std::vector<double>& shape, Scores scores, Targets target,
+      [](const std::string& loss, const nb::sequence& shape, Scores scores, Targets target,
          Weights weight, int threads) {
         const std::size_t K = scores.shape(0), n = scores.shape(1);
         const Rows rows = make_rows(scores, target, weight);
         std::vector<WidePair> pairs(K * n);
         std::vector<GradientSummary> summary(K);
         std::vector<double> g(K * n), h(K * n);
-        const LossKind kind = loss_kind(loss, shape, K);
+        const LossKind kind = loss_kind(loss, vector_of<double>(shape), K);
         {
           GilReleased release;
           differentiate(kind, rows, {nullptr, nullptr, pairs.data()}, summary.data(), threads);
@@ -413,9 +414,9 @@ inline void bind(nb::module_& m) {
       "Of each leaf, the level-quantile of its rows' corners.");
   m.def(
       "sample_tree_features",
-      [](const std::vector<int>& features, double fraction, std::uint64_t seed,
-         std::uint64_t tree_id) {
-        return to_numpy<std::int32_t>(sample_tree_features(features, fraction, seed, tree_id));
+      [](const nb::sequence& features, double fraction, std::uint64_t seed, std::uint64_t tree_id) {
+        return to_numpy<std::int32_t>(
+            sample_tree_features(vector_of<int>(features), fraction, seed, tree_id));
       },
       "features"_a, "fraction"_a, "seed"_a, "tree_id"_a,
       "The features that a tree may use, drawn from those given.");

@@ -203,7 +203,7 @@ class Draw:
 class GradientStore:
     def __init__(self, n_rows: int, n_outputs: int, threads: int, vector: bool = False) -> None: ...
 
-    def differentiate(self, loss: str, shape: Sequence[float], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, draw: Draw | None = None) -> tuple[NDArray[numpy.uint32], NDArray[numpy.float64]] | None:
+    def differentiate(self, loss: str, shape: Sequence, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, draw: Draw | None = None) -> tuple[NDArray[numpy.uint32], NDArray[numpy.float64]] | None:
         """
         Adds the leaf values to the scores and takes the loss's gradients at the new ones. With a draw: the rows drawn by them, and how often each counts.
         """
@@ -233,7 +233,7 @@ class VectorGrower:
 def update_scores(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> None:
     """scores += leaf_value[leaf]."""
 
-def loss_gradients(loss: str, shape: Sequence[float], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], target: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int) -> tuple:
+def loss_gradients(loss: str, shape: Sequence, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], target: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int) -> tuple:
     """
     Gradients and hessians of a built-in loss as numbers, two (n_outputs, n_rows) arrays.
     """
@@ -247,7 +247,7 @@ def common_step(rules: SplitRules, learning_rate: float, G: Annotated[NDArray[nu
 def leaf_quantiles(corner: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, level: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> NDArray[numpy.float64]:
     """Of each leaf, the level-quantile of its rows' corners."""
 
-def sample_tree_features(features: Sequence[int], fraction: float, seed: int, tree_id: int) -> NDArray[numpy.int32]:
+def sample_tree_features(features: Sequence, fraction: float, seed: int, tree_id: int) -> NDArray[numpy.int32]:
     """The features that a tree may use, drawn from those given."""
 
 def sample_rows(seed: int, round: int, n: int, fraction: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], kind: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, unit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> NDArray[numpy.uint32]:
@@ -708,7 +708,7 @@ def lasso_descent(columns: LinearRows, y: Annotated[NDArray[numpy.float64], dict
 def crammer_singer(rows: LinearRows, label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], C: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], square: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], alpha: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], W: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], seed: int) -> Descent:
     """Descent in Crammer and Singer's dual."""
 
-def descend(descents: Sequence[Descent], epochs: int, tolerance: Sequence[float], threads: int) -> list[int]:
+def descend(descents: Sequence, epochs: int, tolerance: Sequence, threads: int) -> list[int]:
     """Run descents side by side; the epochs that each took."""
 
 @overload

@@ -45,12 +45,14 @@ def check_tests(schema: TableSchema, ensemble: Ensemble) -> None:
     inner = ensemble.feature >= 0
     require(
         np.array_equal(
-            schema.is_categorical[ensemble.feature[inner]], ensemble.category_set[inner] >= 0
+            # Not by [ ]: NumPy crashes where it has no memory to convert indices in.
+            schema.is_categorical.take(ensemble.feature[inner]),
+            ensemble.category_set[inner] >= 0,
         ),
         "a node tests a category of a numeric feature, or a number of a categorical one",
     )
     if ensemble.slopes is not None:
-        has_slope = schema.is_categorical[ensemble.slopes.feature]
+        has_slope = schema.is_categorical.take(ensemble.slopes.feature)
         require(not has_slope.any(), "a leaf has a slope along a categorical feature")
 
 

@@ -279,7 +279,8 @@ class ExactTrainer:
         allowed = np.zeros(n_features, bool)
         usable = self._params.usable_features(n_features)
         drawn = _native.sample_tree_features(usable, self._colsample, self._params.seed, tree_id)
-        allowed[drawn] = True
+        # Of intp: NumPy crashes where it has no memory to convert indices in.
+        allowed[drawn.astype(np.intp)] = True
         return allowed
 
     def _draw(
@@ -307,7 +308,7 @@ class ExactTrainer:
         self._leaves.replace(tree, output, rows, self._n_threads)
 
     def _add(self, output: int, tree: Tree, leaf_of_row: NDArray[np.int32]) -> None:
-        values = tree.value[leaf_of_row, 0]
+        values = tree.value[leaf_of_row.astype(np.intp), 0]  # as above
         outside = np.flatnonzero((leaf_of_row < 0) | (tree.slopes is not None))
         if len(outside):
             alone = Ensemble.from_trees([tree], [0], np.zeros(1), self._matrix.shape[1])

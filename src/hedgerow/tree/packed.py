@@ -205,7 +205,8 @@ class PackedForest:
         return self._predictor
 
     def _is_category_test(self) -> NDArray[np.bool_]:
-        return (self.feature >= 0) & self.binner.is_categorical[self.feature]
+        # Not by [ ]: NumPy crashes where it has no memory to convert indices in.
+        return (self.feature >= 0) & self.binner.is_categorical.take(self.feature)
 
     def _thresholds(
         self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8], without: NDArray[np.bool_]
