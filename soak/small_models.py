@@ -49,7 +49,6 @@ def more_models() -> dict[str, Callable[[], Any]]:
         "KNeighborsRegressor": lambda: hr.KNeighborsRegressor(),
         "RadiusNeighborsClassifier": lambda: hr.RadiusNeighborsClassifier(3.0),
         "RadiusNeighborsRegressor": lambda: hr.RadiusNeighborsRegressor(3.0),
-        "NearestNeighbors": lambda: hr.NearestNeighbors(),
         "NuSVC": lambda: hr.NuSVC(nu=0.3),
         "NuSVR": lambda: hr.NuSVR(),
         "OneClassSVM": lambda: hr.OneClassSVM(),
