@@ -17,7 +17,7 @@ from hedgerow.exceptions import ModelFileError
 from hedgerow.model_file import atomic, load
 from hedgerow.model_file.container import unpack
 from hedgerow.model_file.contents import read_estimator
-from soak.model_files import FIXTURES, in_child
+from soak.model_files import FIXTURES, in_children
 from soak.outcome import Outcome
 
 GOAL = "saves cut at every byte, on a full disk, or killed: the old file or the new, never neither"
@@ -63,7 +63,7 @@ def _cut_files(share: float, failures: list[str]) -> int:
 
 def _fill_disks(n_writes: int, failures: list[str]) -> tuple[int, bool]:
     """Write to a disk that fills up; return how often, and whether it was a real one."""
-    found = in_child(lambda: _write_to_full_disks(n_writes))
+    (found,) = in_children([lambda: _write_to_full_disks(n_writes)], 1)
     if isinstance(found, str):
         failures.append(f"full disks: {found}")
         return 0, False
@@ -117,13 +117,13 @@ def _mount_small_disk(folder: str) -> bool:
 def _kill(n_kills: int, failures: list[str]) -> tuple[int, int]:
     """Kill processes that save; return how many, and how many left a temporary file behind."""
     rng = random.Random(2)
-    small = (FIXTURES / "SVC.hedgerow").read_bytes()
-    model = read_estimator(*unpack(small))
+    model = read_estimator(*unpack((FIXTURES / "SVC.hedgerow").read_bytes()))
     others = [bytes([number]) * BIG for number in (1, 2)]
     n_left = 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
-        path.write_bytes(small)
+        model.save(path)
+        small = path.read_bytes()
         for number in range(n_kills):
             _write_until_killed(
                 path, model, others, unnamed=number % 2 == 0, seconds=rng.random() * 0.03

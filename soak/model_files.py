@@ -16,7 +16,9 @@ import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from threadpoolctl import threadpool_limits
 
 import hedgerow as hr
 from hedgerow.model_file import load
+from hedgerow.threads import available_cpus
 from soak.outcome import Outcome
 
 GOAL = "mutated model files of every kind: no crash, no hang, no allocation beyond 10 × the file"
@@ -60,9 +63,9 @@ def _run(share: float, fuzz: Any) -> Outcome:
         models = [fuzz.write_estimator(model) for model in (*fuzz.make_models(), *_large_models())]
     kinds = {document["estimator"] for document, _ in models}
     tally: dict[str, Any] = {"refused": 0, "slowest": 0.0, "times": 0.0, "failures": []}
-    for first in range(0, n_files, CHUNK):
-        numbers = range(first, min(first + CHUNK, n_files))
-        found = in_child(lambda numbers=numbers: _try_files(fuzz, models, numbers))
+    chunks = [range(first, min(first + CHUNK, n_files)) for first in range(0, n_files, CHUNK)]
+    works = [partial(_try_files, fuzz, models, numbers) for numbers in chunks]
+    for numbers, found in zip(chunks, in_children(works, available_cpus()), strict=True):
         if isinstance(found, str):
             found = {"failures": [f"files {numbers.start} … {numbers.stop - 1}: {found}"]}
         tally["refused"] += found.get("refused", 0)
@@ -81,15 +84,27 @@ def _large_models() -> list[Any]:
     """Give models of large files: one by its arrays, one by the names in its header."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(20_000, 4))
-    names = pd.DataFrame({"name": rng.permutation([f"n{number}" for number in range(8_000)])})
+    labels = rng.permutation([f"n{number}" for number in range(8_000)])
+    names = pd.DataFrame({"name": pd.Categorical(labels)})
     return [
         hr.KNeighborsRegressor().fit(rows, rows[:, 0]),
         hr.KNeighborsRegressor(metric="gower").fit(names, np.arange(8_000.0)),
     ]
 
 
-def in_child(work: Callable[[], Any]) -> Any:
-    """Return what a function returns in a child process, or a description of how that ended."""
+def in_children(works: Iterable[Callable[[], Any]], n_at_once: int) -> Iterator[Any]:
+    """Yield what functions return, each in a child process, or a description of how that ended."""
+    running: deque[tuple[int, int]] = deque()
+    for work in works:
+        if len(running) == n_at_once:
+            yield _result_of(*running.popleft())
+        running.append(_started(work))
+    while running:
+        yield _result_of(*running.popleft())
+
+
+def _started(work: Callable[[], Any]) -> tuple[int, int]:
+    """Start a child process; return it, and where to read its result."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -102,6 +117,10 @@ def in_child(work: Callable[[], Any]) -> Any:
             print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
             os._exit(1)
     os.close(writing)
+    return child, reading
+
+
+def _result_of(child: int, reading: int) -> Any:
     with os.fdopen(reading) as pipe:
         text = pipe.read()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -169,4 +188,4 @@ class Measured:
         finally:
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
-            self.times = max(0, peak - FIXED_BYTES) / self.n_bytes
+            self.times = max(0, peak - FIXED_BYTES) / max(1, self.n_bytes)

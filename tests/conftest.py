@@ -3,8 +3,11 @@
 import signal
 import threading
 
-# A shell starts background jobs with SIGINT ignored, which their children inherit, and Python then
-# has no KeyboardInterrupt. Tests of Ctrl-C need it, here and in the processes that they start.
-_is_main = threading.current_thread() is threading.main_thread()
-if _is_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell starts background jobs with SIGINT ignored, nohup a command with SIGHUP ignored. Children
+# inherit both, and Python then has no KeyboardInterrupt. Tests of signals need them, here and in
+# the processes that they start.
+_USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+if threading.current_thread() is threading.main_thread():
+    for _number, _usual in _USUAL.items():
+        if signal.getsignal(_number) is signal.SIG_IGN:
+            signal.signal(_number, _usual)

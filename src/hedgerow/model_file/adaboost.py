@@ -148,6 +148,7 @@ def _read_members(
     stored: Stored, algorithm: Algorithm | R2, weights: NDArray[Any], classes: NDArray[Any] | None
 ) -> dict[str, Any]:
     members, attributes = read_members(stored, "members"), read_columns(stored)
+    require("n_features_in_" in attributes, "the number of columns is missing")
     for member in members:
         require_columns(member, attributes)
         if algorithm.has_classifiers and classes is not None:

@@ -169,6 +169,8 @@ def read_stored(stored: Stored) -> Any:
     parameters = _read_parameters(stored.field("parameters"), kind.estimator)
     attributes = kind.read(kind.estimator, stored) | _read_na_values(stored)
     stored.finish()
+    queries, features = parameters.get("qid_column"), attributes.get("feature_names_in_", ())
+    require(queries not in list(features), "the column of queries is a feature, too")
     estimator = kind.estimator(**parameters)
     adopt(estimator, attributes)
     return estimator

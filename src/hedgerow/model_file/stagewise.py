@@ -85,7 +85,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
         "steps_": np.array(steps, np.float64) if are_numbers else steps,
     }
     names = stored.field("histories")
-    known = isinstance(names, list) and set(names) <= set(_HISTORIES)
+    known = isinstance(names, list) and all(name in _HISTORIES for name in names)
     require(known and len(set(names)) == len(names), "a history of no known name")
     histories = stored.arrays("history.", names)
     attributes |= {name: _numbers(array, name) for name, array in histories.items()}

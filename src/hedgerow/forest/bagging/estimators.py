@@ -184,7 +184,8 @@ class Bagging(TableEstimator):
 
 
 def _can_decide(bagging: Bagging) -> bool:
-    return hasattr(bagging.estimator, "decision_function")
+    # Of a fitted bag its members count, whatever the parameter has become since.
+    return hasattr(getattr(bagging, "estimator_", bagging.estimator), "decision_function")
 
 
 @documented

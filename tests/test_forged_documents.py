@@ -1,0 +1,47 @@
+"""Forged headers that a soak of 100,000 mutated files found: refused when read, not when used."""
+
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.exceptions import ModelFileError
+from hedgerow.model_file.contents import read_estimator, write_estimator
+
+X = [[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0]]
+CLASSES, NUMBERS = [0, 0, 1, 1], [0.5, 1.0, 2.0, 3.5]
+
+
+def forged(model, **fields):
+    document, arrays = write_estimator(model)
+    return document | fields, arrays
+
+
+@pytest.mark.parametrize("histories", [[{}], [[]], ["elsewhere"]])
+def test_histories_are_known_names(histories):
+    model = hr.StagewiseRegressor(n_estimators=2).fit(X, NUMBERS)
+    with pytest.raises(ModelFileError):
+        read_estimator(*forged(model, histories=histories))
+
+
+def test_a_committee_knows_its_columns():
+    model = hr.AdaBoostClassifier(hr.LinearSVC(), n_estimators=2).fit(X, CLASSES)
+    with pytest.raises(ModelFileError, match="number of columns"):
+        read_estimator(*forged(model, n_features=None))
+
+
+def test_the_column_of_queries_is_no_feature():
+    frame = pd.DataFrame(X * 10, columns=["a", "b"])
+    few = {"n_estimators": 1, "min_samples_leaf": 1}
+    model = hr.GradientBoostingRanker(**few).fit(frame, CLASSES * 10, group=[4] * 10)
+    document, arrays = write_estimator(model)
+    with pytest.raises(ModelFileError, match="column of queries"):
+        read_estimator(
+            document | {"parameters": document["parameters"] | {"qid_column": "b"}}, arrays
+        )
+
+
+def test_a_fitted_bag_decides_as_its_members_do():
+    bag = hr.BaggingClassifier(n_estimators=2).fit(X, CLASSES)
+    assert not hasattr(bag.set_params(estimator=hr.SVC()), "decision_function")
+    bag = hr.BaggingClassifier(hr.SVC(), n_estimators=2).fit(X, CLASSES)
+    assert bag.set_params(estimator=hr.DecisionTreeClassifier()).decision_function(X).shape == (4,)
