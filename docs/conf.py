@@ -10,6 +10,7 @@ import inspect
 from typing import Any
 
 import matplotlib as mpl
+from sphinx.util.inspect import stringify_signature
 
 import hedgerow
 
@@ -78,6 +79,16 @@ def leave_to_scikit_learn(
     return True if isinstance(module, str) and module.startswith("sklearn") else None
 
 
+def show_parameters_of_init(
+    _app: Any, what: str, _name: str, thing: Any, _options: Any, signature: str, _returned: str
+) -> tuple[str, None] | None:
+    """Show a class with its parameters: Sphinx would take those of `__new__`, which checks them."""
+    if what != "class" or signature is None or not isinstance(thing, type):
+        return None
+    return stringify_signature(inspect.signature(thing), show_annotation=False), None
+
+
 def setup(app: Any) -> None:
-    """Tell Sphinx which members are listed."""
+    """Tell Sphinx which members are listed, and with which parameters."""
     app.connect("autodoc-skip-member", leave_to_scikit_learn)
+    app.connect("autodoc-process-signature", show_parameters_of_init)

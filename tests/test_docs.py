@@ -105,3 +105,5 @@ def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(tmp_path
     assert build.main(arguments) == 0
     links = runpy.run_path(str(DOCS / "links.py"))
     assert list(links["dead_links"](tmp_path / "site")) == []
+    reference = (tmp_path / "site/api/generated/hedgerow.SVC.html").read_text(encoding="utf-8")
+    assert ">gamma</span>" in reference.split("</dt>")[0]  # a signature has the parameters

@@ -82,9 +82,9 @@ def test_a_row_is_explained_as_a_sum(run, numbers, new, table):
     answer = run("explain", numbers, new, "--rows", 3, "--top", 2)
     first, *terms = answer.out.splitlines()
     score = hr.load(numbers).predict(table[FEATURES])[3]
-    assert first.startswith(f"row 3: {score:.4g}, where ")
+    assert first.startswith(f"row 3: {score:.4g}, base value ")
     assert first.endswith(" (the target)")
-    base = float(first.split("where ")[1].split()[0])
+    base = float(first.split("base value ")[1].split()[0])
     assert len(terms) == 3
     assert terms[-1].endswith("2 other columns")
     assert base + sum(float(line.split()[0]) for line in terms) == pytest.approx(score, abs=0.01)
@@ -92,7 +92,7 @@ def test_a_row_is_explained_as_a_sum(run, numbers, new, table):
 
 def test_all_rows_are_explained_by_the_largest_columns(run, classes, new):
     lines = run("explain", classes, new, "--top", 3).out.splitlines()
-    assert lines[0] == "what columns add, up or down: mean of 60 rows (log-odds)"
+    assert lines[0] == "mean absolute Shapley value of each column, 60 rows (log-odds)"
     sizes = [float(line.split()[1]) for line in lines[1:]]
     assert len(sizes) == 3
     assert sizes == sorted(sizes, reverse=True)

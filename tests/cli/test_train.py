@@ -65,7 +65,7 @@ def test_the_summary_for_people_says_what_was_inferred_and_written(run, people, 
     assert answer.code == 0
     assert answer.err == ""
     assert "classification, since the target is text, with 2 different values" in answer.out
-    assert "60 rows held out; the model is of the other 240" in answer.out
+    assert "60 rows held out; trained on the other 240" in answer.out
     assert str(out / "model.hedgerow") in answer.out
     assert {"metrics.json", "model.hedgerow"} <= set(everything_in(out))
     assert not [name for name in everything_in(out) if name.startswith(".")]

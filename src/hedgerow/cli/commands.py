@@ -40,11 +40,11 @@ class _DoneElsewhere(click.Command):
 @click.command(cls=_DoneElsewhere, short_help="Train a model on a file.")
 @click.argument("data", type=FILE)
 @truth_options
-@click.option("--groups", metavar="COL", help="Column of groups of rows that stay together.")
+@click.option("--groups", metavar="COL", help="Column of group labels: groups are never split.")
 @click.option("--drop", metavar="COL,...", default="", help="Columns to leave out.")
 @reading_options
-@click.option("--task", type=click.Choice(TASKS), help="Inferred, and said, if left out.")
-@positive_option("Add precision, recall and the like of this class to the metrics.")
+@click.option("--task", type=click.Choice(TASKS), help="Default: inferred from the target.")
+@positive_option("Add precision, recall, F1 and average precision of this class to the metrics.")
 @click.option(
     "--model",
     "family",
@@ -53,33 +53,37 @@ class _DoneElsewhere(click.Command):
     help=f"One of {', '.join(MODELS)}.",
 )
 @click.option(
-    "--param", "given", multiple=True, metavar="NAME=VALUE", help="A parameter; may be repeated."
+    "--param",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the model; may be repeated.",
 )
-@click.option("--budget", help="Gradient boosting: how long to search, as its parameter budget.")
-@click.option("--test", "test_file", type=FILE, help="Another file to judge the model by.")
+@click.option("--budget", help="Gradient boosting: quick, balanced, thorough or a number.")
+@click.option("--test", "test_file", type=FILE, help="File with a test set.")
 @click.option(
     "--test-size",
     type=Part(0, 1, max_open=True),
-    help=f"Part of the rows to judge the model by. [default: {TEST_SIZE}]",
+    help=f"Fraction of the rows to hold out as a test set. [default: {TEST_SIZE}]",
 )
 @click.option(
     "--cv",
     "n_folds",
     type=click.IntRange(2),
-    help="Judge by so many folds; the model is of all rows.",
+    help="Cross-validate with this many folds; the final model is trained on all rows.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
 @threads_option
 @click.option("--out", type=FILE, default=Path("out"), show_default=True, help="Folder to write.")
-@click.option("--no-report", is_flag=True, help=f"Leave {REPORT} out.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.option("--no-report", is_flag=True, help=f"Do not write {REPORT}.")
+@click.option("-q", "--quiet", is_flag=True, help="Do not show progress.")
 @json_option
 @debug_option
 def train() -> None:
     """Train a model on the table in the file DATA (CSV, Parquet, Arrow or SVMlight).
 
-    DATA may be - for standard input. Writes the model, metrics of rows that were held out, and a
-    report of them into a folder.
+    DATA may be - for standard input. Writes the model, its metrics on a test set and a report on
+    that test set into a folder.
     """
 
 
@@ -94,37 +98,37 @@ def train() -> None:
 )
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
 @positive_option("Add the probability of this class.")
-@click.option("--interval", is_flag=True, help="Add the ends of an interval.")
+@click.option("--interval", is_flag=True, help="Add the bounds of a prediction interval.")
 @click.option(
     "--coverage",
     type=Part(0, 1, min_open=True, max_open=True),
-    help=f"Part of rows that lie within their interval. [default: {COVERAGE}]",
+    help=f"Coverage of the prediction interval. [default: {COVERAGE}]",
 )
-@click.option("--id", "keep", metavar="COL", help="Column to write beside the predictions.")
+@click.option("--id", "keep", metavar="COL", help="Column to copy next to the predictions.")
 @threads_option
 @reading_options
 @debug_option
 def predict() -> None:
     """Predict the rows of the file DATA with a model; - is standard input.
 
-    Columns are found by name; those that the model does not know are left aside. Numbers have all
-    of their digits: they are what the Python API gives, bit for bit.
+    Columns are matched by name, and columns that the model does not use are ignored. Numbers are
+    written with full precision, and are those of the Python API bit for bit.
     """
 
 
-@click.command(cls=_DoneElsewhere, short_help="Judge a model by rows whose targets are known.")
+@click.command(cls=_DoneElsewhere, short_help="Evaluate a model on rows with known targets.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("data", type=FILE)
 @truth_options
-@positive_option("Add precision, recall and the like of this class.")
+@positive_option("Add precision, recall, F1 and average precision of this class.")
 @reading_options
 @json_option
 @debug_option
 def evaluate() -> None:
-    """Judge a model by the rows of the file DATA, whose targets are known."""
+    """Compute a model's metrics on the rows of the file DATA, whose targets are known."""
 
 
-@click.command(cls=_DoneElsewhere, short_help="Tell what each column adds to predictions.")
+@click.command(cls=_DoneElsewhere, short_help="Show what each column adds to predictions.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("data", type=FILE)
 @click.option("--rows", "wanted", metavar="0-4,7", help="Explain each of these rows, from 0 on.")
@@ -134,56 +138,58 @@ def evaluate() -> None:
 @json_option
 @debug_option
 def explain() -> None:
-    """Tell what each column adds to the predictions for the file DATA (exact Shapley values).
+    """Show what each column adds to the predictions for the file DATA (exact Shapley values).
 
-    Without --rows it is the mean over all rows of how much that is, in either direction.
+    Without --rows, shows the mean absolute Shapley value of each column over all rows.
     """
 
 
-@click.command(cls=_DoneElsewhere, short_help="Write a page about a model for any browser.")
+@click.command(cls=_DoneElsewhere, short_help="Write an HTML report on a model.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("data", type=FILE)
 @truth_options
-@positive_option("The class that curves and costs are of at first.")
+@positive_option("Class for which curves and costs are shown first.")
 @click.option("-o", "--out", type=FILE, default=Path(REPORT), show_default=True)
 @reading_options
 @debug_option
 def report() -> None:
-    """Write a report of a model on the rows of the file DATA: one HTML file for any browser."""
+    """Write a report on a model, evaluated on the file DATA: one HTML file for any browser."""
 
 
-@click.command(cls=_DoneElsewhere, short_help="Tell what a model file holds.")
+@click.command(cls=_DoneElsewhere, short_help="Show the contents of a model file.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
-@click.option("--tree", "number_of_tree", type=click.IntRange(0), help="Print a tree, from 0 on.")
+@click.option(
+    "--tree", "number_of_tree", type=click.IntRange(0), help="Print this tree; the first is 0."
+)
 @json_option
 @debug_option
 def inspect() -> None:
-    """Tell what a model file holds: the kind of model, parameters, columns, size and digest."""
+    """Show the contents of a model file: estimator, parameters, columns, size and checksum."""
 
 
-@click.command(cls=_DoneElsewhere, short_help="Write a model as JSON, or back.")
+@click.command(cls=_DoneElsewhere, short_help="Convert a model to JSON, or back.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("out", type=FILE)
 @debug_option
 def convert() -> None:
-    """Write a model as OUT, a .json or .hedgerow file; both hold all of it, without loss.
+    """Convert a model to OUT, a .json or .hedgerow file; neither direction loses anything.
 
     OUT may be - for JSON on standard output.
 
-    There is no way to formats of other libraries (ONNX, PMML, XGBoost's JSON).
+    Formats of other libraries (ONNX, PMML, XGBoost's JSON) are not supported.
     """
 
 
-@click.command(cls=_DoneElsewhere, short_help="Show the commands at work.")
+@click.command(cls=_DoneElsewhere, short_help="Try the commands on an example.")
 @click.option(
     "--out", type=FILE, default=Path("hedgerow-demo"), show_default=True, help="Folder to write."
 )
 @debug_option
 def demo() -> None:
-    """Show the commands at work on customers, some of whom leave: text, numbers and gaps."""
+    """Try the commands on made-up churn data with text, numbers and missing values."""
 
 
-@click.command(cls=_DoneElsewhere, short_help="Let a shell complete commands.")
+@click.command(cls=_DoneElsewhere, short_help="Print a shell completion script.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @debug_option
 def completion() -> None:

@@ -116,8 +116,8 @@ def _average_text(explained: ShapValues, top: int) -> str:
         explained.feature_names[j]: f"{sizes[j]:<10.4g}{'▇' * round(_BAR * sizes[j] / largest)}"
         for j in order
     }
-    mean = f"mean of {count(len(values), 'row')}"
-    title = f"what columns add, up or down: {mean} ({explained.unit})"
+    rows = count(len(values), "row")
+    title = f"mean absolute Shapley value of each column, {rows} ({explained.unit})"
     return f"{title}\n{lines_of(bars)}"
 
 
@@ -129,9 +129,7 @@ def _row_text(explained: ShapValues, i: int, row: int, top: int) -> str:
         terms = values[i, :, k]
         score = base[i, k] + terms.sum()
         of = "" if output == _ONLY_OUTPUT else f", {output}"
-        lines.append(
-            f"row {row}{of}: {score:.4g}, where {base[i, k]:.4g} is usual ({explained.unit})"
-        )
+        lines.append(f"row {row}{of}: {score:.4g}, base value {base[i, k]:.4g} ({explained.unit})")
         lines += _term_lines(terms, explained.feature_names, explained.data[i], top)
     return "\n".join(lines)
 

@@ -72,21 +72,19 @@ def debug_option(command: Command) -> Command:
         is_eager=True,
         expose_value=False,
         callback=_set_debug,
-        help="Show where an error comes from.",
+        help="Show the traceback of an error.",
     )(command)
 
 
 def json_option(command: Command) -> Command:
     """Add --json."""
-    return click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")(
-        command
-    )
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
 
 
 def threads_option(command: Command) -> Command:
     """Add --threads."""
     return click.option(
-        "--threads", type=click.IntRange(1, 2**31 - 1), help="Default: as many as are useful."
+        "--threads", type=click.IntRange(1, 2**31 - 1), help="Default: all available CPUs."
     )(command)
 
 
@@ -104,18 +102,18 @@ def reading_options(command: Command) -> Command:
             multiple=True,
             metavar="VALUE,...",
             callback=_split,
-            help="What means a missing value, too; may be repeated. A model remembers it.",
+            help="More values that mean missing; may be repeated. The model remembers them.",
         ),
         click.option(
             "--header/--no-header",
             default=None,
-            help="CSV: whether the first line is names. Without, columns are x0, x1, ...",
+            help="CSV: whether the first line has column names. If not, they are x0, x1, ...",
         ),
         click.option(
             "--format",
             "kind",
             type=click.Choice(list(FORMATS)),
-            help="What kind of file DATA is, if its name does not tell.",
+            help="Format of DATA, if its file name does not show it.",
         ),
     ):
         command = option(command)
@@ -133,19 +131,19 @@ def truth_options(command: Command) -> Command:
         click.option(
             "--drop-missing-target",
             is_flag=True,
-            help="Leave rows without a target out; otherwise they are an error.",
+            help="Skip rows without a target; otherwise they are an error.",
         ),
-        click.option("--weights", metavar="COL", help="Column of the rows' weights."),
-        click.option("--qid", metavar="COL", help="Ranking: column of the rows' queries."),
+        click.option("--weights", metavar="COL", help="Column of sample weights."),
+        click.option("--qid", metavar="COL", help="Ranking: column of query ids."),
         click.option(
             "--event",
             metavar="COL",
-            help="Survival: column that tells whether the event was seen; the target is the time.",
+            help="Survival: column that is true if the event occurred; the target is the time.",
         ),
         click.option(
             "--target",
             metavar="COL",
-            help="Column to predict. SVMlight files tell it without a name.",
+            help="Column to predict. Not needed for SVMlight files.",
         ),
     ):
         command = option(command)

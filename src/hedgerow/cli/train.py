@@ -182,7 +182,7 @@ class Training:
         rest, test = part_rows(examples, size, self.seed, stratify=stratify)
         self._fit(model, rest)
         held_out = f"{count(test.n_rows, 'row')} held out"
-        how = f"{held_out}; the model is of the other {rest.n_rows:,}"
+        how = f"{held_out}; trained on the other {rest.n_rows:,}"
         return Judged(how, measure(model, test, self.positive), rows=test)
 
     def _read_test(self, path: Path) -> Examples:
@@ -215,7 +215,7 @@ class Training:
             params=options,
             verbose=0 if self.quiet else 1,
         )
-        how = f"{n_folds} folds, each judged by a model of the others; the model is of all rows"
+        how = f"{n_folds}-fold cross-validation; the model is trained on all rows"
         return Judged(how, found.mean, found.std)
 
     def _write(self, model: Any, judged: Judged | None, label: Any) -> str | None:
