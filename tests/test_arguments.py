@@ -194,3 +194,36 @@ def test_a_method_of_the_user_s_is_left_alone():
     assert Mine().fit([[0]], [0], early_stopping_rounds=3) == {"early_stopping_rounds": 3}
     with pytest.raises(TypeError, match=r"Mine\.predict has no argument 'ntree_limit'"):
         Mine().predict([[0]], ntree_limit=1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: hr.GradientBoostingClassifier.fit([[1.0], [2.0]], [0, 1]),
+        lambda: hr.GradientBoostingClassifier.fit(),
+        lambda: hr.RandomForestClassifier.predict(data=[[1.0]]),
+        lambda: hr.SVC.score([[1.0]], [0]),
+    ],
+)
+def test_a_method_of_the_class_is_answered_with_an_instance(call):
+    with pytest.raises(TypeError, match=r"called on the class.*model\.(fit|predict|score)\(X"):
+        call()
+
+
+def test_an_argument_given_twice_is_said_to_be():
+    with pytest.raises(TypeError, match="multiple values for argument 'y'"):
+        hr.GradientBoostingClassifier().fit([[1.0]], [0], y=[0])
+
+
+def test_missing_arguments_are_all_named():
+    with pytest.raises(TypeError, match="needs X and y; X and y are missing"):
+        hr.GradientBoostingClassifier().fit()
+    with pytest.raises(TypeError, match="needs X and y; y is missing"):
+        hr.GradientBoostingClassifier().fit([[1.0]])
+
+
+@pytest.mark.parametrize("cls", [hr.StagewiseClassifier, hr.AdaBoostClassifier])
+def test_a_booster_without_evaluation_sets_is_not_said_to_have_no_rounds(cls):
+    with pytest.raises(TypeError, match=r"no argument 'eval_set'; use score") as caught:
+        cls().fit([[1.0]], [0], eval_set=[])
+    assert "no boosting rounds" not in str(caught.value)

@@ -358,6 +358,7 @@ DOORS = {
     ),
     "margins_of_any": lambda X: hr.theory.margins(SklearnAdaBoost(**SMALL).fit(csr(), Y), X, Y),
     "structure_score": lambda X: hr.theory.structure_score(FITTED, X, Y),
+    "staged_shap": lambda X: hr.plot.StagedShapDisplay.from_estimator(FITTED, X, row=5),
     "roc": lambda X: hr.plot.RocDisplay.from_estimator(FITTED, X, Y),
     "calibration": lambda X: hr.plot.CalibrationDisplay.from_estimator(FITTED, X, Y),
     "precision_recall": lambda X: hr.plot.PrecisionRecallDisplay.from_estimator(FITTED, X, Y),

@@ -102,8 +102,9 @@ def _explain_call(
     taken = signature(function)
     try:
         taken.bind(*given, **named)
-    except TypeError:
-        raise TypeError(_about_call(function, taken, given, named)) from None
+    except TypeError as error:
+        said = _about_call(function, taken, given, named)
+        raise TypeError(said or f"{function.__name__}: {error}.") from None
 
 
 def _about_call(
@@ -111,9 +112,13 @@ def _about_call(
     taken: Signature,
     given: Sequence[Any],
     named: Mapping[str, Any],
-) -> str:
+) -> str | None:
+    """Say what to write instead of a call; None if Python says it well."""
     names = list(taken.parameters)
-    cls = type(given[0]) if names[0] == "self" else None
+    is_method = names[0] == "self"
+    if is_method and not (given and _is_of_class(given[0], function)):
+        return _about_class(function.__name__, names)
+    cls = type(given[0]) if is_method else None
     name = function.__name__ if cls is None else f"{cls.__name__}.{function.__name__}"
     hidden = 0 if cls is None else 1
     unknown = [each for each in named if each not in names]
@@ -130,6 +135,21 @@ def _about_call(
     return _about_missing(name, taken, given, named, hidden)
 
 
+def _is_of_class(instance: Any, function: Callable[..., Any]) -> bool:
+    """Tell an instance of a method's class from an argument in its place."""
+    owner = function.__qualname__.split(".")[-2]
+    return owner in {cls.__name__ for cls in type(instance).__mro__}
+
+
+def _about_class(method: str, names: Sequence[str]) -> str:
+    """Say that a method was called on the class."""
+    needed = ", ".join(name for name in names if name in ("X", "y"))
+    return (
+        f"{method} was called on the class, not on an instance of it. Create one first: "
+        f"model = Estimator(), with the name of the class, then model.{method}({needed})."
+    )
+
+
 def _others(names: Sequence[str], by_place: Sequence[str]) -> str:
     """Ask for arguments by name, with an example."""
     by_name = [name for name in names if name not in by_place]
@@ -138,11 +158,14 @@ def _others(names: Sequence[str], by_place: Sequence[str]) -> str:
 
 def _about_missing(
     name: str, taken: Signature, given: Sequence[Any], named: Mapping[str, Any], hidden: int
-) -> str:
+) -> str | None:
     required = [each.name for each in taken.parameters.values() if each.default is Argument.empty]
     there = {*list(taken.parameters)[: len(given)], *named}
     missing = [each for each in required if each not in there]
-    text = f"{name} needs {_listed(required[hidden:])}; {_listed(missing)} is missing."
+    if not missing:  # something is given twice
+        return None
+    are = "is" if len(missing) == 1 else "are"
+    text = f"{name} needs {_listed(required[hidden:])}; {_listed(missing)} {are} missing."
     library = next(filter(None, map(library_of, given[hidden:])), None)
     if library is not None:
         text += f" Pass the data themselves, fit(X, y), not an object of {library}."

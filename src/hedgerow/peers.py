@@ -178,7 +178,10 @@ _NO_OFFSET = (
     "per-row initial scores are not supported; init_model=… continues from a fitted model",
     "init_model",
 )
-_NO_ROUNDS = "it has no boosting rounds to evaluate; use score(X, y) or hedgerow.cross_validate"
+_JUDGED = "use score(X, y) or hedgerow.cross_validate"
+# AdaBoost and stagewise models, which have rounds, but take no evaluation sets.
+_STAGES = Instead(f"{_JUDGED}, or staged_predict(X) for each round", "staged_predict")
+_NO_ROUNDS = f"it has no boosting rounds to evaluate; {_JUDGED}"
 _WEIGHTS_OF_SETS = Instead("pass them in eval_set=[(X, y, sample_weight)]", "eval_set")
 _QUERIES_OF_SETS = (
     Instead("pass them in eval_set=[(X, y, qid)]", "qid"),
@@ -188,9 +191,14 @@ _QUERIES = (
     Instead("pass qid=…, the query id of each row", "qid"),
     Instead("for ranking use GradientBoostingRanker, with fit(X, y, qid=…) or group=…"),
 )
-_VALIDATION = (Instead("pass eval_set=[(X_valid, y_valid)]", "eval_set"), Instead(_NO_ROUNDS))
+_VALIDATION = (
+    Instead("pass eval_set=[(X_valid, y_valid)]", "eval_set"),
+    _STAGES,
+    Instead(_NO_ROUNDS),
+)
 _CALLBACKS = (
     Instead("pass callbacks=[function], called with a RoundInfo after each round", "callbacks"),
+    _STAGES,
     Instead(_NO_ROUNDS),
 )
 _NAMES = "column names come from a data frame: fit(pandas.DataFrame(X, columns=names), y)"
@@ -199,7 +207,7 @@ FIT: Table = {
     "base_margin": Instead(*_NO_OFFSET),
     "base_margin_eval_set": Instead(*_NO_OFFSET),
     "baseline": Instead(*_NO_OFFSET),
-    "callbacks": _NO_ROUNDS,
+    "callbacks": (_STAGES, Instead(_NO_ROUNDS)),
     "check_input": "X and y are always validated",
     "early_stopping_rounds": Instead(
         "set it in the constructor, {cls}(early_stopping=True, n_iter_no_change=…)",
@@ -210,7 +218,7 @@ FIT: Table = {
     "eval_init_score": Instead(*_NO_OFFSET),
     "eval_qid": _QUERIES_OF_SETS,
     "eval_sample_weight": _WEIGHTS_OF_SETS,
-    "eval_set": _NO_ROUNDS,
+    "eval_set": (_STAGES, Instead(_NO_ROUNDS)),
     "feature_name": _NAMES,
     "feature_names": _NAMES,
     "feature_weights": Instead(

@@ -238,3 +238,20 @@ def test_constraints_survive_clone_and_the_model_file(tmp_path):
     loaded = hr.load(tmp_path / "model")
     assert loaded.get_params() == fitted.get_params()
     assert loaded.fit(X, y > 0)._model.ensemble == fitted._model.ensemble
+
+
+@pytest.mark.parametrize("names", [["a", "b", "c"], [1, 2, 3]])
+@pytest.mark.parametrize("parameter", ["monotonic_constraints", "feature_weights"])
+def test_a_series_is_matched_by_its_index(names, parameter):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(100, 3)), columns=names)
+    y = X[names[0]] - X[names[2]] + 0.1 * rng.normal(size=100)
+    by_name = dict(zip(names, (1, 0, 0), strict=True))
+    models = [
+        hr.GradientBoostingRegressor(n_estimators=5, n_jobs=1, **{parameter: given}).fit(X, y)
+        for given in (by_name, pd.Series(by_name)[::-1], pd.Series([1, 0, 0]))
+    ]
+    expected = models[0].predict(X)
+    assert expected.std() > 0
+    for model in models[1:]:
+        assert np.array_equal(model.predict(X), expected)

@@ -252,7 +252,6 @@ BAD = [
     ("predict folder.hedgerow new.csv", "Is a directory: folder.hedgerow"),
     ("predict m.hedgerow folder.csv", "Is a directory: folder.csv"),
     ("predict m.hedgerow empty.csv -o p.csv", "empty.csv is empty"),
-    ("predict m.hedgerow header.csv -o p.csv", "no rows"),
     ("predict m.hedgerow junk.csv -o p.csv", "junk.csv is not a CSV file"),
     ("predict m.hedgerow latin.csv -o p.csv", "latin.csv is not a CSV file in UTF-8"),
     ("predict m.hedgerow cut.csv.gz -o p.csv", "cut.csv.gz is not a CSV file"),

@@ -25,6 +25,15 @@ def test_classes_and_probabilities_are_those_of_the_model(run, classes, new):
     assert np.ascontiguousarray(p).tobytes() == model.predict_proba(X).tobytes()
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_file_without_rows_has_no_predictions(run, classes, new, tmp_path, kind):
+    empty = tmp_path / f"none.{kind}"
+    WRITERS[kind](read_exactly(new)[FEATURES][:0], empty, index=False)
+    answer = run("predict", classes, empty, "--proba")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.strip() == "prediction,probability_no,probability_yes"
+
+
 @pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "p.parquet", "p.feather"])
 def test_numbers_are_those_of_the_model_in_any_format(run, numbers, new, tmp_path, name):
     out = tmp_path / name

@@ -8,8 +8,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
 
 import hedgerow as hr
+from hedgerow import explain
 from hedgerow.data.few_rows import FewRows
 from hedgerow.data.intake import as_matrix, learn_schema, read_table
 from hedgerow.exceptions import DataError
@@ -153,3 +155,45 @@ def test_a_fit_takes_a_list_of_dicts():
         learn_schema(rows[0])
     with pytest.raises(DataError, match="X is a dict"):
         hr.BaggingClassifier(hr.SVC()).fit(rows[0], Y)
+
+
+MEMBERS = {
+    "bagging": hr.BaggingClassifier(hr.SVC(), n_estimators=2, n_jobs=1, random_state=0),
+    "AdaBoost": hr.AdaBoostClassifier(hr.SVC(), n_estimators=2, random_state=0),
+    "stagewise": hr.StagewiseClassifier(n_estimators=2),
+}
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_dicts_are_passed_on_to_base_estimators(name):
+    numbers = TABLE.select_dtypes("number").astype(float).fillna(0.0)
+    swapped = numbers.iloc[:, ::-1].to_dict("records")
+    model = clone(MEMBERS[name]).fit(numbers, Y)
+    expected = model.decision_function(numbers)
+    assert np.array_equal(model.decision_function(swapped), expected)
+    assert np.array_equal(model.decision_function(swapped[0]), expected[:1])
+    of_dicts = clone(model).fit(numbers.to_dict("records"), Y)
+    assert np.array_equal(of_dicts.decision_function(numbers), expected)
+    with pytest.raises(TypeError, match="dict"):
+        model.fit(swapped[0], Y[:1])
+
+
+def test_explanations_take_lists_of_dicts():
+    rows, name = TABLE.to_dict("records"), TABLE.columns[0]
+    for explained in (explain.partial_dependence, explain.accumulated_effects):
+        assert str(explained(MODEL, rows, name)) == str(explained(MODEL, TABLE, name))
+    of_dicts = explain.permutation_importance(MODEL, rows, Y, n_repeats=1, random_state=0)
+    expected = explain.permutation_importance(MODEL, TABLE, Y, n_repeats=1, random_state=0)
+    assert str(of_dicts) == str(expected)
+
+
+@pytest.mark.parametrize("row", [{}, [{}]])
+def test_a_dict_without_names_is_an_error(row):
+    with pytest.raises(hr.DataError, match="without names"):
+        MODEL.predict(row)
+
+
+def test_a_huge_integer_among_strings_is_an_error_of_the_data():
+    values = np.array(["a", "b", 10**400] * 10, dtype=object)
+    with pytest.raises(hr.DataError, match="mixes strings and numbers"):
+        hr.DecisionTreeClassifier().fit(values[:, np.newaxis], [0, 1, 1] * 10)

@@ -188,7 +188,7 @@ def _by_feature(given: Any, schema: TableSchema, name: str) -> dict[int, Any]:
     """Return what a dict says of some columns, or a list of all of them, by feature number."""
     if given is None:
         return {}
-    if not isinstance(given, Mapping):
+    if not (isinstance(given, Mapping) or _has_labels(given)):
         values = list(given)
         if len(values) != schema.n_features:
             raise ParameterError(
@@ -208,3 +208,11 @@ def _by_feature(given: Any, schema: TableSchema, name: str) -> dict[int, Any]:
 def _label(feature: int, schema: TableSchema) -> str:
     names = schema.feature_names
     return f"column {feature if names is None else names[feature]!r}"
+
+
+def _has_labels(given: Any) -> bool:
+    """Recognise a pandas series whose index names columns, instead of counting values."""
+    index = getattr(given, "index", None)
+    if not hasattr(given, "items") or not hasattr(index, "tolist"):
+        return False
+    return bool(index.tolist() != list(range(len(given))))

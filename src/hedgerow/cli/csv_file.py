@@ -74,7 +74,7 @@ def read_csv(path: Path, kinds: Kinds, reading: Reading | None = None) -> Any:
     with read_as(path, "a CSV file"):
         dialect = _dialect(path, reading)
         text = _read_text(path, dialect)
-    if text.num_rows == 0:
+    if text.num_rows == 0 and not reading.may_be_empty:
         raise DataError(f"{path} has a line of names, but no rows.")
     columns = {
         name: _read_column(path, text.column(i), name, kinds(name), dialect, reading.na)

@@ -46,13 +46,15 @@ class Reading:
     """How a file of rows is read: the options that say so, and what a model knows of its columns.
 
     `kind` is the format, `header` whether the first line is names (None: if it does not look like
-    numbers), `na` are strings that mean a missing value, `names` the columns of a model.
+    numbers), `na` are strings that mean a missing value, `names` the columns of a model;
+    `may_be_empty` takes a table without rows, of which nothing can be learned, but all predicted.
     """
 
     kind: str | None = None
     header: bool | None = None
     na: tuple[str, ...] = ()
     names: tuple[str, ...] | None = None
+    may_be_empty: bool = False
 
     def like(self, model: Any) -> Reading:
         """Return how files for a model are read: what was missing for its training still is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ def predict(
     label = None if positive is None else positive_class(positive, model)
     if threads is not None and "n_jobs" in model.get_params(deep=False):
         model.set_params(n_jobs=threads)
-    X, kept = read_features(data, reading.like(model), Known.of_model(model), keep)
+    reading = replace(reading.like(model), may_be_empty=True)
+    X, kept = read_features(data, reading, Known.of_model(model), keep)
     columns = _predictions(model, X)
     if proba or positive is not None:
         columns |= _probabilities(model, X, None if proba else label)

@@ -67,7 +67,7 @@ def read_file(path: Path, reading: Reading, kinds: Kinds, n_features: int | None
     frame = (
         read_csv(path, kinds, reading) if kind == "csv" else _read_frame(path, kind, kinds, reading)
     )
-    if len(frame) == 0 or frame.shape[1] == 0:
+    if (len(frame) == 0 and not reading.may_be_empty) or frame.shape[1] == 0:
         raise DataError(f"{path} has no rows or no columns.")
     return frame
 

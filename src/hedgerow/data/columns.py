@@ -150,7 +150,8 @@ def plain_label(value: Any) -> Label:
 def is_missing(value: Any) -> bool:
     """Tell None, NaN, pandas' NA and NaT from values."""
     return _kind_of_type(type(value)) == "missing" or (
-        isinstance(value, numbers.Real | Decimal) and math.isnan(value)
+        # Not math.isnan, which takes no integer beyond the largest float.
+        isinstance(value, numbers.Real | Decimal) and bool(value != value)
     )
 
 

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from hedgerow.data.binned_table import BinnedTable
 from hedgerow.data.columns import (
     CategoricalColumn,
-    ColumnTypeError,
     LabelColumn,
     NumericColumn,
     labels_of_numbers,
@@ -27,6 +26,7 @@ from hedgerow.data.columns import (
 from hedgerow.data.few_rows import read_few_rows
 from hedgerow.data.frames import one_matrix
 from hedgerow.data.names import Names, column_label, column_order
+from hedgerow.data.records import refuse_single_row
 from hedgerow.data.schema import Categories, TableSchema, chosen_columns
 from hedgerow.data.sources import Source, open_table, require_rows
 from hedgerow.data.suspects import not_numbers, warn_of_suspects
@@ -65,11 +65,7 @@ def learn_schema(
     """
     if isinstance(X, BinnedTable):
         return X.schema, X
-    if type(X) is dict:
-        raise ColumnTypeError(
-            "X is a dict, which is one row. Give fit a list of dicts or, of a dict of columns, a "
-            "data frame: pd.DataFrame(X)."
-        )
+    refuse_single_row(X)
     source = open_table(X)
     require_rows(source.n_rows, source.n_features)
     chosen, by_dtype = chosen_columns(categorical_features, source.names, source.n_features)

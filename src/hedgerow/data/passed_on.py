@@ -18,6 +18,7 @@ from sklearn.utils.validation import validate_data
 
 from hedgerow.data.frames import with_usual_columns
 from hedgerow.data.names import Names, column_order, labels_of, read_names
+from hedgerow.data.records import are_records, as_data_frame, refuse_single_row
 from hedgerow.data.sources import (
     as_frame,
     refuse_no_table,
@@ -39,6 +40,7 @@ _AS_IT_IS: dict[str, Any] = {
 
 def learn_columns(X: Any) -> tuple[Any, dict[str, Any]]:
     """Check the table of a `fit`; also return scikit-learn's attributes about its columns."""
+    refuse_single_row(X)
     X, names = _checked(X)
     require_columns(*X.shape)
     require_rows(*X.shape)
@@ -74,11 +76,17 @@ def learn_anything(X: Any) -> tuple[Any, dict[str, Any]]:
 
 def check_anything(estimator: Any, X: Any) -> Any:
     """Check that what base estimators read in their own way has the columns of `fit`, if any."""
-    if _is_frame(X):
+    knows_columns = hasattr(estimator, "n_features_in_")  # not of a fit to texts, or to dicts
+    if _is_frame(X) and knows_columns:
         return check_columns(estimator, X)
+    if are_records(X) and fitted_names(estimator) is not None:
+        return check_columns(estimator, X)
+    if type(X) is dict:
+        X = [X]
     refuse_no_table(X)
     X = sound(X)
-    validate_data(estimator, X, reset=False, skip_check_array=True)
+    if knows_columns:
+        validate_data(estimator, X, reset=False, skip_check_array=True)
     return X
 
 
@@ -87,7 +95,9 @@ def _is_frame(X: Any) -> bool:
 
 
 def _checked(X: Any) -> tuple[Any, Names | None]:
-    """Let data frames be; turn lists and the like into arrays."""
+    """Let data frames be; turn lists and the like into arrays, and rows of names into a frame."""
+    if are_records(X):
+        X = as_data_frame(X)
     if nw.dependencies.is_pandas_dataframe(X):
         return with_usual_columns(X), read_names(X.columns.tolist())
     frame = as_frame(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ def are_records(X: Any) -> bool:
 
 def read_records(X: Any) -> tuple[list[Any], Sequence[Sequence[Any]]]:
     """Give the names and, for each, the values in all rows."""
+    if not (X if type(X) is dict else X[0]):
+        raise DataError("X is a dict without names: a row needs a value for each column of fit.")
     if type(X) is dict:
         _refuse_columns(X)
         return list(X), [(value,) for value in X.values()]
@@ -30,6 +33,29 @@ def read_records(X: Any) -> tuple[list[Any], Sequence[Sequence[Any]]]:
         if row.keys() != known:
             raise _other_names_error(i, row, known)
     return names, [[row[name] for row in X] for name in names]
+
+
+def refuse_single_row(X: Any) -> None:
+    """Refuse a dict as the table of a `fit`."""
+    if type(X) is dict:
+        raise ColumnTypeError(
+            "X is a dict, which is one row. Give fit a list of dicts or, of a dict of columns, a "
+            "data frame: pd.DataFrame(X)."
+        )
+
+
+def as_data_frame(X: Any) -> Any:
+    """Make a data frame of rows that must be passed on to what takes no dicts."""
+    names, columns = read_records(X)
+    try:
+        pandas = import_module("pandas")
+    except ImportError:
+        raise ColumnTypeError(
+            "X holds dicts, which are made a pandas data frame here, but pandas is not installed. "
+            "Give a data frame of another library, or an array."
+        ) from None
+    frame = pandas.DataFrame(dict(enumerate(columns)))
+    return frame.set_axis(pandas.Index(names, tupleize_cols=False), axis=1)
 
 
 def _other_names_error(i: int, row: Mapping[Any, Any], known: Any) -> DataError:

@@ -60,7 +60,7 @@ def warn_of_suspects(column: LabelColumn, categories: Sequence[Any], where: str)
     message = _numbers_message(column, some, where) or _dates_message(some, where)
     message = message or _unique_message(column, len(categories), some, where)
     if message:
-        warn_user(message, DataWarning)
+        warn_user(message, DataWarning, about=where)
 
 
 @dataclass(frozen=True)
@@ -211,6 +211,7 @@ def warn_of_many_classes(n_classes: int, n_rows: int, column: NumericColumn | La
             "quantity, convert it, for example with pd.to_numeric(y, errors='coerce'), leave out "
             "the rows that are then missing, and use a regressor.",
             DataWarning,
+            about="y",
         )
     elif n_rows >= _FEW_ROWS and n_classes > 0.5 * n_rows:
         warn_user(
@@ -218,4 +219,5 @@ def warn_of_many_classes(n_classes: int, n_rows: int, column: NumericColumn | La
             "cannot be learned. If y is a quantity, use a regressor; if it is an identifier, it "
             "is no target.",
             DataWarning,
+            about="y",
         )

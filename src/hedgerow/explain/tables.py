@@ -15,6 +15,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from hedgerow.data.columns import LabelColumn, NumericColumn
+from hedgerow.data.records import are_records, as_data_frame
 from hedgerow.data.sources import as_array, open_table, require_rows
 from hedgerow.data.sparse import sound
 from hedgerow.validation.rows import taken
@@ -34,6 +35,8 @@ class GivenTable:
     """
 
     def __init__(self, X: Any) -> None:
+        if are_records(X):
+            X = as_data_frame(X)
         self._source = open_table(X)
         require_rows(self._source.n_rows, self._source.n_features)
         is_table = hasattr(X, "shape") or _frame(X) is not None

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.boosting.estimator import GradientBoosting
+from hedgerow.data.sparse import sound_rows
 from hedgerow.exceptions import ParameterError
 from hedgerow.params import Number, Parameter
 from hedgerow.plot.colors import COLORS, INK
@@ -215,6 +216,7 @@ def spread(places: Sequence[float], apart: float) -> list[float]:
 
 
 def _one_row(X: Any, row: int) -> Any:
+    X = [X] if type(X) is dict else sound_rows(X)  # before a row is taken of it
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     Parameter("row", 0, Number(0, n_rows - 1, integer=True), "").check(row)
     return taken(X, np.array([row]))

@@ -35,6 +35,7 @@ from hedgerow.validation.scoring import (
     require_names,
     resolve_scores,
 )
+from hedgerow.warning import warned_once
 
 _OPTIONS = (
     Parameter(
@@ -134,17 +135,18 @@ def cross_validate(
     rows = Rows(model, X, y, groups, sample_weight, options)
     splits = split_rows(cv, X, y, groups, n_rows=rows.n_rows, stratify=is_classifier(model))
     require_weights(splits, rows.weights)
-    target = read_target(model, y, rows.n_rows)
-    scores = resolve_scores(scoring, target)
-    if share_bins:
-        rows.share_bins()
-    with progress(verbose, len(splits), unit="fold", title="cross-validation") as shown:
-        run = _Run(rows, target, scores, method, early_stopping, is_shown=shown is not None)
-        for number, split in enumerate(splits, 1):
-            with _noted(f"This was fold {number} of {len(splits)}."):
-                values = run.fold(*split)
-            if shown is not None:
-                shown.show(number, {"held out": values})
+    with warned_once():  # not by every fold
+        target = read_target(model, y, rows.n_rows)
+        scores = resolve_scores(scoring, target)
+        if share_bins:
+            rows.share_bins()
+        with progress(verbose, len(splits), unit="fold", title="cross-validation") as shown:
+            run = _Run(rows, target, scores, method, early_stopping, is_shown=shown is not None)
+            for number, split in enumerate(splits, 1):
+                with _noted(f"This was fold {number} of {len(splits)}."):
+                    values = run.fold(*split)
+                if shown is not None:
+                    shown.show(number, {"held out": values})
     return run.result()
 
 

@@ -48,7 +48,7 @@ from hedgerow.estimator import column_attributes, seed_of
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.threads import effective_n_jobs
 from hedgerow.tree.cart import CartParams
-from hedgerow.warning import warn_user
+from hedgerow.warning import warn_user, warned_once
 
 Attributes = dict[str, Any]
 MOST_CLASSES = 2**16  # the kernel's class numbers have 16 bits
@@ -64,7 +64,8 @@ def fit_classifier(estimator: Any, X: Any, y: Any, sample_weight: Any, samples: 
     learner = ground.learner(weights, _draw(estimator, ground, samples), labels, classes)
     algorithm = _classification_algorithm(estimator, len(classes))
     start = starting_weights(weights, ground.n_rows)
-    rounds = algorithm.boost(learner, labels, start, estimator.n_estimators)
+    with warned_once():  # not by the member of every round
+        rounds = algorithm.boost(learner, labels, start, estimator.n_estimators)
     if not any(rounds.weights):
         warn_user(
             "No member is better than chance: every class gets the same score.",
@@ -86,7 +87,8 @@ def fit_regressor(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Attribu
     learner = ground.learner(weights, _draw(estimator, ground, None), None, None)
     algorithm = R2(estimator.loss, estimator.learning_rate)
     start = starting_weights(weights, ground.n_rows)
-    rounds = algorithm.boost(learner, target, start, estimator.n_estimators)
+    with warned_once():
+        rounds = algorithm.boost(learner, target, start, estimator.n_estimators)
     return _attributes(ground, algorithm, rounds, None)
 
 

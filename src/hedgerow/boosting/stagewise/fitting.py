@@ -39,6 +39,7 @@ from hedgerow.data.target import read_weights
 from hedgerow.estimator import seed_of
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.progress import progress
+from hedgerow.warning import warned_once
 
 Attributes = dict[str, Any]
 
@@ -76,6 +77,10 @@ class StagewiseFitting:
 
     def run(self, X: Any, y: Any, sample_weight: Any) -> Attributes:
         """Read, boost; return the attributes of the fitted estimator."""
+        with warned_once():  # not by the learner of every round
+            return self._run(X, y, sample_weight)
+
+    def _run(self, X: Any, y: Any, sample_weight: Any) -> Attributes:
         rounds = range(self.rounds_done(), self.estimator.n_estimators)
         train, held_out = self.read(X, y, sample_weight)
         model = self.model_to_extend(train)

@@ -22,6 +22,7 @@ from hedgerow.exceptions import DataError
 from hedgerow.forest.bagging.draws import BagDraws, Floats, Indices
 from hedgerow.forest.bagging.tables import take_columns, take_rows
 from hedgerow.tree.outputs import ClassOutputs, NumberOutputs, Outputs
+from hedgerow.warning import warned_once
 
 Jobs = dict[str, Any]
 """Arguments of joblib's Parallel."""
@@ -46,7 +47,11 @@ class Lesson:
     fit_params: dict[str, Any]
 
     def fit_member(self, index: int) -> Any:
-        """Return the member of a round."""
+        """Return the member of a round; the first alone warns of what columns hold."""
+        with warned_once(data_seen=index > 0):
+            return self._fitted_member(index)
+
+    def _fitted_member(self, index: int) -> Any:
         member = _seeded(clone(self.estimator), self.draws.random_state(index))
         X = columns_for(self.draws, index, self.X)
         if not self.takes_weights:
