@@ -140,3 +140,13 @@ def test_categories_that_are_numbers_are_taken_where_fit_had_numbers():
     schema, _ = learn_schema(pd.DataFrame({"x": [1.0, 2.0, 3.0]}))
     column = read_table(pd.DataFrame({"x": pd.Categorical([3, None, 1])}), schema).column(0)
     np.testing.assert_array_equal(column.values, [3.0, np.nan, 1.0])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_categorical_dtype_is_what_was_meant(library):
+    labels = [f"id {i}" for i in range(100)]
+    frame = pd.DataFrame({"a": pd.Categorical(labels)})
+    X = frame if library == "pandas" else pl.from_pandas(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learn_schema(X)

@@ -72,11 +72,15 @@ class CategoricalColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelColumn:
-    """A categorical column as found: codes into labels in any order; −1 is missing."""
+    """A categorical column as found: codes into labels in any order; −1 is missing.
+
+    `is_declared` if its dtype is categorical: nobody has to be asked whether that is meant.
+    """
 
     codes: NDArray[Any]
     labels: list[Label]
     kind: LabelKind
+    is_declared: bool = False
 
 
 def read_array(values: NDArray[Any], where: str) -> NumericColumn | LabelColumn:

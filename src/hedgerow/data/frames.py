@@ -7,6 +7,7 @@ Strings are encoded by the library that holds them, which has its own fast dicti
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -40,7 +41,7 @@ def read_series(series: nw.Series[Any], where: str) -> NumericColumn | LabelColu
     if dtype.is_integer() or dtype == nw.Boolean:
         return _whole_numbers(series)
     if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return _labels(series, where)
+        return replace(_labels(series, where), is_declared=dtype != nw.String)
     if dtype.is_temporal():
         raise dates_error(where, str(dtype))
     if dtype.is_nested() or dtype == nw.Binary:

@@ -54,7 +54,7 @@ def warn_of_suspects(column: LabelColumn, categories: Sequence[Any], where: str)
 
     `categories` are its labels, sorted, so that a warning shows the same values every time.
     """
-    if column.kind != "string" or not categories:
+    if column.kind != "string" or column.is_declared or not categories:
         return
     some = [str(label) for label in _some(categories)]
     message = _numbers_message(column, some, where) or _dates_message(some, where)
