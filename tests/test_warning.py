@@ -59,8 +59,8 @@ SEVERAL_FITS = {
     ),
     "stagewise": lambda: hr.StagewiseClassifier(n_estimators=5).fit(SUSPECT, CLASSES),
     "AdaBoost": lambda: hr.AdaBoostClassifier(
-        hr.DecisionTreeClassifier(max_depth=1), n_estimators=5
-    ).fit(SUSPECT, CLASSES),
+        hr.DecisionTreeClassifier(max_depth=2), n_estimators=5
+    ).fit(SUSPECT, np.arange(60) % 5 < 2),
     "bagging": lambda: hr.BaggingClassifier(
         hr.RandomForestClassifier(n_estimators=2, n_jobs=1), n_estimators=4, n_jobs=1
     ).fit(SUSPECT, CLASSES),

@@ -77,9 +77,7 @@ def learn_anything(X: Any) -> tuple[Any, dict[str, Any]]:
 def check_anything(estimator: Any, X: Any) -> Any:
     """Check that what base estimators read in their own way has the columns of `fit`, if any."""
     knows_columns = hasattr(estimator, "n_features_in_")  # not of a fit to texts, or to dicts
-    if _is_frame(X) and knows_columns:
-        return check_columns(estimator, X)
-    if are_records(X) and fitted_names(estimator) is not None:
+    if knows_columns and (_is_frame(X) or are_records(X)):
         return check_columns(estimator, X)
     if type(X) is dict:
         X = [X]
