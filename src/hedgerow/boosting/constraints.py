@@ -212,7 +212,7 @@ def _label(feature: int, schema: TableSchema) -> str:
 
 def _has_labels(given: Any) -> bool:
     """Recognise a pandas series whose index names columns, instead of counting values."""
-    index = getattr(given, "index", None)
+    index: Any = getattr(given, "index", None)
     if not hasattr(given, "items") or not hasattr(index, "tolist"):
         return False
     return bool(index.tolist() != list(range(len(given))))
