@@ -3,10 +3,6 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
-#if defined(__GLIBCXX__)
-#include <cxxabi.h>
-#endif
-
 namespace hedgerow {
 
 // Lets other Python threads run for as long as it lives.
@@ -19,15 +15,11 @@ class GilReleased {
  public:
   GilReleased() : state_(PyEval_SaveThread()) {}
   ~GilReleased() {
-#if defined(__GLIBCXX__)
     try {
       PyEval_RestoreThread(state_);
-    } catch (const abi::__forced_unwind&) {
+    } catch (...) {
       for (;;) pause();
     }
-#else
-    PyEval_RestoreThread(state_);
-#endif
   }
   GilReleased(const GilReleased&) = delete;
   GilReleased& operator=(const GilReleased&) = delete;
