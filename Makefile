@@ -1,7 +1,8 @@
 # Each target works on a fresh clone: it makes .venv, builds the kernels and goes on.
 PYTHON ?= python3
 BIN := .venv/bin
-NATIVE := $(wildcard native/* native/bind/*) CMakeLists.txt pyproject.toml
+NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
+NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: usually five to ten minutes on two cores, once.
 
 .PHONY: demo docs pictures test check format bench sanitize races soak clean
@@ -27,13 +28,13 @@ test: check
 check: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror native/*.hpp native/*.cpp native/bind/*.hpp
+	$(BIN)/clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	$(BIN)/mypy
 
 format: .venv/installed
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i native/*.hpp native/*.cpp native/bind/*.hpp
+	$(BIN)/clang-format -i $(NATIVE_SOURCES)
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks $(ARGS)

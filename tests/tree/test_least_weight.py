@@ -1,7 +1,7 @@
 """A child of exactly the least weight is heavy enough, in every engine.
 
 `min_child_weight=k` asks for Σh ≥ k, and a sum that is k on paper must not be refused because its
-terms were rounded (native/least_weight.hpp). What the best cut is says a brute force in float64
+terms were rounded (native/shared/least_weight.hpp). What the best cut is says a brute force in float64
 that shares nothing with the library.
 """
 

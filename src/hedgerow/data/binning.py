@@ -1,7 +1,7 @@
 """`Table` → `BinnedMatrix`: every value as a byte, its bin.
 
-`Binner` learns where the bins of each feature end (`native/thresholds.cpp`) and maps tables to bins
-(`native/binning.cpp`). Numbers: bin = how many thresholds are below x, so x ≤ thresholds[b] is
+`Binner` learns where the bins of each feature end (`native/table/thresholds.cpp`) and maps tables to bins
+(`native/table/binning.cpp`). Numbers: bin = how many thresholds are below x, so x ≤ thresholds[b] is
 bin ≤ b. Categories: a table from code to bin. Bin 255 is missing.
 """
 

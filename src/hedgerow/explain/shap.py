@@ -1,4 +1,4 @@
-"""Shapley values: what each column of a row adds to its score. See `native/shap.hpp` for how."""
+"""Shapley values: what each column of a row adds to its score. See `native/explain/shap.hpp` for how."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees grown to the end, as CART and forests grow them (`native/cart.cpp`, `cart_exact.cpp`).
+"""Trees grown to the end, as CART and forests grow them (`native/cart/cart.cpp`, `cart_exact.cpp`).
 
 The table is a `BinnedMatrix`, whose bins are the candidates for cuts, or a `SortedMatrix`: then
 every value is one. Many trees are grown in one call, each on rows of its own, and a forest is the

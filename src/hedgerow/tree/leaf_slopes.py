@@ -1,7 +1,7 @@
 """Leaves that are linear: after a tree has grown, its leaves get slopes by a small ridge each.
 
 The value of a leaf stays what it is without slopes, because these are taken around the means of the
-leaf's rows. `native/linear_leaves.hpp` has the formulas.
+leaf's rows. `native/tree/linear_leaves.hpp` has the formulas.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // Shapley values of a row, from the trees that travel in the page: the same as
-// hr.explain.shap_values (native/shap.hpp has the formula). A leaf with value v adds
+// hr.explain.shap_values (native/explain/shap.hpp has the formula). A leaf with value v adds
 //   v (oⱼ − zⱼ) ∫₀¹ ∏ (zᵢ + t (oᵢ − zᵢ)) dt  over the other columns i on its path
 // to column j, where o is 1 if the row goes the leaf's way at all nodes that test the column, else 0,
 // and z is the share of the training rows that do. Knows nothing of the page.

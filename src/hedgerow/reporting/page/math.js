@@ -1,4 +1,4 @@
-// exp as the library computes it (native/math.hpp): the same additions and multiplications in the
+// exp as the library computes it (native/shared/math.hpp): the same additions and multiplications in the
 // same order, so that the page gives the same bits. Math.exp is allowed to differ.
 "use strict";
 
