@@ -33,7 +33,7 @@ def included_by(folder):
 
 
 def test_every_native_folder_has_a_place_among_the_layers():
-    assert FOLDERS == sorted([*INCLUDES, "bind"])
+    assert sorted([*INCLUDES, "bind"]) == FOLDERS
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
