@@ -67,7 +67,7 @@ tests/explain/test_accumulated.py tests/explain/test_interaction.py
 sanitize: .venv-sanitize/installed
 	$(SANITIZED_PYTEST) $(KERNEL_TESTS) tests/test_model_file.py tests/test_threads.py \
 	tests/test_concurrency.py tests/test_determinism.py tests/boosting/test_hostile.py \
-	tests/forest/test_random_forest.py tests/boosting/adaboost/test_regressor.py \
+	tests/forest/test_random_forest.py tests/adaboost/test_regressor.py \
 	-k "not scikit_learn_check and not no_more_can_be_started and not loky and not survive_json and not far_faster \
 	and not no_processor_time and not half_a_second"
 	for level in $$($(SANITIZED) -c "from hedgerow import _native; \

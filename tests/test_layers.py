@@ -1,9 +1,13 @@
 """Which part of the library may use which other: the layers that docs/architecture.md draws."""
 
+import importlib
+import pkgutil
 import re
 from pathlib import Path
 
 import pytest
+
+import hedgerow
 
 NATIVE = Path(__file__).parents[1] / "native"
 
@@ -56,3 +60,27 @@ def test_formulas_that_decide_bits_are_headers_that_need_nothing_else():
     for path in (NATIVE / "shared").iterdir():
         used = set(re.findall(r"#include <([^>]+)>", path.read_text(encoding="utf-8")))
         assert used <= known, path.name
+
+
+# ---- the public face -----------------------------------------------------------------------------
+
+PUBLIC = {"hedgerow", "hedgerow.exceptions", "hedgerow.explain", "hedgerow.plot", "hedgerow.theory"}
+
+
+def modules():
+    yield "hedgerow"
+    for module in pkgutil.walk_packages(hedgerow.__path__, "hedgerow."):
+        yield module.name
+
+
+def test_every_module_is_public_and_documented_or_has_an_underscore():
+    unmarked = {name for name in modules() if not any(part[0] == "_" for part in name.split("."))}
+    assert unmarked == PUBLIC
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_public_modules_say_what_is_public(name):
+    module = importlib.import_module(name)
+    assert module.__all__
+    for exported in module.__all__:
+        assert getattr(module, exported) is not None
