@@ -18,14 +18,14 @@ from hedgerow._adaboost.algorithms import (
 )
 from hedgerow._adaboost.model import EstimatorCommittee, TreeCommittee
 from hedgerow._estimator import column_attributes
-from hedgerow._model_file.columns import read_columns, write_columns
-from hedgerow._model_file.container import Arrays, Document
-from hedgerow._model_file.members import (
+from hedgerow._model_file.base_models import (
     read_members,
     require_classes,
     require_columns,
     require_numbers,
 )
+from hedgerow._model_file.columns import read_columns, write_columns
+from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import (
     Stored,
     check_columns,
@@ -47,7 +47,7 @@ _HISTORIES = ("estimator_weights_", "estimator_errors_", "weight_sums_")
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
-    """Give what a fit has learned."""
+    """Return what a fit has learned."""
     model = estimator._fitted_model()  # noqa: SLF001  the file is a friend
     fitted = vars(estimator)
     document: Document = {

@@ -34,7 +34,7 @@ _CALIBRATION = ("slope", "offset", "x", "y", "start")
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
-    """Give what a fit has learned."""
+    """Return what a fit has learned."""
     model: BoostedModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
     fitted = vars(estimator)
     classes = fitted.get("classes_")

@@ -7,15 +7,15 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._model_file.columns import read_columns, write_columns
-from hedgerow._model_file.container import Arrays, Document
-from hedgerow._model_file.members import (
+from hedgerow._model_file.base_models import (
     read_members,
     require_classes,
     require_columns,
     require_numbers,
     require_one_tree,
 )
+from hedgerow._model_file.columns import read_columns, write_columns
+from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import (
     Stored,
     is_number,
@@ -33,7 +33,7 @@ _HISTORIES = ("train_score_", "validation_score_")
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
-    """Give what a fit has learned, if the learners are the library's own."""
+    """Return what a fit has learned, if the learners are the library's own."""
     from hedgerow._model_file.contents import write_estimator
 
     model: AdditiveModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend

@@ -19,7 +19,7 @@ from hedgerow._model_file.stored import Stored, check_array, is_number, require,
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
-    """Give what a fit has learned."""
+    """Return what a fit has learned."""
     document, arrays = boosted.write(estimator)
     curve = estimator._fitted_model().curve  # noqa: SLF001  the file is a friend
     if curve is None:

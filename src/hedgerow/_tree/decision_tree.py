@@ -15,7 +15,7 @@ from hedgerow._estimator import TableEstimator, adopt, column_attributes
 from hedgerow._params import check_parameters, documented, parameters_for
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
-from hedgerow._tree.cart_params import n_features_tried
+from hedgerow._tree.cart_params import n_candidate_features
 from hedgerow._tree.export import Wording, lines_of
 from hedgerow._tree.fitting import TreeModel, grow
 from hedgerow._tree.outputs import ClassOutputs, Floats, NumberOutputs, Outputs, one_or_list
@@ -51,16 +51,16 @@ class DecisionTree(TableEstimator):
         self
         """
         check_parameters(self)
-        grown = grow(self, self._outputs, X, y, sample_weight)
-        model = grown.model
+        unpruned = grow(self, self._outputs, X, y, sample_weight)
+        model = unpruned.model
         if self.ccp_alpha > 0.0:
-            model = grown.pruned(prune(model.tree, grown.falls, self.ccp_alpha))
-        return self._become(model)
+            model = unpruned.pruned(prune(model.tree, unpruned.decreases, self.ccp_alpha))
+        return self._adopt_model(model)
 
     def _bins_tables(self) -> bool:
         return bool(self.splitter == "hist")
 
-    def _become(self, model: TreeModel) -> Self:
+    def _adopt_model(self, model: TreeModel) -> Self:
         """Make the estimator one that a fit has given this model."""
         attributes = column_attributes(model.schema) | model.outputs.attributes()
         adopt(self, attributes | {"_model": model})
@@ -77,11 +77,11 @@ class DecisionTree(TableEstimator):
             ``ccp_alphas``, rising from 0, and ``impurities``, those of all leaves together.
         """
         check_parameters(self)
-        grown = grow(self, self._outputs, X, y, sample_weight)
-        impurity = grown.root_impurity - float(grown.falls.sum())
+        unpruned = grow(self, self._outputs, X, y, sample_weight)
+        impurity = unpruned.root_impurity - float(unpruned.decreases.sum())
         alphas, impurities = [0.0], [impurity]
-        for link in weakest_links(grown.model.tree, grown.falls):
-            impurity += link.rise
+        for link in weakest_links(unpruned.model.tree, unpruned.decreases):
+            impurity += link.increase
             alphas.append(link.alpha)
             impurities.append(impurity)
         return Bunch(ccp_alphas=np.array(alphas), impurities=np.array(impurities))
@@ -89,7 +89,7 @@ class DecisionTree(TableEstimator):
     @property
     def max_features_(self) -> int:
         """Features that a node tries."""
-        return n_features_tried(self.max_features, self._fitted_model().schema.n_features)
+        return n_candidate_features(self.max_features, self._fitted_model().schema.n_features)
 
     @property
     def tree_(self) -> Tree:
@@ -120,9 +120,11 @@ class DecisionTree(TableEstimator):
         """Each feature's part of the fall of impurity; all 0 if there is no split."""
         tree = self.tree_
         inner = tree.feature >= 0
-        falls = np.bincount(tree.feature[inner], tree.gain[inner], minlength=self.n_features_in_)
-        total = falls.sum()
-        importances: Floats = falls / total if total > 0.0 else falls.astype(np.float64)
+        decreases = np.bincount(
+            tree.feature[inner], tree.gain[inner], minlength=self.n_features_in_
+        )
+        total = decreases.sum()
+        importances: Floats = decreases / total if total > 0.0 else decreases.astype(np.float64)
         return importances
 
     def export_text(

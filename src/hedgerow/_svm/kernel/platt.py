@@ -21,7 +21,7 @@ ROWS_AT_ONCE = 4096
 
 
 def folds(y: Floats, seed: int) -> list[Indices]:
-    """Deal the rows of each class out to folds, in a random order."""
+    """Return stratified folds in a random order."""
     generator = np.random.default_rng(seed)
     fold = np.empty(len(y), np.int64)
     for sign in (1.0, -1.0):
@@ -31,7 +31,7 @@ def folds(y: Floats, seed: int) -> list[Indices]:
 
 
 def fit_sigmoid(scores: Floats, y: Floats, weights: Floats) -> tuple[float, float]:
-    """Return A and B of P(y = 1) = 1 / (1 + exp(A score + B)), the most likely ones.
+    """Return A and B of P(y = 1) = 1 / (1 + exp(A score + B)), by maximum likelihood.
 
     As if one more row of each class had been seen, so that probabilities do not become 0 and 1:
     the targets are (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2). Newton's method with halved steps.
