@@ -1,7 +1,8 @@
 # Each target works on a fresh clone: it makes .venv, builds the kernels and goes on.
 PYTHON ?= python3
 BIN := .venv/bin
-NATIVE := $(wildcard native/* native/bind/*) CMakeLists.txt pyproject.toml
+NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
+NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: usually five to ten minutes on two cores, once.
 
 .PHONY: demo docs pictures test check format bench sanitize races soak clean
@@ -27,13 +28,13 @@ test: check
 check: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror native/*.hpp native/*.cpp native/bind/*.hpp
+	$(BIN)/clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	$(BIN)/mypy
 
 format: .venv/installed
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i native/*.hpp native/*.cpp native/bind/*.hpp
+	$(BIN)/clang-format -i $(NATIVE_SOURCES)
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks $(ARGS)
@@ -42,7 +43,7 @@ bench: .venv-bench/installed
 soak: .venv/installed
 	$(BIN)/python -m soak $(ARGS)
 
-# The tests that reach the kernels and 10,000 mutated model files, under address and undefined-behaviour
+# The tests that reach the kernels and 10,000 mutated model files (FILES=1: 100,000), under address and undefined-behaviour
 # sanitizers: all of it at this processor's best level, the kernels' own tests at the lower ones too.
 #   Leaks are not looked for: the interpreter and other libraries keep thousands of blocks to the end.
 #   Allocations that cannot be had fail as they do without the sanitizer, and are not its errors.
@@ -50,6 +51,7 @@ soak: .venv/installed
 #   --capture=sys: a report goes to the terminal, and not down with the process that pytest captured.
 # Left out: a limit on the address space (the sanitizer itself takes terabytes of it), how fast things are,
 # and slow tests that no kernel takes part in.
+FILES ?= 0.1
 SANITIZED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=1 \
@@ -66,13 +68,13 @@ tests/explain/test_accumulated.py tests/explain/test_interaction.py
 sanitize: .venv-sanitize/installed
 	$(SANITIZED_PYTEST) $(KERNEL_TESTS) tests/test_model_file.py tests/test_threads.py \
 	tests/test_concurrency.py tests/test_determinism.py tests/boosting/test_hostile.py \
-	tests/forest/test_random_forest.py tests/boosting/adaboost/test_regressor.py \
+	tests/forest/test_random_forest.py tests/adaboost/test_regressor.py \
 	-k "not scikit_learn_check and not no_more_can_be_started and not loky and not survive_json and not far_faster \
 	and not no_processor_time and not half_a_second"
 	for level in $$($(SANITIZED) -c "from hedgerow import _native; \
 	print(*(level for level in _native.LEVELS if level < _native.isa_level()))"); do \
 	HEDGEROW_ISA=$$level $(SANITIZED_PYTEST) $(KERNEL_TESTS) -k "not instruction_set and not scikit_learn_check" || exit 1; done
-	$(SANITIZED) tests/fuzz_model_file.py 10000
+	PYTHONPATH=. $(SANITIZED) -m soak model_files --share $(FILES)
 
 # Concurrent fits, predictions and forks under the thread sanitizer.
 races: .venv-tsan/installed .venv/installed
