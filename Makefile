@@ -1,7 +1,8 @@
 # Each target works on a fresh clone: it makes .venv, builds what it needs and goes on.
 PYTHON ?= python3
 BIN := .venv/bin
-NATIVE := $(wildcard native/* native/bind/*) CMakeLists.txt pyproject.toml
+NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
+NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: usually five to ten minutes on two cores, once.
 
 .PHONY: demo dev docs pictures test check format bench sanitize races soak clean
@@ -33,13 +34,13 @@ test: check
 check: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror native/*.hpp native/*.cpp native/bind/*.hpp
+	$(BIN)/clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	$(BIN)/mypy
 
 format: .venv/installed
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i native/*.hpp native/*.cpp native/bind/*.hpp
+	$(BIN)/clang-format -i $(NATIVE_SOURCES)
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks $(ARGS)
@@ -72,7 +73,7 @@ tests/explain/test_accumulated.py tests/explain/test_interaction.py
 sanitize: .venv-sanitize/installed
 	$(SANITIZED_PYTEST) $(KERNEL_TESTS) tests/test_model_file.py tests/test_threads.py \
 	tests/test_concurrency.py tests/test_determinism.py tests/boosting/test_hostile.py \
-	tests/forest/test_random_forest.py tests/boosting/adaboost/test_regressor.py \
+	tests/forest/test_random_forest.py tests/adaboost/test_regressor.py \
 	-k "not scikit_learn_check and not no_more_can_be_started and not loky and not survive_json and not far_faster \
 	and not no_processor_time and not half_a_second"
 	for level in $$($(SANITIZED) -c "from hedgerow import _native; \

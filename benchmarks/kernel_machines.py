@@ -22,7 +22,7 @@ from benchmarks.results import HEDGEROW, Bar, Result, Timing
 SCIKIT_LEARN = "scikit-learn"
 INTEL = "scikit-learn-intelex"
 HOMES = {
-    HEDGEROW: "hedgerow.svm",
+    HEDGEROW: "hedgerow._svm",
     SCIKIT_LEARN: "sklearn.svm",
     INTEL: "sklearnex.svm",
 }

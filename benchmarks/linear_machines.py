@@ -18,7 +18,7 @@ from benchmarks.processes import Worker
 from benchmarks.results import HEDGEROW, Bar, Result, Timing
 
 SCIKIT_LEARN = "scikit-learn"
-HOMES = {HEDGEROW: "hedgerow.svm", SCIKIT_LEARN: "sklearn.svm"}
+HOMES = {HEDGEROW: "hedgerow._svm", SCIKIT_LEARN: "sklearn.svm"}
 
 Table = tuple[Any, Any]
 

@@ -10,7 +10,7 @@ from benchmarks.trees import HedgerowTrees, IntelTrees, ScikitLearnTrees, TreeLi
 
 
 class HedgerowNeighbors(HedgerowTrees):
-    homes = ("hedgerow.neighbors",)
+    homes = ("hedgerow._neighbors",)
 
 
 class IntelNeighbors(IntelTrees):

@@ -13,12 +13,12 @@ import numpy as np
 
 from benchmarks.cases import CASES
 from benchmarks.generated import make
-from hedgerow.boosting.losses import BinaryLogLoss
-from hedgerow.data.binning import Binner
-from hedgerow.data.intake import learn_schema
-from hedgerow.threads import available_cpus
-from hedgerow.tree.grow_params import GrowParams
-from hedgerow.tree.grower import Trainer
+from hedgerow._boosting.losses import BinaryLogLoss
+from hedgerow._data.binning import Binner
+from hedgerow._data.intake import learn_schema
+from hedgerow._threads import available_cpus
+from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.trainer import Trainer
 
 
 def updates(tree, n_features):

@@ -89,8 +89,8 @@ class BinnedScikitLearnTrees(ScikitLearnTrees):
     name = "scikit-learn-binned"
 
     def fit(self, X: NDArray[Any], y: NDArray[Any]) -> None:
-        from hedgerow.data.binning import Binner
-        from hedgerow.data.intake import learn_schema
+        from hedgerow._data.binning import Binner
+        from hedgerow._data.intake import learn_schema
 
         _, table = learn_schema(X)
         self._thresholds = Binner().fit(table, threads=self.threads).thresholds

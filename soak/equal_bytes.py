@@ -29,8 +29,8 @@ import scipy.sparse
 
 import hedgerow as hr
 from hedgerow import _native
-from hedgerow.model_file.container import pack
-from hedgerow.model_file.contents import write_estimator
+from hedgerow._model_file.container import pack
+from hedgerow._model_file.contents import write_estimator
 from soak.outcome import Outcome
 
 GOAL = "model bytes equal: estimator kinds × threads × instruction sets × containers × processes"

@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from hedgerow._model_file import atomic, load
+from hedgerow._model_file.container import unpack
+from hedgerow._model_file.contents import read_estimator
 from hedgerow.exceptions import ModelFileError
-from hedgerow.model_file import atomic, load
-from hedgerow.model_file.container import unpack
-from hedgerow.model_file.contents import read_estimator
 from soak.model_files import FIXTURES, in_children
 from soak.outcome import Outcome
 

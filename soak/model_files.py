@@ -27,8 +27,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import hedgerow as hr
-from hedgerow.model_file import load
-from hedgerow.threads import available_cpus
+from hedgerow._model_file import load
+from hedgerow._threads import available_cpus
 from soak.outcome import Outcome
 
 GOAL = "mutated model files of every kind: no crash, no hang, no allocation beyond 10 × the file"

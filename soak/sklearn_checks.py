@@ -18,7 +18,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import hedgerow as hr
-from hedgerow.params import FLAG, MOST, NOTHING, AnyOf, Number, Options
+from hedgerow._params import FLAG, MOST, NOTHING, AnyOf, Number, Options
 from soak.outcome import Outcome
 
 GOAL = "scikit-learn's estimator checks, 20 settings of each estimator: passed, or known why not"

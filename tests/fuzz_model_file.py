@@ -57,20 +57,20 @@ from hedgerow import (
     StagewiseClassifier,
     StagewiseRegressor,
 )
-from hedgerow.boosting.adaboost.model import EstimatorCommittee
-from hedgerow.boosting.model import BoostedModel
-from hedgerow.boosting.stagewise.model import AdditiveModel
-from hedgerow.data.table import as_matrix
-from hedgerow.forest.bagging.members import MemberModel
-from hedgerow.forest.model import ForestModel
-from hedgerow.model_file import load
-from hedgerow.model_file.container import pack, unpack
-from hedgerow.model_file.contents import read_estimator, write_estimator
-from hedgerow.model_file.values import NotStored
-from hedgerow.neighbors.model import NeighborsModel
-from hedgerow.svm.kernel.model import KernelModel
-from hedgerow.svm.linear.machines import LinearModel
-from hedgerow.tree.structure import Ensemble
+from hedgerow._adaboost.model import EstimatorCommittee
+from hedgerow._bagging.members import MemberModel
+from hedgerow._boosting.model import BoostedModel
+from hedgerow._data.table import as_matrix
+from hedgerow._forest.model import ForestModel
+from hedgerow._model_file import load
+from hedgerow._model_file.container import pack, unpack
+from hedgerow._model_file.contents import read_estimator, write_estimator
+from hedgerow._model_file.values import NotStored
+from hedgerow._neighbors.model import NeighborsModel
+from hedgerow._stagewise.model import AdditiveModel
+from hedgerow._svm.kernel.model import KernelModel
+from hedgerow._svm.linear.machines import LinearModel
+from hedgerow._tree.structure import Ensemble
 from oracles import kernel_machines as oracle_of_kernels
 from oracles import neighbors as oracle_of_neighbors
 from oracles import predict as oracle

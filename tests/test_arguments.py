@@ -10,10 +10,12 @@ import pytest
 from sklearn.base import clone
 
 import hedgerow as hr
-from hedgerow import ParameterError, peer_values, peers
-from hedgerow.arguments import about_attribute
-from hedgerow.params import _options
-from hedgerow.spelling import near
+from hedgerow import ParameterError
+from hedgerow import _peer_values as peer_values
+from hedgerow import _peers as peers
+from hedgerow._arguments import about_attribute
+from hedgerow._params import _options
+from hedgerow._spelling import near
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy.special import expit, log_softmax, logsumexp
 
-from hedgerow import arithmetic
-from hedgerow.forest.combinations import Combinations
+from hedgerow import _arithmetic as arithmetic
+from hedgerow._forest.combinations import Combinations
 
 
 def halves_first(numbers):

@@ -9,9 +9,9 @@ import pytest
 
 import hedgerow as hr
 from contract import UNMET
-from hedgerow.boosting.parameters import PARAMETERS
-from hedgerow.params import Peers, _options
-from hedgerow.peer_values import value_instead
+from hedgerow._boosting.estimators.parameters import PARAMETERS
+from hedgerow._params import Peers, _options
+from hedgerow._peer_values import value_instead
 
 PAGES = Path(__file__).parents[1] / "docs" / "coming_from"
 LIBRARIES = ["xgboost", "lightgbm", "catboost"]

@@ -17,7 +17,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 import hedgerow
-from hedgerow.cli.program import run
+from hedgerow._cli.program import run
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

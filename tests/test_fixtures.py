@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.model_file.contents import _KINDS
+from hedgerow._model_file.contents import _KINDS
 
 FIXTURES = Path(__file__).parent / "fixtures"
 sys.path.insert(0, str(FIXTURES))

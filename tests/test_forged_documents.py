@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
+from hedgerow._model_file.contents import read_estimator, write_estimator
 from hedgerow.exceptions import ModelFileError
-from hedgerow.model_file.contents import read_estimator, write_estimator
 
 X = [[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0]]
 CLASSES, NUMBERS = [0, 0, 1, 1], [0.5, 1.0, 2.0, 3.5]

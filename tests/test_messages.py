@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import hedgerow as hr
-from hedgerow.cli.parameters import read_parameters
+from hedgerow._cli.parameters import read_parameters
 
 rng = np.random.RandomState(0)
 X = rng.randn(40, 3)
@@ -614,7 +614,7 @@ def test_a_peer_s_name_that_is_imported():
         from hedgerow import XGBRegressor  # noqa: F401
     with pytest.raises(ImportError, match="did you mean 'TreeDisplay'"):
         from hedgerow.plot import plot_tree  # noqa: F401
-    from hedgerow import spelling  # a module that is no name of the package
+    from hedgerow import _spelling as spelling  # a module that is no name of the package
 
     assert spelling.nearest("a", []) is None
 

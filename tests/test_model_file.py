@@ -46,10 +46,10 @@ from hedgerow import (
     RadiusNeighborsRegressor,
     RandomForestClassifier,
 )
-from hedgerow.model_file import NotStored, atomic, load, save
-from hedgerow.model_file.container import pack, unpack
-from hedgerow.model_file.contents import read_estimator, write_estimator
-from hedgerow.model_file.values import decode, encode
+from hedgerow._model_file import NotStored, atomic, load, save
+from hedgerow._model_file.container import pack, unpack
+from hedgerow._model_file.contents import read_estimator, write_estimator
+from hedgerow._model_file.values import decode, encode
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 4))
@@ -468,7 +468,7 @@ CHILD = """
 import json, resource, sys
 import numpy as np
 from hedgerow import GradientBoostingClassifier
-from hedgerow.model_file import load, save
+from hedgerow._model_file import load, save
 
 loaded, copy, fitted = sys.argv[1:]
 model = load(loaded)

@@ -27,9 +27,9 @@ from hedgerow import (
     StagewiseClassifier,
     StagewiseRegressor,
 )
-from hedgerow.model_file.container import pack, unpack
-from hedgerow.model_file.contents import read_estimator, write_estimator
-from hedgerow.model_file.stored import MOST_DEPTH
+from hedgerow._model_file.container import pack, unpack
+from hedgerow._model_file.contents import read_estimator, write_estimator
+from hedgerow._model_file.stored import MOST_DEPTH
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(60, 3))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hedgerow import progress
+from hedgerow import _progress as progress
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier as SklearnTree
 
 import hedgerow as hr
 from hedgerow import DataError
-from hedgerow.data.sparse import sound, sound_rows
+from hedgerow._data.sparse import sound, sound_rows
 
 RNG = np.random.default_rng(0)
 DENSE = np.where(RNG.random((40, 4)) < 0.6, RNG.normal(size=(40, 4)), 0.0)

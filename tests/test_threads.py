@@ -18,10 +18,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hedgerow import threads
+from hedgerow import _threads as threads
 from hedgerow._native import testing
+from hedgerow._threads import available_cpus, effective_n_jobs
 from hedgerow.exceptions import ParameterError
-from hedgerow.threads import available_cpus, effective_n_jobs
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

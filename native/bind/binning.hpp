@@ -10,9 +10,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "../binning.hpp"
-#include "../thresholds.hpp"
-#include "gil.hpp"
+#include "bind/gil.hpp"
+#include "table/binning.hpp"
+#include "table/thresholds.hpp"
 
 namespace hedgerow::bind_binning {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "../constraints.hpp"
+#include "tree/constraints.hpp"
 
 namespace hedgerow::bind_constraints {
 

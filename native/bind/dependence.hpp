@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "../dependence.hpp"
-#include "gil.hpp"
-#include "predict.hpp"
+#include "bind/gil.hpp"
+#include "bind/predict.hpp"
+#include "explain/dependence.hpp"
 
 namespace hedgerow::bind_dependence {
 

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "../exact.hpp"
-#include "../threads.hpp"
-#include "constraints.hpp"
-#include "gil.hpp"
+#include "bind/constraints.hpp"
+#include "bind/gil.hpp"
+#include "core/threads.hpp"
+#include "exact/grower.hpp"
 
 namespace hedgerow::bind_exact {
 

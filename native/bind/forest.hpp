@@ -11,18 +11,16 @@
 #include <type_traits>
 #include <vector>
 
-#include "../forest.hpp"
-#include "../threads.hpp"
-#include "exact.hpp"
-#include "gil.hpp"
-#include "training.hpp"
+#include "bind/arrays.hpp"
+#include "bind/exact.hpp"
+#include "bind/gil.hpp"
+#include "cart/forest.hpp"
+#include "core/threads.hpp"
 
 namespace hedgerow::bind_forest {
 
 namespace nb = nanobind;
 using namespace nb::literals;
-using bind_training::Array;
-using bind_training::to_numpy;
 
 // The fields of a Tree; split_bin is None if it was not grown on bins.
 nb::tuple to_arrays(const CartTree& tree, bool binned) {

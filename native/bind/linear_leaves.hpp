@@ -6,10 +6,11 @@
 
 #include <optional>
 
-#include "../linear_leaves.hpp"
-#include "gil.hpp"
-#include "predict.hpp"
-#include "training.hpp"
+#include "bind/arrays.hpp"
+#include "bind/gil.hpp"
+#include "bind/predict.hpp"
+#include "predict/linear_terms.hpp"
+#include "tree/linear_leaves.hpp"
 
 namespace hedgerow::bind_linear_leaves {
 
@@ -20,7 +21,6 @@ using bind_predict::Matrix;
 using bind_predict::strided;
 using bind_predict::StridedMatrix;
 using bind_predict::Vector;
-using bind_training::to_numpy;
 
 using Bag = std::optional<Vector<std::uint32_t>>;
 

@@ -10,13 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "../crammer_singer.hpp"
-#include "../dual_descent.hpp"
-#include "../lasso_descent.hpp"
-#include "../linear_products.hpp"
-#include "../threads.hpp"
-#include "gil.hpp"
-#include "sequences.hpp"
+#include "bind/arrays.hpp"
+#include "bind/gil.hpp"
+#include "bind/sequences.hpp"
+#include "core/threads.hpp"
+#include "svm/crammer_singer.hpp"
+#include "svm/dual_descent.hpp"
+#include "svm/lasso_descent.hpp"
+#include "svm/linear_products.hpp"
 
 namespace hedgerow::bind_linear {
 

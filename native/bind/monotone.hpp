@@ -8,14 +8,12 @@
 #include <stdexcept>
 #include <vector>
 
-#include "../monotone.hpp"
-#include "training.hpp"
+#include "tree/monotone.hpp"
 
 namespace hedgerow::bind_monotone {
 
 namespace nb = nanobind;
 using namespace nb::literals;
-using bind_training::to_numpy;
 
 template <class T>
 using Vector = nb::ndarray<const T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;

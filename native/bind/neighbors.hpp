@@ -8,11 +8,11 @@
 #include <span>
 #include <vector>
 
-#include "../euclidean_scan.hpp"
-#include "../kd_tree.hpp"
-#include "../sparse_neighbors.hpp"
-#include "../unit_rows.hpp"
-#include "gil.hpp"
+#include "bind/gil.hpp"
+#include "neighbors/euclidean_scan.hpp"
+#include "neighbors/kd_tree.hpp"
+#include "neighbors/sparse.hpp"
+#include "neighbors/unit_rows.hpp"
 
 namespace hedgerow::bind_neighbors {
 

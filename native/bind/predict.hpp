@@ -6,12 +6,12 @@
 
 #include <optional>
 
-#include "../linear_leaves.hpp"
-#include "../math.hpp"
-#include "../predict.hpp"
-#include "../probability.hpp"
-#include "../sums.hpp"
-#include "gil.hpp"
+#include "bind/gil.hpp"
+#include "predict/linear_terms.hpp"
+#include "predict/predictor.hpp"
+#include "predict/probability.hpp"
+#include "shared/math.hpp"
+#include "shared/sums.hpp"
 
 namespace hedgerow::bind_predict {
 

@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "../ranking.hpp"
-#include "gil.hpp"
-#include "training.hpp"
+#include "bind/arrays.hpp"
+#include "bind/gil.hpp"
+#include "gradient/ranking.hpp"
 
 namespace hedgerow::bind_ranking {
 
@@ -34,8 +34,7 @@ RankLoss rank_loss(const std::string& name) {
 
 inline void bind(nb::module_& m) {
   m.def(
-      "rank_discounts",
-      [](std::size_t count) { return bind_training::to_numpy<double>(rank_discounts(count)); },
+      "rank_discounts", [](std::size_t count) { return to_numpy<double>(rank_discounts(count)); },
       "count"_a, "What the rows of a ranking count, first to last.");
   m.def(
       "rank_gradients",

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "../shap.hpp"
-#include "gil.hpp"
-#include "predict.hpp"
+#include "bind/gil.hpp"
+#include "bind/predict.hpp"
+#include "explain/shap.hpp"
 
 namespace hedgerow::bind_shap {
 

@@ -10,9 +10,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "../concordance.hpp"
-#include "../failure_time.hpp"
-#include "gil.hpp"
+#include "bind/gil.hpp"
+#include "gradient/concordance.hpp"
+#include "gradient/failure_time.hpp"
 
 namespace hedgerow::bind_survival {
 

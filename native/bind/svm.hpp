@@ -7,10 +7,10 @@
 #include <span>
 #include <string>
 
-#include "../kernel_table.hpp"
-#include "../pair_steps.hpp"
-#include "gil.hpp"
-#include "training.hpp"
+#include "bind/arrays.hpp"
+#include "bind/gil.hpp"
+#include "svm/kernel_table.hpp"
+#include "svm/pair_steps.hpp"
 
 namespace hedgerow::bind_svm {
 
@@ -137,7 +137,7 @@ inline void bind(nb::module_& m) {
          Vector<const double> high, std::size_t most) {
         const auto found =
             most_violating(span_of(pull), span_of(beta), span_of(low), span_of(high), most);
-        return bind_training::to_numpy<std::int64_t>(found);
+        return to_numpy<std::int64_t>(found);
       },
       "pull"_a, "beta"_a, "low"_a, "high"_a, "most"_a);
   bind_table<float>(m, "KernelTableFloat");

@@ -7,8 +7,9 @@
 #include <optional>
 #include <span>
 
-#include "../target_statistics.hpp"
-#include "gil.hpp"
+#include "bind/arrays.hpp"
+#include "bind/gil.hpp"
+#include "table/target_statistics.hpp"
 
 namespace hedgerow::bind_target_statistics {
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <thread>
 
-#include "../interrupt.hpp"
-#include "../threads.hpp"
-#include "gil.hpp"
+#include "bind/gil.hpp"
+#include "core/interrupt.hpp"
+#include "core/threads.hpp"
 
 namespace hedgerow::bind_threads {
 

@@ -16,38 +16,21 @@
 #include <tuple>
 #include <vector>
 
-#include "../gradients.hpp"
-#include "../grow.hpp"
-#include "../leaf_quantiles.hpp"
-#include "../row_draws.hpp"
-#include "../vector_grow.hpp"
-#include "binning.hpp"
-#include "constraints.hpp"
-#include "gil.hpp"
-#include "sequences.hpp"
+#include "bind/arrays.hpp"
+#include "bind/binning.hpp"
+#include "bind/constraints.hpp"
+#include "bind/gil.hpp"
+#include "bind/sequences.hpp"
+#include "gradient/row_sampling.hpp"
+#include "gradient/store.hpp"
+#include "hist/scalar_grower.hpp"
+#include "hist/vector_grower.hpp"
+#include "tree/leaf_quantiles.hpp"
 
 namespace hedgerow::bind_training {
 
 namespace nb = nanobind;
 using namespace nb::literals;
-
-template <class T, class... Shape>
-using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, Shape...>;
-
-// A NumPy array that owns a copy of the values.
-template <class T, class Source>
-nb::ndarray<nb::numpy, T> to_numpy(const std::vector<Source>& values,
-                                   std::initializer_list<std::size_t> shape) {
-  auto* copy = new T[values.size() + 1];
-  for (std::size_t i = 0; i < values.size(); ++i) copy[i] = static_cast<T>(values[i]);
-  nb::capsule owner(copy, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
-  return nb::ndarray<nb::numpy, T>(copy, shape.size(), shape.begin(), owner);
-}
-
-template <class T, class Source>
-nb::ndarray<nb::numpy, T> to_numpy(const std::vector<Source>& values) {
-  return to_numpy<T>(values, {values.size()});
-}
 
 LossKind loss_kind(const std::string& name, const std::vector<double>& shape,
                    std::size_t n_outputs) {

@@ -12,32 +12,32 @@ from hedgerow._native import level as isa_level  # noqa: F401  in __all__, by it
 
 __version__ = "0.2.0"
 
-_MODULES = ("explain", "plot", "theory")
+_MODULES = ("exceptions", "explain", "plot", "theory")
 _NAMES = {
-    "boosting": (
-        *("AdaBoostClassifier", "AdaBoostRegressor"),
+    "_adaboost": ("AdaBoostClassifier", "AdaBoostRegressor"),
+    "_bagging": ("BaggingClassifier", "BaggingRegressor"),
+    "_boosting": (
         *("GradientBoostingClassifier", "GradientBoostingRegressor"),
-        *("GradientBoostingRanker", "GradientBoostingSurvival"),
-        *("Loss", "StagewiseClassifier", "StagewiseRegressor"),
+        *("GradientBoostingRanker", "GradientBoostingSurvival", "Loss"),
     ),
+    "_forest": (
+        *("ExtraTreesClassifier", "ExtraTreesRegressor"),
+        *("RandomForestClassifier", "RandomForestRegressor"),
+    ),
+    "_model_file": ("load",),
+    "_neighbors": (
+        *("KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"),
+        *("RadiusNeighborsClassifier", "RadiusNeighborsRegressor"),
+    ),
+    "_reporting": ("report",),
+    "_stagewise": ("StagewiseClassifier", "StagewiseRegressor"),
+    "_svm": ("SVC", "SVR", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"),
+    "_tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
+    "_validation": ("cross_validate",),
     "exceptions": (
         *("DataError", "DataWarning", "HedgerowError"),
         *("ModelFileError", "NoSplitWarning", "ParameterError"),
     ),
-    "forest": (
-        *("BaggingClassifier", "BaggingRegressor"),
-        *("ExtraTreesClassifier", "ExtraTreesRegressor"),
-        *("RandomForestClassifier", "RandomForestRegressor"),
-    ),
-    "model_file": ("load",),
-    "neighbors": (
-        *("KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"),
-        *("RadiusNeighborsClassifier", "RadiusNeighborsRegressor"),
-    ),
-    "reporting": ("report",),
-    "svm": ("SVC", "SVR", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"),
-    "tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
-    "validation": ("cross_validate",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
@@ -47,10 +47,10 @@ __all__ = sorted([*_MODULES, *_HOMES, "isa_level"])  # the stub spells them out
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    elif name in _MODULES or name in _NAMES:
+    elif name in _MODULES:
         value = import_module(f"{__name__}.{name}")
     else:
-        from hedgerow.arguments import about_module
+        from hedgerow._arguments import about_module
 
         caller = sys._getframe(1).f_code.co_name  # noqa: SLF001
         raise about_module(__name__, name, __all__, caller)

@@ -1,16 +1,33 @@
-from hedgerow import explain, plot, theory
-from hedgerow._native import level as isa_level
-from hedgerow.boosting import (
-    AdaBoostClassifier,
-    AdaBoostRegressor,
+from hedgerow import exceptions, explain, plot, theory
+from hedgerow._adaboost import AdaBoostClassifier, AdaBoostRegressor
+from hedgerow._bagging import BaggingClassifier, BaggingRegressor
+from hedgerow._boosting import (
     GradientBoostingClassifier,
     GradientBoostingRanker,
     GradientBoostingRegressor,
     GradientBoostingSurvival,
     Loss,
-    StagewiseClassifier,
-    StagewiseRegressor,
 )
+from hedgerow._forest import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from hedgerow._model_file import load
+from hedgerow._native import level as isa_level
+from hedgerow._neighbors import (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    NearestNeighbors,
+    RadiusNeighborsClassifier,
+    RadiusNeighborsRegressor,
+)
+from hedgerow._reporting import report
+from hedgerow._stagewise import StagewiseClassifier, StagewiseRegressor
+from hedgerow._svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from hedgerow._tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hedgerow._validation import cross_validate
 from hedgerow.exceptions import (
     DataError,
     DataWarning,
@@ -19,26 +36,6 @@ from hedgerow.exceptions import (
     NoSplitWarning,
     ParameterError,
 )
-from hedgerow.forest import (
-    BaggingClassifier,
-    BaggingRegressor,
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from hedgerow.model_file import load
-from hedgerow.neighbors import (
-    KNeighborsClassifier,
-    KNeighborsRegressor,
-    NearestNeighbors,
-    RadiusNeighborsClassifier,
-    RadiusNeighborsRegressor,
-)
-from hedgerow.reporting import report
-from hedgerow.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
-from hedgerow.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from hedgerow.validation import cross_validate
 
 __version__: str
 
@@ -79,6 +76,7 @@ __all__ = [
     "StagewiseClassifier",
     "StagewiseRegressor",
     "cross_validate",
+    "exceptions",
     "explain",
     "isa_level",
     "load",

@@ -2,7 +2,7 @@
 
 import sys
 
-from hedgerow.cli import main
+from hedgerow._cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,5 +1,14 @@
 """What Hedgerow raises, each also the built-in exception that a caller expects; and warnings."""
 
+__all__ = [
+    "DataError",
+    "DataWarning",
+    "HedgerowError",
+    "ModelFileError",
+    "NoSplitWarning",
+    "ParameterError",
+]
+
 
 class HedgerowError(Exception):
     """Base of every exception of Hedgerow's own."""

@@ -17,11 +17,11 @@ from hedgerow import (
     GradientBoostingRegressor,
     ParameterError,
 )
-from hedgerow.boosting.auto import member_seeds
-from hedgerow.boosting.auto.budget import Budget
-from hedgerow.boosting.training_data import Examples, partings
-from hedgerow.data.intake import learn_schema
-from hedgerow.model_file.choice import read_choice, write_choice
+from hedgerow._boosting.fit.auto import member_seeds
+from hedgerow._boosting.fit.auto.budget import Budget
+from hedgerow._boosting.fit.training_data import Examples, partings
+from hedgerow._data.intake import learn_schema
+from hedgerow._model_file.choice import read_choice, write_choice
 
 QUICK = {"budget": 0.1, "random_state": 0}
 X, NUMBERS = make_friedman1(400, noise=1.0, random_state=0)

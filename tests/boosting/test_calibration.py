@@ -18,10 +18,10 @@ from hedgerow import (
     ModelFileError,
     ParameterError,
 )
-from hedgerow.boosting.calibration import calibrate, interval
-from hedgerow.boosting.losses import EVEN, Spread
-from hedgerow.model_file import boosted
-from hedgerow.model_file.stored import Stored
+from hedgerow._boosting.fit.calibration import calibrate, interval
+from hedgerow._boosting.losses import EVEN, Spread
+from hedgerow._model_file import boosted
+from hedgerow._model_file.stored import Stored
 
 RNG = np.random.default_rng(11)
 N = 9_000

@@ -6,8 +6,8 @@ from sklearn.metrics import mean_squared_error
 
 import hedgerow as hr
 from hedgerow import GradientBoostingClassifier, GradientBoostingRegressor
-from hedgerow.boosting.dart import Drops
-from hedgerow.tree.structure import Ensemble
+from hedgerow._boosting.fit.dart import Drops
+from hedgerow._tree.structure import Ensemble
 
 RNG = np.random.default_rng(5)
 N = 2_000

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import hedgerow as hr
-from hedgerow.data.binning import Binner
+from hedgerow._data.binning import Binner
 
 R, C = hr.GradientBoostingRegressor, hr.GradientBoostingClassifier
 

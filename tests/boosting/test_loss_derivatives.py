@@ -7,7 +7,7 @@ from scipy.special import expit, log_expit
 
 import hedgerow as hr
 from hedgerow import _native
-from hedgerow.boosting.losses import (
+from hedgerow._boosting.losses import (
     AbsoluteError,
     AbsolutePercentageError,
     BernoulliLogLoss,
@@ -23,7 +23,7 @@ from hedgerow.boosting.losses import (
     SquaredError,
     TweedieLoss,
 )
-from hedgerow.boosting.losses.base import weighted_quantile
+from hedgerow._boosting.losses.base import weighted_quantile
 
 RNG = np.random.default_rng(0)
 N = 400

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize_scalar
 
 from hedgerow import GradientBoostingClassifier, GradientBoostingRegressor, ParameterError
-from hedgerow.boosting.losses import (
+from hedgerow._boosting.losses import (
     BinaryLogLoss,
     CustomLoss,
     MultinomialLogLoss,

@@ -20,9 +20,9 @@ from hedgerow import (
     ParameterError,
     load,
 )
-from hedgerow.boosting.training_data import Examples, hold_out
-from hedgerow.data import target_statistics
-from hedgerow.data.intake import learn_schema
+from hedgerow._boosting.fit.training_data import Examples, hold_out
+from hedgerow._data import target_statistics
+from hedgerow._data.intake import learn_schema
 from hedgerow.theory import structure_score
 
 RNG = np.random.default_rng(0)

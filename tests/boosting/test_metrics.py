@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from hedgerow import GradientBoostingClassifier, ParameterError
-from hedgerow.boosting.losses import BinaryLogLoss, SquaredError
-from hedgerow.boosting.metrics import CLASSIFICATION, REGRESSION, resolve_metrics
+from hedgerow._boosting.losses import BinaryLogLoss, SquaredError
+from hedgerow._boosting.metrics import CLASSIFICATION, REGRESSION, resolve_metrics
 
 TWO, THREE = np.array(["a", "b"]), np.array(["a", "b", "c"])
 

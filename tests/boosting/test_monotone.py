@@ -12,7 +12,7 @@ from hedgerow import (
     GradientBoostingSurvival,
     ParameterError,
 )
-from hedgerow.boosting.parameters import PARAMETERS
+from hedgerow._boosting.estimators.parameters import PARAMETERS
 
 from .test_constraints import SPLITTERS, table
 

@@ -10,8 +10,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.multioutput import MultiOutputClassifier
 
 import hedgerow as hr
+from hedgerow._model_file.contents import read_estimator, write_estimator
 from hedgerow.exceptions import DataError, ModelFileError, ParameterError
-from hedgerow.model_file.contents import read_estimator, write_estimator
 
 SMALL = {"n_estimators": 10, "max_leaves": 6, "min_samples_leaf": 5}
 STRATEGIES = pytest.mark.parametrize("strategy", ["separate", "vector"])

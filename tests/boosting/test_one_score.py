@@ -8,10 +8,10 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import DataError, GradientBoostingRanker, GradientBoostingSurvival, ParameterError
-from hedgerow.boosting import resuming
-from hedgerow.boosting.ranking.parameters import OWN as OF_RANKERS
-from hedgerow.boosting.survival.parameters import OWN as OF_SURVIVAL
-from hedgerow.params import check_parameters, parameter_table
+from hedgerow._boosting.estimators.ranker_parameters import OWN as OF_RANKERS
+from hedgerow._boosting.estimators.survival_parameters import OWN as OF_SURVIVAL
+from hedgerow._boosting.fit import warm_start as resuming
+from hedgerow._params import check_parameters, parameter_table
 
 RNG = np.random.default_rng(0)
 N = 1_200

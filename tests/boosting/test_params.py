@@ -13,11 +13,11 @@ from hedgerow import (
     GradientBoostingSurvival,
     ParameterError,
 )
-from hedgerow.boosting.auto.search import KINDS, KINDS_OF_FEW_ROWS
-from hedgerow.boosting.parameters import PARAMETER_GROUPS, PARAMETERS
-from hedgerow.boosting.settings import PLAIN
-from hedgerow.params import Number, grouped, grouped_tables
-from hedgerow.tree.grower import MOST_LEAVES
+from hedgerow._boosting.estimators.parameters import PARAMETER_GROUPS, PARAMETERS
+from hedgerow._boosting.fit.auto.search import KINDS, KINDS_OF_FEW_ROWS
+from hedgerow._boosting.fit.settings import PLAIN
+from hedgerow._params import Number, grouped, grouped_tables
+from hedgerow._tree.trainer import MOST_LEAVES
 
 BOTH = pytest.mark.parametrize(
     ("estimator", "task"),

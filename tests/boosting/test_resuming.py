@@ -17,8 +17,8 @@ from hedgerow import (
     ModelFileError,
     ParameterError,
 )
-from hedgerow.boosting import resuming
-from hedgerow.model_file import atomic, checkpoint
+from hedgerow._boosting.fit import warm_start as resuming
+from hedgerow._model_file import atomic, checkpoint
 
 RNG = np.random.default_rng(0)
 N = 1_500
@@ -112,7 +112,7 @@ def test_the_best_round_before_a_break_stays_the_best(after, tmp_path, monkeypat
 
 
 def read_seed(path):
-    from hedgerow.model_file.checkpoint import read_checkpoint
+    from hedgerow._model_file.checkpoint import read_checkpoint
 
     return read_checkpoint(path).seed
 
@@ -198,7 +198,7 @@ from hedgerow import GradientBoostingRegressor
 X = np.random.default_rng(0).normal(size=(200, 2))
 def kill(descriptor):
     os.kill(os.getpid(), signal.SIGKILL)
-from hedgerow.model_file import atomic
+from hedgerow._model_file import atomic
 atomic._open_unnamed = lambda folder: None  # as on a file system without unnamed files
 if sys.argv[2] == "killed":
     os.fsync = kill

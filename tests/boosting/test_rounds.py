@@ -19,11 +19,11 @@ from hedgerow import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     ParameterError,
-    progress,
 )
-from hedgerow.boosting.rounds import BestRound, boost
-from hedgerow.boosting.training_data import Examples, hold_out
-from hedgerow.data.intake import Table
+from hedgerow import _progress as progress
+from hedgerow._boosting.fit.loop import BestRound, boost
+from hedgerow._boosting.fit.training_data import Examples, hold_out
+from hedgerow._data.intake import Table
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 5))
@@ -423,7 +423,7 @@ def test_notebooks_show_a_bar(shell, widgets, is_bar, monkeypatch, capfd):
 
 
 def test_nothing_is_imported_to_ask_for_a_notebook():
-    asks = "import sys, hedgerow.progress as p; p._in_notebook(); print('IPython' in sys.modules)"
+    asks = "import sys, hedgerow._progress as p; p._in_notebook(); print('IPython' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", asks], check=True, capture_output=True)
     assert done.stdout == b"False\n"
 

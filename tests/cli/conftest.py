@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from commands import FEW, make_people, without
-from hedgerow.cli import main
+from hedgerow._cli import main
 
 
 @dataclass

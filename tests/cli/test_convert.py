@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 import hedgerow as hr
 from commands import FEATURES, PARAMETERS, make_people
+from hedgerow._model_file.text import from_json, to_json
 from hedgerow.exceptions import ModelFileError
-from hedgerow.model_file.text import from_json, to_json
 
 TABLE = make_people()
 NUMBERS = TABLE[["age", "income"]].fillna(0.0)

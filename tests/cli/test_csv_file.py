@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commands import make_people
-from hedgerow.cli.csv_file import GAPS, read_csv
+from hedgerow._cli.csv_file import GAPS, read_csv
 from hedgerow.exceptions import DataError
 
 

@@ -19,9 +19,9 @@ from pyarrow import parquet
 
 import hedgerow as hr
 from commands import ENVIRONMENT, everything_in, make_people, run_process
-from hedgerow.cli.output import all_or_nothing
-from hedgerow.model_file import container
-from hedgerow.model_file.text import to_json
+from hedgerow._cli.output import all_or_nothing
+from hedgerow._model_file import container
+from hedgerow._model_file.text import to_json
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from sklearn.metrics import (
 
 import hedgerow as hr
 from commands import FEATURES, make_people
-from hedgerow.cli import report
+from hedgerow._cli import report
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 import hedgerow as hr
 from commands import ENVIRONMENT, everything_in
-from hedgerow.cli import main
-from hedgerow.cli.program import program
+from hedgerow._cli import main
+from hedgerow._cli.program import program
 
 PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
 
@@ -52,7 +52,7 @@ def test_completion_knows_commands_and_options(run, monkeypatch, capsys):
 
 @pytest.mark.parametrize("package", ["click", "pandas", "pyarrow"])
 def test_a_missing_package_is_one_line(run, monkeypatch, package):
-    for name in [name for name in sys.modules if name.startswith("hedgerow.cli.")]:
+    for name in [name for name in sys.modules if name.startswith("hedgerow._cli.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)  # so that its import fails
     answer = run("predict", "model.hedgerow", "data.csv")
@@ -64,7 +64,7 @@ def test_a_missing_package_is_one_line(run, monkeypatch, package):
 def loaded_by(*arguments, **environment):
     """Return the names of the modules that a command imports in a process of its own."""
     code = (
-        "import sys; from hedgerow.cli import main\n"
+        "import sys; from hedgerow._cli import main\n"
         "try: main(sys.argv[1:])\n"
         "finally: print(*sys.modules, file=sys.stderr)"
     )

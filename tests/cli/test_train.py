@@ -13,8 +13,8 @@ from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
 from commands import FEATURES, FEW, PARAMETERS, everything_in, make_people, without
-from hedgerow.cli.examples import Examples, Roles
-from hedgerow.cli.tasks import find_task
+from hedgerow._cli.examples import Examples, Roles
+from hedgerow._cli.tasks import find_task
 
 
 @pytest.fixture

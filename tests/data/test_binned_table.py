@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 import scipy.sparse
 
-from hedgerow.data.binned_table import BinnedTable, share_bins
-from hedgerow.data.binning import Binner
-from hedgerow.data.intake import Table, as_matrix, learn_schema, read_table
+from hedgerow._data.binned_table import BinnedTable, share_bins
+from hedgerow._data.binning import Binner
+from hedgerow._data.intake import Table, as_matrix, learn_schema, read_table
 
 RNG = np.random.RandomState(0)
 N = 300

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from hedgerow.data.binning import Binner, block_shape
+from hedgerow._data.binning import Binner, block_shape
 from hedgerow.exceptions import DataError, ModelFileError
 from levels import printed_at_every_level
 

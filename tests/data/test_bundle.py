@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow import _native
-from hedgerow.boosting.losses import SquaredError
-from hedgerow.data import intake
-from hedgerow.data.binning import Binner, own_columns
-from hedgerow.tree.grow_params import GrowParams
-from hedgerow.tree.grower import Trainer
-from hedgerow.tree.row_draws import RowDraws
+from hedgerow._boosting.losses import SquaredError
+from hedgerow._data import intake
+from hedgerow._data.binning import Binner, own_columns
+from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.row_sampling import RowDraws
+from hedgerow._tree.trainer import Trainer
 
 
 def binned(X):

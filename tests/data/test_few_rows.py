@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 import hedgerow as hr
 from hedgerow import explain
-from hedgerow.data.few_rows import FewRows
-from hedgerow.data.intake import as_matrix, learn_schema, read_table
+from hedgerow._data.few_rows import FewRows
+from hedgerow._data.intake import as_matrix, learn_schema, read_table
 from hedgerow.exceptions import DataError
 
 RNG = np.random.default_rng(0)

@@ -19,7 +19,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.data.intake import (
+from hedgerow._data.intake import (
     CategoricalColumn,
     Table,
     TableSchema,

@@ -14,9 +14,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
-from hedgerow.data.intake import as_matrix, learn_schema, read_table
-from hedgerow.data.names import Labels, column_index, labels_of, plain_name, read_names
-from hedgerow.data.schema import TableSchema
+from hedgerow._data.intake import as_matrix, learn_schema, read_table
+from hedgerow._data.names import Labels, column_index, labels_of, plain_name, read_names
+from hedgerow._data.schema import TableSchema
 from hedgerow.exceptions import DataError, ParameterError
 
 RNG = np.random.default_rng(0)
@@ -257,8 +257,8 @@ def test_strings_are_matched_in_any_order_by_every_model(make):
 def test_folds_and_reports_go_by_name():
     X = frame(KINDS["integers"])
     model = hr.GradientBoostingClassifier(**SMALL)
-    with_names = hr.validation.cross_validate(model, X, CLASSES, cv=2)
-    without = hr.validation.cross_validate(model, NUMBERS, CLASSES, cv=2)
+    with_names = hr.cross_validate(model, X, CLASSES, cv=2)
+    without = hr.cross_validate(model, NUMBERS, CLASSES, cv=2)
     assert with_names.scores.keys() == without.scores.keys()
     for metric, values in without.scores.items():
         assert np.array_equal(with_names.scores[metric], values)
@@ -331,8 +331,8 @@ def test_arrow_columns_of_any_layout_are_handed_on(make, as_frame):
 def test_arrow_columns_of_any_layout_are_folded_and_explained():
     usual, unusual = usual_and_unusual_arrow()
     model = hr.GradientBoostingClassifier(**SMALL)
-    of_usual = hr.validation.cross_validate(model, usual, CLASSES, cv=2).scores
-    of_unusual = hr.validation.cross_validate(model, unusual, CLASSES, cv=2).scores
+    of_usual = hr.cross_validate(model, usual, CLASSES, cv=2).scores
+    of_unusual = hr.cross_validate(model, unusual, CLASSES, cv=2).scores
     for metric, values in of_usual.items():
         assert np.array_equal(of_unusual[metric], values)
     model.fit(usual, CLASSES)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from hedgerow import DataError
-from hedgerow.data.survival_times import read_survival_times
+from hedgerow._data.survival_times import read_survival_times
 
 TIME = np.array([3.0, 1.5, 2.0, 0.5])
 SEEN = np.array([True, False, True, False])

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import hedgerow as hr
-from hedgerow.data.intake import learn_schema, read_table
-from hedgerow.data.suspects import is_date, is_number
+from hedgerow._data.intake import learn_schema, read_table
+from hedgerow._data.suspects import is_date, is_number
 from hedgerow.exceptions import DataError, DataWarning
 
 N = 300

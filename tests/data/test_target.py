@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.exceptions import DataConversionWarning
 
-from hedgerow.data.target import (
+from hedgerow._data.target import (
     read_classification_target,
     read_regression_target,
     read_weights,

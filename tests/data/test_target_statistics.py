@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.data import target_statistics
-from hedgerow.data.columns import CategoricalColumn, NumericColumn
-from hedgerow.data.schema import Categories, TableSchema
-from hedgerow.data.table import Table
-from hedgerow.data.target_statistics import learn_statistics, no_statistics
+from hedgerow._data import target_statistics
+from hedgerow._data.columns import CategoricalColumn, NumericColumn
+from hedgerow._data.schema import Categories, TableSchema
+from hedgerow._data.table import Table
+from hedgerow._data.target_statistics import learn_statistics, no_statistics
 from oracles import target_statistics as oracle
 
 

@@ -12,9 +12,9 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 
 import hedgerow as hr
-from hedgerow.data.columns import LabelColumn, NumericColumn
+from hedgerow._data.columns import LabelColumn, NumericColumn
 from hedgerow.explain import accumulated_effects
-from hedgerow.explain.similarity import order_by_similarity
+from hedgerow.explain._similarity import order_by_similarity
 
 
 class Formula(RegressorMixin, BaseEstimator):

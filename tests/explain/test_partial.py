@@ -137,7 +137,7 @@ def test_a_pair_is_looked_at_in_every_combination() -> None:
 def test_many_rows_are_looked_at_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     model = MODELS["three classes"]
     whole = partial_dependence(model, X, "a", grid_resolution=5, kind="both")
-    monkeypatch.setattr("hedgerow.explain.what_if._BLOCK_BYTES", 8 * 3 * 6 * 10)
+    monkeypatch.setattr("hedgerow.explain._what_if._BLOCK_BYTES", 8 * 3 * 6 * 10)
     parts = partial_dependence(model, X, "a", grid_resolution=5, kind="both")
     assert np.array_equal(parts.individual, whole.individual)
     np.testing.assert_allclose(parts.average, whole.average, rtol=1e-14)

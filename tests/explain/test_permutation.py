@@ -137,9 +137,9 @@ def test_bits_do_not_depend_on_threads(name: str) -> None:
 def test_large_matrices_are_not_copied_for_every_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     model = hr.GradientBoostingRegressor(**BOOSTED).fit(X, NUMBER)
     expected = permutation_importance(model, X, NUMBER, n_repeats=2, n_jobs=4)
-    monkeypatch.setattr("hedgerow.explain.shuffling._COPIED_BYTES", 1)
+    monkeypatch.setattr("hedgerow.explain._shuffling._COPIED_BYTES", 1)
     workers = mock.Mock(side_effect=ThreadPoolExecutor)
-    monkeypatch.setattr("hedgerow.explain.permutation.ThreadPoolExecutor", workers)
+    monkeypatch.setattr("hedgerow.explain._permutation.ThreadPoolExecutor", workers)
     found = permutation_importance(model, X, NUMBER, n_repeats=2, n_jobs=4)
     assert not workers.called
     assert np.array_equal(found.repeats, expected.repeats)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 import hedgerow as hr
-from hedgerow.explain.additive import additive_trees
-from hedgerow.explain.shap import shap_values
-from hedgerow.tree.structure import Ensemble
+from hedgerow._tree.structure import Ensemble
+from hedgerow.explain._additive import additive_trees
+from hedgerow.explain._shap import shap_values
 from interrupts import seconds_until_interrupted
 from levels import printed_with_any_threads
 from oracles.shap import expected, interaction_values, mixed, shapley_values
@@ -499,7 +499,7 @@ def test_tables_of_other_columns_are_refused() -> None:
 
 
 def test_the_kernel_refuses_arrays_that_do_not_fit() -> None:
-    from hedgerow.explain.shap import _explainer
+    from hedgerow.explain._shap import _explainer
 
     model = alone(random_ensemble(np.random.default_rng(0), [4], 3))
     explainer = _explainer(model._additive_trees())

@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.explain import shap_values, to_shap
-from hedgerow.explain.additive import additive_trees
+from hedgerow.explain._additive import additive_trees
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((150, 5))

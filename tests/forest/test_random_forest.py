@@ -21,7 +21,7 @@ from hedgerow import (
     RandomForestRegressor,
     load,
 )
-from hedgerow.forest import combinations
+from hedgerow._forest import combinations
 
 CANCER = load_breast_cancer(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)

@@ -10,7 +10,7 @@ from levels import ONE_LEVEL, OTHERS, printed_with_any_threads
 ASK_AND_HASH = """
 import hashlib, sys
 import numpy as np, pandas as pd, scipy.sparse
-from hedgerow.neighbors import (
+from hedgerow._neighbors import (
     KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors, RadiusNeighborsRegressor)
 
 rng = np.random.default_rng(0)

@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 
 from contract import parametrize_with_checks, run_check
 from hedgerow import DataError, ParameterError
-from hedgerow.neighbors import (
+from hedgerow._neighbors import (
     KNeighborsClassifier,
     KNeighborsRegressor,
     NearestNeighbors,
@@ -358,7 +358,7 @@ def test_it_can_be_searched_pickled_and_cloned(algorithm):
 def test_a_query_can_be_interrupted():
     program = """
 import numpy as np
-from hedgerow.neighbors import NearestNeighbors
+from hedgerow._neighbors import NearestNeighbors
 X = np.random.default_rng(0).standard_normal((100_000, 50))
 rows = NearestNeighbors(algorithm="brute", metric="manhattan").fit(X)
 print("ready", flush=True)

@@ -9,7 +9,7 @@ from sklearn import neighbors as sk
 from sklearn.model_selection import cross_val_score
 
 from hedgerow import DataError, ParameterError
-from hedgerow.neighbors import (
+from hedgerow._neighbors import (
     KNeighborsClassifier,
     KNeighborsRegressor,
     NearestNeighbors,

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from hedgerow.neighbors import KNeighborsClassifier, NearestNeighbors
+from hedgerow._neighbors import KNeighborsClassifier, NearestNeighbors
 from oracles.neighbors import gower_distances, nearest
 
 TOWNS = ["Eridu", "Kish", "Ur"]

@@ -8,7 +8,7 @@ import scipy.sparse
 from sklearn import neighbors as sk
 
 from hedgerow import DataError, ParameterError
-from hedgerow.neighbors import RadiusNeighborsClassifier, RadiusNeighborsRegressor
+from hedgerow._neighbors import RadiusNeighborsClassifier, RadiusNeighborsRegressor
 
 RNG = np.random.default_rng(11)
 X, Q = RNG.standard_normal((300, 3)), RNG.standard_normal((60, 3))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import pairwise_distances
 
 from hedgerow import _native
-from hedgerow.neighbors import NearestNeighbors
+from hedgerow._neighbors import NearestNeighbors
 from oracles.neighbors import cosine_distances, finished, nearest, sums
 
 ALGORITHMS = ["brute", "kd_tree"]

@@ -50,7 +50,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.tree.grow_params import GrowParams
+from hedgerow._tree.growth_params import GrowParams
 
 MISSING_BIN = 255
 MISSING = -1

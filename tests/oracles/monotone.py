@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.tree.grow_params import GrowParams
+from hedgerow._tree.growth_params import GrowParams
 from oracles.grow import (
     MISSING,
     Columns,

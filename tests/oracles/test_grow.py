@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.tree.grow_params import GrowParams
+from hedgerow._tree.growth_params import GrowParams
 from oracles.grow import Columns, assert_same_splits, grow
 
 

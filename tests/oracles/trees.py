@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from hedgerow.tree.linear_leaves import LinearLeaves
-from hedgerow.tree.structure import Ensemble, Tree
+from hedgerow._tree.linear_leaves import LinearLeaves
+from hedgerow._tree.structure import Ensemble, Tree
 
 
 def random_tree(

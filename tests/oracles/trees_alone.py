@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import hedgerow as hr
-from hedgerow.tree.additive import AdditiveTrees
-from hedgerow.tree.structure import Ensemble
+from hedgerow._tree.additive import AdditiveTrees
+from hedgerow._tree.structure import Ensemble
 
 
 class TreesAlone(hr.DecisionTreeRegressor):

@@ -25,12 +25,12 @@ from sklearn.svm import LinearSVC as SklearnLinearSVC
 from sklearn.tree import DecisionTreeRegressor as SklearnTree
 
 import hedgerow as hr
+from hedgerow._neighbors import KNeighborsClassifier
+from hedgerow._svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, OneClassSVM
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.neighbors import KNeighborsClassifier
 from hedgerow.plot import DecisionBoundaryDisplay
-from hedgerow.plot.colors import COLORS, class_colors, tint
-from hedgerow.plot.surfaces import REGION, UNSURE
-from hedgerow.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, OneClassSVM
+from hedgerow.plot._colors import COLORS, class_colors, tint
+from hedgerow.plot._surfaces import REGION, UNSURE
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -615,7 +615,7 @@ class Missing(MetaPathFinder):
 
 sys.meta_path.insert(0, Missing())
 from hedgerow.plot import DecisionBoundaryDisplay
-from hedgerow.svm import SVC
+from hedgerow._svm import SVC
 machine = SVC().fit([[0, 0], [1, 1]], [0, 1])
 try:
     DecisionBoundaryDisplay.from_estimator(machine, [[0, 0], [1, 1]])

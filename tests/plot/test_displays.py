@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.plot.display import short, shorts
+from hedgerow.plot._display import short, shorts
 from oracles import pictures
 
 mpl.use("Agg")

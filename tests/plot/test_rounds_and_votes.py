@@ -20,7 +20,7 @@ from hedgerow.plot import (
     ResidualDisplay,
     StrengthCorrelationDisplay,
 )
-from hedgerow.plot.residuals import running_median
+from hedgerow.plot._residuals import running_median
 from oracles.pictures import assert_no_overlap, texts_of
 
 mpl.use("Agg")

@@ -20,8 +20,8 @@ from hedgerow.plot import (
     ShapDependenceDisplay,
     ShapWaterfallDisplay,
 )
-from hedgerow.plot import shap as module
-from hedgerow.plot.swarm import swarm
+from hedgerow.plot import _shap as module
+from hedgerow.plot._swarm import swarm
 from oracles.pictures import assert_no_overlap, texts_of
 
 mpl.use("Agg")

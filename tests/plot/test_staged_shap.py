@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 import hedgerow as hr
 from hedgerow.exceptions import ParameterError
 from hedgerow.plot import StagedShapDisplay
-from hedgerow.plot.staged_shap import MOST_POINTS, spread
+from hedgerow.plot._staged_shap import MOST_POINTS, spread
 from oracles.pictures import assert_no_overlap
 
 mpl.use("Agg")

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier as SklearnTree
 import hedgerow as hr
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot import TreeDisplay
-from hedgerow.plot.tidy_tree import centres
+from hedgerow.plot._tidy_tree import centres
 from oracles.pictures import assert_no_overlap, texts_of
 
 mpl.use("Agg")
@@ -120,7 +120,7 @@ def test_categories_are_listed_and_cut_short():
 
 
 def test_numbers_are_rounded_as_a_person_would():
-    from hedgerow.plot.display import number
+    from hedgerow.plot._display import number
 
     values = [52.34, 0.012345, 2010.5, 123456.7, 3.0, -1.5, 0.0, 1.23e-7, 45678.9]
     expected = ["52.3", "0.0123", "2010.5", "123,457", "3", "−1.5", "0", "1.23e−07", "45,678.9"]

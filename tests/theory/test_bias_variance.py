@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 
 import hedgerow as hr
 from hedgerow import DataError, ParameterError, theory
-from hedgerow.theory.decomposition import squared_error_terms, zero_one_terms
+from hedgerow.theory._decomposition import squared_error_terms, zero_one_terms
 
 DIABETES = load_diabetes(return_X_y=True)
 IRIS = load_iris(return_X_y=True)

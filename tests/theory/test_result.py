@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import hedgerow as hr
 from hedgerow import theory
-from hedgerow.result import texts
+from hedgerow._result import texts
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

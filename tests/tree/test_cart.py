@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from hedgerow.data import intake
-from hedgerow.data.binning import Binner
-from hedgerow.tree.cart import (
+from hedgerow._data import intake
+from hedgerow._data.binning import Binner
+from hedgerow._tree.cart import (
     CartParams,
     RowDraws,
     SortedMatrix,

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.data import intake
-from hedgerow.data.binning import Binner
-from hedgerow.tree.cart import (
+from hedgerow._data import intake
+from hedgerow._data.binning import Binner
+from hedgerow._tree.cart import (
     CartParams,
     RowDraws,
     SortedMatrix,

@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from hedgerow.data.binning import BinnedMatrix
-from hedgerow.exceptions import DataError
-from hedgerow.tree.cart import (
+from hedgerow._data.binning import BinnedMatrix
+from hedgerow._tree.cart import (
     CartParams,
     RowDraws,
     SortedMatrix,
     grow_classifiers,
     grow_regressors,
 )
+from hedgerow.exceptions import DataError
 from levels import printed_at_every_level
 from oracles.cart import Task, check_tree, goes_left, node_rows
 
@@ -514,7 +514,7 @@ def test_trees_are_the_same_at_every_instruction_set_level():
 def test_ctrl_c_ends_the_growing_of_a_tree(criterion):
     code = f"""
 import numpy as np
-from hedgerow.tree.cart import *
+from hedgerow._tree.cart import *
 rng = np.random.default_rng(0)
 X = rng.standard_normal((200_000, 30), dtype=np.float32)
 matrix = SortedMatrix.from_matrix(X, n_threads=2)

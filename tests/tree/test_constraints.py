@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.tree.exact import ExactGrower
-from hedgerow.tree.grow_params import GrowParams
+from hedgerow._tree.exact import ExactGrower
+from hedgerow._tree.growth_params import GrowParams
 from oracles.grow import Columns, assert_same_splits
 from oracles.vector_grow import assert_same_splits as assert_same_vector_splits
 from tree.test_grower import binned_table, columns_of, grow, in_both_layouts, random_params

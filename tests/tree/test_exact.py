@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.tree.exact import ExactGrower
-from hedgerow.tree.grow_params import GrowParams
+from hedgerow._tree.exact import ExactGrower
+from hedgerow._tree.growth_params import GrowParams
 from interrupts import seconds_until_interrupted
 from levels import printed_at_every_level
 from oracles.grow import Columns, assert_same_splits, category_set
@@ -412,7 +412,7 @@ def test_a_node_that_drew_one_feature_splits_on_that_feature_best():
 
 MANY_COLUMNS = """
 import numpy as np
-from hedgerow.tree.exact import ExactGrower
+from hedgerow._tree.exact import ExactGrower
 
 column = np.random.default_rng(0).normal(size=1_000_000)
 """

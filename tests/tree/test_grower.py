@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from hedgerow import _native
-from hedgerow.boosting.losses import MultinomialLogLoss, SquaredError
-from hedgerow.data.binning import BinnedMatrix, block_shape, own_columns
-from hedgerow.tree.exact import ExactGrower
-from hedgerow.tree.grow_params import GrowParams
-from hedgerow.tree.grower import ExactTrainer, Trainer
-from hedgerow.tree.row_draws import RowDraws
-from hedgerow.tree.structure import Ensemble
+from hedgerow._boosting.losses import MultinomialLogLoss, SquaredError
+from hedgerow._data.binning import BinnedMatrix, block_shape, own_columns
+from hedgerow._tree.exact import ExactGrower
+from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.row_sampling import RowDraws
+from hedgerow._tree.structure import Ensemble
+from hedgerow._tree.trainer import ExactTrainer, Trainer
 from oracles.grow import Columns, assert_same_splits, category_set
 
 PARAMS = GrowParams(max_leaves=31, min_samples_leaf=5)

@@ -1,7 +1,7 @@
 """A child of exactly the least weight is heavy enough, in every engine.
 
 `min_child_weight=k` asks for Σh ≥ k, and a sum that is k on paper must not be refused because its
-terms were rounded (native/least_weight.hpp). What the best cut is says a brute force in float64
+terms were rounded (native/shared/least_weight.hpp). The best cut is found by brute force in float64
 that shares nothing with the library.
 """
 
@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.tree.exact import ExactGrower
-from hedgerow.tree.grow_params import GrowParams
+from hedgerow._tree.exact import ExactGrower
+from hedgerow._tree.growth_params import GrowParams
 
 from .test_grower import grow, in_both_layouts
 from .test_vector_grower import grow_vector

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow import _native
-from hedgerow.tree.exact import ExactGrower
-from hedgerow.tree.grow_params import GrowParams
-from hedgerow.tree.monotone import is_monotone, monotone_links, nearest_monotone
-from hedgerow.tree.row_draws import RowDraws
-from hedgerow.tree.structure import Tree
+from hedgerow._tree.exact import ExactGrower
+from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.monotone import is_monotone, monotone_links, nearest_monotone
+from hedgerow._tree.row_sampling import RowDraws
+from hedgerow._tree.structure import Tree
 from oracles.grow import Columns
 from oracles.monotone import (
     assert_best_growth,

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.data import intake
-from hedgerow.data.binning import Binner
-from hedgerow.tree.cart import CartParams, RowDraws, grow_classifiers, grow_regressors
-from hedgerow.tree.packed import ForestPacker, PackedForest
-from hedgerow.tree.structure import Ensemble
+from hedgerow._data import intake
+from hedgerow._data.binning import Binner
+from hedgerow._tree.cart import CartParams, RowDraws, grow_classifiers, grow_regressors
+from hedgerow._tree.packed import ForestPacker, PackedForest
+from hedgerow._tree.structure import Ensemble
 from oracles import predict as naive
 
 

@@ -145,7 +145,7 @@ def test_eight_python_threads_may_predict_at_once_with_a_fresh_model():
 
 @pytest.mark.parametrize("n_rows", [3, 200])
 def test_staged_scores_are_those_of_the_first_rounds(n_rows, monkeypatch):
-    monkeypatch.setattr("hedgerow.tree.structure._STAGED_BYTES", 2 * 16 * n_rows)
+    monkeypatch.setattr("hedgerow._tree.structure._STAGED_BYTES", 2 * 16 * n_rows)
     rng = np.random.default_rng(5)
     ensemble = random_ensemble(rng, [20] * 10, 3, n_outputs=2)
     X = random_rows(rng, n_rows, 3)

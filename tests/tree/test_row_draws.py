@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow import _native
-from hedgerow.tree.row_draws import RowDraws
+from hedgerow._tree.row_sampling import RowDraws
 
 RNG = np.random.default_rng(0)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hedgerow.tree.structure import Ensemble, EnsembleBuilder
+from hedgerow._tree.structure import Ensemble, EnsembleBuilder
 from oracles.trees import random_ensemble, random_rows, random_tree
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from hedgerow import _native
-from hedgerow.boosting.losses import MultinomialLogLoss
-from hedgerow.data.binning import own_columns
-from hedgerow.tree.grow_params import GrowParams
-from hedgerow.tree.row_draws import RowDraws
-from hedgerow.tree.structure import Ensemble
+from hedgerow._boosting.losses import MultinomialLogLoss
+from hedgerow._data.binning import own_columns
+from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.row_sampling import RowDraws
+from hedgerow._tree.structure import Ensemble
 from oracles.grow import category_set
 from oracles.vector_grow import assert_same_splits
 from tests.data.test_bundle import binned as binned_by_library

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hedgerow.validation.predictions import OutOfFold
+from hedgerow._validation.predictions import OutOfFold
 
 
 def test_numbers_may_be_whole_in_some_folds():

@@ -6,8 +6,8 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import hedgerow as hr
-from hedgerow.validation import CrossValidation
-from hedgerow.validation.result import Fold
+from hedgerow._validation import CrossValidation
+from hedgerow._validation.result import Fold
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

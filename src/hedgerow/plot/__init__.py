@@ -3,24 +3,24 @@
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from hedgerow.arguments import about_module
-from hedgerow.plot.calibration import CalibrationDisplay
-from hedgerow.plot.decision_boundary import DecisionBoundaryDisplay
-from hedgerow.plot.importance import ImportanceDisplay
-from hedgerow.plot.learning_curve import LearningCurveDisplay
-from hedgerow.plot.partial_dependence import PartialDependenceDisplay
-from hedgerow.plot.precision_recall import PrecisionRecallDisplay
-from hedgerow.plot.residuals import ResidualDisplay
-from hedgerow.plot.roc import RocDisplay
-from hedgerow.plot.shap import (
+from hedgerow._arguments import about_module
+from hedgerow.plot._calibration import CalibrationDisplay
+from hedgerow.plot._decision_boundary import DecisionBoundaryDisplay
+from hedgerow.plot._importance import ImportanceDisplay
+from hedgerow.plot._learning_curve import LearningCurveDisplay
+from hedgerow.plot._partial_dependence import PartialDependenceDisplay
+from hedgerow.plot._precision_recall import PrecisionRecallDisplay
+from hedgerow.plot._residuals import ResidualDisplay
+from hedgerow.plot._roc import RocDisplay
+from hedgerow.plot._shap import (
     ShapBarDisplay,
     ShapBeeswarmDisplay,
     ShapDependenceDisplay,
     ShapWaterfallDisplay,
 )
-from hedgerow.plot.staged_shap import StagedShapDisplay
-from hedgerow.plot.tree import TreeDisplay
-from hedgerow.plot.voting import MarginDisplay, StrengthCorrelationDisplay
+from hedgerow.plot._staged_shap import StagedShapDisplay
+from hedgerow.plot._tree import TreeDisplay
+from hedgerow.plot._voting import MarginDisplay, StrengthCorrelationDisplay
 
 __all__ = [
     "CalibrationDisplay",

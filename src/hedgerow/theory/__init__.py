@@ -4,13 +4,13 @@ Each function returns a small object with named fields, which prints itself as a
 with ``.plot()`` and becomes a data frame with ``.to_frame()``.
 """
 
-from hedgerow.theory.bias_and_variance import bias_variance
-from hedgerow.theory.bounds import AdaBoostBound, adaboost_bound
-from hedgerow.theory.decomposition import SquaredErrorDecomposition, ZeroOneDecomposition
-from hedgerow.theory.margin import Margins, margins
-from hedgerow.theory.strength import ForestBound, forest_bound
-from hedgerow.theory.structure import NodeSums, StructureScore, structure_score
-from hedgerow.theory.voting import (
+from hedgerow.theory._bias_and_variance import bias_variance
+from hedgerow.theory._bounds import AdaBoostBound, adaboost_bound
+from hedgerow.theory._decomposition import SquaredErrorDecomposition, ZeroOneDecomposition
+from hedgerow.theory._margin import Margins, margins
+from hedgerow.theory._strength import ForestBound, forest_bound
+from hedgerow.theory._structure import NodeSums, StructureScore, structure_score
+from hedgerow.theory._voting import (
     MajorityVoteCurve,
     bootstrap_coverage,
     majority_vote_curve,

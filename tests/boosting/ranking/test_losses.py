@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.boosting.losses import RankingLoss
+from hedgerow._boosting.losses import RankingLoss
 from interrupts import seconds_until_interrupted
 from oracles import ranking as oracle
 
@@ -139,7 +139,7 @@ def test_gains_follow_the_parameter():
 
 ONE_QUERY = """
 import numpy as np
-from hedgerow.boosting.losses import RankingLoss
+from hedgerow._boosting.losses import RankingLoss
 
 n = 60_000
 rng = np.random.default_rng(0)

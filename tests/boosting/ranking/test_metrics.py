@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import label_ranking_average_precision_score, ndcg_score
 
 from hedgerow import ParameterError
-from hedgerow.boosting.losses import RankingLoss
-from hedgerow.boosting.ranking.metrics import ranking_metrics
+from hedgerow._boosting.losses import RankingLoss
+from hedgerow._boosting.ranking_metrics import ranking_metrics
 
 RNG = np.random.default_rng(1)
 SIZES = np.array([2, 3, 10, 30, 5, 8])

@@ -60,7 +60,7 @@ def test_every_loss_learns_to_rank(loss, splitter):
 
 
 def _ndcg(loss, y, query, seed):
-    from hedgerow.boosting.ranking.metrics import ALL, mean_quality
+    from hedgerow._boosting.ranking_metrics import ALL, mean_quality
 
     scores = np.random.default_rng(seed).normal(size=len(y))
     return mean_quality("ndcg", ALL, loss, np.column_stack([y, query]).astype(float), scores, None)

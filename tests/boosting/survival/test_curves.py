@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hedgerow.boosting.survival_curves import AcceleratedTimes, ProportionalHazards
+from hedgerow._boosting.survival_curves import AcceleratedTimes, ProportionalHazards
 
 SCORES = np.array([-1.0, 0.0, 2.0])
 TIMES = np.array([0.0, 0.01, 1.0, 3.0, 1e5])

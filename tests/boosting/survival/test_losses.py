@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import erfcx
 
-from hedgerow.boosting.losses import CoxLoss, FailureTimeLoss
+from hedgerow._boosting.losses import CoxLoss, FailureTimeLoss
 from oracles import survival as oracle
 
 RNG = np.random.default_rng(0)

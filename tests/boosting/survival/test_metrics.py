@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.boosting.survival.metrics import concordance
+from hedgerow._boosting.survival_metrics import concordance
 from oracles import survival as oracle
 
 RNG = np.random.default_rng(0)

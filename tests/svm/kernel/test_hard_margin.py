@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.preprocessing import StandardScaler
 
+from hedgerow._svm import SVC
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.svm import SVC
 
 
 def require_conditions(machine, X, y, exact=1e-6):

@@ -15,7 +15,7 @@ from sklearn import svm as peers
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import DataError, ParameterError
-from hedgerow.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from hedgerow._svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from levels import printed_with_any_threads
 
 CLASSIFIERS = [SVC(), SVC(multi_class="ovr"), NuSVC(nu=0.2)]
@@ -317,7 +317,7 @@ def test_a_fit_that_fails_leaves_the_machine_as_it_was(machine):
 
 INTERRUPTED = """
 import time, numpy as np
-from hedgerow.svm import SVC
+from hedgerow._svm import SVC
 random = np.random.default_rng(0)
 X = random.normal(size=(30_000, 60))
 y = random.integers(0, 2, 30_000)
@@ -346,7 +346,7 @@ FIT_AND_HASH = """
 import hashlib, sys, warnings
 import numpy as np
 import scipy.sparse
-from hedgerow.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from hedgerow._svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 warnings.simplefilter("ignore")
 random = np.random.default_rng(0)
 X = random.normal(size=(3000, 7))

@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse
 
 from hedgerow import _native
+from hedgerow._svm.kernel.cache import RowCache
+from hedgerow._svm.kernel.kernels import Kernel, gamma_of, matrix_of, smallest_eigenvalue
 from hedgerow.exceptions import ParameterError
-from hedgerow.svm.kernel.cache import RowCache
-from hedgerow.svm.kernel.kernels import Kernel, gamma_of, matrix_of, smallest_eigenvalue
 from levels import printed_at_every_level
 from tests.oracles.kernel_machines import kernel as formula
 
@@ -163,7 +163,7 @@ def test_most_violating_are_the_first_of_each_side():
 KERNELS_OF_ALL_SIZES = """
 import hashlib
 import numpy as np
-from hedgerow.svm.kernel.kernels import Kernel
+from hedgerow._svm.kernel.kernels import Kernel
 random, everything = np.random.default_rng(0), np.arange(300)
 digest = hashlib.sha256()
 for scale in (1.0, 1e-3, 1e3, 1e-18, 1e15):

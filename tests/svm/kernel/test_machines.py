@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from hedgerow import ParameterError
-from hedgerow.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
+from hedgerow._svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 
 EXACT = 1e-7
 

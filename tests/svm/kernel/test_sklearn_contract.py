@@ -1,7 +1,7 @@
 """scikit-learn's own checks of the kernel machines."""
 
 from contract import parametrize_with_checks, run_check
-from hedgerow.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from hedgerow._svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 
 @parametrize_with_checks(

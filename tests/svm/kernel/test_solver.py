@@ -6,13 +6,13 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
 from hedgerow import _native
-from hedgerow.svm.kernel import dual as duals
-from hedgerow.svm.kernel import solver
-from hedgerow.svm.kernel.cache import RowCache
-from hedgerow.svm.kernel.certificate import dual_objective, levels_and_gap, violation
-from hedgerow.svm.kernel.face import face_steps
-from hedgerow.svm.kernel.kernels import Kernel
-from hedgerow.svm.kernel.solver import Stop, solve
+from hedgerow._svm.kernel import dual as duals
+from hedgerow._svm.kernel import solver
+from hedgerow._svm.kernel.cache import RowCache
+from hedgerow._svm.kernel.certificate import dual_objective, levels_and_gap, violation
+from hedgerow._svm.kernel.face import face_steps
+from hedgerow._svm.kernel.kernels import Kernel
+from hedgerow._svm.kernel.solver import Stop, solve
 from tests.oracles.kernel_machines import hinge_objective, maximise, tube_objective
 from tests.oracles.kernel_machines import kernel as formula
 

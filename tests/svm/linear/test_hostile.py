@@ -15,7 +15,7 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import DataError, ParameterError
-from hedgerow.svm import LinearSVC, LinearSVR
+from hedgerow._svm import LinearSVC, LinearSVR
 from levels import printed_with_any_threads
 
 MACHINES = [
@@ -208,7 +208,7 @@ def test_strings_as_classes_and_a_verbose_fit(capsys):
 FIT_AND_HASH = """
 import hashlib, sys, warnings
 import numpy as np, scipy.sparse as sp
-from hedgerow.svm import LinearSVC, LinearSVR
+from hedgerow._svm import LinearSVC, LinearSVR
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
 X = rng.standard_normal((20_000, 40))
@@ -252,7 +252,7 @@ LONG_FITS = {
 def test_ctrl_c_ends_a_fit_within_half_a_second(kind):
     script = f"""
 import numpy as np
-from hedgerow.svm import LinearSVC
+from hedgerow._svm import LinearSVC
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((200_000, 60)), rng.integers(0, 2, 200_000)
 machine = {LONG_FITS[kind]}

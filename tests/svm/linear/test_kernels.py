@@ -6,7 +6,7 @@ import scipy.optimize
 import scipy.sparse as sp
 
 from hedgerow import _native
-from hedgerow.svm.linear.rows import Rows
+from hedgerow._svm.linear.rows import Rows
 
 BIAS = 0.7
 

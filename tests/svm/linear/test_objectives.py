@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from hedgerow.svm import LinearSVC, LinearSVR
+from hedgerow._svm import LinearSVC, LinearSVR
 
 
 def weights_of(model):

@@ -5,7 +5,7 @@ import sklearn.svm
 from sklearn.utils.estimator_checks import check_class_weight_classifiers
 
 from contract import parametrize_with_checks, run_check
-from hedgerow.svm import LinearSVC, LinearSVR
+from hedgerow._svm import LinearSVC, LinearSVR
 
 
 @parametrize_with_checks(

@@ -1,0 +1,173 @@
+// Bindings of forests of deep trees: prediction, out-of-bag sums, permutation importance.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "bind/arrays.hpp"
+#include "bind/gil.hpp"
+#include "bind/predict.hpp"
+#include "predict/packed_forest.hpp"
+
+namespace hedgerow::bind_packed_forest {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using bind_predict::Matrix;
+using bind_predict::strided;
+using bind_predict::StridedMatrix;
+using bind_predict::Vector;
+
+template <class T>
+using Writable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+std::span<const T> span_of(const Vector<T>& array) {
+  return {array.data(), array.shape(0)};
+}
+
+inline void require(bool condition, const char* what) {
+  if (!condition) throw nb::value_error(what);
+}
+
+template <class F>
+void construct(DeepForest* self, Vector<std::int64_t> tree_offset, Vector<F> feature,
+               Vector<std::uint8_t> split_bin, Vector<bool> missing_left,
+               Matrix<std::uint32_t> category_bits, Vector<double> thresholds,
+               Vector<std::int64_t> threshold_starts, Vector<bool> is_categorical) {
+  const PackedTrees<F> trees{span_of(tree_offset),
+                             span_of(feature),
+                             span_of(split_bin),
+                             span_of(missing_left),
+                             {category_bits.data(), category_bits.size()}};
+  new (self)
+      DeepForest(trees, {span_of(thresholds), span_of(threshold_starts), span_of(is_categorical)});
+}
+
+inline BagBits bag_bits(const DeepForest& forest, const Matrix<std::uint8_t>& bits,
+                        std::size_t n_rows) {
+  require(bits.shape(0) == forest.n_trees() && 8 * bits.shape(1) >= n_rows,
+          "there must be a bit for each row of each tree");
+  return {bits.data(), bits.shape(1)};
+}
+
+template <class T>
+void add(const DeepForest& forest, StridedMatrix<const T> rows, std::size_t first, std::size_t last,
+         Matrix<double> values, Writable<double> sums, int threads) {
+  const std::size_t n_rows = rows.shape(0);
+  require(rows.shape(1) == forest.n_features(), "the table has another number of columns");
+  require(first <= last && last <= forest.n_trees(), "there are not so many trees");
+  require(values.shape(0) == forest.n_leaves(), "values has not a row for each leaf");
+  require(sums.shape(0) == n_rows && sums.shape(1) == values.shape(1), "sums is (rows, values)");
+  std::optional<GilReleased> release;
+  if (n_rows > 1) release.emplace();
+  forest.add(strided(rows), n_rows, first, last, values.data(), values.shape(1), sums.data(),
+             threads);
+}
+
+template <class T>
+void apply(const DeepForest& forest, StridedMatrix<const T> rows,
+           StridedMatrix<std::int32_t> leaves, int threads) {
+  require(rows.shape(1) == forest.n_features(), "the table has another number of columns");
+  require(leaves.shape(0) == rows.shape(0) && leaves.shape(1) == forest.n_trees(),
+          "leaves is (rows, trees)");
+  GilReleased release;
+  forest.apply(strided(rows), rows.shape(0), strided(leaves), threads);
+}
+
+template <class T>
+void add_out_of_bag(const DeepForest& forest, StridedMatrix<const T> rows,
+                    Matrix<std::uint8_t> bits, Matrix<double> values, Writable<double> sums,
+                    nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> n_summed,
+                    int threads) {
+  const std::size_t n_rows = rows.shape(0);
+  require(rows.shape(1) == forest.n_features(), "the table has another number of columns");
+  require(values.shape(0) == forest.n_leaves(), "values has not a row for each leaf");
+  require(sums.shape(0) == n_rows && sums.shape(1) == values.shape(1), "sums is (rows, values)");
+  require(n_summed.shape(0) == n_rows, "n_summed has not an entry for each row");
+  const BagBits out_of_bag = bag_bits(forest, bits, n_rows);
+  GilReleased release;
+  forest.add_out_of_bag(strided(rows), n_rows, out_of_bag, values.data(), values.shape(1),
+                        sums.data(), n_summed.data(), threads);
+}
+
+template <class T>
+void permute(const DeepForest& forest, StridedMatrix<const T> rows, Matrix<std::uint8_t> bits,
+             std::optional<Matrix<std::int32_t>> vote, std::optional<Matrix<std::int32_t>> label,
+             std::optional<Matrix<double>> value, std::optional<Matrix<double>> target,
+             std::uint64_t seed, Writable<double> rises, int threads) {
+  const std::size_t n_rows = rows.shape(0);
+  require(rows.shape(1) == forest.n_features(), "the table has another number of columns");
+  require(rises.shape(0) == forest.n_trees() && rises.shape(1) == forest.n_features() + 1,
+          "rises is (trees, features + 1)");
+  LeafLoss loss{};
+  const auto take = [&](const auto& of_leaf, const auto& of_row, auto& leaf, auto& row) {
+    require(of_leaf->shape(0) == forest.n_leaves() && of_row->shape(0) == n_rows &&
+                of_leaf->shape(1) == of_row->shape(1),
+            "what leaves predict and what rows have must be of the same outputs");
+    loss.n_outputs = of_leaf->shape(1);
+    leaf = of_leaf->data();
+    row = of_row->data();
+  };
+  require(vote ? label.has_value() : value && target, "give vote and label, or value and target");
+  if (vote) {
+    take(vote, label, loss.vote, loss.label);
+  } else {
+    take(value, target, loss.value, loss.target);
+  }
+  const BagBits out_of_bag = bag_bits(forest, bits, n_rows);
+  GilReleased release;
+  forest.permute(strided(rows), n_rows, out_of_bag, loss, seed, rises.data(), threads);
+}
+
+template <class T>
+void bind_methods(nb::class_<DeepForest>& forest) {
+  forest.def("add", &add<T>, "rows"_a.noconvert(), "first"_a, "last"_a, "values"_a.noconvert(),
+             "sums"_a.noconvert(), "n_threads"_a,
+             "Add the values of trees [first, last) to the sums (rows, values).");
+  forest.def("apply", &apply<T>, "rows"_a.noconvert(), "leaves"_a.noconvert(), "n_threads"_a,
+             "Fill leaves (rows, trees) with leaf numbers, counted over all trees.");
+  forest.def("add_out_of_bag", &add_out_of_bag<T>, "rows"_a.noconvert(), "bits"_a.noconvert(),
+             "values"_a.noconvert(), "sums"_a.noconvert(), "n_summed"_a.noconvert(), "n_threads"_a,
+             "Add to each row the values of the trees whose bit is set for it, and count them.");
+  forest.def("permute", &permute<T>, "rows"_a.noconvert(), "bits"_a.noconvert(),
+             "vote"_a.noconvert().none(), "label"_a.noconvert().none(),
+             "value"_a.noconvert().none(), "target"_a.noconvert().none(), "seed"_a,
+             "rises"_a.noconvert(), "n_threads"_a,
+             "Fill rises (trees, 1 + features) with out-of-bag losses and their rises.");
+}
+
+template <class F>
+nb::tuple links(Vector<F> feature) {
+  std::vector<std::int32_t> left(feature.shape(0)), right(feature.shape(0));
+  preorder_links(span_of(feature), left.data(), right.data());
+  return nb::make_tuple(to_numpy<std::int32_t>(left), to_numpy<std::int32_t>(right));
+}
+
+inline void bind(nb::module_& m) {
+  m.def("preorder_links", &links<std::int16_t>, "feature"_a.noconvert());
+  m.def("preorder_links", &links<std::int32_t>, "feature"_a.noconvert(),
+        "The left and right children of nodes in preorder, by their features.");
+  m.def(
+      "preorder",
+      [](Vector<std::int32_t> left, Vector<std::int32_t> right) {
+        require(left.shape(0) == right.shape(0) && left.shape(0) > 0, "a tree has a node");
+        return to_numpy<std::int32_t>(preorder(span_of(left), span_of(right)));
+      },
+      "left"_a.noconvert(), "right"_a.noconvert(), "The nodes of a tree in preorder.");
+  nb::class_<DeepForest> forest(m, "DeepForest", "Deep trees over bins, ready for prediction.");
+  const auto bind_constructor = [&](auto construct_from) {
+    forest.def("__init__", construct_from, "tree_offset"_a.noconvert(), "feature"_a.noconvert(),
+               "split_bin"_a.noconvert(), "missing_left"_a.noconvert(),
+               "category_bits"_a.noconvert(), "thresholds"_a.noconvert(),
+               "threshold_starts"_a.noconvert(), "is_categorical"_a.noconvert());
+  };
+  bind_constructor(&construct<std::int16_t>);
+  bind_constructor(&construct<std::int32_t>);
+  bind_methods<float>(forest);
+  bind_methods<double>(forest);
+}
+
+}  // namespace hedgerow::bind_packed_forest

@@ -1,0 +1,243 @@
+// The best of many cuts of a node. An engine hands over the left side of each; they are gathered
+// and judged many at a time, so that the arithmetic is vectorised.
+//
+// With W and G the sums of a node, w and g those of its left side, the weighted impurity falls by
+//   quadratic:  Σ (W·g − G·w)² / (W·w·(W − w)), which is Σ g²/w over both sides less G²/W, but
+//               subtracts before it squares;
+//   entropy:    Σ g·log g − w·log w over both sides, less the same of the node.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "cart/kinds.hpp"
+#include "cart/tree.hpp"
+#include "shared/math.hpp"
+
+namespace hedgerow::cart {
+
+inline double x_log_x(double x) { return x > 0.0 ? x * log(x) : 0.0; }
+
+// A node's sums as the search for its cut needs them, in units of tickets and numbers.
+template <class Kind>
+class Totals {
+ public:
+  Totals(const Kind& kind, const CartRules& rules)
+      : entropy(rules.impurity == Impurity::entropy),
+        kind_(kind),
+        amount(static_cast<std::size_t>(kind.n_values())) {}
+
+  void start(const std::uint64_t* of_node) {
+    sums = of_node;
+    weight = kind_.weight(of_node);
+    for (int v = 0; v < kind_.n_values(); ++v) {
+      amount[static_cast<std::size_t>(v)] = kind_.amount(of_node, v);
+    }
+    count = kind_.count(of_node);
+    if (!entropy) return;
+    information = -kind_.target.n_outputs * x_log_x(weight);
+    for (const double share : amount) information += x_log_x(share);
+  }
+
+  // The fall of impurity behind a score of CutSearch: at least 0, and finite, as a tree keeps it.
+  double gain(double score) const {
+    const double fall = entropy ? score - information : score * (1 + Kind::kFirstTerm) / weight;
+    const double gain = fall * kind_.target.gain_unit / kind_.target.n_outputs;
+    return std::clamp(gain, 0.0, kEveryNumber);
+  }
+
+  const bool entropy;
+
+ private:
+  Kind kind_;
+
+ public:
+  const std::uint64_t* sums = nullptr;
+  double weight = 0.0;
+  std::int64_t count = 0;
+  std::vector<double> amount;
+  double information = 0.0;
+};
+
+template <class Kind>
+class CutSearch {
+ public:
+  CutSearch(const Kind& kind, const CartRules& rules)
+      : kind_(kind),
+        min_weight_(rules.min_weight_leaf / kind.target.tickets.weight_unit),
+        min_count_(rules.min_samples_leaf),
+        capacity_(std::clamp<std::size_t>(kWordsKept / words() / kLanes * kLanes, 16, 256)),
+        sums_(words() * capacity_),
+        position_(capacity_),
+        weight_(capacity_),
+        amount_(capacity_),
+        score_(capacity_) {}
+
+  std::size_t words() const { return static_cast<std::size_t>(kind_.n_words()); }
+
+  // Begins a feature: only a score above `floor` counts.
+  void start(const Totals<Kind>& totals, double floor) {
+    totals_ = &totals;
+    best_ = floor;
+    found_ = false;
+  }
+
+  // Cuts that are judged from now on send missing values to this side.
+  void send_missing(bool left) { missing_left_ = left; }
+
+  // Takes a cut; the position tells it apart from the feature's others.
+  void push(const std::uint64_t* left, std::uint32_t position) {
+    for (std::size_t w = 0; w < words(); ++w) sums_[w * capacity_ + n_] = left[w];
+    position_[n_] = position;
+    if (++n_ == capacity_) judge();
+  }
+
+  // Judges what was pushed.
+  void judge() { judge(std::exchange(n_, 0)); }
+
+  // Where an engine may write cuts itself, and then call judge(n): word w of cut i is
+  // slots()[w · capacity() + i].
+  std::size_t capacity() const { return capacity_; }
+  std::uint64_t* slots() { return sums_.data(); }
+  std::uint32_t* positions() { return position_.data(); }
+
+  void judge(std::size_t n) { n == 1 ? judge_blocks<1>(n) : judge_blocks<kLanes>(n); }
+
+  // The best cut of the feature: the first of those that score the same.
+  bool found() const { return found_; }
+  double score() const { return best_; }
+  std::uint32_t position() const { return best_position_; }
+  bool missing_left() const { return best_missing_left_; }
+
+ private:
+  static constexpr std::size_t kWordsKept = 8192;  // 64 KiB of sums at most, if there are few words
+  // Cuts are judged in blocks of this many, so that no loop has an end that is not vectorised. What
+  // follows the last cut is judged with its block, whatever it is.
+  static constexpr std::size_t kLanes = 8;
+
+  template <std::size_t lanes, class Each>
+  static void for_blocks(std::size_t n_full, Each each) {
+    for (std::size_t start = 0; start < n_full; start += lanes) {
+      for (std::size_t lane = 0; lane < lanes; ++lane) each(start + lane);
+    }
+  }
+
+  template <std::size_t lanes>
+  void judge_blocks(std::size_t n) {
+    const std::size_t n_full = (n + lanes - 1) / lanes * lanes;
+    weigh<lanes>(n_full);
+    totals_->entropy ? score_entropy<lanes>(n, n_full) : score_quadratic<lanes>(n_full);
+    if (min_count_ > 1) rule_out_few<lanes>(n_full);
+    if (min_weight_ > 0.0) rule_out_light<lanes>(n_full);
+    std::fill(score_.data() + n, score_.data() + n_full, kNever);
+    if (!beats(highest<lanes>(n_full), best_)) return;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!beats(score_[i], best_)) continue;
+      best_ = score_[i];
+      best_position_ = position_[i];
+      best_missing_left_ = missing_left_;
+      found_ = true;
+    }
+  }
+
+  const std::uint64_t* sums_at(std::size_t i) const { return sums_.data() + i; }
+
+  template <std::size_t lanes>
+  void weigh(std::size_t n) {
+    double* __restrict weight = weight_.data();
+    for_blocks<lanes>(n, [&](std::size_t i) { weight[i] = kind_.weight(sums_at(i), capacity_); });
+  }
+
+  template <std::size_t lanes>
+  const double* amounts(int v, std::size_t n) {
+    double* __restrict amount = amount_.data();
+    for_blocks<lanes>(n,
+                      [&](std::size_t i) { amount[i] = kind_.amount(sums_at(i), v, capacity_); });
+    return amount;
+  }
+
+  // The formula above times W, which is the same for all cuts of the node.
+  template <std::size_t lanes>
+  void score_quadratic(std::size_t n) {
+    const double W = totals_->weight;
+    const double* __restrict w = weight_.data();
+    double* __restrict score = score_.data();
+    std::fill_n(score, n, 0.0);
+    for (int v = Kind::kFirstTerm; v < kind_.n_values(); ++v) {
+      const double* __restrict g = amounts<lanes>(v, n);
+      const double G = totals_->amount[static_cast<std::size_t>(v)];
+      for_blocks<lanes>(n, [&](std::size_t i) {
+        const double apart = W * g[i] - G * w[i];
+        score[i] += apart * apart;
+      });
+    }
+    for_blocks<lanes>(n, [&](std::size_t i) { score[i] /= w[i] * (W - w[i]); });
+  }
+
+  template <std::size_t lanes>
+  void score_entropy(std::size_t n, std::size_t n_full) {
+    const double W = totals_->weight, n_outputs = kind_.target.n_outputs;
+    const double* __restrict w = weight_.data();
+    double* __restrict score = score_.data();
+    for (std::size_t i = 0; i < n; ++i) {
+      score[i] = -n_outputs * (x_log_x(w[i]) + x_log_x(W - w[i]));
+    }
+    for (int v = 0; v < kind_.n_values(); ++v) {
+      const double* __restrict g = amounts<lanes>(v, n_full);
+      const double G = totals_->amount[static_cast<std::size_t>(v)];
+      for (std::size_t i = 0; i < n; ++i) score[i] += x_log_x(g[i]) + x_log_x(G - g[i]);
+    }
+  }
+
+  // Both sides of a cut must have as many rows as a leaf, and weigh as much.
+  template <std::size_t lanes>
+  void rule_out_few(std::size_t n) {
+    const std::int64_t most = totals_->count - min_count_;
+    double* __restrict score = score_.data();
+    for_blocks<lanes>(n, [&](std::size_t i) {
+      const std::int64_t count = kind_.count(sums_at(i), capacity_);
+      score[i] = (count < min_count_) | (count > most) ? kNever : score[i];
+    });
+  }
+
+  template <std::size_t lanes>
+  void rule_out_light(std::size_t n) {
+    double* __restrict score = score_.data();
+    for_blocks<lanes>(n, [&](std::size_t i) {
+      const double lighter = std::min(weight_[i], totals_->weight - weight_[i]);
+      score[i] = lighter < min_weight_ ? kNever : score[i];
+    });
+  }
+
+  template <std::size_t lanes>
+  double highest(std::size_t n) const {
+    double top[lanes];
+    std::fill_n(top, lanes, kNever);
+    for (std::size_t start = 0; start < n; start += lanes) {
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const double score = score_[start + lane];
+        top[lane] = score > top[lane] ? score : top[lane];
+      }
+    }
+    return *std::max_element(top, top + lanes);
+  }
+
+  Kind kind_;
+  double min_weight_;
+  std::int64_t min_count_;
+  std::size_t capacity_;
+  std::vector<std::uint64_t> sums_;
+  std::vector<std::uint32_t> position_;
+  std::vector<double> weight_, amount_, score_;
+  const Totals<Kind>* totals_ = nullptr;
+  std::size_t n_ = 0;
+  bool missing_left_ = false;
+  double best_ = kNever;
+  bool found_ = false;
+  std::uint32_t best_position_ = 0;
+  bool best_missing_left_ = false;
+};
+
+}  // namespace hedgerow::cart

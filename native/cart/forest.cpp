@@ -1,0 +1,350 @@
+#include "cart/forest.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+
+#include "core/buffer.hpp"
+#include "core/threads.hpp"
+#include "shared/random.hpp"
+#include "table/binned_view.hpp"
+
+namespace hedgerow {
+namespace {
+
+// The power of two next above a sum that is to become less than 2^bits units.
+double unit_for(double sum, int bits) {
+  int exponent = 0;
+  if (sum > 0.0) std::frexp(sum, &exponent);
+  return std::ldexp(1.0, std::max(exponent, -1000) - bits);
+}
+
+// The rows of one tree, their tickets and numbers.
+//
+// Units are powers of two and offsets are short numbers, so that weights and numbers of few digits
+// become integers without rounding: cuts that tie in truth tie here too, and a row of weight two is
+// the same as two rows.
+class Sample {
+ public:
+  Sample(const ForestTarget& target, const CartRules& rules, const RowDraws& draws,
+         std::uint64_t tree, std::size_t n_rows)
+      : forest_(target), impurity_(rules.impurity), counts_(draw_counts(draws, tree, n_rows)) {
+    take_rows(n_rows);
+    if (rows_.empty()) {  // none that weighs anything was drawn: then the tree has them all
+      std::fill(counts_.begin(), counts_.end(), std::uint16_t{1});
+      take_rows(n_rows);
+    }
+    weigh(n_rows);
+    if (target.label == nullptr) take_numbers(n_rows);
+    set_scales();
+  }
+
+  std::span<const std::uint32_t> rows() const { return rows_; }
+
+  CartTarget target() const {
+    CartTarget target;
+    target.label = forest_.label;
+    target.raw = forest_.numbers;
+    target.numbers = forest_.label ? nullptr : numbers_.data();
+    target.n_values = forest_.n_values;
+    target.n_outputs = forest_.n_outputs;
+    target.number_unit = unit_.data();
+    target.number_scale = scale_.data();
+    target.offset = offset_.data();
+    target.ticket = ticket_.data();
+    target.tickets = tickets_;
+    target.packed_bits = packed_bits_;
+    target.gain_unit = gain_unit_;
+    return target;
+  }
+
+ private:
+  void take_rows(std::size_t n_rows) {
+    for (std::size_t row = 0; row < n_rows; ++row) {
+      const double weight = counts_[row] * (forest_.weight ? forest_.weight[row] : 1.0);
+      if (weight > 0.0) rows_.push_back(static_cast<std::uint32_t>(row));
+    }
+  }
+
+  double weight_of(std::uint32_t row) const {
+    const double weight = counts_[row] * (forest_.weight ? forest_.weight[row] : 1.0);
+    return class_factor_.empty() ? weight : weight * class_factor_[forest_.label[row]];
+  }
+
+  // Weights as integers: as they are if they are small integers, else in 2^-40 or so of their sum.
+  void weigh(std::size_t n_rows) {
+    if (forest_.balance_drawn) balance();
+    double total = 0.0;
+    bool whole = true;
+    for (const std::uint32_t row : rows_) {
+      const double weight = weight_of(row);
+      total += weight;
+      whole = whole && weight == std::floor(weight);
+    }
+    if (!std::isfinite(total)) throw std::overflow_error("weights are too large to be added up");
+    const int count_bits = static_cast<int>(std::bit_width(rows_.size()));
+    tickets_.count_shift = 64 - count_bits;
+    // A float64 must hold every sum, or what is left of a node beside all of its rows but one
+    // could seem to weigh nothing.
+    const int room = std::min(tickets_.count_shift - 1, 52);
+    tickets_.weight_unit = whole && total < std::ldexp(1.0, room) ? 1.0 : unit_for(total, room);
+    if (whole && total < 0x1p31)
+      pack(std::bit_width(static_cast<std::uint64_t>(total)), count_bits);
+    ticket_.resize(n_rows);
+    const std::uint64_t one = std::uint64_t{1} << tickets_.count_shift;
+    for (const std::uint32_t row : rows_) {
+      const double units = std::floor(weight_of(row) / tickets_.weight_unit + 0.5);
+      ticket_[row] = one + static_cast<std::uint64_t>(std::max(units, 1.0));
+    }
+  }
+
+  // Of two classes, whether a word has room for both weights and the count.
+  void pack(int weight_bits, int count_bits) {
+    const bool fits = 2 * weight_bits + count_bits <= 64;
+    if (forest_.label && forest_.n_values == 2 && fits) packed_bits_ = weight_bits;
+  }
+
+  void balance() {
+    std::vector<double> drawn(static_cast<std::size_t>(forest_.n_values));
+    double total = 0.0;
+    int present = 0;
+    for (const std::uint32_t row : rows_) {
+      drawn[forest_.label[row]] += counts_[row];
+      total += counts_[row];
+    }
+    for (const double count : drawn) present += count > 0.0;
+    for (const double count : drawn) {
+      class_factor_.push_back(count > 0.0 ? total / (present * count) : 0.0);
+    }
+  }
+
+  // Numbers in fixed point.
+  void take_numbers(std::size_t n_rows) {
+    const auto width = static_cast<std::size_t>(forest_.n_values);
+    std::vector<double> weight(rows_.size());
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      weight[i] = tickets_.weight(ticket_[rows_[i]]) * tickets_.weight_unit;
+    }
+    numbers_.resize(n_rows * width);
+    for (std::size_t v = 0; v < width; ++v) {
+      const auto number = [&](std::size_t i) { return forest_.numbers[rows_[i] * width + v]; };
+      const double offset = offset_of(weight, number);
+      double sum = 0.0;
+      for (std::size_t i = 0; i < rows_.size(); ++i) {
+        sum += std::fabs(weight[i] * (number(i) - offset));
+      }
+      if (!std::isfinite(sum)) throw std::overflow_error("numbers are too large to be added up");
+      offset_.push_back(offset);
+      unit_.push_back(unit_for(sum, 62));
+      for (std::size_t i = 0; i < rows_.size(); ++i) {
+        const double units = weight[i] * (number(i) - offset) / unit_[v];
+        numbers_[rows_[i] * width + v] = static_cast<std::int64_t>(std::floor(units + 0.5));
+      }
+    }
+  }
+
+  // About the mean, so that what all numbers have in common costs no precision. Shares of classes,
+  // which the entropy takes as they are, have none.
+  template <class Number>
+  double offset_of(const std::vector<double>& weight, Number number) const {
+    if (impurity_ == Impurity::entropy) return 0.0;
+    double total = 0.0, mean = 0.0, spread = 0.0;
+    for (const double w : weight) total += w;
+    for (std::size_t i = 0; i < weight.size(); ++i) mean += weight[i] / total * number(i);
+    for (std::size_t i = 0; i < weight.size(); ++i) {
+      spread = std::max(spread, std::fabs(number(i) - mean));
+    }
+    const double grid = unit_for(spread, 20);
+    return std::isfinite(mean / grid) ? std::floor(mean / grid + 0.5) * grid : mean;
+  }
+
+  // What a fall of impurity is computed in, and the units of the numbers then.
+  void set_scales() {
+    const double coarsest = unit_.empty() ? 1.0 : *std::max_element(unit_.begin(), unit_.end());
+    const double weight_unit = tickets_.weight_unit;
+    const bool of_classes = forest_.label || impurity_ == Impurity::entropy;
+    const double one = of_classes ? weight_unit : coarsest;
+    for (const double unit : unit_) scale_.push_back(unit / one);
+    gain_unit_ = of_classes || impurity_ == Impurity::absolute ? one : one * (one / weight_unit);
+  }
+
+  const ForestTarget& forest_;
+  Impurity impurity_;
+  std::vector<std::uint16_t> counts_;
+  std::vector<double> class_factor_;
+  std::vector<std::uint32_t> rows_;
+  std::vector<std::uint64_t> ticket_;
+  std::vector<std::int64_t> numbers_;
+  std::vector<double> unit_, scale_, offset_;
+  double gain_unit_ = 1.0;
+  Tickets tickets_;
+  int packed_bits_ = 0;
+};
+
+// Columns of numbers sorted: the order of rows, and the ranks by row.
+struct SortedNumbers {
+  SortedNumbers(const ForestTarget& target, std::size_t n_rows, int threads) {
+    const auto width = static_cast<std::size_t>(target.n_values);
+    order = Buffer<std::uint32_t>(width * n_rows);
+    rank = Buffer<std::uint32_t>(width * n_rows);
+    parallel_for(threads, width, [&](std::size_t v) {
+      const RawColumn column{target.numbers + v,
+                             static_cast<std::ptrdiff_t>(width * sizeof(double)),
+                             RawColumn::Type::float64};
+      sort_column(column, n_rows, order.get() + v * n_rows, rank.get() + v * n_rows);
+    });
+  }
+
+  Buffer<std::uint32_t> order, rank;
+};
+
+// A table of bins as one of values.
+struct SortedBins {
+  SortedBins(const CartTable& table, int threads) : bins(table) {
+    const auto n_features = static_cast<std::size_t>(table.n_features);
+    order = Buffer<std::uint32_t>(n_features * table.n_rows);
+    rank = Buffer<std::uint32_t>(n_features * table.n_rows);
+    parallel_for(threads, n_features, [&](std::size_t f) {
+      const RawColumn column{table.column(static_cast<int>(f)), 1, RawColumn::Type::category};
+      sort_column(column, table.n_rows, order.get() + f * table.n_rows,
+                  rank.get() + f * table.n_rows);
+    });
+  }
+
+  SortedTable table() const {
+    return {order.get(),         rank.get(),  nullptr,         nullptr,
+            bins.is_categorical, bins.n_rows, bins.n_features, &bins};
+  }
+
+  const CartTable& bins;
+  Buffer<std::uint32_t> order, rank;
+};
+
+// A table with what random cuts need beside.
+class TableForRandomCuts {
+ public:
+  TableForRandomCuts(const CartTable& table, bool by_row, int threads) : table_(table) {
+    take_values();
+    if (by_row) take_rows(threads);
+  }
+
+  const CartTable& table() const { return table_; }
+
+ private:
+  void take_values() {
+    values_.resize(static_cast<std::size_t>(table_.n_features) * kBins);
+    for (int feature = 0; feature < table_.n_features; ++feature) {
+      if (table_.is_categorical[feature]) continue;
+      double* of_feature = values_.data() + static_cast<std::size_t>(feature) * kBins;
+      for (int bin = 0; bin < table_.n_bins[feature]; ++bin) {
+        of_feature[bin] = table_.value(feature, bin);
+      }
+    }
+    table_.values = values_.data();
+  }
+
+  void take_rows(int threads) {
+    constexpr std::size_t kStep = 1024;
+    const auto n_features = static_cast<std::size_t>(table_.n_features);
+    const std::size_t row_bytes = (n_features + kRowLanes) / kRowLanes * kRowLanes;
+    rows_.resize(table_.n_rows * row_bytes);
+    parallel_for(threads, (table_.n_rows + kStep - 1) / kStep, [&](std::size_t block) {
+      const std::size_t begin = block * kStep, end = std::min(begin + kStep, table_.n_rows);
+      for (std::size_t f = 0; f < n_features; ++f) {
+        const std::uint8_t* column = table_.column(static_cast<int>(f));
+        std::uint8_t* to = rows_.data() + f;
+        for (std::size_t i = begin; i < end; ++i) to[i * row_bytes] = column[i];
+      }
+    });
+    table_.by_row = rows_.data();
+    table_.row_bytes = row_bytes;
+  }
+
+  CartTable table_;
+  std::vector<double> values_;
+  std::vector<std::uint8_t> rows_;
+};
+
+// Whether nodes can be cut row by row (cart_by_row.hpp).
+bool goes_by_row(const CartTable& table, const ForestTarget& target, const CartRules& rules) {
+  const bool* last = table.is_categorical + table.n_features;
+  return target.label && target.n_values == 2 && rules.max_leaves == 0 &&
+         std::find(table.is_categorical, last, true) == last;
+}
+
+// Calls grow(sample, tree, threads) for each tree.
+template <class Grow>
+std::vector<CartTree> grow_each(const ForestTarget& target, const CartRules& rules,
+                                const RowDraws& draws, std::size_t n_rows, std::uint64_t first_tree,
+                                std::size_t n_trees, int threads, Grow grow) {
+  const bool at_once = n_trees >= static_cast<std::size_t>(std::max(threads, 1));
+  std::vector<CartTree> trees(n_trees);
+  parallel_for(at_once ? threads : 1, n_trees, [&](std::size_t i) {
+    const Sample sample(target, rules, draws, first_tree + i, n_rows);
+    trees[i] = grow(sample, first_tree + i, at_once ? 1 : threads);
+  });
+  return trees;
+}
+
+}  // namespace
+
+std::vector<std::uint16_t> draw_counts(const RowDraws& draws, std::uint64_t tree,
+                                       std::size_t n_rows) {
+  std::vector<std::uint16_t> counts(n_rows, 0);
+  const auto uniform = [&](std::size_t draw, std::size_t count) {
+    const double u = unit_interval(hash_u64(draws.seed, Purpose::bootstrap, tree, draw));
+    return static_cast<std::size_t>(u * static_cast<double>(count));
+  };
+  if (draws.bootstrap) {
+    for (std::size_t i = 0; i < draws.n_draws; ++i) {
+      std::uint16_t& count = counts[uniform(i, n_rows)];
+      count = static_cast<std::uint16_t>(std::min(count + 1, 0xFFFF));
+    }
+  } else if (draws.n_draws >= n_rows) {
+    std::fill(counts.begin(), counts.end(), std::uint16_t{1});
+  } else {  // Floyd's: every set of n_draws rows is equally likely
+    for (std::size_t last = n_rows - draws.n_draws; last < n_rows; ++last) {
+      const std::size_t row = uniform(last, last + 1);
+      counts[counts[row] ? last : row] = 1;
+    }
+  }
+  return counts;
+}
+
+std::vector<CartTree> grow_forest(const CartTable& table, const ForestTarget& target,
+                                  const CartRules& rules, const RowDraws& draws,
+                                  std::uint64_t first_tree, std::size_t n_trees, int threads) {
+  if (rules.impurity == Impurity::absolute) {
+    const SortedBins sorted(table, threads);
+    return grow_forest(sorted.table(), target, rules, draws, first_tree, n_trees, threads);
+  }
+  std::optional<TableForRandomCuts> at_random;
+  if (rules.random_cuts) at_random.emplace(table, goes_by_row(table, target, rules), threads);
+  const CartTable& to_cut = at_random ? at_random->table() : table;
+  return grow_each(target, rules, draws, table.n_rows, first_tree, n_trees, threads,
+                   [&](const Sample& sample, std::uint64_t tree, int threads_of_tree) {
+                     return grow_cart(to_cut, sample.target(), rules, sample.rows(), tree,
+                                      threads_of_tree);
+                   });
+}
+
+std::vector<CartTree> grow_forest(const SortedTable& table, const ForestTarget& target,
+                                  const CartRules& rules, const RowDraws& draws,
+                                  std::uint64_t first_tree, std::size_t n_trees, int threads) {
+  std::optional<SortedNumbers> numbers;
+  if (rules.impurity == Impurity::absolute) numbers.emplace(target, table.n_rows, threads);
+  return grow_each(target, rules, draws, table.n_rows, first_tree, n_trees, threads,
+                   [&](const Sample& sample, std::uint64_t tree, int threads_of_tree) {
+                     CartTarget of_tree = sample.target();
+                     if (numbers) {
+                       of_tree.number_order = numbers->order.get();
+                       of_tree.number_rank = numbers->rank.get();
+                     }
+                     return grow_cart_exact(table, of_tree, rules, sample.rows(), tree,
+                                            threads_of_tree);
+                   });
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,68 @@
+// Lists of a node's rows in the order of a column, and what is asked of them.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "cart/tree.hpp"
+#include "table/presort.hpp"
+
+namespace hedgerow::cart {
+
+// How a word of a list tells its row and its rank. In large nodes it is the row, and ranks are
+// looked up; in small ones it holds both.
+struct TableWords {
+  struct Ranks {
+    const std::uint32_t* rank;
+    std::uint32_t operator()(std::uint32_t word) const { return rank[word]; }
+  };
+  static constexpr std::uint32_t kMissing = kMissingRank;
+  static std::uint32_t row(std::uint32_t word) { return word; }
+};
+
+struct PackedWords {
+  struct Ranks {
+    std::uint32_t operator()(std::uint32_t word) const { return word >> 16; }
+  };
+  static constexpr std::uint32_t kMissing = 0xffff;
+  static std::uint32_t row(std::uint32_t word) { return word & 0xffff; }
+  static std::uint32_t pack(std::uint32_t rank, std::uint32_t row) { return rank << 16 | row; }
+};
+
+// A node's rows in the order of a column, missing values last.
+template <class Words>
+struct List {
+  const std::uint32_t* words;
+  std::size_t size;
+  typename Words::Ranks ranks;
+
+  std::uint32_t row(std::size_t i) const { return Words::row(words[i]); }
+  std::uint32_t rank(std::size_t i) const { return ranks(words[i]); }
+  bool is_missing(std::size_t i) const { return rank(i) == Words::kMissing; }
+  bool is_constant() const { return rank(0) == rank(size - 1); }
+  std::size_t n_values() const {
+    if (!is_missing(size - 1)) return size;
+    const auto has_value = [&](std::uint32_t word) { return ranks(word) != Words::kMissing; };
+    return static_cast<std::size_t>(std::partition_point(words, words + size, has_value) - words);
+  }
+};
+
+// Which cuts of a list are to be judged.
+struct Question {
+  int feature;
+  bool categorical;
+  std::uint64_t key;                // of the node
+  std::optional<std::size_t> only;  // the one position that was drawn for a cut of numbers
+};
+
+// The best of them.
+struct Answer {
+  bool found = false;
+  double score = kNever;
+  bool missing_left = false;
+  std::size_t position = 0;  // numbers: place in the list of the last that goes left
+  std::uint32_t categories[8] = {};
+};
+
+}  // namespace hedgerow::cart

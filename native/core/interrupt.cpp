@@ -1,0 +1,56 @@
+// When to ask for pending signals, and on which thread.
+#include "core/interrupt.hpp"
+
+#include <chrono>
+
+namespace hedgerow {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Asking takes Python's global lock, for which a busy Python thread makes us wait 5 ms.
+constexpr std::chrono::milliseconds kInterval{50};
+
+bool (*signal_pending)() = nullptr;
+pthread_t main_thread;
+Clock::time_point next_question;  // read and written by the main thread only
+// Part of every thread's own memory from its start: a thread that had to allocate its copy when it
+// first looked at it would abort the process if there is no memory left.
+#if defined(__GLIBC__)
+[[gnu::tls_model("initial-exec")]]
+#endif
+thread_local const std::atomic<bool>* region_failed = nullptr;
+
+// The thread that forks is the child's main one, for Python too.
+void adopt_forking_thread() { main_thread = pthread_self(); }
+
+const int registered = pthread_atfork(nullptr, nullptr, adopt_forking_thread);
+
+}  // namespace
+
+void install_interrupt(bool (*pending)(), pthread_t thread) {
+  main_thread = thread;
+  signal_pending = pending;
+}
+
+GivesUpWith::GivesUpWith(const std::atomic<bool>& failed)
+    : is_outermost_(region_failed == nullptr) {
+  if (is_outermost_) region_failed = &failed;
+}
+
+GivesUpWith::~GivesUpWith() {
+  if (is_outermost_) region_failed = nullptr;
+}
+
+void check_interrupt() {
+  if (region_failed != nullptr && region_failed->load(std::memory_order_relaxed)) {
+    throw Interrupted();
+  }
+  if (signal_pending == nullptr || !pthread_equal(pthread_self(), main_thread)) return;
+  const auto now = Clock::now();
+  if (now < next_question) return;
+  next_question = now + kInterval;
+  if (signal_pending()) throw Interrupted();
+}
+
+}  // namespace hedgerow

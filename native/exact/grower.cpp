@@ -1,0 +1,712 @@
+// How a tree is grown on sorted columns. A round of the loop splits some leaves (one, or a level):
+//   1. rows:     each leaf's rows are divided and renumbered, so that a node's rows are neighbours;
+//                its sums are taken, and its gradients become integers in units of its own;
+//   2. features: every feature divides its sorted lists likewise and scans the new leaves'.
+// Gains, weights and covers that are written down come from compensated sums of the rows.
+#include "exact/grower.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "core/interrupt.hpp"
+#include "core/threads.hpp"
+#include "exact/scan.hpp"
+#include "shared/double_double.hpp"
+#include "shared/least_weight.hpp"
+#include "shared/random.hpp"
+
+namespace hedgerow::exact {
+namespace {
+
+// Values that make it worth to wake another thread (about 50 µs of work).
+constexpr std::size_t kValuesPerThread = 20000;
+
+// A gain below this share of the node's score is rounding: about ten operations, half an ulp each.
+constexpr double kRelativeNoise = 0x1p-49;
+
+struct Gradient {
+  double g, h;
+};
+
+struct MutableList {
+  std::uint32_t* rows;
+  std::uint32_t* ranks;
+};
+
+struct Node {
+  std::size_t begin = 0, end = 0;  // its rows, as numbered during growth
+  std::int64_t depth = 0;
+  DoubleDouble G, H;
+  bool has_units = false;  // no, if sums of its gradients are more than a float64 holds
+  Units units;
+  Limits limits;       // of its weight, when its best split was looked for
+  double value = 0.0;  // its weight
+  Candidate best;
+  double gain = 0.0;       // of the best candidate, as the scan sees it
+  double threshold = 0.0;  // of a numeric split
+  int parent = -1;
+  int left = -1;  // child; the right one follows it
+
+  std::size_t size() const { return end - begin; }
+};
+
+// What a weight or gain is computed from when it is written down.
+DoubleDouble soft_threshold(DoubleDouble G, double alpha) {
+  if (G.high > alpha) return G - alpha;
+  return G.high < -alpha ? G + alpha : DoubleDouble();
+}
+
+DoubleDouble weight(const DoubleDouble& G, const DoubleDouble& H, double lambda, double alpha,
+                    double cap) {
+  const DoubleDouble d = H + lambda;
+  if (!(d.high > 0.0)) return {};
+  const DoubleDouble w = -soft_threshold(G, alpha) / d;
+  return cap > 0.0 && std::fabs(w.high) > cap ? DoubleDouble(std::copysign(cap, w.high)) : w;
+}
+
+double leaf_weight(const Params& params, const Node& node) {
+  const double lambda = params.reg_lambda, alpha = params.reg_alpha, cap = params.max_delta_step;
+  if (params.leaf.is_newton()) {
+    return static_cast<double>(weight(node.G, node.H, lambda, alpha, cap));
+  }
+  const auto G = static_cast<double>(node.G), H = static_cast<double>(node.H);
+  const double w = exponential_step(params.leaf, G, H, lambda, alpha);
+  return cap > 0.0 ? std::clamp(w, -cap, cap) : w;
+}
+
+// −2 × the objective at a weight that need not be the best.
+DoubleDouble score_at(const DoubleDouble& G, const DoubleDouble& d, double alpha,
+                      const DoubleDouble& w) {
+  const DoubleDouble size = w.high < 0.0 ? -w : w;
+  return -(w * (G * 2.0 + d * w) + size * (2.0 * alpha));
+}
+
+// The gain of a split from compensated sums, in the node's units so that nothing overflows.
+double written_gain(const Params& params, const Node& node, const Node& left, const Node& right) {
+  const Units& units = node.units;
+  const auto accurate = [&](const Node& n, double extra_lambda, const Limits& limits) {
+    const DoubleDouble G(n.G.high * units.g_scale, n.G.low * units.g_scale);
+    const DoubleDouble H(n.H.high * units.h_scale, n.H.low * units.h_scale);
+    const double lambda = units.lambda + extra_lambda;
+    const DoubleDouble w = weight(G, H, lambda, units.alpha, units.cap);
+    const double real = w.high / units.weight_scale();
+    if (limits.low <= real && real <= limits.high) {
+      return -w * (soft_threshold(G, units.alpha) * 2.0 + (H + lambda) * w);
+    }
+    const DoubleDouble limited(limits.clamp(real) * units.weight_scale());
+    return score_at(G, H + lambda, units.alpha, limited);
+  };
+  const double extra = node.best.extra_lambda > 0.0 ? units.cat_l2 : 0.0;
+  const DoubleDouble difference = accurate(left, extra, node.best.limits.left) +
+                                  accurate(right, extra, node.best.limits.right) -
+                                  accurate(node, 0.0, node.limits);
+  const double scale = units.h_scale / units.g_scale / units.g_scale;
+  const DoubleDouble gain(0.5 * scale * difference.high, 0.5 * scale * difference.low);
+  return static_cast<double>(gain - params.min_split_gain);
+}
+
+// The power of two that brings a finite `sum` just below 2^61. Bounded, so that its square stays
+// finite.
+double scale_for(double sum) {
+  int exponent = 0;
+  if (sum > 0.0) std::frexp(sum, &exponent);
+  return std::ldexp(1.0, 61 - std::max(exponent, -400));
+}
+
+// The `fraction` of `from` (at least one) with the smallest hashes, in increasing order as `from`.
+std::vector<std::int32_t> draw(std::vector<std::int32_t> from, double fraction, std::uint64_t seed,
+                               Purpose purpose, std::uint64_t index) {
+  const auto wanted = static_cast<std::size_t>(fraction * static_cast<double>(from.size()) + 0.5);
+  if (wanted >= from.size()) return from;
+  const auto key = [&](std::int32_t f) {
+    return hash_u64(seed, purpose, index, static_cast<std::uint64_t>(f));
+  };
+  std::sort(from.begin(), from.end(), [&](std::int32_t a, std::int32_t b) {
+    return key(a) != key(b) ? key(a) < key(b) : a < b;
+  });
+  from.resize(std::max<std::size_t>(wanted, 1));
+  std::sort(from.begin(), from.end());
+  return from;
+}
+
+// Renumbers a list and divides it: numbers below `middle` are written from `to` on, in order, the
+// others from `to` + n_left on.
+void divide(const List& from, std::size_t n, const std::uint32_t* renumber, std::uint32_t middle,
+            std::size_t n_left, MutableList to) {
+  std::size_t left = 0, right = n_left;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t row = renumber[from.rows[i]];
+    const bool goes_left = row < middle;
+    const std::size_t at = goes_left ? left : right;
+    to.rows[at] = row;
+    to.ranks[at] = from.ranks[i];
+    left += goes_left;
+    right += !goes_left;
+  }
+}
+
+// The number of a row that is not in the bag.
+constexpr std::uint32_t kOutside = 0xffffffffu;
+
+// Renumbers a list and leaves out the rows that have no number.
+void filter(const List& from, std::size_t n, const std::uint32_t* renumber, MutableList to) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t row = renumber[from.rows[i]];
+    to.rows[kept] = row;
+    to.ranks[kept] = from.ranks[i];
+    kept += row != kOutside;
+  }
+}
+
+bool goes_left(const Candidate& split, std::size_t position, std::uint32_t rank) {
+  if (rank == kMissingRank) return split.missing_left;
+  if (!split.categorical) return position <= split.position;
+  return split.categories[rank >> 5] >> (rank & 31) & 1;
+}
+
+}  // namespace
+
+// Rows are numbered anew in each tree, so that a node's rows are neighbours.
+struct Workspace {
+  explicit Workspace(const SortedTable& table) : table(table) {
+    const std::size_t n = table.n_rows;
+    rows.resize(n * static_cast<std::size_t>(table.n_features));
+    ranks.resize(rows.size());
+    gradients.resize(n);
+    gradients_copy.resize(n);
+    row_of.resize(n);
+    row_of_copy.resize(n);
+    sums.resize(n);
+    renumber.resize(n);
+  }
+
+  SortedTable table;
+  std::vector<std::uint32_t> rows, ranks;           // (n_features, n_rows): lists of the nodes
+  std::vector<Gradient> gradients, gradients_copy;  // by number
+  std::vector<std::uint32_t> row_of, row_of_copy;   // number → row of the table
+  std::vector<Sum> sums;                            // gradients in the units of their node
+  std::vector<std::uint32_t> renumber;              // old number → new
+  std::vector<std::vector<std::uint32_t>> copies;   // of lists, one for each task at work
+  std::mutex copies_mutex;
+
+  List sorted(int feature) const {
+    const std::size_t at = static_cast<std::size_t>(feature) * table.n_rows;
+    return {table.rows + at, table.ranks + at};
+  }
+  MutableList list(int feature, std::size_t begin) {
+    const std::size_t at = static_cast<std::size_t>(feature) * table.n_rows + begin;
+    return {rows.data() + at, ranks.data() + at};
+  }
+  std::vector<std::uint32_t> take_copy() {
+    const std::lock_guard lock(copies_mutex);
+    if (copies.empty()) return std::vector<std::uint32_t>(2 * table.n_rows);
+    std::vector<std::uint32_t> taken = std::move(copies.back());
+    copies.pop_back();
+    return taken;
+  }
+  void give_back(std::vector<std::uint32_t>&& taken) {
+    const std::lock_guard lock(copies_mutex);
+    copies.push_back(std::move(taken));
+  }
+};
+
+namespace {
+
+// One tree while it grows.
+class Growth {
+ public:
+  Growth(Workspace& work, std::span<const std::int32_t> features, const Params& params, int threads)
+      : work_(work),
+        params_(params),
+        features_(features.begin(), features.end()),
+        threads_(threads),
+        least_(static_cast<std::size_t>(std::max<std::int64_t>(1, params.min_samples_leaf))) {
+    std::erase_if(features_, [&](int f) { return params.constraints.weight(f) == 0.0; });
+  }
+
+  void start(const double* g, const double* h, std::span<const std::uint32_t> bag);
+  // Splits a leaf, or a level; false when there is nothing left to split.
+  bool step();
+  GrownTree finish();
+
+ private:
+  void measure(Node& node);
+  void set_units(Node& node, double size_g, double size_h);
+  void set_floor(Units& units, double size) const;
+  bool may_split(const Node& node) const;
+  bool is_monotone() const { return params_.constraints.are_monotone(); }
+  void limit_children(int parent, std::vector<int>& leaves);
+  void limit_score(int leaf);
+  void choose_values();
+  void move_together();
+  bool full() const { return params_.max_leaves > 0 && n_leaves_ >= params_.max_leaves; }
+  std::vector<int> next_batch();
+  List list_of(int node, int feature) const;
+  Values values_of(int feature) const {
+    return {work_.table.columns[static_cast<std::size_t>(feature)], work_.row_of.data()};
+  }
+  void settle_cut(int parent);
+  std::size_t number_rows(int parent);
+  void divide_rows(int parent);
+  void divide_list(int parent, int feature, std::vector<std::uint32_t>& copy);
+  void bring_up_to_date(const std::vector<int>& parents, int feature);
+  void scan(const std::vector<int>& parents, const std::vector<int>& leaves);
+  Candidate best_candidate(int leaf, int feature) const;
+  std::vector<int> features_above(int node) const;
+  std::vector<std::uint8_t> allowed_features(int node) const;
+  double gain_of(const Node& leaf, const Candidate& candidate) const;
+  double merit(const Node& leaf, const Candidate& candidate) const;
+  double merit(const Node& leaf) const {
+    return params_.constraints.weight(leaf.best.feature) * leaf.gain;
+  }
+  void open(int node);
+  bool opens_later(int a, int b) const;
+  void append(GrownTree& tree, const Node& node) const;
+
+  Workspace& work_;
+  const Params& params_;
+  std::vector<std::int32_t> features_;
+  int threads_;
+  std::size_t least_;
+  bool bagged_ = false;
+  std::vector<Node> nodes_;
+  std::vector<int> open_;    // leaves worth splitting: a heap if leafwise, else in order
+  MonotoneLeaves monotone_;  // the leaves, if their values must be
+  std::int64_t n_leaves_ = 1;
+};
+
+void Growth::start(const double* g, const double* h, std::span<const std::uint32_t> bag) {
+  const std::size_t n = work_.table.n_rows;
+  bagged_ = !bag.empty();
+  Node root;
+  root.end = bagged_ ? bag.size() : n;
+  if (bagged_) std::fill(work_.renumber.begin(), work_.renumber.end(), kOutside);
+  for (std::size_t i = 0; i < root.end; ++i) {
+    const std::uint32_t row = bagged_ ? bag[i] : static_cast<std::uint32_t>(i);
+    work_.row_of[i] = row;
+    work_.renumber[row] = static_cast<std::uint32_t>(i);
+    work_.gradients[i] = {g[row], h[row]};
+  }
+  measure(root);
+  nodes_.push_back(root);
+  if (is_monotone()) {
+    const double cap = params_.max_delta_step;
+    monotone_.plant(params_.constraints.directions, cap > 0.0 ? Limits{-cap, cap} : Limits{},
+                    root.value);
+  }
+  if (may_split(root)) scan({}, {0});
+}
+
+// Sums of a node's rows, and its gradients as integers.
+void Growth::measure(Node& node) {
+  CompensatedSum G, H;
+  double size_g = 0.0, size_h = 0.0;
+  for (std::size_t i = node.begin; i < node.end; ++i) {
+    const Gradient& row = work_.gradients[i];
+    G.add(row.g);
+    H.add(row.h);
+    size_g += std::fabs(row.g);
+    size_h += std::fabs(row.h);
+  }
+  node.G = G.total();
+  node.H = H.total();
+  node.value = leaf_weight(params_, node);
+  set_units(node, size_g, size_h);
+}
+
+void Growth::set_units(Node& node, double size_g, double size_h) {
+  node.has_units = std::isfinite(size_g + size_h);
+  if (!node.has_units) return;
+  Units& units = node.units;
+  units.g_scale = scale_for(size_g);
+  // λ counts as well, so that products of two denominators stay finite.
+  units.h_scale = scale_for(std::max(size_h, params_.reg_lambda));
+  units.lambda = params_.reg_lambda * units.h_scale;
+  units.alpha = params_.reg_alpha * units.g_scale;
+  units.cap = params_.max_delta_step * (units.g_scale / units.h_scale);
+  // Steps are so fine here that one for each of the node's rows, not only the child's, is nothing.
+  const double least = least_steps(params_.min_child_weight, 1.0 / units.h_scale);
+  units.min_h = std::max(least - static_cast<double>(node.size()), least > 0.0 ? 1.0 : 0.0);
+  units.cat_smooth = params_.cat_smooth * units.h_scale;
+  units.cat_l2 = params_.cat_l2 * units.h_scale;
+  units.min_category_h = params_.min_category_weight * units.h_scale;
+  for (std::size_t i = node.begin; i < node.end; ++i) {
+    const Gradient& row = work_.gradients[i];
+    work_.sums[i] = {static_cast<std::int64_t>(std::rint(row.g * units.g_scale)),
+                     static_cast<std::int64_t>(std::rint(row.h * units.h_scale))};
+    units.total += work_.sums[i];
+  }
+  units.node_score =
+      score(units, static_cast<double>(units.total.g), static_cast<double>(units.total.h), 0.0);
+  set_floor(units, units.node_score);
+}
+
+// What candidates must exceed: the score of the node, a sum of numbers of this size, and γ.
+void Growth::set_floor(Units& units, double size) const {
+  const double gamma = params_.min_split_gain * (units.g_scale * units.g_scale / units.h_scale);
+  units.floor = units.node_score + size * kRelativeNoise + 2.0 * gamma;
+}
+
+bool Growth::may_split(const Node& node) const {
+  const bool within = params_.max_depth == 0 || node.depth < params_.max_depth;
+  return within && node.size() >= 2 * least_ && node.has_units;
+}
+
+bool Growth::step() {
+  const std::vector<int> parents = next_batch();
+  if (parents.empty()) return false;
+  for (const int parent : parents) {
+    nodes_[parent].left = static_cast<int>(nodes_.size());
+    nodes_.resize(nodes_.size() + 2);
+  }
+  n_leaves_ += static_cast<std::int64_t>(parents.size());
+  std::size_t n_rows = 0;
+  for (const int parent : parents) n_rows += nodes_[parent].size();
+  parallel_for(threads_for(n_rows, kValuesPerThread, threads_), parents.size(), [&](std::size_t i) {
+    check_interrupt();
+    divide_rows(parents[i]);
+  });
+  std::vector<int> leaves;
+  for (const int parent : parents) {
+    leaves.insert(leaves.end(), {nodes_[parent].left, nodes_[parent].left + 1});
+    if (is_monotone()) limit_children(parent, leaves);
+  }
+  std::erase_if(leaves, [&](int leaf) { return full() || !may_split(nodes_[leaf]); });
+  scan(parents, leaves);
+  return true;
+}
+
+// Leafwise the leaf that gains most, levelwise all that a level has, as far as max_leaves allows;
+// but one at a time if splits change the limits of other leaves.
+std::vector<int> Growth::next_batch() {
+  if (full() || open_.empty()) return {};
+  if (is_monotone()) {
+    const auto next = std::max_element(open_.begin(), open_.end(),
+                                       [this](int a, int b) { return opens_later(a, b); });
+    const int leaf = *next;
+    open_.erase(next);
+    return {leaf};
+  }
+  if (params_.leafwise) {
+    std::pop_heap(open_.begin(), open_.end(), [this](int a, int b) { return opens_later(a, b); });
+    const int best = open_.back();
+    open_.pop_back();
+    return {best};
+  }
+  std::vector<int> level = std::exchange(open_, {});
+  if (params_.max_leaves > 0) {
+    const auto room = static_cast<std::size_t>(params_.max_leaves - n_leaves_);
+    level.resize(std::min(level.size(), room));
+  }
+  return level;
+}
+
+bool Growth::opens_later(int a, int b) const {
+  if (!params_.leafwise) {
+    const std::int64_t depth_a = nodes_[a].depth, depth_b = nodes_[b].depth;
+    return depth_a != depth_b ? depth_a > depth_b : a > b;
+  }
+  const double merit_a = merit(nodes_[a]), merit_b = merit(nodes_[b]);
+  return merit_a < merit_b || (merit_a == merit_b && a > b);
+}
+
+void Growth::open(int node) {
+  open_.push_back(node);
+  if (!params_.leafwise || is_monotone()) return;
+  std::push_heap(open_.begin(), open_.end(), [this](int a, int b) { return opens_later(a, b); });
+}
+
+List Growth::list_of(int node, int feature) const {
+  if (node == 0 && !bagged_) return work_.sorted(feature);
+  const MutableList list = work_.list(feature, nodes_[node].begin);
+  return {list.rows, list.ranks};
+}
+
+// Writes the new numbers of a node's rows, those of the left child first, in their old order.
+// Returns how many go left.
+std::size_t Growth::number_rows(int parent) {
+  const Node& node = nodes_[parent];
+  const List list = list_of(parent, node.best.feature);
+  std::size_t n_left = 0;
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    const bool left = goes_left(node.best, i, list.ranks[i]);
+    work_.renumber[list.rows[i]] = left;
+    n_left += left;
+  }
+  auto left = static_cast<std::uint32_t>(node.begin);
+  auto right = static_cast<std::uint32_t>(node.begin + n_left);
+  for (std::size_t i = node.begin; i < node.end; ++i) {
+    std::uint32_t& number = work_.renumber[i];
+    number = number ? left++ : right++;
+  }
+  return n_left;
+}
+
+// What a numeric cut needs to be written down: the threshold, and where missing values go that the
+// node has not seen, which is to the larger child.
+void Growth::settle_cut(int parent) {
+  Node& node = nodes_[parent];
+  if (node.best.categorical) return;
+  const List list = list_of(parent, node.best.feature);
+  const std::size_t at = node.best.position;
+  const bool all_values = at + 1 == node.size() || list.ranks[at + 1] == kMissingRank;
+  node.threshold = all_values ? std::numeric_limits<double>::max()
+                              : values_of(node.best.feature).middle(list.rows + at);
+  const bool has_missing = list.ranks[node.size() - 1] == kMissingRank;
+  if (!has_missing) node.best.missing_left = 2 * (at + 1) >= node.size();
+}
+
+void Growth::divide_rows(int parent) {
+  settle_cut(parent);
+  Node& node = nodes_[parent];
+  const std::size_t n_left = number_rows(parent);
+  for (std::size_t i = node.begin; i < node.end; ++i) {
+    work_.gradients_copy[work_.renumber[i]] = work_.gradients[i];
+    work_.row_of_copy[work_.renumber[i]] = work_.row_of[i];
+  }
+  const auto copy_back = [&](auto& to, const auto& from) {
+    std::copy(from.begin() + node.begin, from.begin() + node.end, to.begin() + node.begin);
+  };
+  copy_back(work_.gradients, work_.gradients_copy);
+  copy_back(work_.row_of, work_.row_of_copy);
+  Node &left = nodes_[node.left], &right = nodes_[node.left + 1];
+  left.begin = node.begin;
+  left.end = right.begin = node.begin + n_left;
+  right.end = node.end;
+  left.depth = right.depth = node.depth + 1;
+  left.parent = right.parent = parent;
+  measure(left);
+  measure(right);
+  node.gain = written_gain(params_, node, left, right);
+}
+
+// Divides one feature's list between the children of a split node.
+void Growth::divide_list(int parent, int feature, std::vector<std::uint32_t>& copy) {
+  const Node& node = nodes_[parent];
+  const std::size_t n = node.size(), middle = nodes_[node.left].end;
+  List from = list_of(parent, feature);
+  const MutableList to = work_.list(feature, node.begin);
+  if (from.rows == to.rows) {
+    std::copy_n(from.rows, n, copy.data());
+    std::copy_n(from.ranks, n, copy.data() + n);
+    from = {copy.data(), copy.data() + n};
+  }
+  divide(from, n, work_.renumber.data(), static_cast<std::uint32_t>(middle), middle - node.begin,
+         to);
+}
+
+// Brings the lists up to date with the splits just made, finds the best split of each new leaf and
+// opens those that gain.
+void Growth::scan(const std::vector<int>& parents, const std::vector<int>& leaves) {
+  if (leaves.empty()) return;
+  std::vector<std::vector<std::uint8_t>> allowed;
+  std::size_t n_rows = 0;
+  for (const int leaf : leaves) {
+    allowed.push_back(allowed_features(leaf));
+    if (is_monotone()) limit_score(leaf);
+    n_rows += nodes_[leaf].size();
+  }
+  std::vector<Candidate> found(leaves.size() * features_.size());
+  const int threads = threads_for(n_rows * features_.size(), kValuesPerThread, threads_);
+  parallel_for(threads, features_.size(), [&](std::size_t index) {
+    check_interrupt();
+    const int feature = features_[index];
+    bring_up_to_date(parents, feature);
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      if (!allowed[i][feature]) continue;
+      Candidate& candidate = found[i * features_.size() + index];
+      candidate = best_candidate(leaves[i], feature);
+    }
+  });
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    Node& leaf = nodes_[leaves[i]];
+    leaf.best = {};
+    for (std::size_t index = 0; index < features_.size(); ++index) {
+      const Candidate& candidate = found[i * features_.size() + index];
+      if (!candidate.found()) continue;
+      const bool is_first = !leaf.best.found();
+      if (is_first || merit(leaf, candidate) > merit(leaf, leaf.best)) leaf.best = candidate;
+    }
+    if (!leaf.best.found()) continue;
+    leaf.gain = gain_of(leaf, leaf.best);
+    if (leaf.gain > 0.0) open(leaves[i]);
+  }
+}
+
+double Growth::gain_of(const Node& leaf, const Candidate& candidate) const {
+  return leaf.units.to_gain(candidate.total) - params_.min_split_gain;
+}
+
+// What the candidates of a leaf compete by. Where all weights are 1 that is the total, for two of
+// them may round to the same gain.
+double Growth::merit(const Node& leaf, const Candidate& candidate) const {
+  if (params_.constraints.feature_weights.empty()) return candidate.total;
+  return params_.constraints.weight(candidate.feature) * gain_of(leaf, candidate);
+}
+
+void Growth::bring_up_to_date(const std::vector<int>& parents, int feature) {
+  if (parents.empty()) {  // the root: its list is the table's, or what the bag leaves of it
+    if (!bagged_) return;
+    const std::uint32_t* renumber = work_.renumber.data();
+    return filter(work_.sorted(feature), work_.table.n_rows, renumber, work_.list(feature, 0));
+  }
+  std::vector<std::uint32_t> copy = work_.take_copy();
+  for (const int parent : parents) {
+    const int left = nodes_[parent].left;
+    if (may_split(nodes_[left]) || may_split(nodes_[left + 1])) divide_list(parent, feature, copy);
+  }
+  work_.give_back(std::move(copy));
+}
+
+Candidate Growth::best_candidate(int leaf, int feature) const {
+  const LimitedLeaf limited = {is_monotone() ? &monotone_ : nullptr, leaf};
+  const Scanner scanner(params_, nodes_[leaf].units, work_.sums.data(), nodes_[leaf].size(),
+                        values_of(feature), feature, limited);
+  const List list = list_of(leaf, feature);
+  const bool categorical = work_.table.is_categorical[feature];
+  Candidate best = categorical ? scanner.categorical(list) : scanner.numeric(list);
+  if (best.total > nodes_[leaf].units.floor) best.feature = feature;
+  return best;
+}
+
+// The features tested on the way to a node, in increasing order.
+std::vector<int> Growth::features_above(int node) const {
+  std::vector<int> tested;
+  for (int above = nodes_[node].parent; above >= 0; above = nodes_[above].parent) {
+    tested.push_back(nodes_[above].best.feature);
+  }
+  std::sort(tested.begin(), tested.end());
+  tested.erase(std::unique(tested.begin(), tested.end()), tested.end());
+  return tested;
+}
+
+// Flags by feature: what the level drew, of that what interactions allow, and of that what the node
+// drew. The same draws as the histogram engine's.
+std::vector<std::uint8_t> Growth::allowed_features(int node) const {
+  const std::uint64_t tree = mix_u64(params_.tree_id);
+  const auto depth = static_cast<std::uint64_t>(nodes_[node].depth);
+  std::vector<std::int32_t> drawn = draw(features_, params_.colsample_bylevel, params_.seed,
+                                         Purpose::level_features, tree + depth);
+  const Interactions& interactions = params_.constraints.interactions;
+  if (interactions.any()) drawn = interactions.allowed(drawn, features_above(node));
+  drawn = draw(std::move(drawn), params_.colsample_bynode, params_.seed, Purpose::node_features,
+               tree + static_cast<std::uint64_t>(node));
+  std::vector<std::uint8_t> allowed(static_cast<std::size_t>(work_.table.n_features));
+  for (const std::int32_t feature : drawn) allowed[feature] = 1;
+  return allowed;
+}
+
+// Gives the children of a split values that are monotone with those of all other leaves. Those
+// whose limits this changes are closed, and added to `leaves`.
+void Growth::limit_children(int parent, std::vector<int>& leaves) {
+  const Node& node = nodes_[parent];
+  Node &left = nodes_[node.left], &right = nodes_[node.left + 1];
+  const bool takes_all = node.threshold == std::numeric_limits<double>::max();
+  const double end = takes_all ? std::numeric_limits<double>::infinity() : node.threshold;
+  const Cut cut = {node.best.feature, end, node.best.missing_left, node.best.categorical,
+                   node.best.categories};
+  monotone_.split(parent, cut, node.left, node.left + 1, left.value, right.value);
+  left.value = monotone_.value(node.left);
+  right.value = monotone_.value(node.left + 1);
+  for (const int child : {node.left, node.left + 1}) {
+    for (const int other : monotone_.touching(child)) {
+      if (std::find(leaves.begin(), leaves.end(), other) != leaves.end()) continue;
+      leaves.push_back(other);
+      std::erase(open_, other);
+    }
+  }
+}
+
+// A leaf's own score within its present limits.
+void Growth::limit_score(int leaf) {
+  Node& node = nodes_[leaf];
+  Units& units = node.units;
+  node.limits = monotone_.limits(leaf);
+  const auto G = static_cast<double>(units.total.g),
+             d = static_cast<double>(units.total.h) + units.lambda;
+  const double scale = units.weight_scale();
+  const double w = limited_weight(units, G, d, node.limits.low * scale, node.limits.high * scale);
+  units.node_score = score_at(units, G, d, w);
+  set_floor(units, -score_at(units, std::fabs(G), d, std::fabs(w)));
+}
+
+// Once no leaf will be split any more, their values are the best that are monotone together.
+void Growth::choose_values() {
+  std::vector<int> leaves;
+  std::vector<double> target, weights;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].left >= 0) continue;
+    leaves.push_back(static_cast<int>(i));
+    target.push_back(leaf_weight(params_, nodes_[i]));
+    weights.push_back(static_cast<double>(nodes_[i].H) + params_.reg_lambda);
+  }
+  const std::vector<double> value = isotonic(monotone_.links(leaves), target, weights);
+  for (std::size_t i = 0; i < leaves.size(); ++i) nodes_[leaves[i]].value = value[i];
+}
+
+// Lets all leaves take the step that is best for them together, where their own leave one.
+void Growth::move_together() {
+  if (params_.leaf.is_newton() || params_.max_delta_step > 0.0) return;
+  CommonStep common(params_.leaf, params_.learning_rate);
+  for (const Node& node : nodes_) {
+    if (node.left >= 0) continue;
+    common.add(static_cast<double>(node.G), static_cast<double>(node.H),
+               params_.learning_rate * leaf_weight(params_, node));
+  }
+  const double step = common.step() / params_.learning_rate;
+  for (Node& node : nodes_) node.value += step;
+}
+
+GrownTree Growth::finish() {
+  if (is_monotone()) choose_values();
+  move_together();
+  GrownTree tree;
+  for (const Node& node : nodes_) append(tree, node);
+  tree.leaf_of_row.assign(work_.table.n_rows, -1);
+  for (std::size_t index = 0; index < nodes_.size(); ++index) {
+    if (nodes_[index].left >= 0) continue;
+    for (std::size_t i = nodes_[index].begin; i < nodes_[index].end; ++i) {
+      tree.leaf_of_row[work_.row_of[i]] = static_cast<std::int32_t>(index);
+    }
+  }
+  return tree;
+}
+
+void Growth::append(GrownTree& tree, const Node& node) const {
+  const bool split = node.left >= 0, categorical = split && node.best.categorical;
+  const auto n_sets = static_cast<std::int32_t>(tree.category_bits.size() / 8);
+  tree.feature.push_back(split ? node.best.feature : -1);
+  tree.left.push_back(node.left);
+  tree.right.push_back(split ? node.left + 1 : -1);
+  tree.missing_left.push_back(split && node.best.missing_left);
+  tree.category_set.push_back(categorical ? n_sets : -1);
+  if (categorical) {
+    const auto& words = node.best.categories;
+    tree.category_bits.insert(tree.category_bits.end(), std::begin(words), std::end(words));
+  }
+  tree.value.push_back(params_.learning_rate * node.value);
+  tree.gain.push_back(split ? node.gain : 0.0);
+  tree.cover.push_back(static_cast<double>(node.H));
+  tree.count.push_back(static_cast<std::int64_t>(node.size()));
+  tree.threshold.push_back(split ? node.threshold : 0.0);
+}
+
+}  // namespace
+
+Grower::Grower(const SortedTable& table) : workspace_(std::make_unique<Workspace>(table)) {}
+Grower::~Grower() = default;
+
+GrownTree Grower::grow(const double* g, const double* h, std::span<const std::uint32_t> bag,
+                       std::span<const std::int32_t> features, const Params& params, int threads) {
+  Growth growth(*workspace_, features, params, threads);
+  growth.start(g, h, bag);
+  while (growth.step()) {
+  }
+  return growth.finish();
+}
+
+}  // namespace hedgerow::exact

@@ -1,0 +1,80 @@
+// The exact greedy splitter: every boundary between neighbouring values of a node is tried, as in
+// the lectures' Algorithm 1. Columns are sorted once; each tree then keeps, for every feature, the
+// rows of each node in the order of their values, so that a scan reads memory in order and a split
+// is a stable partition. Rules, ties and the order of splits are those of tests/oracles/grow.py.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "shared/leaf_rule.hpp"
+#include "table/presort.hpp"
+#include "tree/constraints.hpp"
+
+namespace hedgerow::exact {
+
+// All columns sorted: two arrays of (n_features, n_rows).
+struct SortedTable {
+  const std::uint32_t* rows;
+  const std::uint32_t* ranks;
+  const bool* is_categorical;
+  std::span<const RawColumn> columns;  // as they were before
+  std::size_t n_rows;
+  int n_features;
+};
+
+// Names and meanings as in the Python GrowParams.
+struct Params {
+  std::int64_t max_leaves;
+  std::int64_t max_depth;
+  std::int64_t min_samples_leaf;
+  double min_child_weight;
+  double reg_lambda;
+  double reg_alpha;
+  double min_split_gain;
+  double max_delta_step;
+  double learning_rate;
+  bool leafwise;
+  int max_cat_to_onehot;
+  int max_cat_threshold;
+  double cat_smooth;
+  double cat_l2;
+  double min_category_weight;
+  double colsample_bylevel;
+  double colsample_bynode;
+  LeafRule leaf;
+  Constraints constraints;
+  std::uint64_t seed;
+  std::uint64_t tree_id;  // not one of them: which tree this is, for the column draws
+};
+
+// The arrays of a Tree.
+struct GrownTree {
+  std::vector<std::int32_t> feature, left, right, category_set;
+  std::vector<std::uint8_t> missing_left;
+  std::vector<std::uint32_t> category_bits;  // eight words a set
+  std::vector<double> threshold, value, gain, cover;
+  std::vector<std::int64_t> count;
+  std::vector<std::int32_t> leaf_of_row;  // −1 for rows that are not in the bag
+};
+
+// The memory that growing needs, kept from tree to tree.
+struct Workspace;
+
+// Grows trees on one table.
+class Grower {
+ public:
+  explicit Grower(const SortedTable& table);
+  ~Grower();
+
+  // g and h are of all rows; an empty bag is all rows, otherwise it lists distinct ones, ascending.
+  GrownTree grow(const double* g, const double* h, std::span<const std::uint32_t> bag,
+                 std::span<const std::int32_t> features, const Params& params, int threads);
+
+ private:
+  std::unique_ptr<Workspace> workspace_;
+};
+
+}  // namespace hedgerow::exact

@@ -1,0 +1,299 @@
+// The scan. Numeric features: running sums are collected where the value changes, a chunk at a
+// time, and scored eight at a time. Categorical features: the few candidates are scored one by one.
+#include "exact/scan.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace hedgerow::exact {
+
+// Positions scanned at a time: the running sums of a chunk stay in the L1 cache.
+constexpr std::size_t kChunk = 512;
+
+// Candidates of a numeric feature, collected from a chunk of its list: running sums where the value
+// changes. Padded to whole groups of eight with empty sums at position −1, which is never chosen.
+struct Chunk {
+  alignas(64) std::int64_t g[kChunk + 8];
+  alignas(64) std::int64_t h[kChunk + 8];
+  alignas(64) std::int64_t position[kChunk + 8];
+  std::size_t count;
+};
+
+namespace {
+
+typedef std::int64_t Long8 __attribute__((vector_size(64)));
+typedef double Double8 __attribute__((vector_size(64)));
+typedef Double8 Double8Array __attribute__((may_alias));
+
+Long8 load8(const std::int64_t* from) { return *reinterpret_cast<const Long8*>(from); }
+Double8 load8(const double* from) { return *reinterpret_cast<const Double8Array*>(from); }
+
+template <class Real>
+struct Sides {
+  Real G_left, H_left, G_right, H_right;
+};
+
+// The sum of both sides' scores, by what a candidate's number in its chunk and its position do to
+// it.
+//
+// The plain form T(G)²/(H + λ) of both sides over their common denominator: one division, not two.
+// Both denominators are positive.
+struct PlainTotal {
+  const Units& units;
+
+  Double8 operator()(std::size_t, Long8, const Sides<Double8>& s) const {
+    const Double8 a = s.H_left + units.lambda, b = s.H_right + units.lambda;
+    return (s.G_left * s.G_left * b + s.G_right * s.G_right * a) / (a * b);
+  }
+};
+
+template <class Real>
+Real general_total(const Units& units, const Sides<Real>& s, double extra_lambda = 0.0) {
+  return score(units, s.G_left, s.H_left, extra_lambda) +
+         score(units, s.G_right, s.H_right, extra_lambda);
+}
+
+struct GeneralTotal {
+  const Units& units;
+
+  Double8 operator()(std::size_t, Long8, const Sides<Double8>& s) const {
+    return general_total(units, s);
+  }
+};
+
+// Within limits, and in the order that the feature demands, if numbers lie on both sides.
+struct LimitedTotal {
+  const Units& units;
+  const CutLimits& limits;
+  int order;  // 1 if the left weight may not exceed the right one, −1 if the right the left
+  std::int64_t all_numbers;  // the position of the cut after all numbers
+
+  Double8 operator()(std::size_t i, Long8 position, const Sides<Double8>& s) const {
+    Double8 w_left, w_right;
+    const Double8 total = score_side(s.G_left, s.H_left, limits.left, i, w_left) +
+                          score_side(s.G_right, s.H_right, limits.right, i, w_right);
+    const Double8 never = Double8{} - std::numeric_limits<double>::infinity();
+    const Long8 is_free = position >= all_numbers;
+    if (order > 0) return (w_left <= w_right) | is_free ? total : never;
+    if (order < 0) return (w_left >= w_right) | is_free ? total : never;
+    return total;
+  }
+
+  Double8 score_side(Double8 G, Double8 H, const LimitSeries& side, std::size_t i,
+                     Double8& w) const {
+    const Double8 d = H + units.lambda;
+    const double scale = units.weight_scale();
+    w = limited_weight(units, G, d, load8(side.low + i) * scale, load8(side.high + i) * scale);
+    return score_at(units, G, d, w);
+  }
+};
+
+Sides<double> sides(const Units& units, const Sum& left) {
+  return {static_cast<double>(left.g), static_cast<double>(left.h),
+          static_cast<double>(units.total.g - left.g), static_cast<double>(units.total.h - left.h)};
+}
+
+// The best of the candidates seen so far in each of eight lanes.
+struct Best8 {
+  Double8 total;
+  Long8 position;
+};
+
+// Candidates at positions first … last, with `start` on the left besides the list's own rows.
+struct Direction {
+  Sum start;
+  std::int64_t first, last;
+  Best8 best;
+};
+
+template <class Total>
+void evaluate(const Units& units, const Chunk& chunk, const Total& total_of, Direction& direction) {
+  for (std::size_t i = 0; i < chunk.count; i += 8) {
+    const Long8 position = load8(chunk.position + i);
+    const Long8 g = load8(chunk.g + i) + direction.start.g;
+    const Long8 h = load8(chunk.h + i) + direction.start.h;
+    const Sides<Double8> s = {__builtin_convertvector(g, Double8),
+                              __builtin_convertvector(h, Double8),
+                              __builtin_convertvector(units.total.g - g, Double8),
+                              __builtin_convertvector(units.total.h - h, Double8)};
+    const Double8 total = total_of(i, position, s);
+    const Long8 better = (total > direction.best.total) & (s.H_left >= units.min_h) &
+                         (s.H_right >= units.min_h) & (position >= direction.first) &
+                         (position <= direction.last);
+    direction.best.total = better ? total : direction.best.total;
+    direction.best.position = better ? position : direction.best.position;
+  }
+}
+
+// Takes the better of two candidates of one feature; of equals the one at the lower position.
+void prefer(Candidate& best, const Best8& lanes, bool missing_left) {
+  for (int lane = 0; lane < 8; ++lane) {
+    if (lanes.position[lane] < 0) continue;
+    const auto position = static_cast<std::size_t>(lanes.position[lane]);
+    const double total = lanes.total[lane];
+    if (total > best.total || (total == best.total && position < best.position)) {
+      best.total = total;
+      best.position = position;
+      best.missing_left = missing_left;
+    }
+  }
+}
+
+}  // namespace
+
+void Scanner::collect(const List& list, std::int64_t begin, std::int64_t end, Sum& running,
+                      Chunk& chunk) const {
+  std::size_t count = 0;
+  Sum sum = running;
+  for (std::int64_t i = begin; i < end; ++i) {
+    sum += sums_[list.rows[i]];
+    chunk.g[count] = sum.g;
+    chunk.h[count] = sum.h;
+    chunk.position[count] = i;
+    count += list.ranks[i] != list.ranks[i + 1];
+  }
+  running = sum;
+  chunk.count = count;
+  for (std::size_t i = count; i < count + 8; ++i) {
+    chunk.g[i] = chunk.h[i] = 0;
+    chunk.position[i] = -1;
+  }
+}
+
+// The limits of the children of cuts after these positions; from the cut at missing_left_from on
+// missing values go left.
+void Scanner::limit_cuts(const List& list, const std::int64_t* positions, std::size_t count,
+                         std::int64_t missing_left_from, CutLimits& limits) const {
+  const std::int64_t* from = std::lower_bound(positions, positions + count, missing_left_from);
+  const bool takes_all = count > 0 && list.ranks[positions[count - 1] + 1] == kMissingRank;
+  const CutSeries cuts = {count,
+                          [&](std::size_t i) { return values_.middle(list.rows + positions[i]); },
+                          takes_all, static_cast<std::size_t>(from - positions)};
+  limited_.leaves->limit_cuts(limited_.node, feature_, cuts, limits);
+}
+
+Candidate Scanner::numeric(const List& list) const {
+  const std::int64_t present =
+      std::lower_bound(list.ranks, list.ranks + n_, kMissingRank) - list.ranks;
+  const std::int64_t missing = n_ - present;
+  const Best8 none = {Double8{} + units_.floor, Long8{} - 1};
+  Direction right = {{}, least_ - 1, n_ - least_ - 1, none};
+  Direction left = {sum_of(list.rows + present, list.rows + n_),
+                    std::max<std::int64_t>(0, least_ - 1 - missing), present - least_ - 1, none};
+  // T(G)²/(H + λ) needs no care where no weight is shrunk or capped and no denominator is zero.
+  const bool plain = units_.alpha == 0.0 && units_.cap == 0.0 && units_.lambda + units_.min_h > 0.0;
+  // Missing values that the node has not seen go with the larger child.
+  const std::int64_t half = (n_ + 1) / 2 - 1, from_none = missing > 0 ? n_ : half;
+  const auto evaluate_chunk = [&](const Chunk& chunk, std::int64_t missing_left_from,
+                                  Direction& direction) {
+    if (limited_.leaves) {
+      CutLimits limits;
+      limit_cuts(list, chunk.position, chunk.count, missing_left_from, limits);
+      const int order = limited_.leaves->direction(feature_);
+      evaluate(units_, chunk, LimitedTotal{units_, limits, order, present - 1}, direction);
+    } else if (plain) {
+      evaluate(units_, chunk, PlainTotal{units_}, direction);
+    } else {
+      evaluate(units_, chunk, GeneralTotal{units_}, direction);
+    }
+  };
+  const std::int64_t end = std::min(present, n_ - 1);
+  Sum running;
+  Chunk chunk;
+  for (std::int64_t begin = 0; begin < end; begin += kChunk) {
+    collect(list, begin, std::min<std::int64_t>(begin + kChunk, end), running, chunk);
+    evaluate_chunk(chunk, from_none, right);
+    if (missing > 0) evaluate_chunk(chunk, 0, left);
+  }
+  Candidate best;
+  best.total = units_.floor;
+  prefer(best, right.best, false);
+  prefer(best, left.best, true);
+  if (limited_.leaves && best.total > units_.floor) {
+    const auto position = static_cast<std::int64_t>(best.position);
+    CutLimits limits;
+    limit_cuts(list, &position, 1, best.missing_left ? 0 : from_none, limits);
+    best.limits = limits[0];
+  }
+  return best;
+}
+
+std::vector<Scanner::Category> Scanner::categories(const List& list) const {
+  std::vector<Category> present;
+  for (std::int64_t i = 0; i < n_ && list.ranks[i] != kMissingRank; ++i) {
+    if (i == 0 || list.ranks[i] != list.ranks[i - 1]) {
+      present.emplace_back();
+      present.back().bin = list.ranks[i];
+    }
+    present.back().sum += sums_[list.rows[i]];
+    ++present.back().count;
+  }
+  return present;
+}
+
+void add_category(Candidate& candidate, std::uint32_t bin) {
+  candidate.categories[bin >> 5] |= 1u << (bin & 31);
+}
+
+// Replaces `best` by a split on categories, of which `left` go left, if it is allowed and better.
+void Scanner::keep_better(const Category& left, double extra_lambda, Candidate& tried,
+                          Candidate& best) const {
+  const Sides<double> s = sides(units_, left.sum);
+  if (left.count < least_ || n_ - left.count < least_) return;
+  if (s.H_left < units_.min_h || s.H_right < units_.min_h) return;
+  if (limited_.leaves) {
+    tried.limits = limited_.leaves->limit_sets(limited_.node, feature_, tried.categories);
+    tried.total = limited_score(units_, s.G_left, s.H_left, extra_lambda, tried.limits.left) +
+                  limited_score(units_, s.G_right, s.H_right, extra_lambda, tried.limits.right);
+  } else {
+    tried.total = general_total(units_, s, extra_lambda);
+  }
+  if (tried.total > best.total) best = tried;
+}
+
+void Scanner::one_against_rest(const std::vector<Category>& present, Candidate& best) const {
+  for (const Category& category : present) {
+    Candidate tried;
+    add_category(tried, category.bin);
+    keep_better(category, 0.0, tried, best);
+  }
+}
+
+void Scanner::sorted_prefixes(std::vector<Category>& present, Candidate& best) const {
+  std::erase_if(present, [&](const Category& c) {
+    return static_cast<double>(c.sum.h) < units_.min_category_h;
+  });
+  for (Category& c : present) {
+    c.key = static_cast<double>(c.sum.g) / (static_cast<double>(c.sum.h) + units_.cat_smooth);
+  }
+  std::stable_sort(present.begin(), present.end(),
+                   [](const Category& a, const Category& b) { return a.key < b.key; });
+  const std::size_t longest = std::min<std::size_t>(params_.max_cat_threshold, present.size());
+  for (const bool from_high : {false, true}) {
+    if (from_high) std::reverse(present.begin(), present.end());
+    Category left = {};
+    Candidate tried;
+    tried.extra_lambda = params_.cat_l2;
+    for (std::size_t taken = 1; taken <= longest; ++taken) {
+      left.sum += present[taken - 1].sum;
+      left.count += present[taken - 1].count;
+      add_category(tried, present[taken - 1].bin);
+      keep_better(left, units_.cat_l2, tried, best);
+    }
+  }
+}
+
+Candidate Scanner::categorical(const List& list) const {
+  Candidate best;
+  best.total = units_.floor;
+  std::vector<Category> present = categories(list);
+  if (present.size() <= static_cast<std::size_t>(params_.max_cat_to_onehot)) {
+    one_against_rest(present, best);
+  } else {
+    sorted_prefixes(present, best);
+  }
+  best.categorical = true;
+  return best;
+}
+
+}  // namespace hedgerow::exact

@@ -1,0 +1,169 @@
+// Finding the best split of one node on one feature, from the feature's sorted list of the node's
+// rows. Sums are integers in units of the node, so the right side is exactly the node less the
+// left, and equal splits have equal scores whatever the order of the rows.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "exact/grower.hpp"
+#include "table/presort.hpp"
+#include "tree/monotone.hpp"
+
+namespace hedgerow::exact {
+
+// Of gradients and hessians.
+struct Sum {
+  std::int64_t g = 0, h = 0;
+
+  Sum& operator+=(const Sum& other) {
+    g += other.g;
+    h += other.h;
+    return *this;
+  }
+};
+
+// A sorted list of (row, rank), of one feature in one node.
+struct List {
+  const std::uint32_t* rows;
+  const std::uint32_t* ranks;
+};
+
+// The values behind a list of a numeric feature.
+struct Values {
+  const RawColumn& column;
+  const std::uint32_t* row_of;  // from the numbers of rows in lists to rows of the table
+
+  // The middle between two rows' values, or the lower one if rounding leaves nothing in between.
+  double middle(const std::uint32_t* rows) const {
+    const double lower = column.number(row_of[rows[0]]), upper = column.number(row_of[rows[1]]);
+    const double middle = lower / 2 + upper / 2;  // halved first: a sum may overflow
+    return lower <= middle && middle < upper ? middle : lower;
+  }
+};
+
+// A split that was tried, the best so far.
+struct Candidate {
+  double total = 0.0;  // score of the left child plus that of the right, in the node's units
+  int feature = -1;
+  std::size_t position = 0;  // numeric: the last of the feature's list that goes left
+  bool missing_left = false;
+  bool categorical = false;
+  double extra_lambda = 0.0;
+  std::uint32_t categories[8] = {};
+  SideLimits limits;  // within which the children's weights stay
+
+  bool found() const { return feature >= 0; }
+};
+
+// One node's integers: real g times g_scale, real h times h_scale, powers of two such that no sum
+// overflows. The regularisation is converted instead of every sum.
+struct Units {
+  double g_scale = 1.0, h_scale = 1.0;
+  Sum total;
+  double lambda = 0.0, alpha = 0.0, cap = 0.0, min_h = 0.0, cat_smooth = 0.0, cat_l2 = 0.0,
+         min_category_h = 0.0;
+  double node_score = 0.0;
+  double floor = 0.0;  // what a candidate's total must exceed
+
+  double weight_scale() const { return g_scale / h_scale; }
+  double to_gain(double total_score) const {
+    return 0.5 * (total_score - node_score) * (h_scale / g_scale / g_scale);
+  }
+};
+
+template <class Real>
+Real soft_threshold(Real G, double alpha) {
+  const Real zero = {};
+  const Real down = G - alpha, up = G + alpha;
+  return G > alpha ? down : (G < -alpha ? up : zero);
+}
+
+// −2 × the objective at the best weight w, of one sum or of eight. With T(G) in place of G the L1
+// penalty is already counted, as w has the opposite sign.
+template <class Real>
+Real score(const Units& units, Real G, Real H, double extra_lambda) {
+  const Real zero = {}, one = zero + 1.0, cap = zero + units.cap;
+  const Real T = soft_threshold(G, units.alpha), d = H + (units.lambda + extra_lambda);
+  Real w = d > 0.0 ? -T / (d > 0.0 ? d : one) : zero;
+  if (units.cap > 0.0) w = w > cap ? cap : (w < -cap ? -cap : w);
+  return -w * (2.0 * T + d * w);
+}
+
+// The weight within limits, which are in the node's units too, and −2 × the objective at a weight.
+template <class Real>
+Real limited_weight(const Units& units, Real G, Real d, Real low, Real high) {
+  const Real zero = {}, one = zero + 1.0;
+  const Real T = soft_threshold(G, units.alpha);
+  const Real w = d > 0.0 ? -T / (d > 0.0 ? d : one) : zero;
+  return w < low ? low : (w > high ? high : w);
+}
+
+template <class Real>
+Real score_at(const Units& units, Real G, Real d, Real w) {
+  const Real size = w < 0.0 ? -w : w;
+  return -(2.0 * G * w + d * w * w + 2.0 * units.alpha * size);
+}
+
+inline double limited_score(const Units& units, double G, double H, double extra_lambda,
+                            const Limits& limits) {
+  const double d = H + (units.lambda + extra_lambda), scale = units.weight_scale();
+  const double w = limited_weight(units, G, d, limits.low * scale, limits.high * scale);
+  return score_at(units, G, d, w);
+}
+
+// Collected candidates; exact_scan.cpp knows.
+struct Chunk;
+
+// Scans the lists of one node, whose rows' integers are sums[row].
+class Scanner {
+ public:
+  Scanner(const Params& params, const Units& units, const Sum* sums, std::size_t n_rows,
+          const Values& values, int feature, const LimitedLeaf& limited)
+      : params_(params),
+        units_(units),
+        sums_(sums),
+        n_(static_cast<std::int64_t>(n_rows)),
+        least_(std::max<std::int64_t>(1, params.min_samples_leaf)),
+        values_(values),
+        feature_(feature),
+        limited_(limited.matters(feature) ? limited : LimitedLeaf{}) {}
+
+  Candidate numeric(const List& list) const;
+  Candidate categorical(const List& list) const;
+
+ private:
+  struct Category {
+    std::uint32_t bin = 0;
+    std::int64_t count = 0;
+    Sum sum;
+    double key = 0.0;
+  };
+
+  Sum sum_of(const std::uint32_t* first, const std::uint32_t* last) const {
+    Sum sum;
+    for (; first != last; ++first) sum += sums_[*first];
+    return sum;
+  }
+  void collect(const List& list, std::int64_t begin, std::int64_t end, Sum& running,
+               Chunk& chunk) const;
+  std::vector<Category> categories(const List& list) const;
+  void limit_cuts(const List& list, const std::int64_t* positions, std::size_t count,
+                  std::int64_t missing_left_from, CutLimits& limits) const;
+  void keep_better(const Category& left, double extra_lambda, Candidate& tried,
+                   Candidate& best) const;
+  void one_against_rest(const std::vector<Category>& present, Candidate& best) const;
+  void sorted_prefixes(std::vector<Category>& present, Candidate& best) const;
+
+  const Params& params_;
+  const Units& units_;
+  const Sum* sums_;
+  std::int64_t n_;
+  std::int64_t least_;
+  Values values_;
+  int feature_;
+  LimitedLeaf limited_;  // none if the feature's children have no limits
+};
+
+}  // namespace hedgerow::exact

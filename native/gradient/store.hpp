@@ -1,0 +1,62 @@
+// The gradients of a training set, from loss to integers. It is packed or wide as the data demand.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "gradient/losses.hpp"
+#include "gradient/quantise.hpp"
+#include "gradient/row_sampling.hpp"
+#include "gradient/vector_store.hpp"
+#include "shared/fixed_point.hpp"
+
+namespace hedgerow {
+
+// Which rows a round draws by their gradients.
+struct Draw {
+  GradientSampling sampling;
+  std::uint64_t round;
+};
+
+class GradientStore {
+ public:
+  // If `vector`, the outputs of a row are side by side, for trees that serve all of them.
+  GradientStore(std::size_t n_rows, int n_outputs, int threads, bool vector = false);
+
+  // Brings the scores up to date and takes the gradients of a built-in loss at them; if rows are to
+  // be drawn by them, returns those drawn.
+  DrawnRows differentiate(const LossKind& loss, Rows rows, const std::optional<Draw>& draw);
+  // Takes the gradients of a user's loss: g and h are n_outputs × n_rows.
+  DrawnRows take(const double* g, const double* h, const std::optional<Draw>& draw);
+
+  const Gradients& output(int k) const { return outputs_[static_cast<std::size_t>(k)]; }
+  const VectorGradients& all_outputs() const { return all_; }
+  // The quantised gradient and hessian of a row, as numbers.
+  std::pair<double, double> to_float(int k, std::size_t row) const;
+  std::size_t n_rows() const { return n_; }
+  bool is_vector() const { return vector_; }
+  int n_outputs() const { return static_cast<int>(outputs_.size()); }
+
+ private:
+  RawGradients raw(int k);
+  bool all_fit_packed() const;
+  void quantise_all();
+  template <class Differentiate>
+  DrawnRows run(Differentiate differentiate, const std::optional<Draw>& draw);
+
+  std::size_t n_;
+  int threads_;
+  bool vector_;
+  bool packed_;  // the form in use; that of the last round is tried first
+  Buffer<float> narrow_g_, narrow_h_;
+  Buffer<WidePair> wide_;
+  std::vector<GradientSummary> summary_;
+  std::vector<Gradients> outputs_;
+  VectorRows vector_rows_;
+  VectorGradients all_;
+};
+
+}  // namespace hedgerow

@@ -1,0 +1,215 @@
+// Histograms, by three routes that give the same integers: packed rows as 64-bit words, added in
+// the cache and spilled into wide sums (many rows), packed rows widened one by one (few rows:
+// clearing and spilling would cost more than the rows), and wide rows added as they are.
+#include "hist/histogram.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace hedgerow {
+namespace {
+
+// Below this many rows a spill of 256 accumulators costs more than the wider additions it saves.
+constexpr std::size_t kFewRows = 1024;
+// Rows to fetch ahead: about the latency of main memory divided by the time a row takes.
+constexpr std::size_t kAhead = 20;
+
+// Rows whose bins stay in the second-level cache while the groups of a block take their turns.
+constexpr std::size_t kChunk = 4096;
+
+// Sums are added as unsigned numbers: hc uses all 64 bits, and a signed sum must not overflow.
+typedef std::uint64_t Pair __attribute__((vector_size(16), may_alias));
+typedef std::int64_t Long8 __attribute__((vector_size(64), may_alias));
+typedef std::uint64_t ULong8 __attribute__((vector_size(64), may_alias));
+
+template <bool kGather>
+struct Cursor {
+  const std::uint8_t* bins;
+  std::size_t stride;
+  RowSet rows;
+
+  std::size_t row(std::size_t i) const { return kGather ? rows.ids[i] : rows.first + i; }
+  const std::uint8_t* at(std::size_t row) const { return bins + row * stride; }
+};
+
+template <int K, bool kContiguous>
+struct Offsets {
+  std::uint8_t offset[kGroupWidth];
+  explicit Offsets(const ColumnGroup& group) { std::memcpy(offset, group.offset, sizeof offset); }
+  int operator[](int k) const { return kContiguous ? k : offset[k]; }
+};
+
+// Calls body(row, bins of the row) for i in [begin, end), fetching ahead where rows are gathered.
+template <bool kGather, class Value, class Body>
+inline __attribute__((always_inline)) void for_each_row(const Cursor<kGather>& cursor,
+                                                        const Value* values, std::size_t begin,
+                                                        std::size_t end, std::size_t total,
+                                                        Body body) {
+  std::size_t i = begin;
+  if constexpr (kGather) {
+    for (const std::size_t stop = std::min(end, total - std::min(total, kAhead)); i < stop; ++i) {
+      const std::size_t next = cursor.row(i + kAhead);
+      __builtin_prefetch(cursor.at(next));
+      __builtin_prefetch(values + next);
+      const std::size_t row = cursor.row(i);
+      body(row, cursor.at(row));
+    }
+  }
+  for (; i < end; ++i) {
+    const std::size_t row = cursor.row(i);
+    body(row, cursor.at(row));
+  }
+}
+
+// Calls body(b) for every run of kRun sums of a column that may hold rows.
+template <class Body>
+inline __attribute__((always_inline)) void for_each_run(int n_codes, Body body) {
+  const int last = kBins - kRun;
+  for (int b = 0; b < std::min(n_codes, last); b += kRun) body(b);
+  body(last);
+}
+
+// Adds words to the wide sums (the first time: sets them) and clears them. Written with vectors,
+// because compilers store the pairs of g and hc one by one otherwise.
+template <bool kFirst>
+void spill(const FixedPoint& fixed, int n_codes, std::uint64_t* __restrict words,
+           Sum* __restrict histogram) {
+  const int g_shift = fixed.h_bits + fixed.count_bits;
+  const int count_bits = fixed.count_bits, count_shift = fixed.count_shift;
+  const Long8 count_mask = Long8{} + static_cast<std::int64_t>(fixed.words_to_spill());
+  const Long8 h_mask = Long8{} + ((std::int64_t{1} << fixed.h_bits) - 1);
+  for_each_run(n_codes, [&](int b) {
+    auto& word = *reinterpret_cast<Long8*>(words + b);
+    const Long8 g = word >> g_shift;
+    // h_mask cuts off what the arithmetic shift brings in.
+    const Long8 hc = ((word >> count_bits) & h_mask) | (word & count_mask) << count_shift;
+    auto* pairs = reinterpret_cast<ULong8*>(histogram + b);
+    const ULong8 low = (ULong8)__builtin_shuffle(g, hc, Long8{0, 8, 1, 9, 2, 10, 3, 11});
+    const ULong8 high = (ULong8)__builtin_shuffle(g, hc, Long8{4, 12, 5, 13, 6, 14, 7, 15});
+    pairs[0] = kFirst ? low : pairs[0] + low;
+    pairs[1] = kFirst ? high : pairs[1] + high;
+    word = Long8{};
+  });
+}
+
+void clear(int n_codes, Sum* histogram) {
+  for_each_run(n_codes, [&](int b) { std::memset(histogram + b, 0, sizeof(Sum) * kRun); });
+}
+
+// A part of a row set: rows [begin, end), the first part if begin is 0.
+struct Part {
+  std::size_t begin, end;
+};
+
+template <int K, bool kGather, bool kContiguous>
+void add_packed(const Cursor<kGather>& cursor, const ColumnGroup& group, const Gradients& gradients,
+                Part part, std::uint64_t* __restrict words, Sum* histogram) {
+  const Offsets<K, kContiguous> offset(group);
+  for_each_row(cursor, gradients.packed, part.begin, part.end, cursor.rows.count,
+               [&](std::size_t row, const std::uint8_t* __restrict bin) {
+                 const std::uint64_t word = gradients.fixed.word(gradients.packed[row]);
+#pragma GCC unroll 16
+                 for (int k = 0; k < K; ++k) words[k * kColumnStride + bin[offset[k]]] += word;
+               });
+  for (int k = 0; k < K; ++k, words += kColumnStride, histogram += kColumnStride) {
+    if (part.begin == 0) {
+      spill<true>(gradients.fixed, group.n_codes[k], words, histogram);
+    } else {
+      spill<false>(gradients.fixed, group.n_codes[k], words, histogram);
+    }
+  }
+}
+
+template <int K, bool kGather, bool kContiguous, bool kPackedRows>
+void add_wide(const Cursor<kGather>& cursor, const ColumnGroup& group, const Gradients& gradients,
+              Part part, Sum* histogram) {
+  const Offsets<K, kContiguous> offset(group);
+  if (part.begin == 0) {
+    for (int k = 0; k < K; ++k) clear(group.n_codes[k], histogram + k * kColumnStride);
+  }
+  Pair* __restrict target = reinterpret_cast<Pair*>(histogram);
+  const auto add = [&](const Sum& sum, const std::uint8_t* bin) {
+    const Pair pair = {static_cast<std::uint64_t>(sum.g), sum.hc};
+#pragma GCC unroll 16
+    for (int k = 0; k < K; ++k) target[k * kColumnStride + bin[offset[k]]] += pair;
+  };
+  if constexpr (kPackedRows) {
+    for_each_row(cursor, gradients.packed, part.begin, part.end, cursor.rows.count,
+                 [&](std::size_t row, const std::uint8_t* bin) {
+                   add(gradients.fixed.widen(gradients.packed[row]), bin);
+                 });
+  } else {
+    for_each_row(cursor, gradients.wide, part.begin, part.end, cursor.rows.count,
+                 [&](std::size_t row, const std::uint8_t* bin) { add(gradients.wide[row], bin); });
+  }
+}
+
+template <int K, bool kGather, bool kContiguous>
+void add_rows(const BinnedView& bins, const ColumnGroup& group, const Gradients& gradients,
+              const RowSet& rows, Part part, Accumulators& words, Sum* histogram) {
+  const Cursor<kGather> cursor{bins.block(group.block) + (kContiguous ? group.offset[0] : 0),
+                               static_cast<std::size_t>(bins.stride), rows};
+  if (!gradients.fixed.packed) {
+    add_wide<K, kGather, kContiguous, false>(cursor, group, gradients, part, histogram);
+  } else if (rows.count < kFewRows) {
+    add_wide<K, kGather, kContiguous, true>(cursor, group, gradients, part, histogram);
+  } else {
+    add_packed<K, kGather, kContiguous>(cursor, group, gradients, part, words.word, histogram);
+  }
+}
+
+using AddRows = void (*)(const BinnedView&, const ColumnGroup&, const Gradients&, const RowSet&,
+                         Part, Accumulators&, Sum*);
+
+template <bool kGather, bool kContiguous, int... K>
+constexpr AddRows add_rows_for(int count, std::integer_sequence<int, K...>) {
+  constexpr AddRows table[] = {&add_rows<K + 1, kGather, kContiguous>...};
+  return table[count - 1];
+}
+
+AddRows add_rows_for(const ColumnGroup& group, bool gather) {
+  constexpr std::make_integer_sequence<int, kGroupWidth> widths;
+  if (group.contiguous) {
+    return gather ? add_rows_for<true, true>(group.count, widths)
+                  : add_rows_for<false, true>(group.count, widths);
+  }
+  return gather ? add_rows_for<true, false>(group.count, widths)
+                : add_rows_for<false, false>(group.count, widths);
+}
+
+}  // namespace
+
+void build_histograms(const BinnedView& bins, std::span<const ColumnGroup> groups,
+                      const Gradients& gradients, const RowSet& rows, Accumulators& words,
+                      Sum* histograms) {
+  const std::size_t chunk = gradients.fixed.packed ? gradients.fixed.words_to_spill() : kChunk;
+  for (std::size_t begin = 0; begin < rows.count; begin += chunk) {
+    const Part part{begin, std::min(rows.count, begin + chunk)};
+    for (const ColumnGroup& group : groups) {
+      Sum* histogram = histograms + (group.first - groups.front().first) * kColumnStride;
+      add_rows_for(group, rows.ids != nullptr)(bins, group, gradients, rows, part, words,
+                                               histogram);
+    }
+  }
+}
+
+void subtract_histogram(int n_codes, const Sum* __restrict child, Sum* __restrict parent) {
+  for_each_run(n_codes, [&](int b) {
+    for (int i = b; i < b + kRun; ++i) {
+      parent[i].g -= child[i].g;
+      parent[i].hc -= child[i].hc;
+    }
+  });
+}
+
+void add_histogram(int n_codes, const Sum* __restrict part, Sum* __restrict total) {
+  for_each_run(n_codes, [&](int b) {
+    for (int i = b; i < b + kRun; ++i) {
+      total[i].g += part[i].g;
+      total[i].hc += part[i].hc;
+    }
+  });
+}
+
+}  // namespace hedgerow

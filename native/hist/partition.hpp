@@ -1,0 +1,23 @@
+// Partition: the rows of a node divided into those that go left and those that go right, in order.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "hist/histogram.hpp"
+#include "hist/split.hpp"
+
+namespace hedgerow {
+
+// Rows handled as one task: a multiple of 64, the rows of a word of `marks`.
+inline constexpr std::size_t kPartitionChunk = 8192;
+
+// First pass over rows [begin, end) of the set: sets bit i of marks if row i goes left, and returns
+// how many do. begin is a multiple of 64.
+std::size_t mark_left(const BinnedView& bins, const Split& split, const RowSet& rows,
+                      std::size_t begin, std::size_t end, std::uint64_t* marks);
+
+// Second pass: writes the marked ones of rows [begin, end) to `left` and the others to `right`.
+void divide(const RowSet& rows, std::size_t begin, std::size_t end, const std::uint64_t* marks,
+            std::uint32_t* left, std::uint32_t* right);
+
+}  // namespace hedgerow

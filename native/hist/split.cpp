@@ -1,0 +1,685 @@
+// Split finding. The common case (no cap on leaf weights) runs eight bins at a time and divides
+// nothing. With a = H_L + λ, b = H_R + λ and S = a + b, the same for every cut of a node,
+//     G_L²/a + G_R²/b = G²/S + S · t²/(a b),   t = G_L − (G/S) a,
+// so the best cut has the largest t²/(a b), and two such fractions are compared by
+// cross-multiplication. All of it happens in the histogram's own integer units, so λ and the other
+// limits are converted once instead of every sum.
+#include "hist/split.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "hist/histogram.hpp"
+#include "shared/least_weight.hpp"
+
+#if defined(__AVX512F__) && defined(__AVX512BW__)
+#include <immintrin.h>
+#endif
+
+namespace hedgerow {
+namespace {
+
+typedef std::int64_t Long8 __attribute__((vector_size(64)));
+typedef std::uint64_t ULong8 __attribute__((vector_size(64)));
+typedef double Double8 __attribute__((vector_size(64)));
+typedef ULong8 ULong8Unaligned __attribute__((aligned(8), may_alias));
+typedef Double8 Double8Array __attribute__((may_alias));
+
+// Nodes with fewer rows than this have mostly empty bins, which are squeezed out before the scan.
+constexpr std::uint64_t kSparseRows = 160;
+// More than any Σh in units, and safe to double.
+constexpr std::uint64_t kMostUnits = std::uint64_t{1} << 62;
+
+double soft_threshold(double G, double alpha) {
+  return G > alpha ? G - alpha : G < -alpha ? G + alpha : 0.0;
+}
+
+inline Double8 soft_threshold(Double8 G, double alpha) {
+  const Double8 zero = {};
+  const Double8 shrunk_up = G + alpha, shrunk_down = G - alpha;
+  return G > alpha ? shrunk_down : (G < -alpha ? shrunk_up : zero);
+}
+
+// −2 × the objective at the best weight: T(G)²/(H + λ) when the weight is not capped.
+double score(const SplitRules& rules, double G, double H, double reg_lambda) {
+  const double denominator = H + reg_lambda;
+  if (!(denominator > 0.0)) return 0.0;
+  const double T = soft_threshold(G, rules.reg_alpha);
+  const double cap = rules.max_delta_step;
+  const double weight = -T / denominator;
+  if (cap <= 0.0 || std::fabs(weight) <= cap) return T * T / denominator;
+  const double capped = weight < 0 ? -cap : cap;
+  return -(2.0 * T * capped + denominator * capped * capped);
+}
+
+// Within limits, of one sum or of eight: the best weight, and −2 × the objective at a weight.
+template <class Real>
+Real limited_weight(const SplitRules& rules, Real G, Real d, Real low, Real high) {
+  const Real zero = {}, one = zero + 1.0;
+  const Real T = soft_threshold(G, rules.reg_alpha);
+  const Real free = d > 0.0 ? -T / (d > 0.0 ? d : one) : zero;
+  return free < low ? low : (free > high ? high : free);
+}
+
+template <class Real>
+Real score_at(const SplitRules& rules, Real G, Real d, Real w) {
+  const Real size = w < 0.0 ? -w : w;
+  return -(2.0 * G * w + d * w * w + 2.0 * rules.reg_alpha * size);
+}
+
+double limited_score(const SplitRules& rules, double G, double H, double reg_lambda,
+                     const Limits& limits) {
+  const double d = H + reg_lambda;
+  return score_at(rules, G, d, limited_weight(rules, G, d, limits.low, limits.high));
+}
+
+// What the scan of one feature needs to know of the node and of the features before.
+struct Node {
+  const SplitRules& rules;
+  const FixedPoint& fixed;
+  const Sum& total;
+  const Least& least;
+  int feature;
+  double parent_score;
+  double least_gain;    // below it a gain is rounding
+  double gain_to_beat;  // or the scan need not report it
+  LimitedLeaf limited;  // none if the feature's children have no limits
+
+  std::uint64_t h(const Sum& sum) const { return fixed.h_steps(sum); }
+  bool big_enough(const Sum& child) const {
+    return child.hc >= least.hc && fixed.most_steps(child) >= least.steps && h(child) >= least.h;
+  }
+  bool allowed(const Sum& left) const { return big_enough(left) && big_enough(total - left); }
+  bool is_sparse() const { return fixed.count(total) < kSparseRows; }
+  bool has_room() const { return least.fits_twice(fixed, total); }
+  // Whether cuts can be compared as fractions: no weight is capped, no denominator is zero.
+  bool has_fractions() const {
+    return rules.max_delta_step <= 0.0 && (rules.reg_lambda > 0.0 || least.h > 0);
+  }
+  double gain(const Sum& left, double extra_lambda = 0.0) const {
+    const Sum right = total - left;
+    const double reg_lambda = rules.reg_lambda + extra_lambda;
+    return 0.5 * (score(rules, fixed.g(left), fixed.h(left), reg_lambda) +
+                  score(rules, fixed.g(right), fixed.h(right), reg_lambda) - parent_score) -
+           rules.min_split_gain;
+  }
+  double gain(const Sum& left, const SideLimits& limits, double extra_lambda = 0.0) const {
+    const Sum right = total - left;
+    const double reg_lambda = rules.reg_lambda + extra_lambda;
+    return 0.5 * (limited_score(rules, fixed.g(left), fixed.h(left), reg_lambda, limits.left) +
+                  limited_score(rules, fixed.g(right), fixed.h(right), reg_lambda, limits.right) -
+                  parent_score) -
+           rules.min_split_gain;
+  }
+  // Of a split on categories.
+  double gain(const Split& split, double extra_lambda = 0.0) const {
+    if (!limited.leaves) return gain(split.left, extra_lambda);
+    const SideLimits limits = limited.leaves->limit_sets(limited.node, feature, split.categories);
+    return gain(split.left, limits, extra_lambda);
+  }
+};
+
+// The bins of a feature that hold rows, as a set of bits.
+struct Occupied {
+  std::uint8_t byte[kBins / 8] = {};
+
+  int nth(int n) const {
+    int b = 0;
+    for (; n >= std::popcount(byte[b]); ++b) n -= std::popcount(byte[b]);
+    unsigned bits = byte[b];
+    for (; n > 0; --n) bits &= bits - 1;
+    return 8 * b + std::countr_zero(bits);
+  }
+};
+
+// Four pairs (g, hc). They are added as unsigned numbers: hc uses all 64 bits, and a signed sum
+// must not overflow.
+inline ULong8 load8(const void* from) { return *static_cast<const ULong8Unaligned*>(from); }
+
+// The sums of a feature in scan order. Candidates are the cuts after the first, the second, … the
+// count-th; eight are read at a time, so sums that hold nothing follow the last.
+struct AllBins {
+  const Sum* sums;
+  int count;
+
+  ULong8 four(int i) const { return load8(sums + i); }
+  Sum at(int i) const { return sums[i]; }
+  int bin(int i) const { return i; }
+};
+
+// What remains of a parent's histogram when a child's is taken away; it is left in the parent's.
+struct RemainingBins {
+  Sum* sums;
+  const Sum* child;
+  int count;
+
+  ULong8 four(int i) const {
+    const ULong8 remaining = load8(sums + i) - load8(child + i);
+    *reinterpret_cast<ULong8Unaligned*>(sums + i) = remaining;
+    return remaining;
+  }
+  Sum at(int i) const { return sums[i]; }
+  int bin(int i) const { return i; }
+};
+
+// The occupied bins alone.
+struct OccupiedBins {
+  Sum sums[kBins + 8];
+  Occupied occupied;
+  int count;
+
+  ULong8 four(int i) const { return load8(sums + i); }
+  Sum at(int i) const { return sums[i]; }
+  int bin(int i) const { return occupied.nth(i); }
+};
+
+// Running sums of four pairs (g, hc).
+inline ULong8 running_sum(ULong8 pairs) {
+  const ULong8 zero = {};
+  pairs += __builtin_shuffle(pairs, zero, Long8{8, 8, 0, 1, 2, 3, 4, 5});
+  pairs += __builtin_shuffle(pairs, zero, Long8{8, 8, 8, 8, 0, 1, 2, 3});
+  return pairs;
+}
+
+inline ULong8 last_pair(ULong8 pairs) {
+  return __builtin_shuffle(pairs, Long8{6, 7, 6, 7, 6, 7, 6, 7});
+}
+
+inline Double8 to_double(Long8 v) { return __builtin_convertvector(v, Double8); }
+
+// Best cut per lane, as a fraction; position −1 while nothing beats not splitting.
+struct Best8 {
+  Double8 numerator, denominator;
+  Long8 position;
+};
+
+// The limits of a node in the histogram's units, and a cut's score as a fraction. With α the
+// gradients of the two sides no longer add up to a constant, so both are needed.
+template <bool kL1>
+struct Fractions {
+  explicit Fractions(const Node& node)
+      : h_mask(Long8{} + static_cast<std::int64_t>(node.fixed.h_mask())),
+        total_g(Long8{} + node.total.g),
+        reg_lambda(node.rules.reg_lambda / node.fixed.h_unit),
+        alpha(node.rules.reg_alpha / node.fixed.g_unit),
+        both_sides(static_cast<double>(node.h(node.total)) + 2.0 * reg_lambda),
+        mean(static_cast<double>(node.total.g) / both_sides) {
+    const double parent = node.parent_score + 2.0 * (node.gain_to_beat + node.rules.min_split_gain);
+    const double per_g = 1.0 / node.fixed.g_unit;
+    to_beat = parent * node.fixed.h_unit * per_g * per_g;
+    if (!kL1) to_beat = (to_beat - static_cast<double>(node.total.g) * mean) / both_sides;
+  }
+
+  void operator()(Long8, Long8 left_g, Long8 left_h, Double8& numerator,
+                  Double8& denominator) const {
+    const Double8 a = to_double(left_h) + reg_lambda, b = both_sides - a;
+    denominator = a * b;
+    if constexpr (kL1) {
+      const Double8 G_left = soft_threshold(to_double(left_g), alpha);
+      const Double8 G_right = soft_threshold(to_double(total_g - left_g), alpha);
+      numerator = G_left * G_left * b + G_right * G_right * a;
+    } else {
+      const Double8 t = to_double(left_g) - mean * a;
+      numerator = t * t;
+    }
+  }
+
+  Long8 h_mask, total_g;
+  double reg_lambda, alpha;
+  double both_sides;  // S
+  double mean;        // G/S
+  double to_beat;     // the fraction that is no better than what there is
+};
+
+// The cuts of a feature whose children have limits: where they may lie, and how their weights must
+// be ordered.
+struct LimitedCuts {
+  int first, last;  // the first and the last bin with rows: cuts lie between numbers
+  int all;          // the cut that parts missing values from all numbers; beyond all bins: none
+  int direction;    // 1 if the left weight may not exceed the right one, −1 if the right the left
+  CutLimits limits;
+};
+
+// A cut's score within limits, over 1, in the units of g and h themselves: a limit is a weight.
+struct LimitedScores {
+  LimitedScores(const Node& node, const LimitedCuts& given)
+      : rules(node.rules), fixed(node.fixed), cuts(given), total(node.total) {
+    total_h = static_cast<std::int64_t>(node.h(total));
+    to_beat = node.parent_score + 2.0 * (node.gain_to_beat + rules.min_split_gain);
+    h_mask = Long8{} + static_cast<std::int64_t>(fixed.h_mask());
+  }
+
+  void operator()(Long8 position, Long8 left_g, Long8 left_h, Double8& numerator,
+                  Double8& denominator) const {
+    const auto at = static_cast<std::size_t>(position[0]);
+    Double8 w_left, w_right;
+    const Double8 total_score =
+        score(left_g, left_h, cuts.limits.left, at, w_left) +
+        score(total.g - left_g, total_h - left_h, cuts.limits.right, at, w_right);
+    const Long8 is_all = position >= cuts.all;
+    Long8 allowed = (position >= cuts.first) & ((position < cuts.last) | is_all);
+    if (cuts.direction > 0) allowed &= (w_left <= w_right) | is_all;
+    if (cuts.direction < 0) allowed &= (w_left >= w_right) | is_all;
+    const Double8 never = Double8{} - std::numeric_limits<double>::infinity();
+    numerator = allowed ? total_score : never;
+    denominator = Double8{} + 1.0;
+  }
+
+  Double8 score(Long8 g, Long8 h, const LimitSeries& limits, std::size_t at, Double8& w) const {
+    const Double8 G = to_double(g) * fixed.g_unit;
+    const Double8 d = to_double(h) * fixed.h_unit + rules.reg_lambda;
+    const Double8 low = *reinterpret_cast<const Double8Array*>(limits.low + at);
+    const Double8 high = *reinterpret_cast<const Double8Array*>(limits.high + at);
+    w = limited_weight(rules, G, d, low, high);
+    return score_at(rules, G, d, w);
+  }
+
+  const SplitRules& rules;
+  const FixedPoint& fixed;
+  const LimitedCuts& cuts;
+  Sum total;
+  std::int64_t total_h;
+  double to_beat;
+  Long8 h_mask;
+};
+
+// Scans eight positions at a time with `start` already on the left side. Positions past the last
+// need no test: nothing would be left on the right, or less than nothing.
+template <class Fraction, class Scan>
+Best8 scan8(const Node& node, const Fraction& fraction, const Scan& scan, const Sum& start) {
+  // min ≤ left ≤ total − min in one comparison of unsigned numbers, for rows, for S + c and for S.
+  const ULong8 min_hc = ULong8{} + node.least.hc, min_h = ULong8{} + node.least.h,
+               min_steps = ULong8{} + node.least.steps;
+  const ULong8 range_hc = ULong8{} + (node.total.hc - 2 * node.least.hc);
+  const ULong8 range_h = ULong8{} + (node.h(node.total) - 2 * node.least.h);
+  const ULong8 range_steps = ULong8{} + (node.fixed.most_steps(node.total) - 2 * node.least.steps);
+  const bool has_zero_h = node.fixed.has_zero_h;  // or rows enough are S enough
+  const auto start_g = static_cast<std::uint64_t>(start.g);
+  ULong8 carry = {start_g, start.hc, start_g, start.hc, start_g, start.hc, start_g, start.hc};
+  Long8 position = {0, 1, 2, 3, 4, 5, 6, 7};
+  Best8 best = {Double8{} + fraction.to_beat, Double8{} + 1.0, Long8{} - 1};
+
+  for (int i = 0; i < scan.count; i += 8, position += 8) {
+    const ULong8 low = carry + running_sum(scan.four(i));
+    const ULong8 high = last_pair(low) + running_sum(scan.four(i + 4));
+    carry = last_pair(high);
+    const Long8 left_g = (Long8)__builtin_shuffle(low, high, Long8{0, 2, 4, 6, 8, 10, 12, 14});
+    const ULong8 left_hc = __builtin_shuffle(low, high, Long8{1, 3, 5, 7, 9, 11, 13, 15});
+    const Long8 left_h = (Long8)left_hc & fraction.h_mask;
+    const ULong8 left_steps = (ULong8)left_h + (left_hc >> node.fixed.count_shift);
+
+    Double8 numerator, denominator;
+    fraction(position, left_g, left_h, numerator, denominator);
+    Long8 better = (numerator * best.denominator > best.numerator * denominator) &
+                   (left_steps - min_steps <= range_steps) & (left_hc - min_hc <= range_hc);
+    if (has_zero_h) better &= (ULong8)left_h - min_h <= range_h;
+    best.numerator = better ? numerator : best.numerator;
+    best.denominator = better ? denominator : best.denominator;
+    best.position = better ? position : best.position;
+  }
+  return best;
+}
+
+// The winning position over the lanes, −1 for none: the largest fraction, the lowest position of
+// equals. A lane past the end can win where missing values are on the right: it says the same as
+// the last position, whose own lane may hold an earlier fraction that is equal but for rounding.
+int winner(const Best8& best, int count) {
+  int chosen = -1;
+  double chosen_value = 0.0;
+  for (int lane = 0; lane < 8; ++lane) {
+    const int position = std::min(static_cast<int>(best.position[lane]), count - 1);
+    if (position < 0) continue;
+    const double value = best.numerator[lane] / best.denominator[lane];
+    if (chosen < 0 || value > chosen_value || (value == chosen_value && position < chosen)) {
+      chosen = position;
+      chosen_value = value;
+    }
+  }
+  return chosen;
+}
+
+// The same search one position at a time, for capped weights and for children without a hessian.
+template <class Scan>
+int scan_one_by_one(const Node& node, const Scan& scan, const Sum& start) {
+  int chosen = -1;
+  double best = node.gain_to_beat;
+  Sum left = start;
+  for (int i = 0; i < scan.count; ++i) {
+    left += scan.at(i);
+    if (!node.allowed(left)) continue;
+    const double gain = node.gain(left);
+    if (gain > best) {
+      best = gain;
+      chosen = i;
+    }
+  }
+  return chosen;
+}
+
+template <class Scan>
+int best_position(const Node& node, const Scan& scan, const Sum& start) {
+  if (!node.has_fractions()) return scan_one_by_one(node, scan, start);
+  const Best8 best = node.rules.reg_alpha > 0.0 ? scan8(node, Fractions<true>(node), scan, start)
+                                                : scan8(node, Fractions<false>(node), scan, start);
+  return winner(best, scan.count);
+}
+
+// Replaces `best` by a better cut of the same feature; of equals the lower bin is kept.
+void keep_better_cut(const Node& node, double gain, int bin, const Sum& left, bool missing_left,
+                     Split& best) {
+  const bool wins_tie = gain == best.gain && bin < best.bin;
+  if (!(gain > node.gain_to_beat) || !(gain > best.gain || wins_tie)) return;
+  best.gain = gain;
+  best.bin = static_cast<std::uint8_t>(bin);
+  best.missing_left = missing_left;
+  best.left = left;
+}
+
+// Tries the cuts of a scan; one better than `best` and than what is to be beaten replaces it.
+template <class Scan>
+void consider(const Node& node, const Scan& scan, Sum left, bool missing_left, Split& best) {
+  const int position = best_position(node, scan, left);
+  if (position < 0) return;
+  for (int i = 0; i <= position; ++i) left += scan.at(i);
+  keep_better_cut(node, node.gain(left), scan.bin(position), left, missing_left, best);
+}
+
+// Takes the occupied ones of the first n_bins sums.
+void squeeze(const Sum* histogram, int n_bins, OccupiedBins& into) {
+  int count = 0;
+#if defined(__AVX512F__) && defined(__AVX512BW__)
+  for (int b = 0; b < n_bins; b += 8) {
+    const __m512i low = _mm512_load_si512(histogram + b);
+    const __m512i high = _mm512_load_si512(histogram + b + 4);
+    // A pair (g, hc) is taken if hc, its odd half, is not zero.
+    const unsigned halves = _mm512_test_epi64_mask(low, low) | _mm512_test_epi64_mask(high, high)
+                                                                   << 8;
+    unsigned taken = _pext_u32(halves, 0xAAAA);
+    if (b + 8 > n_bins) taken &= (1u << (n_bins - b)) - 1;
+    const unsigned pairs = 3 * _pdep_u32(taken, 0x5555);
+    const auto low_mask = static_cast<__mmask8>(pairs),
+               high_mask = static_cast<__mmask8>(pairs >> 8);
+    _mm512_storeu_si512(into.sums + count, _mm512_maskz_compress_epi64(low_mask, low));
+    count += std::popcount(taken & 15u);
+    _mm512_storeu_si512(into.sums + count, _mm512_maskz_compress_epi64(high_mask, high));
+    count += std::popcount(taken >> 4);
+    into.occupied.byte[b / 8] = static_cast<std::uint8_t>(taken);
+  }
+#else
+  for (int b = 0; b < n_bins; ++b) {
+    const bool holds_rows = histogram[b].hc != 0;
+    into.sums[count] = histogram[b];
+    into.occupied.byte[b / 8] |= static_cast<std::uint8_t>(holds_rows << b % 8);
+    count += holds_rows;
+  }
+#endif
+  std::fill_n(into.sums + count, 8, Sum{0, 0});
+  into.count = count;
+}
+
+// Where there is nothing to learn a direction from, missing values follow the larger child.
+bool missing_follow_left(const Node& node, const Sum& left) {
+  return 2 * node.fixed.count(left) >= node.fixed.count(node.total);
+}
+
+template <class Scan>
+Split best_cut_without_missing(const Node& node, const Scan& scan) {
+  Split best;
+  consider(node, scan, {0, 0}, false, best);
+  best.missing_left = missing_follow_left(node, best.left);
+  return best;
+}
+
+template <class Scan>
+Split best_cut(const Node& node, const Sum& missing, Scan& scan) {
+  if (missing.hc == 0) {
+    --scan.count;
+    return best_cut_without_missing(node, scan);
+  }
+  Split best;  // the cut after the last bin parts the missing values from the rest
+  consider(node, scan, {0, 0}, false, best);
+  --scan.count;
+  consider(node, scan, missing, true, best);
+  return best;
+}
+
+// Tries the first `count` cuts, with `left` on the left side besides bins; if they are as many as
+// there are bins, the last one parts missing values from all numbers.
+void consider_within_limits(const Node& node, const FeatureHistogram& histogram, int count,
+                            Sum left, int missing_left_from, Split& best) {
+  const AllBins scan{histogram.sums, count};
+  const auto holds_rows = [&](int bin) { return histogram.sums[bin].hc != 0; };
+  const bool takes_all = count == histogram.n_bins;
+  LimitedCuts cuts;
+  cuts.direction = node.limited.leaves->direction(histogram.feature);
+  cuts.all = takes_all ? count - 1 : kBins;
+  for (cuts.first = 0; cuts.first < count && !holds_rows(cuts.first);) ++cuts.first;
+  for (cuts.last = histogram.n_bins - 1; cuts.last > 0 && !holds_rows(cuts.last);) --cuts.last;
+  const CutSeries series = {static_cast<std::size_t>(count),
+                            [](std::size_t bin) { return static_cast<double>(bin); }, takes_all,
+                            static_cast<std::size_t>(missing_left_from)};
+  node.limited.leaves->limit_cuts(node.limited.node, histogram.feature, series, cuts.limits);
+  const int position = winner(scan8(node, LimitedScores(node, cuts), scan, left), count);
+  if (position < 0) return;
+  for (int i = 0; i <= position; ++i) left += scan.at(i);
+  const double gain = node.gain(left, cuts.limits[static_cast<std::size_t>(position)]);
+  keep_better_cut(node, gain, position, left, position >= missing_left_from, best);
+}
+
+// The first of `count` cuts with no fewer rows left than right.
+int first_with_half(const Node& node, const FeatureHistogram& histogram, int count) {
+  Sum left = {0, 0};
+  for (int bin = 0; bin < count; ++bin) {
+    left += histogram.sums[bin];
+    if (missing_follow_left(node, left)) return bin;
+  }
+  return count;
+}
+
+Split best_numeric_within_limits(const Node& node, const FeatureHistogram& histogram) {
+  Split best;
+  const int n_bins = histogram.n_bins;
+  const Sum missing = histogram.sums[kMissingBin];
+  if (missing.hc == 0) {
+    const int half = first_with_half(node, histogram, n_bins - 1);
+    consider_within_limits(node, histogram, n_bins - 1, {0, 0}, half, best);
+  } else {
+    consider_within_limits(node, histogram, n_bins, {0, 0}, n_bins, best);
+    consider_within_limits(node, histogram, n_bins - 1, missing, 0, best);
+  }
+  return best;
+}
+
+Split best_cut(const Node& node, const FeatureHistogram& histogram) {
+  const Sum missing = histogram.sums[kMissingBin];
+  if (node.is_sparse()) {
+    OccupiedBins scan;
+    squeeze(histogram.sums, histogram.n_bins, scan);
+    return best_cut(node, missing, scan);
+  }
+  AllBins scan{histogram.sums, histogram.n_bins};
+  return best_cut(node, missing, scan);
+}
+
+// A scan finds the cut that parts missing values from all numbers after the last bin with rows;
+// numbers larger than any of the node's are numbers too, so it is put after the last bin of all.
+Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
+  if (node.limited.leaves) return best_numeric_within_limits(node, histogram);
+  Split best = best_cut(node, histogram);
+  const Sum missing = histogram.sums[kMissingBin];
+  if (missing.hc != 0 && !best.missing_left && best.left.hc == (node.total - missing).hc) {
+    best.bin = static_cast<std::uint8_t>(histogram.n_bins - 1);
+  }
+  return best;
+}
+
+void keep_better(const Node& node, const FeatureHistogram& of, Split found, Split& best) {
+  found.feature = of.feature;
+  found.weight = of.weight;
+  if (found.gain > node.least_gain && found.beats(best)) best = found;
+}
+
+void set_category(Split& split, int bin) { split.categories[bin >> 5] |= 1u << (bin & 31); }
+
+// One category against the rest: for features with few of them in the node.
+void consider_one_against_rest(const Node& node, const std::uint8_t* occupied, int count,
+                               const Sum* histogram, Split& best) {
+  for (int i = 0; i < count; ++i) {
+    const Sum left = histogram[occupied[i]];
+    if (!node.allowed(left)) continue;
+    Split tried;
+    set_category(tried, occupied[i]);
+    tried.left = left;
+    tried.gain = node.gain(tried);
+    if (tried.gain > best.gain) best = tried;
+  }
+}
+
+// Drops the categories whose Σh is too little to say where they belong; they will go right.
+int keep_heavy(const Node& node, std::uint8_t* occupied, int count, const Sum* histogram) {
+  const auto too_light = [&](std::uint8_t bin) {
+    return node.fixed.h(histogram[bin]) < node.rules.min_category_weight;
+  };
+  return static_cast<int>(std::remove_if(occupied, occupied + count, too_light) - occupied);
+}
+
+// Categories in the order of G/(H + smoothing): the best cut of this order is the best of all
+// subsets for a convex loss (Fisher). Rare ones would be sorted by their noise, to the ends where
+// the cuts begin: the lightest are left out, the smoothing and the extra λ keep the rest in check.
+void consider_sorted(const Node& node, std::uint8_t* occupied, int count, const Sum* histogram,
+                     Split& best) {
+  count = keep_heavy(node, occupied, count, histogram);
+  double ratio[kBins];
+  for (int i = 0; i < count; ++i) {
+    const Sum& sum = histogram[occupied[i]];
+    ratio[occupied[i]] = node.fixed.g(sum) / (node.fixed.h(sum) + node.rules.cat_smooth);
+  }
+  std::stable_sort(occupied, occupied + count,
+                   [&](std::uint8_t a, std::uint8_t b) { return ratio[a] < ratio[b]; });
+  const int longest = std::min(node.rules.max_cat_threshold, count);
+  for (const bool from_high : {false, true}) {
+    Split tried;
+    for (int taken = 1; taken <= longest; ++taken) {
+      const int bin = occupied[from_high ? count - taken : taken - 1];
+      set_category(tried, bin);
+      tried.left += histogram[bin];
+      if (!node.allowed(tried.left)) continue;
+      tried.gain = node.gain(tried, node.rules.cat_l2);
+      if (tried.gain > best.gain) best = tried;
+    }
+  }
+}
+
+// Missing values and categories not seen in the node go right.
+Split best_categorical(const Node& node, const FeatureHistogram& histogram) {
+  Split best;
+  std::uint8_t occupied[kBins];
+  int count = 0;
+  for (int b = 0; b < histogram.n_bins; ++b) {
+    occupied[count] = static_cast<std::uint8_t>(b);
+    count += histogram.sums[b].hc != 0;
+  }
+  if (count <= node.rules.max_cat_to_onehot) {
+    consider_one_against_rest(node, occupied, count, histogram.sums, best);
+  } else {
+    consider_sorted(node, occupied, count, histogram.sums, best);
+  }
+  best.categorical = true;
+  return best;
+}
+
+double newton_step(const SplitRules& rules, double G, double H) {
+  const double denominator = H + rules.reg_lambda;
+  return denominator > 0.0 ? -soft_threshold(G, rules.reg_alpha) / denominator : 0.0;
+}
+
+}  // namespace
+
+// Where all h are one step, S = c and nothing was rounded: S ≥ T is S + c ≥ 2T.
+Least::Least(const SplitRules& rules, const FixedPoint& fixed) {
+  const auto rows = static_cast<std::uint64_t>(std::max<std::int64_t>(1, rules.min_samples_leaf));
+  hc = rows << fixed.count_shift;
+  const double enough =
+      least_steps(rules.min_child_weight, fixed.h_unit) * (fixed.has_equal_h() ? 2.0 : 1.0);
+  steps = enough < kMostUnits ? static_cast<std::uint64_t>(enough) : kMostUnits;
+  h = rules.min_child_weight > 0.0 ? 1 : 0;
+}
+
+double leaf_score(const SplitRules& rules, double G, double H, double reg_lambda) {
+  return score(rules, G, H, reg_lambda);
+}
+
+double leaf_weight(const SplitRules& rules, double G, double H) {
+  const double weight = rules.leaf.is_newton()
+                            ? newton_step(rules, G, H)
+                            : exponential_step(rules.leaf, G, H, rules.reg_lambda, rules.reg_alpha);
+  const double cap = rules.max_delta_step;
+  return cap > 0.0 ? std::clamp(weight, -cap, cap) : weight;
+}
+
+Limits widest_limits(const SplitRules& rules) {
+  const double cap = rules.max_delta_step;
+  return cap > 0.0 ? Limits{-cap, cap} : Limits{};
+}
+
+SplitSearch::SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const Sum& node,
+                         const LimitedLeaf& limited)
+    : rules_(rules), fixed_(fixed), total_(node), least_(rules, fixed), limited_(limited) {
+  const double G = fixed.g(node), H = fixed.h(node);
+  parent_score_ = score_size_ = score(rules, G, H, rules.reg_lambda);
+  if (limited.leaves) {
+    const Limits limits = limited.leaves->limits(limited.node);
+    const double d = H + rules.reg_lambda;
+    const double w = limited_weight(rules, G, d, limits.low, limits.high);
+    parent_score_ = score_at(rules, G, d, w);
+    score_size_ = -score_at(rules, std::fabs(G), d, std::fabs(w));
+  }
+  least_gain_ = 0.5 * kRelativeNoise * score_size_;
+}
+
+// What a scan may leave out. Fractions round otherwise than gains do, so whatever comes near the
+// best so far is let through and judged by its gain: the choice must not depend on which features
+// were offered before, in this group or in another thread's.
+double SplitSearch::gain_to_beat(const Split& best, double weight) const {
+  const double gain = best.merit() / weight;
+  return gain - kScanNoise * (score_size_ + 2.0 * (gain + rules_.min_split_gain));
+}
+
+void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
+  const bool is_limited = limited_.matters(histogram.feature);
+  const Node node{rules_,
+                  fixed_,
+                  total_,
+                  least_,
+                  histogram.feature,
+                  parent_score_,
+                  least_gain_,
+                  gain_to_beat(best, histogram.weight),
+                  is_limited ? limited_ : LimitedLeaf{}};
+  if (!node.has_room()) return;
+  keep_better(
+      node, histogram,
+      histogram.categorical ? best_categorical(node, histogram) : best_numeric(node, histogram),
+      best);
+}
+
+void SplitSearch::offer_remaining(const FeatureHistogram& parent, const Sum* child,
+                                  Split& best) const {
+  const Node node{rules_,         fixed_,        total_,      least_,
+                  parent.feature, parent_score_, least_gain_, gain_to_beat(best, parent.weight),
+                  LimitedLeaf{}};
+  const bool plain =
+      !parent.categorical && parent.sums[kMissingBin].hc == 0 && !limited_.matters(parent.feature);
+  if (!plain || node.is_sparse() || !node.has_fractions() || !node.has_room()) {
+    subtract_histogram(parent.n_bins, child, parent.sums);
+    return offer(parent, best);
+  }
+  // The cut after the last bin is scanned too, so that nothing is left unsubtracted; it leaves no
+  // row on the right.
+  RemainingBins scan{parent.sums, child, parent.n_bins};
+  keep_better(node, parent, best_cut_without_missing(node, scan), best);
+}
+
+}  // namespace hedgerow

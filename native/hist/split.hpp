@@ -1,0 +1,117 @@
+// Split finding: the best way to cut a node in two on one feature, from that feature's histogram.
+#pragma once
+#include <cstdint>
+
+#include "shared/fixed_point.hpp"
+#include "shared/leaf_rule.hpp"
+#include "table/binned_view.hpp"
+#include "tree/monotone.hpp"
+
+namespace hedgerow {
+
+// What a split must respect; names as in the Python GrowParams.
+struct SplitRules {
+  double reg_lambda = 1.0;
+  double reg_alpha = 0.0;
+  double min_split_gain = 0.0;
+  double max_delta_step = 0.0;
+  double min_child_weight = 0.0;
+  std::int64_t min_samples_leaf = 1;
+  int max_cat_to_onehot = 4;
+  int max_cat_threshold = 32;
+  double cat_smooth = 10.0;
+  double cat_l2 = 10.0;
+  double min_category_weight = 2.5;
+  LeafRule leaf = {};
+
+  // Whether the leaves of a tree take one more step in common; not beyond the longest allowed.
+  bool steps_together() const { return !leaf.is_newton() && max_delta_step == 0.0; }
+};
+
+struct Split {
+  double gain = 0.0;  // ½[score(L) + score(R) − score(parent)] − γ; 0 when no split is worth making
+  double weight = 1.0;  // of its feature
+  int feature = -1;
+  std::uint8_t bin = 0;  // numeric: bins up to this one go left
+  bool missing_left = false;
+  bool categorical = false;
+  std::uint32_t categories[8] = {};  // categorical: the bins that go left
+  Sum left = {0, 0};
+
+  bool found() const { return feature >= 0; }
+  // What splits compete by: the gain, as far as the user lets it count.
+  double merit() const { return weight * gain; }
+  // The order of candidates: more merit first, the lower feature at a tie.
+  bool beats(const Split& other) const {
+    return merit() > other.merit() ||
+           (merit() == other.merit() && found() && feature < other.feature);
+  }
+};
+
+// The weight that minimises G·w + ½(H + λ)w² + α|w|, or by another rule the loss itself with the
+// same penalties, within |w| ≤ max_delta_step.
+double leaf_weight(const SplitRules& rules, double G, double H);
+
+// −2 × the objective at the best weight: T(G)²/(H + λ) when the weight is not capped.
+double leaf_score(const SplitRules& rules, double G, double H, double reg_lambda);
+
+// What max_delta_step leaves.
+Limits widest_limits(const SplitRules& rules);
+
+// A gain below this share of the parent's score is rounding, not improvement.
+inline constexpr double kRelativeNoise = 0x1p-48;
+// What a scan's own arithmetic may be wrong by, as a share of the scores that it adds up.
+inline constexpr double kScanNoise = 0x1p-40;
+
+// A feature's histogram (kBins sums) in a node, and what its bins mean.
+struct FeatureHistogram {
+  Sum* sums;
+  int feature;
+  int n_bins;
+  bool categorical;
+  double weight = 1.0;
+};
+
+// What a child must have at least, in the histogram's units, by the rule of least_weight.hpp: hc
+// for its rows, `steps` for S + c, `h` for S alone.
+struct Least {
+  std::uint64_t hc, steps, h;
+
+  Least(const SplitRules& rules, const FixedPoint& fixed);
+  // Whether two such children fit into a node.
+  bool fits_twice(const FixedPoint& fixed, const Sum& node) const {
+    return node.hc >= 2 * hc && fixed.most_steps(node) >= 2 * steps && fixed.h_steps(node) >= 2 * h;
+  }
+};
+
+// The search for the best split of one node, a feature at a time. What depends on the node alone is
+// worked out once.
+class SplitSearch {
+ public:
+  SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const Sum& node,
+              const LimitedLeaf& limited = {});
+
+  const Sum& node() const { return total_; }
+
+  // Replaces `best` if the feature has a better split. Candidates come in their order: lower
+  // feature, lower bin, missing values right before left; the first of equals wins.
+  void offer(const FeatureHistogram& histogram, Split& best) const;
+
+  // Turns a parent's histogram into that of its other child, the node of this search, and offers
+  // it: the two go together because each is a walk through the same 4 KiB.
+  void offer_remaining(const FeatureHistogram& parent, const Sum* child, Split& best) const;
+
+ private:
+  SplitRules rules_;
+  FixedPoint fixed_;
+  Sum total_;
+  Least least_;
+  LimitedLeaf limited_;
+  double parent_score_;
+  double score_size_;  // of the numbers that it is the sum of
+  double least_gain_;  // below it a gain is rounding
+
+  double gain_to_beat(const Split& best, double weight) const;
+};
+
+}  // namespace hedgerow

@@ -1,0 +1,43 @@
+// Histograms of all outputs: for each column and bin the sums of a node's rows, panel by panel.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "gradient/vector_store.hpp"
+#include "hist/histogram.hpp"
+
+namespace hedgerow {
+
+// The bins of a column that hold rows, as a set of bits.
+struct BinSet {
+  std::uint64_t bits[kBins / 64];
+};
+
+// The histograms of the columns of a group: of one panel after another, of each column kBins sums.
+// A sum is width(panel) words.
+struct VectorHistograms {
+  std::uint64_t* words;
+  int n_columns;
+
+  static std::size_t size(const VectorGradients& gradients, std::size_t n_columns) {
+    return gradients.words_per_row() * kBins * n_columns;
+  }
+  std::uint64_t* column(const VectorGradients& gradients, int panel, int column) const {
+    return words + kBins * (static_cast<std::size_t>(n_columns) * gradients.before(panel) +
+                            static_cast<std::size_t>(column) * gradients.width(panel));
+  }
+};
+
+// Adds the rows to the histograms of a group's columns. `occupied`, if it is not null, has a set
+// for each column, to which the rows' bins are added.
+void add_rows(const BinnedView& bins, const ColumnGroup& group, const VectorGradients& gradients,
+              const RowSet& rows, const VectorHistograms& histograms, BinSet* occupied);
+
+// Clears the bins of these sets, and the sets.
+void clear_occupied(const VectorGradients& gradients, const VectorHistograms& histograms,
+                    BinSet* occupied);
+
+// Adds the rows' words to words_per_row() sums.
+void add_up(const VectorGradients& gradients, const RowSet& rows, std::uint64_t* sums);
+
+}  // namespace hedgerow

@@ -1,0 +1,585 @@
+// Split finding for all outputs. A panel's lanes are one vector: the scan adds up bin after bin and
+// turns every cut into a share of gain for each lane. As in a search for one output, with
+// a = H_L + λ, b = H_R + λ and S = a + b,
+//     G_L²/a + G_R²/b = G²/S + S · t²/(a b),   t = G_L − (G/S) a,
+// one fraction a lane. Fractions of two lanes are added before they are divided, and the lanes of
+// several cuts together; the panels follow one another. The best cut's gain is then computed from
+// its sums.
+#include "hist/vector_split.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include "shared/least_weight.hpp"
+#include "tree/category_order.hpp"
+
+namespace hedgerow {
+namespace {
+
+// More than any sum of weights in steps, and safe to double.
+constexpr double kMostSteps = 0x1p61;
+
+using Words = std::vector<std::uint64_t>;
+
+template <int W>
+struct Vectors {
+  typedef double Double __attribute__((vector_size(8 * W), may_alias));
+  typedef std::int64_t Long __attribute__((vector_size(8 * W), may_alias));
+  typedef std::uint64_t ULong __attribute__((vector_size(8 * W), may_alias));
+};
+template <int W>
+using Double = typename Vectors<W>::Double;
+template <int W>
+using Long = typename Vectors<W>::Long;
+template <int W>
+using ULong = typename Vectors<W>::ULong;
+
+// The bins of a feature in the order of the scan, and where their sums stand in the column. A scan
+// reads several at a time, so others follow the last.
+struct BinList {
+  int count = 0;
+  std::uint8_t bin[kBins + kPanelWidth], code[kBins + kPanelWidth];
+};
+
+// What each cut would bring, but for what all cuts of a node have in common. The first panel sets
+// the values, the others add to them.
+struct CutValues {
+  alignas(64) double value[kBins + kPanelWidth];
+  bool is_set = false;
+};
+
+// What the search for a split of one feature needs to know of the node.
+struct Node {
+  const SplitRules& rules;
+  const VectorGradients& gradients;
+  const std::uint64_t* total;
+  const VectorLeast& least;
+  double parent_score, constant;
+  bool is_plain;
+  std::span<const PanelOfNode> panels;
+
+  Sum count_of(const std::uint64_t* sums) const { return gradients.lane(sums, 0); }
+  bool allowed(const Sum& left) const {
+    return least.fits(left) && least.fits(count_of(total) - left);
+  }
+  double score(const Sum& side, int k, double reg_lambda) const {
+    return leaf_score(rules, gradients.g_unit[k] * static_cast<double>(side.g),
+                      gradients.h_unit[k] * static_cast<double>(side.hc), reg_lambda);
+  }
+  double weight(const Sum& side, int k) const {
+    return leaf_weight(rules, gradients.g_unit[k] * static_cast<double>(side.g),
+                       gradients.h_unit[k] * static_cast<double>(side.hc));
+  }
+  double gain(const Words& left, double extra_lambda = 0.0, int direction = 0) const;
+};
+
+// An output whose two weights are not ordered as a direction demands gains nothing.
+double Node::gain(const Words& left, double extra_lambda, int direction) const {
+  const double reg_lambda = rules.reg_lambda + extra_lambda;
+  double children = 0.0;
+  for (int k = 1; k <= gradients.lanes.n_outputs; ++k) {
+    const Sum all = gradients.lane(total, k), of_left = gradients.lane(left.data(), k);
+    const Sum of_right = all - of_left;
+    if (direction != 0 && direction * weight(of_left, k) > direction * weight(of_right, k)) {
+      children += score(all, k, reg_lambda);
+    } else {
+      children += score(of_left, k, reg_lambda);
+      children += score(of_right, k, reg_lambda);
+    }
+  }
+  return 0.5 * (children - parent_score) - rules.min_split_gain;
+}
+
+// Running sums of a panel's lanes, as they stand in histograms.
+template <int W, bool kWide>
+class Running {
+ public:
+  void add(const std::uint64_t* sums) {
+    const auto* words = reinterpret_cast<const ULong<W>*>(sums);
+    first_ += words[0];
+    if constexpr (kWide) second_ += words[1];
+  }
+
+  Double<W> g() const {
+    if constexpr (kWide) return __builtin_convertvector((Long<W>)first_, Double<W>);
+    // The upper half, as a number that no processor needs a conversion for.
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+    const ULong<W> shifted = (first_ ^ sign) >> 32;
+    return (Double<W>)(shifted | kOnes) - (0x1p52 + 0x1p31);
+  }
+
+  Double<W> h() const {
+    if constexpr (kWide) return __builtin_convertvector((Long<W>)second_, Double<W>);
+    return (Double<W>)((first_ & 0xffff'ffffu) | kOnes) - 0x1p52;
+  }
+
+ private:
+  // The bits of 2^52, a double whose last digit stands for 1.
+  static constexpr std::uint64_t kOnes = std::uint64_t{0x433} << 52;
+  ULong<W> first_ = {}, second_ = {};
+};
+
+template <int W>
+Double<W> load(const double* from) {
+  return *reinterpret_cast<const Double<W>*>(from);
+}
+
+template <int W>
+struct Fractions {
+  Double<W> numerator, denominator;
+};
+
+// A cut's shares of gain where there is no penalty but λ, and so no denominator of 0.
+template <int W>
+struct PlainShares {
+  PlainShares(const Node&, const PanelOfNode& panel)
+      : reg_lambda(load<W>(panel.reg_lambda)),
+        both_sides(load<W>(panel.both_sides)),
+        mean(load<W>(panel.mean)),
+        factor(load<W>(panel.factor)) {}
+
+  Fractions<W> operator()(Double<W> g, Double<W> h) const {
+    const Double<W> a = h + reg_lambda, b = both_sides - a, t = g - mean * a;
+    return {factor * (t * t), a * b};
+  }
+
+  Double<W> reg_lambda, both_sides, mean, factor;
+};
+
+// The same with every penalty: the scores of both sides.
+template <int W>
+struct ScoreShares {
+  ScoreShares(const Node& node, const PanelOfNode& panel)
+      : g(load<W>(panel.g)),
+        h(load<W>(panel.h)),
+        g_unit(load<W>(panel.g_unit)),
+        h_unit(load<W>(panel.h_unit)),
+        reg_lambda(node.rules.reg_lambda),
+        reg_alpha(node.rules.reg_alpha),
+        cap(node.rules.max_delta_step) {}
+
+  Fractions<W> operator()(Double<W> left_g, Double<W> left_h) const {
+    const Fractions<W> left = score(left_g, left_h), right = score(g - left_g, h - left_h);
+    return {left.numerator * right.denominator + right.numerator * left.denominator,
+            left.denominator * right.denominator};
+  }
+
+  Fractions<W> score(Double<W> g_steps, Double<W> h_steps) const {
+    const Double<W> zero = {}, one = zero + 1.0;
+    const Double<W> G = g_steps * g_unit, D = h_steps * h_unit + reg_lambda;
+    const Double<W> size = (G < zero ? -G : G) - reg_alpha;
+    const Double<W> T = D > zero ? (size > zero ? size : zero) : zero;
+    Fractions<W> found = {T * T, D > zero ? D : one};
+    if (!(cap > 0.0)) return found;
+    const Double<W> capped = 2.0 * T * cap - D * (cap * cap);
+    found.numerator = T > cap * D ? capped : found.numerator;
+    found.denominator = T > cap * D ? one : found.denominator;
+    return found;
+  }
+
+  Double<W> g, h, g_unit, h_unit;
+  double reg_lambda, reg_alpha, cap;
+};
+
+// The sums of lanes 0 and 1, 2 and 3 … of x, and between them those of y.
+template <int W>
+Double<W> add_pairs(const Fractions<W>& x, const Fractions<W>& y, Long<W> even, Long<W> odd) {
+  const Double<W> n0 = __builtin_shuffle(x.numerator, y.numerator, even);
+  const Double<W> n1 = __builtin_shuffle(x.numerator, y.numerator, odd);
+  const Double<W> d0 = __builtin_shuffle(x.denominator, y.denominator, even);
+  const Double<W> d1 = __builtin_shuffle(x.denominator, y.denominator, odd);
+  return (n0 * d1 + n1 * d0) / (d0 * d1);
+}
+
+// The sums over the lanes of each of W fractions.
+inline Double<4> add_lanes(const Fractions<4> (&v)[4]) {
+  const Long<4> even = {0, 4, 2, 6}, odd = {1, 5, 3, 7};
+  const Double<4> low = add_pairs<4>(v[0], v[1], even, odd);
+  const Double<4> high = add_pairs<4>(v[2], v[3], even, odd);
+  return __builtin_shuffle(low, high, Long<4>{0, 1, 4, 5}) +
+         __builtin_shuffle(low, high, Long<4>{2, 3, 6, 7});
+}
+
+inline Double<8> add_lanes(const Fractions<8> (&v)[8]) {
+  const Long<8> even = {0, 8, 2, 10, 4, 12, 6, 14}, odd = {1, 9, 3, 11, 5, 13, 7, 15};
+  Double<8> fours[2];
+  for (int half = 0; half < 2; ++half) {
+    const Fractions<8>* of_half = v + 4 * half;
+    const Double<8> low = add_pairs<8>(of_half[0], of_half[1], even, odd);
+    const Double<8> high = add_pairs<8>(of_half[2], of_half[3], even, odd);
+    fours[half] = __builtin_shuffle(low, high, Long<8>{0, 1, 8, 9, 4, 5, 12, 13}) +
+                  __builtin_shuffle(low, high, Long<8>{2, 3, 10, 11, 6, 7, 14, 15});
+  }
+  return __builtin_shuffle(fours[0], fours[1], Long<8>{0, 1, 2, 3, 8, 9, 10, 11}) +
+         __builtin_shuffle(fours[0], fours[1], Long<8>{4, 5, 6, 7, 12, 13, 14, 15});
+}
+
+// Adds a panel's shares of the gain of every cut; `start`, if it is not null, is on the left side
+// of them all.
+template <int W, bool kWide, class Share>
+void add_values(const Share& share, const std::uint64_t* column, const std::uint64_t* start,
+                const BinList& bins, CutValues& cuts) {
+  constexpr int width = W * (kWide ? 2 : 1);
+  Running<W, kWide> left;
+  if (start) left.add(start);
+  for (int i = 0; i < bins.count; i += W) {
+    Fractions<W> shares[W];
+    for (int j = 0; j < W; ++j) {
+      left.add(column + bins.code[i + j] * width);
+      shares[j] = share(left.g(), left.h());
+    }
+    auto& values = *reinterpret_cast<Double<W>*>(cuts.value + i);
+    values = cuts.is_set ? values + add_lanes(shares) : add_lanes(shares);
+  }
+}
+
+template <int W, bool kWide>
+void add_values(const Node& node, const PanelOfNode& panel, const std::uint64_t* column,
+                const std::uint64_t* start, const BinList& bins, CutValues& cuts) {
+  if (node.is_plain) {
+    add_values<W, kWide>(PlainShares<W>(node, panel), column, start, bins, cuts);
+  } else {
+    add_values<W, kWide>(ScoreShares<W>(node, panel), column, start, bins, cuts);
+  }
+}
+
+// The sums of a bin in one panel.
+std::uint64_t* sums_at(const Node& node, const VectorFeature& feature, int panel, int code) {
+  return feature.histograms.column(node.gradients, panel, feature.column) +
+         static_cast<std::size_t>(code) * node.gradients.width(panel);
+}
+
+void add_values(const Node& node, const VectorFeature& feature, int panel, bool missing_left,
+                const BinList& bins, CutValues& cuts) {
+  const PanelOfNode& of_node = node.panels[static_cast<std::size_t>(panel)];
+  const std::uint64_t* column = sums_at(node, feature, panel, 0);
+  const std::uint64_t* start = missing_left ? sums_at(node, feature, panel, kMissingBin) : nullptr;
+  const auto add = [&]<int W>() {
+    if (node.gradients.wide) {
+      add_values<W, true>(node, of_node, column, start, bins, cuts);
+    } else {
+      add_values<W, false>(node, of_node, column, start, bins, cuts);
+    }
+  };
+  if (node.gradients.lanes.width(panel) == kPanelWidth) {
+    add.template operator()<kPanelWidth>();
+  } else {
+    add.template operator()<kPanelWidth / 2>();
+  }
+}
+
+// Adds the sums of a bin in all panels.
+void add_bin(const Node& node, const VectorFeature& feature, int code, Words& sums) {
+  for (int panel = 0; panel < node.gradients.lanes.n_panels(); ++panel) {
+    const std::uint64_t* from = sums_at(node, feature, panel, code);
+    std::uint64_t* to = sums.data() + node.gradients.before(panel);
+    for (std::size_t w = 0; w < node.gradients.width(panel); ++w) to[w] += from[w];
+  }
+}
+
+Words no_sums(const Node& node) { return Words(node.gradients.words_per_row(), 0); }
+
+// Where a feature shares its column, all rows that are in none of its own bins are in its bin of
+// zeros. Code 0 belongs to no feature: its place takes their sums.
+void find_zeros(const Node& node, const VectorFeature& feature) {
+  for (int panel = 0; panel < node.gradients.lanes.n_panels(); ++panel) {
+    const std::size_t width = node.gradients.width(panel);
+    std::uint64_t* zeros = sums_at(node, feature, panel, 0);
+    std::copy_n(node.total + node.gradients.before(panel), width, zeros);
+    for (int bin = 0; bin < feature.n_bins; ++bin) {
+      if (bin == feature.place.zero_bin) continue;
+      const std::uint64_t* other = sums_at(node, feature, panel, feature.place.code(bin));
+      for (std::size_t w = 0; w < width; ++w) zeros[w] -= other[w];
+    }
+  }
+  if (feature.occupied) feature.occupied->bits[0] |= 1;  // so that it will be cleared
+}
+
+// All bins of a feature.
+BinList every_bin(const VectorFeature& feature) {
+  BinList bins;
+  bins.count = feature.n_bins;
+  std::iota(bins.bin, bins.bin + bins.count, std::uint8_t{0});
+  std::iota(bins.code, bins.code + bins.count, std::uint8_t{0});
+  if (!feature.place.is_shared()) return bins;
+  for (int bin = 0; bin < feature.n_bins; ++bin) {
+    const bool is_zeros = bin == feature.place.zero_bin;
+    bins.code[bin] = static_cast<std::uint8_t>(is_zeros ? 0 : feature.place.code(bin));
+  }
+  return bins;
+}
+
+// Those that hold rows, of a feature that has its column to itself.
+BinList occupied_bins(const BinSet& occupied) {
+  BinList bins;
+  for (int i = 0; i < kBins / 64; ++i) {
+    for (std::uint64_t bits = occupied.bits[i]; bits; bits &= bits - 1) {
+      const int bin = 64 * i + std::countr_zero(bits);
+      bins.bin[bins.count] = bins.code[bins.count] = static_cast<std::uint8_t>(bin);
+      ++bins.count;
+    }
+  }
+  if (occupied.bits[kMissingBin / 64] >> (kMissingBin % 64) & 1) --bins.count;
+  return bins;
+}
+
+// The bins to scan.
+BinList bins_of(const VectorFeature& feature) {
+  const bool are_few = feature.occupied && !feature.place.is_shared();
+  BinList bins = are_few ? occupied_bins(*feature.occupied) : every_bin(feature);
+  std::fill_n(bins.code + bins.count, kPanelWidth, std::uint8_t{0});
+  return bins;
+}
+
+// The largest value above `to_beat` of an allowed cut, the first of equals; −1 for none.
+int largest_value(const Node& node, const VectorFeature& feature, const BinList& bins,
+                  const CutValues& cuts, bool missing_left, double to_beat) {
+  Sum left = missing_left ? node.count_of(sums_at(node, feature, 0, kMissingBin)) : Sum{0, 0};
+  int chosen = -1;
+  for (int i = 0; i < bins.count; ++i) {
+    left += node.count_of(sums_at(node, feature, 0, bins.code[i]));
+    if (!(cuts.value[i] > to_beat) || !node.allowed(left)) continue;
+    to_beat = cuts.value[i];
+    chosen = i;
+  }
+  return chosen;
+}
+
+// Makes the cut after a bin the best if it is allowed and gains more.
+void consider_cut(const Node& node, int bin, const Words& left, bool missing_left, int direction,
+                  VectorSplit& best) {
+  const Sum count = node.count_of(left.data());
+  if (!node.allowed(count)) return;
+  const double gain = node.gain(left, 0.0, direction);
+  const bool wins_tie = gain == best.gain && bin < best.bin;
+  if (!(gain > best.gain || wins_tie)) return;
+  best.gain = gain;
+  best.bin = static_cast<std::uint8_t>(bin);
+  best.missing_left = missing_left;
+  best.left = count;
+  best.left_sums = left;
+}
+
+// Tries the cuts between bins one by one, of a feature that values may only rise with, or only
+// fall.
+void consider_ordered(const Node& node, const VectorFeature& feature, const BinList& bins,
+                      bool missing_left, VectorSplit& best) {
+  Words left = no_sums(node);
+  if (missing_left) add_bin(node, feature, kMissingBin, left);
+  for (int i = 0; i + 1 < bins.count; ++i) {
+    add_bin(node, feature, bins.code[i], left);
+    consider_cut(node, bins.bin[i], left, missing_left, feature.direction, best);
+  }
+}
+
+// The cut that parts missing values from all numbers puts no number above another.
+VectorSplit best_ordered(const Node& node, const VectorFeature& feature, const BinList& bins,
+                         bool has_missing) {
+  VectorSplit best;
+  consider_ordered(node, feature, bins, false, best);
+  if (!has_missing) return best;
+  consider_ordered(node, feature, bins, true, best);
+  Words numbers = no_sums(node);
+  for (int i = 0; i < bins.count; ++i) add_bin(node, feature, bins.code[i], numbers);
+  consider_cut(node, feature.n_bins - 1, numbers, false, 0, best);
+  return best;
+}
+
+// Tries the cuts after each of the bins; one better than `best` replaces it.
+void consider(const Node& node, const VectorFeature& feature, const BinList& bins,
+              bool missing_left, double gain_to_beat, VectorSplit& best) {
+  if (bins.count <= 0) return;
+  CutValues cuts;
+  for (int panel = 0; panel < node.gradients.lanes.n_panels(); ++panel) {
+    add_values(node, feature, panel, missing_left, bins, cuts);
+    cuts.is_set = true;
+  }
+  const double to_beat =
+      node.parent_score + 2.0 * (gain_to_beat + node.rules.min_split_gain) - node.constant;
+  const int position = largest_value(node, feature, bins, cuts, missing_left, to_beat);
+  if (position < 0) return;
+  Words left = no_sums(node);
+  if (missing_left) add_bin(node, feature, kMissingBin, left);
+  for (int i = 0; i <= position; ++i) add_bin(node, feature, bins.code[i], left);
+  consider_cut(node, bins.bin[position], left, missing_left, 0, best);
+}
+
+// The cut after the last bin parts the missing values from the rest; from numbers larger than any
+// of the node's too, so it is put after the last bin of all. Where no value is missing, missing
+// ones follow the larger child.
+VectorSplit best_numeric(const Node& node, const VectorFeature& feature, double gain_to_beat) {
+  VectorSplit best;
+  if (feature.place.is_shared()) find_zeros(node, feature);
+  BinList bins = bins_of(feature);
+  const bool has_missing =
+      !feature.place.is_shared() && node.count_of(sums_at(node, feature, 0, kMissingBin)).hc > 0;
+  if (feature.direction != 0) {
+    best = best_ordered(node, feature, bins, has_missing);
+  } else {
+    if (has_missing) consider(node, feature, bins, false, gain_to_beat, best);
+    --bins.count;
+    consider(node, feature, bins, has_missing, gain_to_beat, best);
+  }
+  const std::uint64_t n_rows = node.count_of(node.total).hc;
+  if (!has_missing) {
+    best.missing_left = 2 * best.left.hc >= n_rows;
+  } else if (!best.missing_left &&
+             best.left.hc + node.count_of(sums_at(node, feature, 0, kMissingBin)).hc == n_rows) {
+    best.bin = static_cast<std::uint8_t>(feature.n_bins - 1);
+  }
+  return best;
+}
+
+void set_category(Split& split, int bin) { split.categories[bin >> 5] |= 1u << (bin & 31); }
+
+// Makes a split of these categories the best if it is allowed and gains more.
+void consider_categories(const Node& node, std::span<const std::uint8_t> chosen, const Words& left,
+                         double extra_lambda, VectorSplit& best) {
+  const Sum count = node.count_of(left.data());
+  if (!node.allowed(count)) return;
+  const double gain = node.gain(left, extra_lambda);
+  if (!(gain > best.gain)) return;
+  best = VectorSplit{};
+  best.gain = gain;
+  best.left = count;
+  best.left_sums = left;
+  for (const std::uint8_t bin : chosen) set_category(best, bin);
+}
+
+// One category against the rest: for features with few of them in the node.
+void consider_one_against_rest(const Node& node, const VectorFeature& feature,
+                               std::span<const std::uint8_t> categories, VectorSplit& best) {
+  for (std::size_t i = 0; i < categories.size(); ++i) {
+    Words left = no_sums(node);
+    add_bin(node, feature, categories[i], left);
+    consider_categories(node, categories.subspan(i, 1), left, 0.0, best);
+  }
+}
+
+// Categories in the order in which they lie along the direction that spreads their Newton steps
+// most, each output counting by its part of the hessian. For one output that is the order of
+// G/(H + smoothing), and its best cut the best of all subsets.
+void sort_categories(const Node& node, const VectorFeature& feature,
+                     std::vector<std::uint8_t>& categories) {
+  const VectorGradients& gradients = node.gradients;
+  const int K = gradients.lanes.n_outputs;
+  std::vector<double> weight, point, rank(categories.size());
+  for (const std::uint8_t category : categories) {
+    Words sums = no_sums(node);
+    add_bin(node, feature, category, sums);
+    weight.push_back(gradients.weight(sums.data()));
+    for (int k = 1; k <= K; ++k) {
+      const double part = gradients.h(node.total, k) / (K * gradients.weight(node.total));
+      point.push_back(std::sqrt(part) * gradients.g(sums.data(), k) /
+                      (gradients.h(sums.data(), k) + node.rules.cat_smooth));
+    }
+  }
+  cart::spread_out(weight, point, K, rank);
+  double rank_of[kBins];
+  for (std::size_t i = 0; i < categories.size(); ++i) rank_of[categories[i]] = rank[i];
+  std::stable_sort(categories.begin(), categories.end(),
+                   [&](std::uint8_t a, std::uint8_t b) { return rank_of[a] < rank_of[b]; });
+}
+
+// The lightest categories go right: there is too little to sort them by.
+void consider_sorted(const Node& node, const VectorFeature& feature,
+                     std::vector<std::uint8_t> categories, VectorSplit& best) {
+  std::erase_if(categories, [&](std::uint8_t category) {
+    const Sum count = node.count_of(sums_at(node, feature, 0, category));
+    const double weight = static_cast<double>(count.g) * node.gradients.g_unit[0];
+    return weight < node.rules.min_category_weight;
+  });
+  if (categories.empty()) return;
+  sort_categories(node, feature, categories);
+  const auto most = static_cast<std::size_t>(node.rules.max_cat_threshold);
+  for (const bool from_high : {false, true}) {
+    if (from_high) std::reverse(categories.begin(), categories.end());
+    Words left = no_sums(node);
+    for (std::size_t taken = 1; taken <= std::min(most, categories.size()); ++taken) {
+      add_bin(node, feature, categories[taken - 1], left);
+      consider_categories(node, std::span(categories).first(taken), left, node.rules.cat_l2, best);
+    }
+  }
+}
+
+// Missing values and categories not seen in the node go right.
+VectorSplit best_categorical(const Node& node, const VectorFeature& feature) {
+  std::vector<std::uint8_t> categories;
+  for (int bin = 0; bin < feature.n_bins; ++bin) {
+    if (node.count_of(sums_at(node, feature, 0, bin)).hc > 0) {
+      categories.push_back(static_cast<std::uint8_t>(bin));
+    }
+  }
+  VectorSplit best;
+  if (categories.size() <= static_cast<std::size_t>(node.rules.max_cat_to_onehot)) {
+    consider_one_against_rest(node, feature, categories, best);
+  } else {
+    consider_sorted(node, feature, std::move(categories), best);
+  }
+  best.categorical = true;
+  return best;
+}
+
+}  // namespace
+
+VectorLeast::VectorLeast(const SplitRules& rules, const VectorGradients& gradients) {
+  const double doubt = gradients.wide ? kWeightDoubt : kFloatWeightDoubt;
+  const double steps = least_steps(rules.min_child_weight, gradients.g_unit[0], doubt);
+  sum.g = static_cast<std::int64_t>(std::min(steps, kMostSteps));
+  sum.hc = static_cast<std::uint64_t>(std::max<std::int64_t>(1, rules.min_samples_leaf));
+  h = rules.min_child_weight > 0.0 ? 1 : 0;
+}
+
+VectorSearch::VectorSearch(const SplitRules& rules, const VectorGradients& gradients,
+                           const std::uint64_t* node)
+    : rules_(rules),
+      gradients_(gradients),
+      node_(node),
+      least_(rules, gradients),
+      is_plain_(rules.max_delta_step <= 0.0 && rules.reg_alpha <= 0.0 && rules.reg_lambda > 0.0),
+      panels_(static_cast<std::size_t>(gradients.lanes.n_panels())) {
+  for (int k = 0; k < gradients.lanes.count(); ++k) describe_lane(k);
+}
+
+void VectorSearch::describe_lane(int k) {
+  PanelOfNode& panel = panels_[static_cast<std::size_t>(k / kPanelWidth)];
+  const int place = k % kPanelWidth;
+  const Sum sum = gradients_.lane(node_, k);
+  const auto g = static_cast<double>(sum.g), h = static_cast<double>(sum.hc);
+  const double g_unit = gradients_.g_unit[k], h_unit = gradients_.h_unit[k];
+  const bool is_output = k >= 1 && k <= gradients_.lanes.n_outputs;
+  const double reg_lambda = is_output ? rules_.reg_lambda / h_unit : 1.0;
+  const double both_sides = h + 2.0 * reg_lambda;
+  panel.reg_lambda[place] = reg_lambda;
+  panel.both_sides[place] = both_sides;
+  panel.mean[place] = g / both_sides;
+  panel.factor[place] = is_output ? both_sides * g_unit * g_unit / h_unit : 0.0;
+  panel.g[place] = g;
+  panel.h[place] = h;
+  panel.g_unit[place] = is_output ? g_unit : 0.0;
+  panel.h_unit[place] = is_output ? h_unit : 0.0;
+  if (!is_output) return;
+  parent_score_ += leaf_score(rules_, g * g_unit, h * h_unit, rules_.reg_lambda);
+  if (is_plain_) constant_ += g * g / both_sides * g_unit * g_unit / h_unit;
+}
+
+void VectorSearch::offer(const VectorFeature& feature, VectorSplit& best) const {
+  const Node node{rules_, gradients_, node_, least_, parent_score_, constant_, is_plain_, panels_};
+  if (!least_.fits(node.count_of(node_), 2)) return;
+  // What comes near the best so far is judged by its gain, which does not depend on the features
+  // offered before.
+  const double to_beat = best.merit() / feature.weight;
+  const double noise = kScanNoise * (parent_score_ + 2.0 * (to_beat + rules_.min_split_gain));
+  VectorSplit found = feature.categorical ? best_categorical(node, feature)
+                                          : best_numeric(node, feature, to_beat - noise);
+  found.feature = feature.feature;
+  found.weight = feature.weight;
+  if (found.gain > 0.5 * kRelativeNoise * parent_score_ && found.beats(best)) {
+    best = std::move(found);
+  }
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,65 @@
+// Neighbours among rows in blocks: all blocks looked through, or those of a k-d tree that a query
+// comes near.
+//
+// The tree is balanced and has no links. Its leaves are the blocks, one after another; node v over
+// the blocks [begin, end) has its left half at v + 1 and its right half at v + 2 · (blocks of the
+// left half), the left having the odd block. Each node has the smallest box around its rows.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "neighbors/distances.hpp"
+#include "neighbors/search_state.hpp"
+
+namespace hedgerow {
+
+struct Matrix {
+  const double* values;  // (n, d), row by row
+  std::size_t n, d;
+
+  const double* row(std::size_t i) const { return values + i * d; }
+};
+
+// Rows in blocks of kBlockRows, the last one filled up with copies of its last row.
+struct RowBlocks {
+  const double* values;        // (n_blocks, d, kBlockRows)
+  const std::uint32_t* index;  // (n,): each place's row
+  const double* boxes;         // (2 · n_blocks − 1, 2, d): of each node, lows and highs; or none
+  std::size_t n, d;
+
+  std::size_t n_blocks() const { return (n + kBlockRows - 1) / kBlockRows; }
+  const double* block(std::size_t b) const { return values + b * d * kBlockRows; }
+  std::size_t rows_in(std::size_t b) const {
+    return b + 1 < n_blocks() ? kBlockRows : n - b * kBlockRows;
+  }
+};
+
+inline std::size_t left_blocks(std::size_t n_blocks) { return (n_blocks + 1) / 2; }
+
+// Puts rows into blocks in their order.
+void pack_blocks(const Matrix& rows, double* values, std::uint32_t* index, int threads);
+
+// Puts rows into the blocks of a k-d tree: each node is halved across the widest side of its box.
+void build_kd_tree(const Matrix& rows, double* values, std::uint32_t* index, double* boxes,
+                   int threads);
+
+// Gives the order of rows in which those of a leaf of `leaf_rows` rows follow one another.
+void order_by_tree(const Matrix& rows, std::size_t leaf_rows, std::uint32_t* index, int threads);
+
+// Which distance: its kind, and what that needs.
+struct Metric {
+  enum Kind { euclidean, manhattan, chebyshev, minkowski, cosine, gower } kind;
+  double p = 2.0;
+  const double* weights = nullptr;
+  const double* inverse_ranges = nullptr;
+};
+
+// The k nearest rows of every query, or all within a radius.
+void nearest_in_blocks(const RowBlocks& rows, const Metric& metric, const Matrix& queries,
+                       const NearestWanted& wanted, int threads);
+void within_in_blocks(const RowBlocks& rows, const Metric& metric, const Matrix& queries,
+                      const RadiusWanted& wanted, int threads);
+
+}  // namespace hedgerow

@@ -1,0 +1,139 @@
+// Values → codes: how many split points of a feature lie below a value, as a byte. Predictors turn
+// each row into codes once and compare bytes from then on.
+#pragma once
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+#if defined(__SSSE3__)
+#include <immintrin.h>
+#endif
+
+#include "predict/predictor.hpp"
+
+namespace hedgerow {
+
+inline constexpr int missing_code = 255;
+inline constexpr std::size_t max_split_points = 254;  // codes 0 … 254, and 255 for missing
+
+inline bool has_bit(const std::uint32_t* bits, int code) {
+  return bits[code >> 5] >> (code & 31) & 1;
+}
+
+// A category's code is its bin number; what is not a bin number counts as missing.
+template <class T>
+int category_code(T value) {
+  const T in_range = (value >= 0) & (value < missing_code) ? value : T{missing_code};
+  const int code = static_cast<int>(in_range);
+  return static_cast<T>(code) == in_range ? code : missing_code;
+}
+
+// Ranks: how many split points of a feature lie strictly below a value, found in a search tree
+// of `lanes` branches a level: one vector comparison and a count of its bits.
+#if defined(__AVX512F__)
+template <class T>
+constexpr std::size_t lanes = 64 / sizeof(T);
+inline std::size_t count_below(const float* split, float value) {
+  return std::popcount(
+      _mm512_cmp_ps_mask(_mm512_loadu_ps(split), _mm512_set1_ps(value), _CMP_LT_OQ));
+}
+inline std::size_t count_below(const double* split, double value) {
+  return std::popcount(
+      _mm512_cmp_pd_mask(_mm512_loadu_pd(split), _mm512_set1_pd(value), _CMP_LT_OQ));
+}
+#elif defined(__AVX2__)
+template <class T>
+constexpr std::size_t lanes = 32 / sizeof(T);
+inline std::size_t count_below(const float* split, float value) {
+  const __m256 below = _mm256_cmp_ps(_mm256_loadu_ps(split), _mm256_set1_ps(value), _CMP_LT_OQ);
+  return std::popcount(static_cast<unsigned>(_mm256_movemask_ps(below)));
+}
+inline std::size_t count_below(const double* split, double value) {
+  const __m256d below = _mm256_cmp_pd(_mm256_loadu_pd(split), _mm256_set1_pd(value), _CMP_LT_OQ);
+  return std::popcount(static_cast<unsigned>(_mm256_movemask_pd(below)));
+}
+#else
+template <class T>
+constexpr std::size_t lanes = 4;
+template <class T>
+std::size_t count_below(const T* split, T value) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < lanes<T>; ++i) count += split[i] < value;
+  return count;
+}
+#endif
+
+struct SearchTree {
+  std::size_t begin = 0;
+  int levels = 0;
+};
+
+template <class T>
+struct SearchTrees {
+  std::vector<T> data;
+
+  // Level by level: every entry of an upper level is the last of `lanes` entries below it. Filled
+  // up with infinity, which no value exceeds.
+  SearchTree add(const std::vector<T>& split_points) {
+    SearchTree tree{data.size(), 1};
+    std::size_t size = lanes<T>;
+    for (; size <= split_points.size(); size *= lanes<T>) ++tree.levels;
+    for (std::size_t step = size / lanes<T>; step >= 1; step /= lanes<T>)
+      for (std::size_t i = step - 1; i < size; i += step)
+        data.push_back(i < split_points.size() ? split_points[i]
+                                               : std::numeric_limits<T>::infinity());
+    return tree;
+  }
+};
+
+// How many split points are strictly below the value. The depth is a template argument, because the
+// compiler cannot keep it, nor the table, in registers across stores of bytes.
+template <int levels, class T>
+std::size_t rank(const T* table, T value) {
+  std::size_t rank = 0, size = 1;
+  for (int i = 0; i < levels; ++i) {
+    rank = rank * lanes<T> + count_below(table + rank * lanes<T>, value);
+    size *= lanes<T>;
+    table += size;
+  }
+  return rank;
+}
+
+// Codes of a column, biased by 128 so that signed comparison orders them.
+template <int levels, class T>
+void rank_codes(const T* table, Strided<const T> column, std::size_t n_rows, std::int8_t* code) {
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    const T x = column.at(i, 0);
+    const auto value_code = static_cast<int>(rank<levels>(table, x));
+    code[i] = static_cast<std::int8_t>((x != x ? missing_code : value_code) - 128);
+  }
+}
+
+template <class T>
+void rank_codes(int levels, const T* table, Strided<const T> column, std::size_t n_rows,
+                std::int8_t* code) {
+  if (levels == 1)
+    rank_codes<1>(table, column, n_rows, code);
+  else if (levels == 2)
+    rank_codes<2>(table, column, n_rows, code);
+  else if (levels == 3)
+    rank_codes<3>(table, column, n_rows, code);
+  else
+    rank_codes<4>(table, column, n_rows, code);
+}
+
+template <class T>
+void category_codes(Strided<const T> column, std::size_t n_rows, std::int8_t* code) {
+  for (std::size_t i = 0; i < n_rows; ++i)
+    code[i] = static_cast<std::int8_t>(category_code(column.at(i, 0)) - 128);
+}
+
+// The greatest float not above x: for float values, "≤ x" and "≤ round_down(x)" are the same.
+inline float round_down(double x) {
+  const auto nearest = static_cast<float>(x);
+  return nearest > x ? std::nextafter(nearest, -std::numeric_limits<float>::infinity()) : nearest;
+}
+
+}  // namespace hedgerow

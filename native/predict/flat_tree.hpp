@@ -1,0 +1,178 @@
+// The flat form of a tree: all nodes are evaluated for all rows of a block, from the deepest to the
+// root, and each selects for every row the leaf that its left or its right child has selected.
+// No row takes a path of its own, so there is nothing to gather and nothing to mispredict: a node
+// costs a comparison and a blend of bytes. For up to 256 leaves this beats walking by far.
+//
+// Values come as codes, one byte each: a number's rank among the split points of its feature (or a
+// category's bin), 255 for missing. Each feature has two columns of codes, biased by 128 so that
+// signed comparison orders them. In the second every code is one more, which takes a missing value
+// from the top, right of every split, round to the bottom, left of every split.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "predict/codes.hpp"
+#include "predict/predictor.hpp"
+
+namespace hedgerow {
+
+inline constexpr std::size_t block_rows = 128;       // a tree's columns and slots stay in L1
+inline constexpr std::size_t max_flat_leaves = 256;  // a leaf's number is a byte
+
+struct alignas(64) Column {
+  std::int8_t code[block_rows];
+};
+
+// "code > split goes right."
+struct FlatNode {
+  std::uint32_t split;        // the byte four times over: broadcast by a plain load
+  std::uint16_t column;       // in a feature's pair of columns, or after all of them a test's
+  std::uint16_t left, right;  // slots: a leaf's number, or 256 + the place of an earlier node
+};
+
+// Makes a column of 0 (left) and 1 (right) from a categorical feature's codes.
+struct CategoryTest {
+  std::uint16_t column;
+  std::array<std::uint8_t, 32> goes_left;  // bit set over biased codes
+};
+
+struct FlatTree {
+  std::size_t node_begin, node_end;
+  std::size_t test_begin, test_end;
+};
+
+struct FlatTrees {
+  std::vector<FlatNode> nodes;
+  std::vector<CategoryTest> tests;
+};
+
+inline CategoryTest category_test(const std::uint32_t* bits, bool missing_left,
+                                  std::size_t column) {
+  CategoryTest test{static_cast<std::uint16_t>(column), {}};
+  for (int code = 0; code <= missing_code; ++code) {
+    const int biased = code ^ 128;
+    const bool left = code == missing_code ? missing_left : has_bit(bits, code);
+    test.goes_left[biased >> 3] |= static_cast<std::uint8_t>(left << (biased & 7));
+  }
+  return test;
+}
+
+// Adds `tree` to `trees`. `locate(node)` gives an internal node's feature, as its place among the
+// pairs of columns, and its split point's code. Columns of tests begin after n_features pairs.
+struct Located {
+  std::size_t feature;
+  int split;
+};
+
+template <class Locate>
+FlatTree flatten(const TreeArrays& tree, std::size_t n_features, const Locate& locate,
+                 FlatTrees& trees) {
+  FlatTree flat{trees.nodes.size(), 0, trees.tests.size(), 0};
+  std::vector<std::uint16_t> slot(tree.n_nodes);
+  std::uint16_t n_leaves = 0;
+  for (std::size_t node = 0; node < tree.n_nodes; ++node)
+    if (tree.is_leaf(node)) slot[node] = n_leaves++;
+  for (std::size_t node = tree.n_nodes; node-- > 0;) {  // children before their parents
+    if (tree.is_leaf(node)) continue;
+    slot[node] = static_cast<std::uint16_t>(max_flat_leaves + trees.nodes.size() - flat.node_begin);
+    const Located at = locate(node);
+    const bool missing_left = tree.missing_left[node];
+    std::size_t column = 2 * at.feature + missing_left;
+    int split = at.split + missing_left - 128;
+    if (tree.is_categorical(node)) {
+      column = 2 * n_features + trees.tests.size() - flat.test_begin;
+      split = 0;
+      trees.tests.push_back(category_test(tree.bits(node), missing_left, 2 * at.feature));
+    }
+    trees.nodes.push_back({0x01010101u * static_cast<std::uint8_t>(split),
+                           static_cast<std::uint16_t>(column), slot[tree.left[node]],
+                           slot[tree.right[node]]});
+  }
+  flat.node_end = trees.nodes.size();
+  flat.test_end = trees.tests.size();
+  return flat;
+}
+
+// Working memory for one thread: columns of codes, and a slot for every leaf and node of a tree.
+class FlatScratch {
+ public:
+  FlatScratch(std::size_t n_columns, std::size_t max_leaves)
+      : columns(n_columns), slots_(max_flat_leaves + max_leaves) {
+    for (std::size_t leaf = 0; leaf < max_leaves; ++leaf)
+      std::memset(slots_[leaf].code, static_cast<int>(leaf), block_rows);
+  }
+
+  // The number of the leaf in which each row of the block ends.
+  const std::uint8_t* select_leaves(const FlatTree& tree, const FlatTrees& trees,
+                                    std::size_t first_test_column) {
+    for (std::size_t i = tree.test_begin; i < tree.test_end; ++i)
+      run_test(trees.tests[i], columns[first_test_column + i - tree.test_begin]);
+    run_nodes(trees.nodes.data() + tree.node_begin, tree.node_end - tree.node_begin, columns.data(),
+              slots_.data());
+    const bool is_leaf = tree.node_begin == tree.node_end;
+    const Column& root =
+        slots_[is_leaf ? 0 : max_flat_leaves + tree.node_end - tree.node_begin - 1];
+    return reinterpret_cast<const std::uint8_t*>(root.code);
+  }
+
+  std::vector<Column> columns;
+
+ private:
+#if defined(__AVX512BW__)
+  static constexpr std::size_t width = 64;
+#elif defined(__AVX2__)
+  static constexpr std::size_t width = 32;
+#else
+  static constexpr std::size_t width = 16;
+#endif
+  typedef std::int8_t Bytes __attribute__((vector_size(width), may_alias));
+  typedef std::uint32_t Words __attribute__((vector_size(width), may_alias));
+
+  static void run_nodes(const FlatNode* nodes, std::size_t n_nodes, const Column* columns,
+                        Column* slots) {
+    for (std::size_t n = 0; n < n_nodes; ++n) {
+      const FlatNode node = nodes[n];
+      const Bytes split = reinterpret_cast<Bytes>(Words{} + node.split);
+      const auto* code = reinterpret_cast<const Bytes*>(columns[node.column].code);
+      const auto* left = reinterpret_cast<const Bytes*>(slots[node.left].code);
+      const auto* right = reinterpret_cast<const Bytes*>(slots[node.right].code);
+      auto* result = reinterpret_cast<Bytes*>(slots[max_flat_leaves + n].code);
+      for (std::size_t i = 0; i < block_rows / width; ++i)
+        result[i] = code[i] > split ? right[i] : left[i];
+    }
+  }
+
+  void run_test(const CategoryTest& test, Column& result) const {
+    const std::int8_t* code = columns[test.column].code;
+#if defined(__SSSE3__)
+    // The code's upper five bits find the byte of the set, the lower three the bit in it.
+    const auto* set = reinterpret_cast<const __m128i*>(test.goes_left.data());
+    const __m128i low = _mm_loadu_si128(set), high = _mm_loadu_si128(set + 1);
+    const __m128i bit_of = _mm_set1_epi64x(static_cast<long long>(0x8040201008040201));
+    for (std::size_t i = 0; i < block_rows; i += 16) {
+      const __m128i codes = _mm_load_si128(reinterpret_cast<const __m128i*>(code + i));
+      const __m128i nibble = _mm_and_si128(_mm_srli_epi16(codes, 3), _mm_set1_epi8(15));
+      const __m128i upper = _mm_cmplt_epi8(codes, _mm_setzero_si128());
+      const __m128i in_low = _mm_andnot_si128(upper, _mm_shuffle_epi8(low, nibble));
+      const __m128i in_high = _mm_and_si128(upper, _mm_shuffle_epi8(high, nibble));
+      const __m128i bit = _mm_shuffle_epi8(bit_of, _mm_and_si128(codes, _mm_set1_epi8(7)));
+      const __m128i member = _mm_and_si128(_mm_or_si128(in_low, in_high), bit);
+      const __m128i is_out = _mm_cmpeq_epi8(member, _mm_setzero_si128());
+      _mm_store_si128(reinterpret_cast<__m128i*>(result.code + i),
+                      _mm_and_si128(is_out, _mm_set1_epi8(1)));
+    }
+#else
+    for (std::size_t i = 0; i < block_rows; ++i) {
+      const auto biased = static_cast<std::uint8_t>(code[i]);
+      result.code[i] = !(test.goes_left[biased >> 3] >> (biased & 7) & 1);
+    }
+#endif
+  }
+
+  std::vector<Column> slots_;
+};
+
+}  // namespace hedgerow

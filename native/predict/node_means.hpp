@@ -1,0 +1,26 @@
+// What trees say on average of rows of which only shares are known.
+#pragma once
+#include <cstddef>
+#include <vector>
+
+#include "predict/predictor.hpp"
+
+namespace hedgerow {
+
+// The mean value of the leaves below each node, n_values a node, where `share` is the part of its
+// parent's rows that comes to a node.
+inline std::vector<double> node_means(const TreeArrays& tree, const double* share) {
+  const std::size_t n_values = tree.n_values;
+  std::vector<double> mean(tree.value, tree.value + tree.n_nodes * n_values);
+  for (std::size_t node = tree.n_nodes; node-- > 0;) {  // children come after their parent
+    if (tree.is_leaf(node)) continue;
+    const auto left = static_cast<std::size_t>(tree.left[node]),
+               right = static_cast<std::size_t>(tree.right[node]);
+    for (std::size_t k = 0; k < n_values; ++k)
+      mean[node * n_values + k] =
+          share[left] * mean[left * n_values + k] + share[right] * mean[right * n_values + k];
+  }
+  return mean;
+}
+
+}  // namespace hedgerow

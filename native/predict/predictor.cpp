@@ -1,0 +1,667 @@
+#include "predict/predictor.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/threads.hpp"
+#include "predict/codes.hpp"
+#include "predict/flat_tree.hpp"
+#include "predict/linear_terms.hpp"
+
+namespace hedgerow {
+
+TreeArrays EnsembleArrays::tree(std::size_t t) const {
+  const std::int64_t begin = tree_offset[t];
+  return {static_cast<std::size_t>(tree_offset[t + 1] - begin),
+          nodes.feature + begin,
+          nodes.threshold + begin,
+          nodes.left + begin,
+          nodes.right + begin,
+          nodes.missing_left + begin,
+          nodes.category_set + begin,
+          nodes.value + begin * static_cast<std::int64_t>(nodes.n_values),
+          nodes.category_bits,
+          nodes.n_values};
+}
+
+namespace {
+
+constexpr std::size_t few_rows = 7;                 // up to here steps are faster than a block
+constexpr std::size_t max_chunk_rows = 2048;        // rows a thread takes at a time
+constexpr std::size_t max_segment_features = 2048;  // half a megabyte of codes
+
+// A feature of a segment, and how its values become codes.
+struct CodedFeature {
+  std::size_t feature;
+  bool is_categorical;
+  SearchTree for_double, for_float;
+};
+
+// Consecutive trees that share codes.
+struct Segment {
+  std::size_t tree_end;
+  std::size_t feature_begin, feature_end;
+};
+
+// A node to step through. Siblings are adjacent; a leaf leads to itself.
+struct StepNode {
+  static constexpr std::uint32_t categorical = 1u << 31, missing_left = 1u << 30;
+  double threshold;       // of a categorical node: the row of category_bits
+  std::uint32_t feature;  // and the flags above
+  std::uint32_t left;
+};
+
+struct TreeForms {
+  std::uint32_t root;        // among the step nodes
+  std::uint32_t leaf_begin;  // among the leaves of all trees
+  std::int32_t output;
+  bool is_flat;
+  FlatTree flat;
+};
+
+// The slopes of all leaves; none has any if there is no start.
+struct Slopes {
+  std::vector<std::int64_t> start;
+  std::vector<std::int32_t> feature;
+  std::vector<double> coefficient, centre, low, high;
+
+  LinearTerms terms(std::size_t n_values) const {
+    return {start.data(), feature.data(), coefficient.data(), centre.data(), low.data(),
+            high.data(),  n_values};
+  }
+};
+
+}  // namespace
+
+struct Forest {
+  std::vector<double> base_score;
+  std::vector<std::uint32_t> category_bits;
+  std::vector<TreeForms> trees;
+  std::vector<double> leaf_value;  // n_values a leaf
+  std::size_t n_values = 1;
+  std::vector<std::int32_t> leaf_node;
+  Slopes slopes;
+  std::vector<StepNode> steps;
+  std::vector<std::uint32_t> step_leaf;  // the number among its tree's leaves, of a leaf
+  FlatTrees flat;
+  std::vector<Segment> segments;
+  std::vector<CodedFeature> features;
+  SearchTrees<double> double_splits;
+  SearchTrees<float> float_splits;
+  std::size_t max_columns = 0, max_leaves = 1;
+
+  // Where a feature's search tree begins, and its depth.
+  std::pair<const double*, int> search(const CodedFeature& feature, double) const {
+    return {double_splits.data.data() + feature.for_double.begin, feature.for_double.levels};
+  }
+  std::pair<const float*, int> search(const CodedFeature& feature, float) const {
+    return {float_splits.data.data() + feature.for_float.begin, feature.for_float.levels};
+  }
+};
+
+namespace {
+
+// Building.
+
+// The split points of trees that are to share codes, feature by feature.
+class SegmentPlan {
+ public:
+  // False if the tree does not fit in. Points of a refused tree may stay: they do no harm.
+  bool add(const TreeArrays& tree) {
+    for (std::size_t node = 0; node < tree.n_nodes; ++node) {
+      if (tree.is_leaf(node)) continue;
+      std::vector<double>& points = points_[key(tree, node)];
+      if (points_.size() > max_segment_features) return false;
+      if (tree.is_categorical(node)) continue;
+      const auto at = std::lower_bound(points.begin(), points.end(), tree.threshold[node]);
+      if (at != points.end() && *at == tree.threshold[node]) continue;
+      if (points.size() == max_split_points) return false;
+      points.insert(at, tree.threshold[node]);
+    }
+    return true;
+  }
+
+  // Moves the plan into the forest and makes the flat forms of its trees.
+  void finish(const EnsembleArrays& ensemble, std::size_t tree_begin, std::size_t tree_end,
+              Forest& forest) {
+    Segment segment{tree_end, forest.features.size(), 0};
+    for (auto& [key, points] : points_) {
+      place_[key] = forest.features.size() - segment.feature_begin;
+      forest.features.push_back(coded(key, points, forest));
+    }
+    segment.feature_end = forest.features.size();
+    forest.segments.push_back(segment);
+    const std::size_t n_features = points_.size();
+    for (std::size_t t = tree_begin; t < tree_end; ++t)
+      if (forest.trees[t].is_flat)
+        flatten_tree(ensemble.tree(t), n_features, forest.trees[t], forest);
+    points_.clear();
+    place_.clear();
+  }
+
+ private:
+  using Key = std::pair<std::int32_t, bool>;  // feature, is categorical
+
+  static Key key(const TreeArrays& tree, std::size_t node) {
+    return {tree.feature[node], tree.is_categorical(node)};
+  }
+
+  static CodedFeature coded(const Key& key, const std::vector<double>& points, Forest& forest) {
+    CodedFeature feature{static_cast<std::size_t>(key.first), key.second, {}, {}};
+    if (feature.is_categorical) return feature;
+    std::vector<float> rounded(points.size());
+    std::transform(points.begin(), points.end(), rounded.begin(), round_down);
+    feature.for_double = forest.double_splits.add(points);
+    feature.for_float = forest.float_splits.add(rounded);
+    return feature;
+  }
+
+  void flatten_tree(const TreeArrays& tree, std::size_t n_features, TreeForms& forms,
+                    Forest& forest) const {
+    forms.flat = flatten(
+        tree, n_features,
+        [&](std::size_t node) {
+          const std::vector<double>& points = points_.at(key(tree, node));
+          const auto at = std::lower_bound(points.begin(), points.end(), tree.threshold[node]);
+          return Located{place_.at(key(tree, node)), static_cast<int>(at - points.begin())};
+        },
+        forest.flat);
+    const std::size_t n_tests = forms.flat.test_end - forms.flat.test_begin;
+    forest.max_columns = std::max(forest.max_columns, 2 * n_features + n_tests);
+  }
+
+  std::map<Key, std::vector<double>> points_;
+  std::map<Key, std::size_t> place_;
+};
+
+StepNode step_node(const TreeArrays& tree, std::size_t node, std::uint32_t left) {
+  auto feature = static_cast<std::uint32_t>(tree.feature[node]);
+  if (tree.missing_left[node]) feature |= StepNode::missing_left;
+  if (!tree.is_categorical(node)) return {tree.threshold[node], feature, left};
+  return {static_cast<double>(tree.category_set[node]), feature | StepNode::categorical, left};
+}
+
+// Numbers the nodes level by level, so that siblings are neighbours.
+void add_steps(const TreeArrays& tree, const std::vector<std::uint32_t>& leaf_number,
+               Forest& forest) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const std::size_t root = forest.steps.size();
+  std::vector<std::size_t> order{0};
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::size_t node = order[i];
+    if (tree.is_leaf(node)) {
+      const auto self = static_cast<std::uint32_t>(root + i);
+      forest.steps.push_back({infinity, StepNode::missing_left, self});
+    } else {
+      const auto left = static_cast<std::uint32_t>(root + order.size());
+      forest.steps.push_back(step_node(tree, node, left));
+      order.insert(order.end(), {static_cast<std::size_t>(tree.left[node]),
+                                 static_cast<std::size_t>(tree.right[node])});
+    }
+    forest.step_leaf.push_back(leaf_number[node]);
+  }
+}
+
+// Adds everything of a tree but its flat form; returns the number of its leaves.
+std::size_t add_tree(const TreeArrays& tree, std::int32_t output, Forest& forest) {
+  const auto leaf_begin = static_cast<std::uint32_t>(forest.leaf_node.size());
+  forest.trees.push_back(
+      {static_cast<std::uint32_t>(forest.steps.size()), leaf_begin, output, false, {}});
+  std::vector<std::uint32_t> leaf_number(tree.n_nodes, 0);
+  for (std::size_t node = 0; node < tree.n_nodes; ++node) {
+    if (!tree.is_leaf(node)) continue;
+    leaf_number[node] = static_cast<std::uint32_t>(forest.leaf_node.size()) - leaf_begin;
+    const double* value = tree.value + node * tree.n_values;
+    forest.leaf_value.insert(forest.leaf_value.end(), value, value + tree.n_values);
+    forest.leaf_node.push_back(static_cast<std::int32_t>(node));
+  }
+  add_steps(tree, leaf_number, forest);
+  return forest.leaf_node.size() - leaf_begin;
+}
+
+// Copies the slopes of an ensemble, whose nodes they belong to: leaves follow one another in the
+// same order, and no other node has any.
+void add_slopes(const EnsembleArrays& ensemble, Forest& forest) {
+  if (!ensemble.linear) return;
+  const LinearTerms& terms = *ensemble.linear;
+  const std::size_t n_nodes = ensemble.nodes.n_nodes, width = terms.n_values;
+  Slopes& slopes = forest.slopes;
+  for (std::size_t node = 0; node < n_nodes; ++node) {
+    if (ensemble.nodes.is_leaf(node)) slopes.start.push_back(terms.start[node]);
+  }
+  slopes.start.push_back(terms.start[n_nodes]);
+  const auto n_terms = static_cast<std::size_t>(terms.start[n_nodes]);
+  slopes.feature.assign(terms.feature, terms.feature + n_terms);
+  slopes.coefficient.assign(terms.coefficient, terms.coefficient + n_terms * width);
+  slopes.centre.assign(terms.centre, terms.centre + n_terms * width);
+  slopes.low.assign(terms.low, terms.low + n_terms);
+  slopes.high.assign(terms.high, terms.high + n_terms);
+}
+
+std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
+  auto forest = std::make_unique<Forest>();
+  forest->base_score.assign(ensemble.base_score.begin(), ensemble.base_score.end());
+  forest->n_values = ensemble.nodes.n_values;
+  std::int32_t n_sets = 0;
+  SegmentPlan plan;
+  std::size_t begin = 0;
+  for (std::size_t t = 0; t < ensemble.n_trees(); ++t) {
+    const TreeArrays tree = ensemble.tree(t);
+    for (std::size_t node = 0; node < tree.n_nodes; ++node)
+      n_sets = std::max(n_sets, tree.category_set[node] + 1);
+    const std::size_t n_leaves = add_tree(tree, ensemble.tree_output[t], *forest);
+    if (n_leaves > max_flat_leaves) continue;
+    bool fits = plan.add(tree);
+    if (!fits) {
+      plan.finish(ensemble, begin, t, *forest);
+      begin = t;
+      fits = plan.add(tree);  // if even alone it has too many split points, it is not flat
+    }
+    forest->trees[t].is_flat = fits;
+    if (fits) forest->max_leaves = std::max(forest->max_leaves, n_leaves);
+  }
+  plan.finish(ensemble, begin, ensemble.n_trees(), *forest);
+  add_slopes(ensemble, *forest);
+  const std::uint32_t* bits = ensemble.nodes.category_bits;
+  forest->category_bits.assign(bits, bits + 8 * n_sets);
+  return forest;
+}
+
+// Stepping.
+
+constexpr std::size_t walkers = 8;  // paths followed side by side: their cache misses overlap
+using Nodes = std::array<std::uint32_t, walkers>;
+using RowNumbers = std::array<std::size_t, walkers>;
+
+template <class T>
+std::uint32_t next_node(const Forest& forest, std::uint32_t node, Strided<const T> rows,
+                        std::size_t row) {
+  const StepNode& step = forest.steps[node];
+  const T x = rows.at(row, step.feature & ~(StepNode::categorical | StepNode::missing_left));
+  const bool missing_left = step.feature & StepNode::missing_left;
+  if (step.feature & StepNode::categorical) [[unlikely]] {
+    const int code = category_code(x);
+    const auto* bits = forest.category_bits.data() + 8 * static_cast<std::size_t>(step.threshold);
+    return step.left + !(code == missing_code ? missing_left : has_bit(bits, code));
+  }
+  const bool left = (static_cast<double>(x) <= step.threshold) | ((x != x) & missing_left);
+  return step.left + !left;
+}
+
+// Follows every walker from its node to its leaf.
+template <class T>
+void walk(const Forest& forest, Strided<const T> rows, const RowNumbers& row, Nodes& node) {
+  std::uint32_t moved;
+  do {
+    moved = 0;
+    for (std::size_t i = 0; i < walkers; ++i) {
+      const std::uint32_t next = next_node(forest, node[i], rows, row[i]);
+      moved |= next ^ node[i];
+      node[i] = next;
+    }
+  } while (moved);
+}
+
+template <class T, class Sink>
+void visit_row(const Forest& forest, Strided<const T> rows, std::size_t row, Sink& sink) {
+  sink.begin(row, 1);
+  RowNumbers same;
+  same.fill(row);
+  for (std::size_t t = sink.first_tree(); t < sink.last_tree(); t += walkers) {
+    const std::size_t n = std::min(walkers, sink.last_tree() - t);
+    Nodes node;
+    for (std::size_t i = 0; i < walkers; ++i) node[i] = forest.trees[t + std::min(i, n - 1)].root;
+    walk(forest, rows, same, node);
+    for (std::size_t i = 0; i < n; ++i) sink.add(t + i, &forest.step_leaf[node[i]]);
+  }
+}
+
+template <class T>
+void walk_block(const Forest& forest, std::uint32_t root, Strided<const T> rows,
+                std::size_t first_row, std::size_t n_rows, std::uint32_t* leaf) {
+  for (std::size_t i = 0; i < n_rows; i += walkers) {
+    RowNumbers row;
+    Nodes node;
+    node.fill(root);
+    for (std::size_t j = 0; j < walkers; ++j) row[j] = first_row + std::min(i + j, n_rows - 1);
+    walk(forest, rows, row, node);
+    for (std::size_t j = 0; j < walkers; ++j) leaf[i + j] = forest.step_leaf[node[j]];
+  }
+}
+
+// Blocks.
+
+template <class T>
+void fill_codes(const Forest& forest, const CodedFeature& feature, Strided<const T> column,
+                std::size_t n_rows, Column* pair) {
+  std::int8_t* code = pair[0].code;
+  const auto [table, levels] = forest.search(feature, T{});
+  if (feature.is_categorical)
+    category_codes(column, n_rows, code);
+  else
+    rank_codes(levels, table, column, n_rows, code);
+  for (std::size_t i = 0; i < block_rows; ++i)
+    pair[1].code[i] = static_cast<std::int8_t>(code[i] + 1);
+}
+
+template <class T, class Sink>
+void visit_block(const Forest& forest, Strided<const T> rows, std::size_t first_row,
+                 std::size_t n_rows, FlatScratch& scratch, Sink& sink) {
+  sink.begin(first_row, n_rows);
+  std::size_t t = sink.first_tree();
+  for (const Segment& segment : forest.segments) {
+    const std::size_t end = std::min(segment.tree_end, sink.last_tree());
+    if (t >= end) continue;
+    const std::size_t n_features = segment.feature_end - segment.feature_begin;
+    for (std::size_t f = 0; f < n_features; ++f) {
+      const CodedFeature& feature = forest.features[segment.feature_begin + f];
+      fill_codes(forest, feature, rows.from(first_row, feature.feature), n_rows,
+                 &scratch.columns[2 * f]);
+    }
+    for (; t < end; ++t) {
+      const TreeForms& tree = forest.trees[t];
+      if (tree.is_flat) {
+        sink.add(t, scratch.select_leaves(tree.flat, forest.flat, 2 * n_features));
+      } else {
+        std::uint32_t leaf[block_rows];
+        walk_block(forest, tree.root, rows, first_row, n_rows, leaf);
+        sink.add(t, leaf);
+      }
+    }
+  }
+}
+
+// Rows a thread takes at a time: enough to make its scratch pay, few enough to share the work.
+std::size_t chunk_rows(std::size_t n_rows, int threads) {
+  const std::size_t share = n_rows / (4 * static_cast<std::size_t>(std::max(threads, 1)));
+  const std::size_t rounded = (share / block_rows + 1) * block_rows;
+  return std::min(rounded, max_chunk_rows);
+}
+
+template <class Task>
+void for_each_chunk(std::size_t n_rows, int threads, const Task& task) {
+  const std::size_t step = chunk_rows(n_rows, threads);
+  parallel_for(threads, (n_rows + step - 1) / step,
+               [&](std::size_t i) { task(i * step, std::min(n_rows, (i + 1) * step)); });
+}
+
+template <class T, class Sink>
+void visit(const Forest& forest, Strided<const T> rows, std::size_t n_rows, int threads,
+           const Sink& shared) {
+  if (n_rows <= few_rows) {
+    Sink sink = shared;
+    for (std::size_t row = 0; row < n_rows; ++row) visit_row(forest, rows, row, sink);
+    return;
+  }
+  for_each_chunk(n_rows, threads, [&](std::size_t begin, std::size_t end) {
+    Sink sink = shared;
+    FlatScratch scratch(forest.max_columns, forest.max_leaves);
+    for (std::size_t row = begin; row < end; row += block_rows)
+      visit_block(forest, rows, row, std::min(block_rows, end - row), scratch, sink);
+  });
+}
+
+// Sinks: where the leaves of a block of rows go. A sink belongs to one thread.
+
+class ScoreSink {
+ public:
+  ScoreSink(const Forest& forest, const Stages& stages)
+      : forest_(forest), stages_(stages), scores_(forest.base_score.size() * block_rows) {}
+
+  std::size_t first_tree() const { return stages_.first_tree; }
+  std::size_t last_tree() const {
+    return stages_.first_tree + stages_.n_stages * stages_.stage_trees;
+  }
+
+  void begin(std::size_t first_row, std::size_t n_rows) {
+    first_row_ = first_row;
+    n_rows_ = n_rows;
+    pending_ = stages_.stage_trees;
+    stage_ = stages_.stages;
+    for (std::size_t k = 0; k < forest_.base_score.size(); ++k)
+      for (std::size_t i = 0; i < n_rows; ++i)
+        scores_[k * block_rows + i] =
+            stages_.start.data ? stages_.start.at(first_row + i, k) : forest_.base_score[k];
+    if (pending_ == 0) write();
+  }
+
+  template <class Leaf>
+  void add(std::size_t t, const Leaf* leaf) {
+    const TreeForms& tree = forest_.trees[t];
+    const std::size_t width = forest_.n_values;
+    const double* value = &forest_.leaf_value[tree.leaf_begin * width];
+    double* __restrict scores = &scores_[static_cast<std::size_t>(tree.output) * block_rows];
+    if (width == 1) {
+      for (std::size_t i = 0, n = n_rows_; i < n; ++i) scores[i] += value[leaf[i]];
+    } else {
+      for (std::size_t k = 0; k < width; ++k)
+        for (std::size_t i = 0; i < n_rows_; ++i)
+          scores[k * block_rows + i] += value[leaf[i] * width + k];
+    }
+    end_tree();
+  }
+
+ protected:
+  void end_tree() {
+    if (--pending_ == 0) write();
+  }
+
+  void write() {
+    for (std::size_t k = 0; k < forest_.base_score.size(); ++k)
+      for (std::size_t i = 0; i < n_rows_; ++i)
+        stage_.at(first_row_ + i, k) = scores_[k * block_rows + i];
+    stage_.data += stages_.stage_stride;
+    pending_ = stages_.stage_trees;
+  }
+
+  const Forest& forest_;
+  const Stages& stages_;
+  std::vector<double> scores_;  // of the block, output by output
+  std::size_t first_row_ = 0, n_rows_ = 0, pending_ = 0;
+  Strided<double> stage_{};
+};
+
+// The same of trees whose leaves have slopes, which look at the rows again.
+template <class T>
+class LinearSink : public ScoreSink {
+ public:
+  LinearSink(const Forest& forest, const Stages& stages, Strided<const T> rows)
+      : ScoreSink(forest, stages), terms_(forest.slopes.terms(forest.n_values)), rows_(rows) {}
+
+  template <class Leaf>
+  void add(std::size_t t, const Leaf* leaf) {
+    const TreeForms& tree = forest_.trees[t];
+    const std::size_t width = forest_.n_values, output = static_cast<std::size_t>(tree.output);
+    for (std::size_t i = 0; i < n_rows_; ++i) {
+      const std::size_t of_row = tree.leaf_begin + leaf[i];
+      for (std::size_t k = 0; k < width; ++k) {
+        scores_[(output + k) * block_rows + i] +=
+            terms_.add_to(forest_.leaf_value[of_row * width + k], of_row, k, rows_, first_row_ + i);
+      }
+    }
+    end_tree();
+  }
+
+ private:
+  LinearTerms terms_;
+  Strided<const T> rows_;
+};
+
+class LeafSink {
+ public:
+  LeafSink(const Forest& forest, Strided<std::int32_t> leaves) : forest_(forest), leaves_(leaves) {}
+
+  std::size_t first_tree() const { return 0; }
+  std::size_t last_tree() const { return forest_.trees.size(); }
+
+  void begin(std::size_t first_row, std::size_t n_rows) {
+    first_row_ = first_row;
+    n_rows_ = n_rows;
+  }
+
+  template <class Leaf>
+  void add(std::size_t t, const Leaf* leaf) {
+    const std::int32_t* node = &forest_.leaf_node[forest_.trees[t].leaf_begin];
+    for (std::size_t i = 0; i < n_rows_; ++i) leaves_.at(first_row_ + i, t) = node[leaf[i]];
+  }
+
+ private:
+  const Forest& forest_;
+  Strided<std::int32_t> leaves_;
+  std::size_t first_row_ = 0, n_rows_ = 0;
+};
+
+}  // namespace
+
+Predictor::Predictor(const EnsembleArrays& ensemble) : forest_(build(ensemble)) {}
+Predictor::~Predictor() = default;
+std::size_t Predictor::n_trees() const { return forest_->trees.size(); }
+std::size_t Predictor::n_outputs() const { return forest_->base_score.size(); }
+
+template <class T>
+void Predictor::predict(Strided<const T> rows, std::size_t n_rows, const Stages& stages,
+                        int threads) const {
+  if (forest_->slopes.start.empty())
+    visit(*forest_, rows, n_rows, threads, ScoreSink(*forest_, stages));
+  else
+    visit(*forest_, rows, n_rows, threads, LinearSink<T>(*forest_, stages, rows));
+}
+
+template <class T>
+void Predictor::apply(Strided<const T> rows, std::size_t n_rows, Strided<std::int32_t> leaves,
+                      int threads) const {
+  visit(*forest_, rows, n_rows, threads, LeafSink(*forest_, leaves));
+}
+
+template void Predictor::predict(Strided<const float>, std::size_t, const Stages&, int) const;
+template void Predictor::predict(Strided<const double>, std::size_t, const Stages&, int) const;
+template void Predictor::apply(Strided<const float>, std::size_t, Strided<std::int32_t>, int) const;
+template void Predictor::apply(Strided<const double>, std::size_t, Strided<std::int32_t>,
+                               int) const;
+
+// Training rows.
+
+namespace {
+
+struct BinnedTree {
+  const TreeArrays& tree;
+  const std::uint8_t* split_bin;
+  const std::uint8_t* by_column;
+  std::size_t n_rows;
+
+  // For trees too large to be flat.
+  std::size_t leaf_of(std::size_t row) const {
+    std::size_t node = 0;
+    while (!tree.is_leaf(node)) {
+      const int bin = by_column[static_cast<std::size_t>(tree.feature[node]) * n_rows + row];
+      const bool left = bin == missing_code         ? tree.missing_left[node]
+                        : tree.is_categorical(node) ? has_bit(tree.bits(node), bin)
+                                                    : bin <= split_bin[node];
+      node = static_cast<std::size_t>(left ? tree.left[node] : tree.right[node]);
+    }
+    return node;
+  }
+};
+
+// The rows that get the tree: all of them, or those that are listed.
+struct RowList {
+  std::optional<std::span<const std::int32_t>> listed;
+
+  RowList within(std::size_t begin, std::size_t end) const {
+    if (!listed) return {};
+    const auto at = [&](std::size_t row) {
+      return std::lower_bound(listed->begin(), listed->end(), static_cast<std::int64_t>(row));
+    };
+    return {std::span(at(begin), at(end))};
+  }
+
+  bool is_empty() const { return listed && listed->empty(); }
+
+  template <class Update>
+  void for_each(std::size_t begin, std::size_t end, const Update& update) const {
+    if (listed)
+      for (const std::int32_t row : *listed) update(static_cast<std::size_t>(row));
+    else
+      for (std::size_t row = begin; row < end; ++row) update(row);
+  }
+};
+
+// A tree's flat form over bins: each bin is a code already.
+struct BinnedFlat {
+  explicit BinnedFlat(const BinnedTree& binned) {
+    const TreeArrays& tree = binned.tree;
+    for (std::size_t node = 0; node < tree.n_nodes; ++node) {
+      if (tree.is_leaf(node))
+        leaf_value.push_back(tree.value[node]);
+      else
+        features.push_back(tree.feature[node]);
+    }
+    std::sort(features.begin(), features.end());
+    features.erase(std::unique(features.begin(), features.end()), features.end());
+    const auto locate = [&](std::size_t node) {
+      const auto at = std::lower_bound(features.begin(), features.end(), tree.feature[node]);
+      return Located{static_cast<std::size_t>(at - features.begin()), binned.split_bin[node]};
+    };
+    flat = flatten(tree, features.size(), locate, trees);
+  }
+
+  std::size_t n_columns() const { return 2 * features.size() + trees.tests.size(); }
+
+  const std::uint8_t* select_leaves(const BinnedTree& binned, std::size_t begin, std::size_t end,
+                                    FlatScratch& scratch) const {
+    for (std::size_t f = 0; f < features.size(); ++f) {
+      const std::uint8_t* bin =
+          binned.by_column + static_cast<std::size_t>(features[f]) * binned.n_rows + begin;
+      Column* pair = &scratch.columns[2 * f];
+      for (std::size_t i = 0; i < end - begin; ++i) {
+        pair[0].code[i] = static_cast<std::int8_t>(bin[i] - 128);
+        pair[1].code[i] = static_cast<std::int8_t>(bin[i] - 127);
+      }
+    }
+    return scratch.select_leaves(flat, trees, 2 * features.size());
+  }
+
+  std::vector<std::int32_t> features;
+  std::vector<double> leaf_value;  // n_values a leaf
+  std::size_t n_values = 1;
+  FlatTrees trees;
+  FlatTree flat;
+};
+
+}  // namespace
+
+void add_tree_binned(const TreeArrays& tree, const std::uint8_t* split_bin,
+                     const std::uint8_t* by_column, std::size_t n_rows,
+                     std::optional<std::span<const std::int32_t>> rows, double* scores,
+                     int threads) {
+  const BinnedTree binned{tree, split_bin, by_column, n_rows};
+  if (tree.n_nodes > 2 * max_flat_leaves - 1) {
+    for_each_chunk(n_rows, threads, [&](std::size_t begin, std::size_t end) {
+      RowList{rows}.within(begin, end).for_each(begin, end, [&](std::size_t row) {
+        scores[row] += tree.value[binned.leaf_of(row)];
+      });
+    });
+    return;
+  }
+  const BinnedFlat flat(binned);
+  for_each_chunk(n_rows, threads, [&](std::size_t chunk, std::size_t chunk_end) {
+    FlatScratch scratch(flat.n_columns(), flat.leaf_value.size());
+    for (std::size_t begin = chunk; begin < chunk_end; begin += block_rows) {
+      const std::size_t end = std::min(begin + block_rows, chunk_end);
+      const RowList chosen = RowList{rows}.within(begin, end);
+      if (chosen.is_empty()) continue;
+      const std::uint8_t* leaf = flat.select_leaves(binned, begin, end, scratch);
+      chosen.for_each(begin, end,
+                      [&](std::size_t row) { scores[row] += flat.leaf_value[leaf[row - begin]]; });
+    }
+  });
+}
+
+}  // namespace hedgerow

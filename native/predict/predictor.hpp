@@ -1,0 +1,90 @@
+// Prediction: rows → scores or leaves. A Predictor is made once from an ensemble's arrays and holds
+// each tree in two forms: flat (flat_tree.hpp) for blocks of rows, and as nodes to step through for
+// a few rows and for trees too large to be flat.
+//
+// A row's score is the start value plus the trees' leaf values in tree order, whatever the rows
+// around it: the result does not depend on batch, threads, form or instruction set.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "table/strided.hpp"
+
+namespace hedgerow {
+
+// The arrays of one tree, as described in docs/architecture.md.
+struct TreeArrays {
+  std::size_t n_nodes;
+  const std::int32_t* feature;
+  const double* threshold;
+  const std::int32_t* left;
+  const std::int32_t* right;
+  const bool* missing_left;
+  const std::int32_t* category_set;
+  const double* value;  // n_values a node
+  const std::uint32_t* category_bits;
+  std::size_t n_values = 1;
+
+  bool is_leaf(std::size_t node) const { return feature[node] < 0; }
+  bool is_categorical(std::size_t node) const { return category_set[node] >= 0; }
+  const std::uint32_t* bits(std::size_t node) const {
+    return category_bits + 8 * std::ptrdiff_t{category_set[node]};
+  }
+};
+
+struct LinearTerms;
+
+struct EnsembleArrays {
+  TreeArrays nodes;  // of all trees, one after another
+  std::span<const std::int64_t> tree_offset;
+  std::span<const std::int32_t> tree_output;
+  std::span<const double> base_score;
+  const LinearTerms* linear = nullptr;  // the slopes of the nodes, if leaves have any
+
+  // A node has one value, which the tree adds to its output, or one for each output.
+  std::size_t n_trees() const { return tree_output.size(); }
+  TreeArrays tree(std::size_t t) const;
+};
+
+// Which trees to add, and where the sums go. Stage s, of `stage_trees` trees, follows stage s − 1
+// and ends with the scores (rows × outputs) in `stages` + s · `stage_stride`.
+struct Stages {
+  std::size_t first_tree, stage_trees, n_stages;
+  Strided<const double> start;  // scores before the first stage; the base score if it has no data
+  Strided<double> stages;
+  std::ptrdiff_t stage_stride;
+};
+
+struct Forest;
+
+class Predictor {
+ public:
+  explicit Predictor(const EnsembleArrays& ensemble);
+  ~Predictor();
+
+  std::size_t n_trees() const;
+  std::size_t n_outputs() const;
+
+  template <class T>
+  void predict(Strided<const T> rows, std::size_t n_rows, const Stages& stages, int threads) const;
+
+  // leaves(row, tree): the node, counted from the tree's first, in which the row ends.
+  template <class T>
+  void apply(Strided<const T> rows, std::size_t n_rows, Strided<std::int32_t> leaves,
+             int threads) const;
+
+ private:
+  std::unique_ptr<const Forest> forest_;
+};
+
+// Adds a tree to the scores of training rows, whose bins are by_column[feature · n_rows + row]:
+// to those listed in `rows`, in increasing order, or to all.
+void add_tree_binned(const TreeArrays& tree, const std::uint8_t* split_bin,
+                     const std::uint8_t* by_column, std::size_t n_rows,
+                     std::optional<std::span<const std::int32_t>> rows, double* scores,
+                     int threads);
+
+}  // namespace hedgerow

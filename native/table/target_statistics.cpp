@@ -1,0 +1,46 @@
+#include "table/target_statistics.hpp"
+
+#include <algorithm>
+
+#include "core/interrupt.hpp"
+
+namespace hedgerow {
+namespace {
+
+// Rows between two looks for an interrupt.
+constexpr std::size_t kBatch = 1 << 16;
+
+// The sums of the window, by category.
+struct Window {
+  std::span<const std::int32_t> codes;
+  std::span<const std::int64_t> amount;
+  std::span<std::int64_t> totals;
+
+  bool has_category(std::size_t i) const {
+    return static_cast<std::uint32_t>(codes[i]) < totals.size();
+  }
+  void add(std::size_t i, std::int64_t sign) {
+    if (has_category(i)) totals[codes[i]] += sign * (amount.empty() ? 1 : amount[i]);
+  }
+  double sum(std::size_t i) const {
+    return has_category(i) ? static_cast<double>(totals[codes[i]]) : 0.0;
+  }
+};
+
+}  // namespace
+
+void sums_before(std::span<const std::int32_t> codes, std::span<const std::int64_t> amount,
+                 std::size_t window, std::span<double> sums, std::span<std::int64_t> totals) {
+  const std::size_t n = codes.size();
+  std::ranges::fill(totals, 0);
+  Window before{codes, amount, totals};
+  for (std::size_t i = n - window; i < n; ++i) before.add(i, 1);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i % kBatch == 0) check_interrupt();
+    sums[i] = before.sum(i);
+    before.add(i, 1);
+    before.add(i < window ? i + n - window : i - window, -1);
+  }
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,63 @@
+// Linear leaves are fitted: the slopes of the terms that predict/linear_terms.hpp evaluates.
+//
+// Centres are means by hessian. So the value that is best with slopes is the value that is best
+// without them, and slopes are a small system of their own:
+//   (S + λ diag(S) / H) c = −r,   S = Σ h z zᵀ,  r = Σ g z,  z = x − centre,  H = Σ h.
+// The ridge is λ on the change of the leaf's value over a standard deviation of the feature, in
+// which it is what reg_lambda is on the value itself, whatever unit the feature has.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gradient/store.hpp"
+#include "shared/leaf_rule.hpp"
+#include "table/strided.hpp"
+
+namespace hedgerow {
+
+// The nodes of a tree whose leaves get slopes; `value` is that of the output that is served.
+struct TreeNodes {
+  std::span<const std::int32_t> feature;
+  const std::int32_t *left, *right, *category_set;
+  const std::int64_t* count;
+  const double* value;  // value_stride apart
+  std::size_t value_stride;
+
+  bool is_leaf(std::size_t node) const { return feature[node] < 0; }
+};
+
+struct SlopeRules {
+  double linear_lambda = 0.0;
+  double learning_rate = 0.1;
+  double max_delta_step = 0.0;  // 0: no limit
+  LeafRule leaf;
+};
+
+// The rows of a tree: each one's leaf, counted in the order of nodes, and those that the tree was
+// grown on (increasing; empty: all).
+struct TreeRows {
+  std::span<const std::uint16_t> leaf;
+  std::span<const std::uint32_t> bag;
+};
+
+// Terms of the leaves as they are fitted: one for each numeric feature on a leaf's path, those with
+// coefficient 0 included. `start` counts nodes.
+struct FittedTerms {
+  std::vector<std::int64_t> start;
+  std::vector<std::int32_t> feature;
+  std::vector<double> coefficient, centre, low, high;
+};
+
+// Fits slopes to quantised gradients, or to such as they are. Sums are taken over blocks of rows
+// that depend on the number of rows alone, and added up in order.
+template <class T>
+FittedTerms fit_slopes(const TreeNodes& tree, const TreeRows& rows, Strided<const T> table,
+                       const GradientStore& gradients, int output, const SlopeRules& rules,
+                       int threads);
+template <class T>
+FittedTerms fit_slopes(const TreeNodes& tree, const TreeRows& rows, Strided<const T> table,
+                       const double* g, const double* h, const SlopeRules& rules, int threads);
+
+}  // namespace hedgerow

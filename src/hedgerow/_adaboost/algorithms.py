@@ -1,0 +1,484 @@
+"""The AdaBoost family: how each method reweighs the rows, and what its sum of votes means.
+
+Each class holds a loop of rounds (`boost`), which reads like the algorithm on paper and takes any
+learner, and what a prediction needs: what a member adds to the scores (`votes`), what the scores
+say (`decision`) and which probabilities that makes. Two classes share one score, F, which is
+positive where ``classes_[1]`` wins; more classes have a score each.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._adaboost.learners import (
+    Labels,
+    Learner,
+    class_numbers,
+    numbers,
+    probabilities,
+)
+from hedgerow._arithmetic import exp, log, sum_of
+from hedgerow._boosting.losses import Floats
+from hedgerow._boosting.model import class_probabilities, prediction_of
+
+# Draws of one round that may end in a member no better than chance.
+MOST_DRAWS = 100
+# A member's weight, or its largest error as a part of the largest y, that rounding can account for.
+ROUNDING = 1e-12
+# Schapire and Singer (1999) smooth shares by a quarter of a row; this is that for 2,500 rows, and
+# does not depend on whether a row is repeated or weighed.
+SMALLEST_SHARE = 1e-4
+# LogitBoost's responses and weights must not run away: Friedman, Hastie and Tibshirani (2000)
+# advise a bound between 2 and 4 for the first and twice the machine's precision for the second.
+LARGEST_RESPONSE = 4.0
+SMALLEST_WEIGHT = 2.0 * float(np.finfo(np.float64).eps)
+
+
+@dataclass
+class Rounds:
+    """What the rounds leave behind: members, and a number of each kind for each round."""
+
+    members: list[list[Any]] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+    weight_sums: list[float] = field(default_factory=list)
+    resets: list[int] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def add(
+        self, members: list[Any], weight: float, error: float, growth: float, resets: int = 0
+    ) -> None:
+        """Take note of a round, in which the sum of the rows' weights grew by a factor."""
+        before = self.weight_sums[-1] if self.weight_sums and not resets else 1.0
+        self.members.append(members)
+        self.weights.append(weight)
+        self.errors.append(error)
+        self.weight_sums.append(before * growth)
+        self.resets.append(resets)
+
+
+class Algorithm(Protocol):
+    """What an estimator needs of a classification method."""
+
+    @property
+    def has_classifiers(self) -> bool:
+        """Whether members say classes or probabilities, rather than numbers."""
+
+    @property
+    def unit(self) -> str:
+        """What a decision is."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Scores of a row."""
+
+    def boost(self, learner: Learner, labels: Labels, start: Floats, n_rounds: int) -> Rounds:
+        """Run the rounds, from weights that sum to 1."""
+
+    def output(self, member: Any, X: Any, classes: NDArray[Any]) -> NDArray[Any]:
+        """Return what a fitted estimator says of rows, as `votes` takes it."""
+
+    def votes(self, output: NDArray[Any], weight: float) -> Floats:
+        """Return what a member adds to the scores of rows of which it says this."""
+
+    def decision(self, scores: Floats, total_weight: float) -> Floats:
+        """Return the scores as `decision_function` does."""
+
+    def probabilities(self, decision: Floats) -> Floats:
+        """Return the probability of each class, (n_rows, n_classes)."""
+
+    def row_weights(self, scores: Floats, labels: Labels, start: Floats) -> Floats:
+        """Return the weights, summing to 1, that the rounds give rows with these scores."""
+
+
+@dataclass(frozen=True)
+class _Method:
+    """What the methods have in common."""
+
+    unit: ClassVar[str] = "log-odds"
+
+    n_classes: int
+    learning_rate: float
+
+    @property
+    def n_outputs(self) -> int:
+        """Scores of a row."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def _score_of_class(self, scores: Floats, labels: Labels) -> Floats:
+        """Return the score of each row's own class; of two, y F with y = ±1."""
+        if self.n_classes == 2:
+            return np.where(labels == 1, scores[:, 0], -scores[:, 0])
+        return scores[np.arange(len(labels)), labels]
+
+    def _indicators(self, labels: Labels) -> NDArray[np.bool_]:
+        """Return which class each score is for: a column, or for more classes one each."""
+        if self.n_classes == 2:
+            return labels[:, None] == 1
+        return labels[:, None] == np.arange(self.n_classes)
+
+
+@dataclass(frozen=True)
+class Discrete(_Method):
+    """AdaBoost with members that say a class; SAMME for more than two.
+
+    A member of weighted error err has the weight α = log((1 − err) / err) + log(K − 1), and rows
+    that it gets wrong are weighed up by exp(α). The score of a class is the weight of the members
+    for it less a share of the weight of the others.
+    """
+
+    has_classifiers: ClassVar[bool] = True
+    unit: ClassVar[str] = "mean vote"
+    error_divisor: str = "weights"
+
+    def boost(self, learner: Learner, labels: Labels, start: Floats, n_rounds: int) -> Rounds:
+        """Fit, measure, weigh the member, reweigh the rows; until a member is perfect or hopeless.
+
+        A perfect member is kept, with weight 1 or what it takes to set every row right. One no
+        better than chance is not, unless it is the first, which then has weight 0. If rows are
+        drawn, they are drawn again instead; after a member worse than chance, by the weights of the
+        beginning.
+        """
+        rounds, w = Rounds(), start.copy()
+        draws = resets = 0
+        against = np.zeros(len(w))  # the weight of the members that get a row wrong
+        while len(rounds) < n_rounds:
+            member, predicted = learner.classify(w)
+            wrong = predicted != labels
+            err = self._error(w, wrong)
+            if err <= 0.0:
+                majority = 2.0 * against[start > 0.0].max() - sum(rounds.weights)
+                rounds.add([member], 1.0 + max(0.0, majority), 0.0, 1.0, resets)
+                break
+            alpha = self._weight(err)
+            draws += 1
+            if alpha <= 0.0 and learner.resamples and draws < MOST_DRAWS:
+                if alpha < 0.0:
+                    w, resets = start.copy(), resets + 1
+                continue
+            if alpha <= 0.0:
+                if not len(rounds):
+                    rounds.add([member], 0.0, err, 1.0, resets)
+                break
+            rounds.add([member], alpha, err, weigh_up(w, wrong, alpha), resets)
+            against += alpha * wrong
+            draws = resets = 0
+        return rounds
+
+    def _weight(self, err: float) -> float:
+        """Return α, 0 for a member as good as chance."""
+        if err >= 1.0:
+            return -math.inf
+        alpha = math.log((1.0 - err) / err) + math.log(self.n_classes - 1)
+        return self.learning_rate * alpha if abs(alpha) > ROUNDING else 0.0
+
+    def _error(self, w: Floats, wrong: NDArray[np.bool_]) -> float:
+        error = sum_of(w * wrong)  # faster than taking the wrong rows out
+        return error / len(w) if self.error_divisor == "rows" else error
+
+    def output(self, member: Any, X: Any, classes: NDArray[Any]) -> Labels:
+        """Return class numbers."""
+        return class_numbers(member, X, classes)
+
+    def votes(self, output: NDArray[Any], weight: float) -> Floats:
+        """Return the weight for the member's class, and against the others."""
+        if self.n_classes == 2:
+            return np.where(output == 1, weight, -weight)[:, None]
+        votes = np.full((len(output), self.n_classes), -weight / (self.n_classes - 1))
+        votes[np.arange(len(output)), output] = weight
+        return votes
+
+    def decision(self, scores: Floats, total_weight: float) -> Floats:
+        """Return the mean vote; for two classes, the difference of theirs."""
+        total = total_weight or 1.0
+        return 2.0 * scores[:, 0] / total if self.n_classes == 2 else scores / total
+
+    def probabilities(self, decision: Floats) -> Floats:
+        """Return the sigmoid, or the softmax of K − 1 th parts."""
+        return _sigmoid_or_softmax(decision, self.n_classes - 1)
+
+    def row_weights(self, scores: Floats, labels: Labels, start: Floats) -> Floats:
+        """Return weights proportional to the exponential loss."""
+        margin = self._score_of_class(scores, labels) * (1.0 - 1.0 / self.n_classes)
+        return _reweighed(start, -margin)
+
+
+@dataclass(frozen=True)
+class Real(_Method):
+    """Real AdaBoost, with members that say probabilities; SAMME.R for more than two classes.
+
+    A member adds (K − 1) (log p_k − mean of log p) to the score of class k: of two classes, half
+    the log-odds. Rows are weighed by exp of the score added to their class, divided by 1 − K. A
+    share below 1e-4 is taken for that, so that a pure leaf is not infinitely sure.
+    """
+
+    has_classifiers: ClassVar[bool] = True
+
+    def boost(self, learner: Learner, labels: Labels, start: Floats, n_rounds: int) -> Rounds:
+        """Fit, measure, reweigh the rows; until a member is perfect."""
+        rounds, w = Rounds(), start.copy()
+        while len(rounds) < n_rounds:
+            member, p = learner.estimate(w)
+            err = sum_of(w[p.argmax(axis=1) != labels])
+            votes = self.votes(p, self.learning_rate)
+            growth = reweigh(w, -self._score_of_class(votes, labels) / (self.n_classes - 1))
+            rounds.add([member], self.learning_rate, err, growth)
+            if err <= 0.0:
+                break
+        return rounds
+
+    def output(self, member: Any, X: Any, classes: NDArray[Any]) -> Floats:
+        """Return probabilities."""
+        return probabilities(member, X, classes)
+
+    def votes(self, output: NDArray[Any], weight: float) -> Floats:
+        """Return logarithms of the probabilities, less their mean."""
+        logs = log(np.maximum(output, SMALLEST_SHARE))
+        votes = weight * (self.n_classes - 1) * (logs - logs.mean(axis=1, keepdims=True))
+        return votes[:, 1:] if self.n_classes == 2 else votes
+
+    def decision(self, scores: Floats, total_weight: float) -> Floats:  # noqa: ARG002
+        """Return the log-odds, 2 F, or the scores of the classes."""
+        return 2.0 * scores[:, 0] if self.n_classes == 2 else scores.copy()
+
+    def probabilities(self, decision: Floats) -> Floats:
+        """Return the sigmoid, or the softmax of K − 1 th parts."""
+        return _sigmoid_or_softmax(decision, self.n_classes - 1)
+
+    def row_weights(self, scores: Floats, labels: Labels, start: Floats) -> Floats:
+        """Return weights proportional to the exponential loss."""
+        return _reweighed(start, -self._score_of_class(scores, labels) / (self.n_classes - 1))
+
+
+@dataclass(frozen=True)
+class Gentle(_Method):
+    """Gentle AdaBoost: members are least-squares fits f of y = ±1, and rows weighed by exp(−y f).
+
+    For more than two classes there is a problem for each class against the others, with weights and
+    a member a round of its own (AdaBoost.MH).
+    """
+
+    has_classifiers: ClassVar[bool] = False
+
+    def boost(self, learner: Learner, labels: Labels, start: Floats, n_rounds: int) -> Rounds:
+        """Fit, measure, reweigh the rows."""
+        rounds, y = Rounds(), self._signs(labels)
+        w = self._spread(start)
+        while len(rounds) < n_rounds:
+            members, f = _regress_each(learner, y, w)
+            err = sum_of(w[(f > 0.0) != (y > 0.0)])
+            rounds.add(members, self.learning_rate, err, reweigh(w, -self.learning_rate * y * f))
+        return rounds
+
+    def _signs(self, labels: Labels) -> Floats:
+        return np.where(self._indicators(labels), 1.0, -1.0)
+
+    def _spread(self, start: Floats) -> Floats:
+        """Give every score the same part of the weights."""
+        return np.repeat(start[:, None] / self.n_outputs, self.n_outputs, axis=1)
+
+    def output(self, member: Any, X: Any, classes: NDArray[Any]) -> Floats:  # noqa: ARG002
+        """Return numbers."""
+        return numbers(member, X)
+
+    def votes(self, output: NDArray[Any], weight: float) -> Floats:
+        """Return the numbers, shrunk."""
+        return weight * output[:, None]
+
+    def decision(self, scores: Floats, total_weight: float) -> Floats:  # noqa: ARG002
+        """Return the log-odds, 2 F, of ``classes_[1]`` or of each class against the others."""
+        return 2.0 * scores[:, 0] if self.n_classes == 2 else 2.0 * scores
+
+    def probabilities(self, decision: Floats) -> Floats:
+        """Return the sigmoid, for more classes as parts of their sum."""
+        if self.n_classes == 2:
+            return class_probabilities(decision[:, None], "sigmoid")
+        p = np.stack([prediction_of(of_class[:, None], "sigmoid") for of_class in decision.T], 1)
+        # Where no class is likely at all, the sigmoids may all vanish.
+        p = np.maximum(p, np.finfo(np.float64).tiny)
+        return p / p.sum(axis=1, keepdims=True)
+
+    def row_weights(self, scores: Floats, labels: Labels, start: Floats) -> Floats:
+        """Return weights proportional to the exponential loss, for more classes a column each."""
+        weights = _reweighed(self._spread(start), -self._signs(labels) * scores)
+        return weights[:, 0] if self.n_classes == 2 else weights
+
+
+@dataclass(frozen=True)
+class Logit(_Method):
+    """LogitBoost: members are weighted least-squares fits of Newton steps on the log loss.
+
+    With p the probability so far, a row of the class has the response 1 / p, another −1 / (1 − p),
+    and the weight p (1 − p). For more than two classes there is a member for each class a round,
+    and the scores are kept summing to 0.
+    """
+
+    has_classifiers: ClassVar[bool] = False
+
+    def boost(self, learner: Learner, labels: Labels, start: Floats, n_rounds: int) -> Rounds:
+        """Fit the responses, add the fits to the scores."""
+        rounds, is_class = Rounds(), self._indicators(labels)
+        scores = np.zeros((len(labels), self.n_outputs))
+        response, w = self._working(scores, is_class, start)
+        while len(rounds) < n_rounds:
+            members, f = _regress_each(learner, response, w)
+            err, before = float(sum_of(w[(f > 0.0) != is_class]) / sum_of(w)), sum_of(w)
+            scores += self._step(f, self.learning_rate)
+            response, w = self._working(scores, is_class, start)
+            rounds.add(members, self.learning_rate, err, float(sum_of(w) / before))
+        return rounds
+
+    def _working(
+        self, scores: Floats, is_class: NDArray[np.bool_], start: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return the response and the weight of each row in the problem of each score."""
+        p = self._probability_of_each(scores)
+        with np.errstate(divide="ignore"):
+            response = np.where(is_class, 1.0 / p, -1.0 / (1.0 - p))
+        np.clip(response, -LARGEST_RESPONSE, LARGEST_RESPONSE, out=response)
+        return response, start[:, None] * np.maximum(p * (1.0 - p), SMALLEST_WEIGHT)
+
+    def _probability_of_each(self, scores: Floats) -> Floats:
+        p = self.probabilities(scores[:, 0] if self.n_classes == 2 else scores)
+        return p[:, 1:] if self.n_classes == 2 else p
+
+    def _step(self, f: Floats, weight: float) -> Floats:
+        return f * weight if self.n_classes == 2 else f * (weight * (1.0 - 1.0 / self.n_classes))
+
+    def output(self, member: Any, X: Any, classes: NDArray[Any]) -> Floats:  # noqa: ARG002
+        """Return numbers."""
+        return numbers(member, X)
+
+    def votes(self, output: NDArray[Any], weight: float) -> Floats:
+        """Return the step, shrunk."""
+        return self._step(output[:, None], weight)
+
+    def decision(self, scores: Floats, total_weight: float) -> Floats:  # noqa: ARG002
+        """Return the log-odds of ``classes_[1]``, or scores that sum to 0."""
+        if self.n_classes == 2:
+            return scores[:, 0].copy()
+        return scores - scores.mean(axis=1, keepdims=True)
+
+    def probabilities(self, decision: Floats) -> Floats:
+        """Return the sigmoid or the softmax."""
+        return _sigmoid_or_softmax(decision)
+
+    def row_weights(self, scores: Floats, labels: Labels, start: Floats) -> Floats:
+        """Return weights proportional to p (1 − p), for more classes a column each."""
+        _, weights = self._working(scores, self._indicators(labels), start)
+        weights /= sum_of(weights)
+        return weights[:, 0] if self.n_classes == 2 else weights
+
+
+@dataclass(frozen=True)
+class R2:
+    """AdaBoost.R2: regression, with weights by the size of the error and the weighted median.
+
+    A row's loss is its error as a part of the largest, squared or 1 − exp(−loss) if so asked. Of a
+    member with the mean loss L, β = L / (1 − L); its weight is log(1 / β), and rows are weighed
+    down by β^(1 − loss).
+    """
+
+    has_classifiers: ClassVar[bool] = False
+
+    loss: str
+    learning_rate: float
+
+    def boost(self, learner: Learner, y: Floats, start: Floats, n_rounds: int) -> Rounds:
+        """Fit, measure, weigh the member, reweigh the rows; until one is perfect or hopeless.
+
+        A perfect member's weight is infinite on paper; here it outweighs all others together. One
+        with a mean loss of ½ or more is not kept, unless it is the first, which has weight 0.
+        """
+        rounds, w = Rounds(), start.copy()
+        while len(rounds) < n_rounds:
+            member, predicted = learner.regress(y, w)
+            losses = self._losses(predicted, y, w)
+            err = sum_of(w * losses)
+            if err <= 0.0:
+                rounds.add([member], 1.0 + sum(rounds.weights), 0.0, 1.0)
+                break
+            if err >= 0.5:
+                if not len(rounds):
+                    rounds.add([member], 0.0, err, 1.0)
+                break
+            log_beta = self.learning_rate * math.log(err / (1.0 - err))
+            rounds.add([member], -log_beta, err, reweigh(w, log_beta * (1.0 - losses)))
+        return rounds
+
+    def _losses(self, predicted: Floats, y: Floats, w: Floats) -> Floats:
+        errors, counts = np.abs(predicted - y), w > 0.0
+        largest = float(errors[counts].max())
+        if largest <= ROUNDING * np.abs(y[counts]).max():
+            return np.zeros(len(y))
+        losses = errors / largest
+        if self.loss == "square":
+            return losses**2
+        return 1.0 - exp(-losses) if self.loss == "exponential" else losses
+
+
+def weighted_median(predictions: Floats, weights: Floats) -> Floats:
+    """Return of each row the smallest prediction with half the weight at or below it."""
+    order = np.argsort(predictions, axis=1, kind="stable")
+    reached = np.cumsum(weights[order], axis=1)
+    place = (reached >= 0.5 * reached[:, -1:]).argmax(axis=1)
+    rows = np.arange(len(predictions))
+    return predictions[rows, order[rows, place]]
+
+
+def weigh_up(weights: Floats, wrong: NDArray[np.bool_], alpha: float) -> float:
+    """Multiply the weights of wrong rows by exp(α) and scale all to sum to 1, in place.
+
+    Returns the sum before scaling. Right rows are weighed down instead, which cannot overflow.
+    """
+    weights *= np.where(wrong, 1.0, math.exp(-alpha))
+    total = sum_of(weights)
+    weights /= total
+    return total * _exp(alpha)
+
+
+def reweigh(weights: Floats, exponent: Floats) -> float:
+    """Multiply the weights by exp(exponent) and scale all to sum to 1, in place.
+
+    Returns the sum before scaling. The largest exponent is taken out, so nothing can overflow.
+    """
+    top = float(exponent[weights > 0.0].max())
+    weights *= exp(np.minimum(exponent - top, 0.0))
+    total = sum_of(weights)
+    weights /= total
+    return total * _exp(top)
+
+
+def _reweighed(weights: Floats, exponent: Floats) -> Floats:
+    weights = weights.copy()
+    reweigh(weights, exponent)
+    return weights
+
+
+def _exp(x: float) -> float:
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
+
+
+def _regress_each(learner: Learner, targets: Floats, weights: Floats) -> tuple[list[Any], Floats]:
+    """Fit a member to each column; return the members and their fits, a column each."""
+    fitted = [
+        learner.regress(np.ascontiguousarray(target), w / sum_of(w))
+        for target, w in zip(targets.T, weights.T, strict=True)
+    ]
+    return [member for member, _ in fitted], np.stack([f for _, f in fitted], axis=1)
+
+
+def _sigmoid_or_softmax(decision: Floats, divisor: int = 1) -> Floats:
+    if decision.ndim == 1:
+        return class_probabilities(decision[:, None], "sigmoid")
+    return class_probabilities(decision / divisor, "softmax")

@@ -1,0 +1,405 @@
+"""The estimators: AdaBoost for classes and for numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import Tags, get_tags
+
+from hedgerow._adaboost.algorithms import weighted_median
+from hedgerow._adaboost.fitting import (
+    fit_classifier,
+    fit_regressor,
+    starting_weights,
+)
+from hedgerow._adaboost.model import Committee, TreeCommittee
+from hedgerow._adaboost.parameters import PARAMETERS
+from hedgerow._boosting.losses import Floats
+from hedgerow._data.passed_on import check_columns
+from hedgerow._data.target import read_known_classes, read_weights
+from hedgerow._estimator import TableEstimator, adopt
+from hedgerow._params import check_parameters, documented, parameters_for
+from hedgerow._threads import effective_n_jobs
+from hedgerow._tree.additive import AdditiveTrees, Meaning, class_names, column_names
+from hedgerow.exceptions import ParameterError
+
+# Rows whose predictions by every member are sorted at once: 8 MB with 128 members.
+BLOCK_ROWS = 8192
+
+
+class AdaBoost(TableEstimator):
+    """What the two estimators share: members, importances, how rows are read."""
+
+    _model: Committee
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The member of each round, or a list of them where a round has several."""
+        return self._fitted_model().members
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The mean of the members' importances, by their weights."""
+        return self._fitted_model().feature_importances()
+
+    def _bins_tables(self) -> bool:
+        return self.estimator is None
+
+    def _rows(self, X: Any) -> tuple[Any, int]:
+        """Read a table as the members take it; also return the threads for it."""
+        if isinstance(self._fitted_model(), TreeCommittee):
+            matrix = self._matrix(X)
+            return matrix, self._threads_for(matrix)
+        return check_columns(self, X), 1
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+
+@documented
+class AdaBoostClassifier(ClassifierMixin, AdaBoost):
+    """AdaBoost: a weighted vote of members, each fitted with more weight on what was got wrong.
+
+    By default the members are stumps, grown on bins. 'SAMME' and 'real' stop before n_estimators
+    rounds when a member makes no mistake; with 'SAMME' it gets weight 1, or as much more as it
+    takes for the vote to be right on every training row. 'SAMME' also stops at a member that is no
+    better than chance (err ≥ 1 − 1/K), which is not kept, unless it is the first: then it has
+    weight 0, and a warning says so.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The classes, sorted.
+    n_classes_ : int
+        How many there are.
+    estimators_ : list
+        The member of each round; a list of one for each class where a round has several. Trees are
+        shown by views with `predict` and `tree`.
+    estimator_weights_ : array of shape (n_rounds,)
+        α of each member: log((1 − err) / err) + log(K − 1), times learning_rate, for 'SAMME';
+        learning_rate for the others.
+    estimator_errors_ : array of shape (n_rounds,)
+        err of each round: the part of the weight that it was fitted with on the wrong side of its
+        members.
+    weight_sums_ : array of shape (n_rounds,)
+        z after each round: the sum of the rows' weights, were they not scaled back to 1 for the
+        next. They begin with 1, also after a reset, and may end beyond the largest float.
+    resets_ : array of shape (n_rounds,)
+        How often the weights were set back before the member of the round was found.
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Names of the columns, if they had names.
+    feature_importances_ : array of shape (n_features,)
+        Each feature's part of the gain in a tree, averaged by the weights of the trees.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from hedgerow import AdaBoostClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> AdaBoostClassifier(n_estimators=20).fit(X, y).predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    _parameters = parameters_for("classifier", PARAMETERS)
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        algorithm: str = "SAMME",
+        resample: bool = False,
+        error_divisor: str = "weights",
+        max_depth: int | None = 1,
+        max_leaves: int | None = None,
+        min_samples_leaf: int = 1,
+        max_bins: int = 255,
+        categorical_features: Any = "auto",
+        unknown_category: str = "missing",
+        subsample_for_bin: int = 200_000,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.algorithm = algorithm
+        self.resample = resample
+        self.error_divisor = error_divisor
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.min_samples_leaf = min_samples_leaf
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.unknown_category = unknown_category
+        self.subsample_for_bin = subsample_for_bin
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, samples: Any = None) -> Self:
+        """Fit the model.
+
+        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. The default trees
+            take NaN, None and NA for missing values, and strings and categories as they are; with
+            an estimator, X may be what that takes.
+        y : array of shape (n_rows,)
+            The classes.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows to begin with, not negative and not all 0.
+        samples : list of arrays of row numbers, optional
+            With resample, the rows to fit in each round, instead of rows drawn at random.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        adopt(self, fit_classifier(self, X, y, sample_weight, samples))
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return a number for ``classes_[1]`` against the other, or for more a column a class.
+
+        With 'SAMME' it is the mean vote by the members' weights (of two classes, the difference of
+        their means), with the others the additive model: log-odds, 2 F, of two classes.
+        """
+        model, (rows, n_threads) = self._fitted_model(), self._rows(X)
+        total = np.cumsum(model.weights)[-1]  # in the bits of the last stage
+        return model.algorithm.decision(model.scores(rows, n_threads), total)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class, shape (n_rows, n_classes)."""
+        return self._fitted_model().algorithm.probabilities(self.decision_function(X))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithm of the probabilities."""
+        return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each row with the largest score."""
+        return self._classes_of(self.decision_function(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
+        """Yield what `decision_function` returns after each round."""
+        model, (rows, n_threads) = self._fitted_model(), self._rows(X)
+        totals = np.cumsum(model.weights)
+        staged = model.staged_scores(rows, n_threads)
+        return (model.algorithm.decision(*stage) for stage in zip(staged, totals, strict=True))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
+        """Yield what `predict_proba` returns after each round."""
+        return map(self._fitted_model().algorithm.probabilities, self.staged_decision_function(X))
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Yield what `predict` returns after each round."""
+        return map(self._classes_of, self.staged_decision_function(X))
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Yield the accuracy after each round."""
+        for predicted in self.staged_predict(X):
+            yield accuracy_score(y, predicted, sample_weight=sample_weight)
+
+    def staged_weights(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Floats]:
+        """Yield the weights of the training rows before each round, and after the last.
+
+        They are worked out again from the votes of the rounds before, and sum to 1.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            What the model was fitted to.
+        """
+        model, (rows, n_threads) = self._fitted_model(), self._rows(X)
+        labels = read_known_classes(y, self.classes_).astype(np.intp)
+        start = starting_weights(read_weights(sample_weight, len(labels)), len(labels))
+        scores = np.zeros((len(labels), model.algorithm.n_outputs))
+        forgotten = scores
+        for after, resets in zip(model.staged_scores(rows, n_threads), self.resets_, strict=True):
+            forgotten = scores if resets else forgotten
+            yield model.algorithm.row_weights(scores - forgotten, labels, start)
+            scores = after
+        yield model.algorithm.row_weights(scores - forgotten, labels, start)
+
+    def _additive_trees(self) -> AdditiveTrees:
+        model = self._fitted_model()
+        if not isinstance(model, TreeCommittee):
+            raise ParameterError(
+                f"model: the members of this AdaBoostClassifier are estimators of their own "
+                f"(estimator={self.estimator!r}). Fit it with estimator=None to explain it."
+            )
+        algorithm: Any = model.algorithm
+        return AdditiveTrees(
+            ensemble=model.decision_trees(),
+            matrix=self._matrix,
+            sources=np.arange(model.schema.n_features),
+            feature_names=column_names(model.schema),
+            output_names=tuple(class_names(self.classes_)),
+            unit=algorithm.unit,
+            n_threads=effective_n_jobs(self.n_jobs),
+            prediction=Meaning(self._scored_probabilities, "probability"),
+        )
+
+    def _scored_probabilities(self, decision: Floats) -> Floats:
+        """Return a probability for each decision: of two classes, that of the second."""
+        algorithm: Any = self._model.algorithm
+        if decision.shape[1] == 1:
+            return algorithm.probabilities(decision[:, 0])[:, 1:]
+        return algorithm.probabilities(decision)
+
+    def _classes_of(self, decision: Floats) -> NDArray[Any]:
+        if decision.ndim == 1:
+            return self.classes_[(decision > 0.0).astype(np.intp)]
+        return self.classes_[decision.argmax(axis=1)]
+
+
+@documented
+class AdaBoostRegressor(RegressorMixin, AdaBoost):
+    """AdaBoost.R2: the weighted median of members, each fitted with more weight on large errors.
+
+    By default the members are trees of depth 3, grown on bins. The rounds stop early at a member
+    without error, which then outweighs all others, and before one whose mean loss is ½ or more. If
+    that is the first, it is the model.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    estimators_ : list
+        The member of each round. Trees are shown by views with `predict` and `tree`.
+    estimator_weights_ : array of shape (n_rounds,)
+        Weight of each member in the median: log((1 − L) / L), times learning_rate.
+    estimator_errors_ : array of shape (n_rounds,)
+        L, the mean loss of each member by the weights of its round.
+    weight_sums_ : array of shape (n_rounds,)
+        The sum of the rows' weights after each round, were they not scaled back; 1 at first.
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Names of the columns, if they had names.
+    feature_importances_ : array of shape (n_features,)
+        Each feature's part of the gain in a tree, averaged by the weights of the trees.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from hedgerow import AdaBoostRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> bool(AdaBoostRegressor().fit(X, y).score(X, y) > 0.5)
+    True
+    """
+
+    _parameters = parameters_for("regressor", PARAMETERS)
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        loss: str = "linear",
+        resample: bool = True,
+        max_depth: int | None = 3,
+        max_leaves: int | None = None,
+        min_samples_leaf: int = 1,
+        max_bins: int = 255,
+        categorical_features: Any = "auto",
+        unknown_category: str = "missing",
+        subsample_for_bin: int = 200_000,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.loss = loss
+        self.resample = resample
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.min_samples_leaf = min_samples_leaf
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.unknown_category = unknown_category
+        self.subsample_for_bin = subsample_for_bin
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. The default trees
+            take NaN, None and NA for missing values, and strings and categories as they are; with
+            an estimator, X may be what that takes.
+        y : array of shape (n_rows,)
+            The numbers.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows to begin with, not negative and not all 0.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        adopt(self, fit_regressor(self, X, y, sample_weight))
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Return the weighted median of the members' predictions."""
+        return self._median(self._predictions(X))
+
+    def staged_predict(self, X: Any) -> Iterator[Floats]:
+        """Yield what `predict` returns after each round."""
+        predictions = self._predictions(X)
+        return (self._median(predictions[:, : m + 1]) for m in range(predictions.shape[1]))
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Yield R² after each round."""
+        for predicted in self.staged_predict(X):
+            yield r2_score(y, predicted, sample_weight=sample_weight)
+
+    def _additive_trees(self) -> AdditiveTrees:
+        self._fitted_model()
+        raise ParameterError(
+            "model: AdaBoostRegressor predicts the weighted median of its trees, which is no sum "
+            "of what they say. Use GradientBoostingRegressor(loss='absolute_error') for a median "
+            "that can be explained."
+        )
+
+    def _predictions(self, X: Any) -> Floats:
+        model, (rows, n_threads) = self._fitted_model(), self._rows(X)
+        return model.predictions(rows, n_threads)
+
+    def _median(self, predictions: Floats) -> Floats:
+        weights = self._model.weights[: predictions.shape[1]]
+        blocks = (
+            predictions[first : first + BLOCK_ROWS]
+            for first in range(0, len(predictions), BLOCK_ROWS)
+        )
+        medians = [weighted_median(block, weights) for block in blocks]
+        return np.concatenate([np.empty(0), *medians])

@@ -1,0 +1,310 @@
+"""One call of AdaBoost's `fit`, from a table to the attributes of a fitted estimator.
+
+Members grow on bins or are clones of an estimator: `_Bins` and `_Clones` are the two grounds that a
+fit can stand on. Nothing here is written to the estimator, so a fit that fails leaves it as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import is_classifier, is_regressor
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import _num_samples, has_fit_parameter
+
+from hedgerow._adaboost.algorithms import (
+    R2,
+    Algorithm,
+    Discrete,
+    Gentle,
+    Logit,
+    Real,
+    Rounds,
+)
+from hedgerow._adaboost.learners import (
+    Draw,
+    EstimatorLearner,
+    Labels,
+    Learner,
+    Rows,
+    TreeLearner,
+)
+from hedgerow._adaboost.model import (
+    Committee,
+    EstimatorCommittee,
+    tree_committee,
+)
+from hedgerow._arithmetic import sum_of
+from hedgerow._boosting.losses import Floats
+from hedgerow._data.binning import Binner
+from hedgerow._data.intake import learn_schema
+from hedgerow._data.passed_on import learn_columns
+from hedgerow._data.target import read_classification_target, read_regression_target, read_weights
+from hedgerow._estimator import column_attributes, seed_of
+from hedgerow._threads import effective_n_jobs
+from hedgerow._tree.cart import CartParams
+from hedgerow._warning import warn_user, warned_once
+from hedgerow.exceptions import DataError, ParameterError
+
+Attributes = dict[str, Any]
+MOST_CLASSES = 2**16  # the kernel's class numbers have 16 bits
+
+
+def fit_classifier(estimator: Any, X: Any, y: Any, sample_weight: Any, samples: Any) -> Attributes:
+    """Read, boost, and return the attributes of the fitted classifier."""
+    _check_classifier(estimator, samples)
+    seed = seed_of(estimator.random_state)
+    ground = _ground(estimator, X, seed)
+    classes, labels = read_classes(y, ground.n_rows)
+    weights = read_weights(sample_weight, ground.n_rows)
+    learner = ground.learner(weights, _draw(estimator, ground, samples), labels, classes)
+    algorithm = _classification_algorithm(estimator, len(classes))
+    start = starting_weights(weights, ground.n_rows)
+    with warned_once():  # not by the member of every round
+        rounds = algorithm.boost(learner, labels, start, estimator.n_estimators)
+    if not any(rounds.weights):
+        warn_user(
+            "No member is better than chance: every class gets the same score.",
+        )
+    return _attributes(ground, algorithm, rounds, classes) | {
+        "classes_": classes,
+        "n_classes_": len(classes),
+        "resets_": np.array(rounds.resets),
+    }
+
+
+def fit_regressor(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Attributes:
+    """Read, boost, and return the attributes of the fitted regressor."""
+    _check_member(estimator, has_classifiers=False)
+    seed = seed_of(estimator.random_state)
+    ground = _ground(estimator, X, seed)
+    target = read_regression_target(y, ground.n_rows)
+    weights = read_weights(sample_weight, ground.n_rows)
+    learner = ground.learner(weights, _draw(estimator, ground, None), None, None)
+    algorithm = R2(estimator.loss, estimator.learning_rate)
+    start = starting_weights(weights, ground.n_rows)
+    with warned_once():
+        rounds = algorithm.boost(learner, target, start, estimator.n_estimators)
+    return _attributes(ground, algorithm, rounds, None)
+
+
+def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], Labels]:
+    """Read a target: the classes, sorted, and the number of each row's."""
+    classes, labels = read_classification_target(y, n_rows)
+    if len(classes) > MOST_CLASSES:
+        raise DataError(f"y holds {len(classes)} classes; there may be {MOST_CLASSES} at most.")
+    return classes, labels.astype(np.intp)
+
+
+def starting_weights(weights: Floats | None, n_rows: int) -> Floats:
+    """Return the weights that a fit begins with: 1/N, or those given, summing to 1."""
+    return np.full(n_rows, 1.0 / n_rows) if weights is None else weights / sum_of(weights)
+
+
+class _Ground(Protocol):
+    """The table of a fit, and what members are fitted to it."""
+
+    n_rows: int
+    columns: Attributes
+    random: np.random.RandomState
+
+    def learner(
+        self,
+        weights: Floats | None,
+        draw: Draw | None,
+        labels: Labels | None,
+        classes: NDArray[Any] | None,
+    ) -> Learner:
+        """Return what fits the members."""
+
+    def committee(
+        self, algorithm: Algorithm | R2, rounds: Rounds, classes: NDArray[Any] | None
+    ) -> Committee:
+        """Return the members as a model."""
+
+
+class _Bins:
+    """Trees on bins; the table is binned when there are weights to do it by."""
+
+    binner: Binner
+
+    def __init__(self, estimator: Any, X: Any, seed: int) -> None:
+        self.estimator, self.seed = estimator, seed
+        self.random = np.random.RandomState(seed)
+        self.n_threads = effective_n_jobs(estimator.n_jobs)
+        self.schema, self.table = learn_schema(X, estimator.categorical_features)
+        self.n_rows = self.table.n_rows
+        self.columns = column_attributes(self.schema)
+
+    def learner(
+        self,
+        weights: Floats | None,
+        draw: Draw | None,
+        labels: Labels | None,
+        classes: NDArray[Any] | None,
+    ) -> Learner:
+        """Return what grows the trees."""
+        estimator, threads = self.estimator, self.n_threads
+        self.binner = Binner(
+            max_bins=estimator.max_bins,
+            subsample_for_bin=estimator.subsample_for_bin,
+            seed=self.seed,
+        )
+        counts = {j: len(learned.values) for j, learned in self.schema.categories.items()}
+        self.binner.fit(self.table, weights, n_categories=counts, threads=threads)
+        binned = self.binner.transform(self.table, columns_only=True, threads=threads)
+        limits = CartParams(
+            max_depth=estimator.max_depth or 0,
+            max_leaves=estimator.max_leaves or 0,
+            min_samples_leaf=estimator.min_samples_leaf,
+            seed=self.seed,
+        )
+        n_classes = 0 if classes is None else len(classes)
+        return TreeLearner(
+            binned, limits, labels=labels, n_classes=n_classes, draw=draw, n_threads=threads
+        )
+
+    def committee(
+        self, algorithm: Algorithm | R2, rounds: Rounds, classes: NDArray[Any] | None
+    ) -> Committee:
+        """Return the trees as a model."""
+        return tree_committee(self.schema, self.binner, algorithm, rounds, classes)
+
+
+class _Clones:
+    """Clones of an estimator, on the table as it came."""
+
+    def __init__(self, estimator: Any, X: Any, seed: int) -> None:
+        self.estimator = estimator.estimator
+        self.random = np.random.RandomState(seed)
+        self.X, self.columns = learn_columns(X)
+        self.n_rows = _num_samples(self.X)
+
+    def learner(
+        self,
+        weights: Floats | None,  # noqa: ARG002
+        draw: Draw | None,
+        labels: Labels | None,
+        classes: NDArray[Any] | None,
+    ) -> Learner:
+        """Return what fits the clones."""
+        return EstimatorLearner(
+            self.estimator, self.X, labels=labels, classes=classes, draw=draw, random=self.random
+        )
+
+    def committee(
+        self, algorithm: Algorithm | R2, rounds: Rounds, classes: NDArray[Any] | None
+    ) -> Committee:
+        """Return the clones as a model."""
+        return EstimatorCommittee(rounds.members, algorithm, np.array(rounds.weights), classes)
+
+
+def _ground(estimator: Any, X: Any, seed: int) -> _Ground:
+    return (_Bins if estimator.estimator is None else _Clones)(estimator, X, seed)
+
+
+def _classification_algorithm(estimator: Any, n_classes: int) -> Algorithm:
+    rate = estimator.learning_rate
+    if estimator.algorithm == "SAMME":
+        return Discrete(n_classes, rate, estimator.error_divisor)
+    if estimator.algorithm == "gentle":
+        return Gentle(n_classes, rate)
+    if estimator.algorithm == "logit":
+        return Logit(n_classes, rate)
+    return Real(n_classes, rate)
+
+
+def _attributes(
+    ground: _Ground, algorithm: Algorithm | R2, rounds: Rounds, classes: NDArray[Any] | None
+) -> Attributes:
+    return ground.columns | {
+        "_model": ground.committee(algorithm, rounds, classes),
+        "estimator_weights_": np.array(rounds.weights),
+        "estimator_errors_": np.array(rounds.errors),
+        "weight_sums_": np.array(rounds.weight_sums),
+    }
+
+
+def _check_classifier(estimator: Any, samples: Any) -> None:
+    """Refuse parameters that do not go together, before the table is looked at."""
+    algorithm = estimator.algorithm
+    if estimator.error_divisor == "rows" and algorithm != "SAMME":
+        raise ParameterError(
+            f"error_divisor='rows' is for algorithm='SAMME'; algorithm={algorithm!r} has no use "
+            "for it."
+        )
+    if samples is not None and not estimator.resample:
+        raise ParameterError("samples are for resample=True; resample=False draws no rows.")
+    _check_member(estimator, has_classifiers=algorithm not in ("gentle", "logit"))
+    member = estimator.estimator
+    has_probabilities = member is None or hasattr(member, "predict_proba")
+    if algorithm in ("SAMME.R", "real") and not has_probabilities:
+        raise ParameterError(
+            f"estimator={member!r} is not allowed with algorithm={algorithm!r}: it must have "
+            "predict_proba."
+        )
+
+
+def _check_member(estimator: Any, *, has_classifiers: bool) -> None:
+    member = estimator.estimator
+    if member is None:
+        return
+    kind, is_right = (
+        ("a classifier", is_classifier) if has_classifiers else ("a regressor", is_regressor)
+    )
+    if not is_right(member):
+        raise ParameterError(f"estimator={member!r} is not allowed here; it must be {kind}.")
+    if not estimator.resample and not _takes_weights(member):
+        raise ParameterError(
+            f"estimator={member!r} takes no sample_weight in fit. Choose one that does, or "
+            "resample=True, which needs none."
+        )
+
+
+def _takes_weights(member: Any) -> bool:
+    if get_config()["enable_metadata_routing"]:
+        return bool(get_routing_for_object(member).consumes("fit", ("sample_weight",)))
+    return has_fit_parameter(member, "sample_weight")
+
+
+def _draw(estimator: Any, ground: _Ground, samples: Any) -> Draw | None:
+    """Return what draws the rows of a round by their weights, if they are drawn at all."""
+    if not estimator.resample:
+        return None
+    if samples is not None:
+        return _given(samples, ground.n_rows, estimator.n_estimators)
+    n_rows = ground.n_rows
+    return lambda weights: ground.random.choice(n_rows, size=n_rows, p=weights)
+
+
+def _given(samples: Any, n_rows: int, n_rounds: int) -> Draw:
+    """Return a draw that gives the caller's samples, one after another."""
+    if not isinstance(samples, Iterable) or isinstance(samples, str | bytes):
+        raise DataError("samples must be a list of arrays of row numbers, one for each round.")
+    read = [_read_sample(sample, n_rows, i) for i, sample in enumerate(samples)]
+    if len(read) < n_rounds:
+        raise DataError(f"samples holds {len(read)} arrays for n_estimators={n_rounds} rounds.")
+    left = iter(read)
+
+    def draw(_weights: Floats) -> Rows:
+        try:
+            return next(left)
+        except StopIteration:
+            raise DataError(
+                f"All {len(read)} samples are used up: a member worse than chance costs one more."
+            ) from None
+
+    return draw
+
+
+def _read_sample(sample: Any, n_rows: int, index: int) -> Rows:
+    rows = np.asarray(sample)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or not rows.size:
+        raise DataError(f"samples[{index}] must be an array of row numbers.")
+    if rows.min() < 0 or rows.max() >= n_rows:
+        raise DataError(f"samples[{index}] holds row numbers outside 0 … {n_rows - 1}.")
+    return rows.astype(np.intp)

@@ -1,0 +1,226 @@
+"""What AdaBoost fits in a round: a tree on bins, or a clone of any estimator.
+
+A learner fits all rows by their weights or, if it can draw, rows drawn by the weights. It returns
+the fitted member and what that says of every training row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.utils import _safe_indexing
+
+from hedgerow._boosting.losses import Floats
+from hedgerow._data.binning import BinnedMatrix
+from hedgerow._tree.cart import CartParams, RowDraws, grow_classifiers, grow_regressors
+from hedgerow._tree.structure import Tree
+from hedgerow.exceptions import DataError
+
+Labels = NDArray[np.intp]
+Rows = NDArray[np.intp]
+Draw = Callable[[Floats], Rows]
+MOST_SEED = np.iinfo(np.int32).max
+
+
+class Learner(Protocol):
+    """Fits a member to weights that sum to 1."""
+
+    @property
+    def resamples(self) -> bool:
+        """Whether rows are drawn by the weights."""
+
+    def classify(self, weights: Floats) -> tuple[Any, Labels]:
+        """Return a member and the number of the class that it gives each row."""
+
+    def estimate(self, weights: Floats) -> tuple[Any, Floats]:
+        """Return a member and the probabilities that it gives each row, (n_rows, n_classes)."""
+
+    def regress(self, target: Floats, weights: Floats) -> tuple[Any, Floats]:
+        """Return a member and the number that it gives each row, fitted by least squares."""
+
+
+@dataclass(frozen=True, eq=False)
+class GrownTree:
+    """A tree, and for each node what it says of the rows in it: class, probabilities or number."""
+
+    tree: Tree
+    output: NDArray[Any]
+
+
+class TreeLearner:
+    """Grows trees on a table that was binned once.
+
+    The kernel weighs rows in fixed point, which is enough to choose splits. What a leaf says is
+    taken from the weights as they are: they may span more decades than fixed point does.
+    """
+
+    def __init__(
+        self,
+        binned: BinnedMatrix,
+        limits: CartParams,
+        *,
+        labels: Labels | None = None,
+        n_classes: int = 0,
+        draw: Draw | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self._binned, self._limits, self._n_threads = binned, limits, n_threads
+        self._labels = np.zeros(0, np.intp) if labels is None else labels
+        self._short_labels = self._labels.astype(np.uint16)
+        self._n_classes = n_classes
+        self._draw = draw
+        self._all_rows = RowDraws(binned.n_rows, bootstrap=False)
+
+    @property
+    def resamples(self) -> bool:
+        """Whether rows are drawn by the weights."""
+        return self._draw is not None
+
+    def classify(self, weights: Floats) -> tuple[GrownTree, Labels]:
+        """Return a tree and the class that it gives each row: the heaviest of the leaf."""
+        tree, leaf, sums = self._grow_classifier(weights)
+        heaviest = sums.argmax(axis=1)
+        return GrownTree(tree, heaviest), heaviest[leaf]
+
+    def estimate(self, weights: Floats) -> tuple[GrownTree, Floats]:
+        """Return a tree and the shares of the classes in each row's leaf."""
+        tree, leaf, sums = self._grow_classifier(weights)
+        shares = sums / sums.sum(axis=1, keepdims=True)
+        return GrownTree(tree, shares), shares[leaf]
+
+    def regress(self, target: Floats, weights: Floats) -> tuple[GrownTree, Floats]:
+        """Return a tree and the mean of the target in each row's leaf."""
+        weights = self._counts(weights)
+        limits = replace(self._limits, criterion="squared_error")
+        numbers = target.reshape(-1, 1)
+        (tree,) = grow_regressors(
+            self._binned, numbers, limits, self._all_rows, weights=weights,
+            n_threads=self._n_threads,
+        )  # fmt: skip
+        leaf = self._leaf_of_rows(tree)
+        sums = [_sum_by(leaf, by, tree.n_nodes) for by in (weights * target, weights)]
+        products, totals = _node_sums(tree, np.stack(sums, axis=1)).T
+        means = products / totals
+        return GrownTree(tree, means), means[leaf]
+
+    def _grow_classifier(self, weights: Floats) -> tuple[Tree, Rows, Floats]:
+        """Return a tree, the leaf of each row, and the weight of each class in each node."""
+        weights = self._counts(weights)
+        (tree,) = grow_classifiers(
+            self._binned, self._short_labels, self._n_classes, self._limits, self._all_rows,
+            weights=weights, n_threads=self._n_threads,
+        )  # fmt: skip
+        leaf = self._leaf_of_rows(tree)
+        cells = leaf * self._n_classes + self._labels
+        sums = _sum_by(cells, weights, tree.n_nodes * self._n_classes)
+        return tree, leaf, _node_sums(tree, sums.reshape(tree.n_nodes, self._n_classes))
+
+    def _counts(self, weights: Floats) -> Floats:
+        """Return how often each row was drawn, or the weights if rows are not drawn."""
+        if self._draw is None:
+            return weights
+        return np.bincount(self._draw(weights), minlength=len(weights)).astype(np.float64)
+
+    def _leaf_of_rows(self, tree: Tree) -> Rows:
+        numbered = replace(tree, value=np.arange(tree.n_nodes, dtype=np.float64)[:, None])
+        leaf = np.zeros(self._binned.n_rows)
+        numbered.add_binned(self._binned.by_column, leaf, n_threads=self._n_threads)
+        return leaf.astype(np.intp)
+
+
+def _sum_by(cell: Rows, weights: Floats, n_cells: int) -> Floats:
+    """Add up the weights in each cell."""
+    return np.asarray(np.bincount(cell, weights, n_cells), np.float64)
+
+
+def _node_sums(tree: Tree, sums: Floats) -> Floats:
+    """Fill the sums of inner nodes from those of the leaves; children come after their parent."""
+    for node in np.flatnonzero(tree.feature >= 0)[::-1]:
+        sums[node] = sums[tree.left[node]] + sums[tree.right[node]]
+    return sums
+
+
+class EstimatorLearner:
+    """Fits clones of an estimator to the table as it came."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        *,
+        labels: Labels | None = None,
+        classes: NDArray[Any] | None = None,
+        draw: Draw | None = None,
+        random: np.random.RandomState,
+    ) -> None:
+        self._estimator, self._X, self._draw, self._random = estimator, X, draw, random
+        self._classes = np.zeros(0) if classes is None else classes
+        self._y = self._classes if labels is None else self._classes[labels]
+
+    @property
+    def resamples(self) -> bool:
+        """Whether rows are drawn by the weights."""
+        return self._draw is not None
+
+    def classify(self, weights: Floats) -> tuple[Any, Labels]:
+        """Return a classifier and the number of the class that it gives each row."""
+        member = self._fit(self._y, weights)
+        return member, class_numbers(member, self._X, self._classes)
+
+    def estimate(self, weights: Floats) -> tuple[Any, Floats]:
+        """Return a classifier and the probabilities that it gives each row."""
+        member = self._fit(self._y, weights)
+        return member, probabilities(member, self._X, self._classes)
+
+    def regress(self, target: Floats, weights: Floats) -> tuple[Any, Floats]:
+        """Return a regressor and the number that it gives each row."""
+        member = self._fit(target, weights)
+        return member, numbers(member, self._X)
+
+    def _fit(self, y: NDArray[Any], weights: Floats) -> Any:
+        member = _seeded(clone(self._estimator), self._random)
+        if self._draw is None:
+            return member.fit(self._X, y, sample_weight=weights)
+        rows = self._draw(weights)
+        drawn = y[rows]
+        if y is self._y and (drawn == drawn[0]).all():  # few classifiers take a single class
+            member = DummyClassifier(strategy="most_frequent")
+        return member.fit(_safe_indexing(self._X, rows), drawn)
+
+
+def _seeded(estimator: Any, random: np.random.RandomState) -> Any:
+    """Give every random_state of an estimator a seed, in scikit-learn's order."""
+    names = sorted(estimator.get_params(deep=True))
+    seeds = {
+        name: random.randint(MOST_SEED)
+        for name in names
+        if name == "random_state" or name.endswith("__random_state")
+    }
+    return estimator.set_params(**seeds)
+
+
+def class_numbers(member: Any, X: Any, classes: NDArray[Any]) -> Labels:
+    """Return the place among the classes of what a classifier predicts."""
+    return np.searchsorted(classes, member.predict(X))
+
+
+def probabilities(member: Any, X: Any, classes: NDArray[Any]) -> Floats:
+    """Return a column for each class; one that the member never saw has probability 0."""
+    found = member.predict_proba(X)
+    p = np.zeros((len(found), len(classes)))
+    p[:, np.searchsorted(classes, member.classes_)] = found
+    return p
+
+
+def numbers(member: Any, X: Any) -> Floats:
+    """Return what a regressor predicts."""
+    predicted = np.asarray(member.predict(X), np.float64).reshape(-1)
+    if not np.isfinite(predicted).all():
+        raise DataError(f"{type(member).__name__} predicts numbers that are not finite.")
+    return predicted

@@ -1,0 +1,205 @@
+"""What a fit of AdaBoost leaves behind: a committee of trees, or of any fitted estimators.
+
+Either reads a table and adds up its members' votes, all at once or stage after stage; a prediction
+does not care which of them it asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
+
+from hedgerow._adaboost.algorithms import R2, Algorithm, Rounds
+from hedgerow._adaboost.learners import numbers
+from hedgerow._boosting.losses import Floats
+from hedgerow._data.binning import Binner
+from hedgerow._data.intake import TableSchema, as_matrix, read_table
+from hedgerow._tree.structure import Ensemble, Tree
+
+
+@dataclass(frozen=True, eq=False)
+class TreeCommittee:
+    """Trees whose leaves hold their votes (of R2: their numbers), and how a table is read for them.
+
+    `weights` has a number for each round; `classes` is None in regression.
+    """
+
+    schema: TableSchema
+    binner: Binner
+    ensemble: Ensemble
+    algorithm: Algorithm | R2
+    weights: Floats
+    classes: NDArray[Any] | None
+
+    @cached_property
+    def category_bins(self) -> list[Any]:
+        """Of each categorical feature, the bin of each category code."""
+        return self.binner.category_bins
+
+    @property
+    def members(self) -> list[Any]:
+        """The trees of each round, to be looked at one by one."""
+        views = [TreeView(self, t) for t in range(self.ensemble.n_trees)]
+        per_round = len(views) // len(self.weights)
+        if per_round == 1:
+            return views
+        return [views[first : first + per_round] for first in range(0, len(views), per_round)]
+
+    def scores(self, rows: NDArray[Any], n_threads: int) -> Floats:
+        """Return the sum of the votes, (n_rows, n_outputs)."""
+        return self.ensemble.predict_raw(rows, n_threads=n_threads)
+
+    def staged_scores(self, rows: NDArray[Any], n_threads: int) -> Iterator[Floats]:
+        """Yield the sum of the votes after each round."""
+        return self.ensemble.staged_raw(rows, n_threads=n_threads)
+
+    def predictions(self, rows: NDArray[Any], n_threads: int) -> Floats:
+        """Return what each tree predicts, (n_rows, n_trees)."""
+        predictions = np.empty((len(rows), self.ensemble.n_trees))
+        leaf = self.ensemble.apply(rows, n_threads=n_threads)
+        for t, first in enumerate(self.ensemble.tree_offset[:-1]):
+            predictions[:, t] = self.ensemble.value[first:, 0][leaf[:, t]]
+        return predictions
+
+    def decision_trees(self) -> Ensemble:
+        """Return trees that add up to what a classifier's `decision_function` returns."""
+        algorithm: Any = self.algorithm
+        total = np.cumsum(self.weights)[-1]
+        # A decision is linear in the scores; this is what becomes of a score of 1 in each output.
+        image = algorithm.decision(np.eye(self.ensemble.n_outputs), total).reshape(
+            -1, self.ensemble.n_outputs
+        )
+        if np.array_equal(image, image[0, 0] * np.eye(len(image))):
+            return self.ensemble.scaled(image[0, 0])
+        outputs = self.ensemble.tree_output
+        trees = [
+            replace(tree, value=tree.value * image[output])
+            for tree, output in zip(self.ensemble.trees(), outputs, strict=True)
+        ]
+        nothing = np.zeros(len(trees), np.int32)
+        return Ensemble.from_trees(trees, nothing, self.ensemble.base_score, self.schema.n_features)
+
+    def feature_importances(self) -> Floats:
+        """Return the mean of the trees' parts of their gain, by the weights of the rounds."""
+        ensemble = self.ensemble
+        gains = np.zeros((ensemble.n_trees, ensemble.n_features))
+        inner = np.flatnonzero(ensemble.feature >= 0)
+        tree = np.searchsorted(ensemble.tree_offset, inner, side="right") - 1
+        np.add.at(gains, (tree, ensemble.feature[inner]), ensemble.gain[inner])
+        weights = np.repeat(self.weights, ensemble.n_trees // len(self.weights))
+        return _weighted_mean(_parts(gains), weights)
+
+
+def tree_committee(
+    schema: TableSchema,
+    binner: Binner,
+    algorithm: Algorithm | R2,
+    rounds: Rounds,
+    classes: NDArray[Any] | None,
+) -> TreeCommittee:
+    """Write the votes of the trees that the rounds grew into their leaves."""
+    trees: list[Tree] = []
+    outputs: list[int] = []
+    for members, weight in zip(rounds.members, rounds.weights, strict=True):
+        for output, grown in enumerate(members):
+            value = (
+                grown.output[:, None]
+                if isinstance(algorithm, R2)
+                else algorithm.votes(grown.output, weight)
+            )
+            trees.append(replace(grown.tree, value=np.ascontiguousarray(value)))
+            outputs.append(output)
+    base = np.zeros(1 if isinstance(algorithm, R2) else algorithm.n_outputs)
+    ensemble = Ensemble.from_trees(trees, outputs, base, schema.n_features)
+    return TreeCommittee(schema, binner, ensemble, algorithm, np.array(rounds.weights), classes)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeView:
+    """A tree of a committee by itself."""
+
+    committee: TreeCommittee
+    index: int
+
+    @property
+    def tree(self) -> Tree:
+        """Its nodes; a value is what the tree adds to the scores."""
+        return self.committee.ensemble.tree(self.index)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the tree's class, or its number where the committee adds or sorts numbers."""
+        model = self.committee
+        matrix = as_matrix(read_table(X, model.schema), model.category_bins)
+        n_values = model.ensemble.value.shape[1]
+        alone = Ensemble.from_trees([self.tree], [0], np.zeros(n_values), model.ensemble.n_features)
+        votes = alone.predict_raw(matrix)
+        if model.classes is None or not model.algorithm.has_classifiers:
+            return votes[:, 0]
+        return model.classes[votes.argmax(axis=1) if n_values > 1 else (votes[:, 0] > 0) * 1]
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorCommittee:
+    """Fitted estimators, those of a round in a list."""
+
+    fitted: list[list[Any]]
+    algorithm: Algorithm | R2
+    weights: Floats
+    classes: NDArray[Any] | None
+
+    @property
+    def members(self) -> list[Any]:
+        """The estimators of each round."""
+        return [members[0] if len(members) == 1 else members for members in self.fitted]
+
+    def scores(self, rows: Any, n_threads: int) -> Floats:
+        """Return the sum of the votes, (n_rows, n_outputs)."""
+        *_, scores = self.staged_scores(rows, n_threads)
+        return scores
+
+    def staged_scores(self, rows: Any, n_threads: int) -> Iterator[Floats]:  # noqa: ARG002
+        """Yield the sum of the votes after each round."""
+        algorithm: Any = self.algorithm
+        scores = np.zeros((_num_samples(rows), algorithm.n_outputs))
+        for members, weight in zip(self.fitted, self.weights, strict=True):
+            for first, member in enumerate(members if len(scores) else ()):
+                votes = algorithm.votes(algorithm.output(member, rows, self.classes), weight)
+                scores[:, first : first + votes.shape[1]] += votes
+            yield scores.copy()
+
+    def predictions(self, rows: Any, n_threads: int) -> Floats:  # noqa: ARG002
+        """Return what each estimator predicts, (n_rows, n_estimators)."""
+        if _num_samples(rows) == 0:  # which not every estimator takes
+            return np.empty((0, len(self.fitted)))
+        return np.stack([numbers(member, rows) for (member,) in self.fitted], axis=1)
+
+    def feature_importances(self) -> Floats:
+        """Return the mean of the members' importances, by the weights of the rounds."""
+        members = [member for members in self.fitted for member in members]
+        found = [getattr(member, "feature_importances_", None) for member in members]
+        known = [importances for importances in found if importances is not None]
+        if not known:
+            raise AttributeError(f"{type(members[0]).__name__} has no feature_importances_.")
+        nothing = np.zeros_like(known[0])
+        weights = np.repeat(self.weights, len(self.fitted[0]))
+        return _weighted_mean([nothing if one is None else one for one in found], weights)
+
+
+Committee = TreeCommittee | EstimatorCommittee
+
+
+def _parts(gains: Floats) -> Floats:
+    totals = gains.sum(axis=1, keepdims=True)
+    return gains / np.where(totals > 0.0, totals, 1.0)
+
+
+def _weighted_mean(importances: Sequence[Floats] | Floats, weights: Floats) -> Floats:
+    total = weights.sum()
+    summed = (np.asarray(importances) * weights[:, None]).sum(axis=0)
+    return summed / total if total > 0.0 else summed

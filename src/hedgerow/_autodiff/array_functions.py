@@ -1,0 +1,252 @@
+"""NumPy's functions of whole arrays, for arrays that carry derivatives."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from hedgerow._autodiff.dual import (
+    FUNCTIONS,
+    REDUCTIONS,
+    Array,
+    Dual,
+    Function,
+    narrowed,
+    rearranged,
+    refuse,
+    spread,
+    value_of,
+)
+from hedgerow._autodiff.elementwise import selected
+from hedgerow._autodiff.rules import Derivative
+
+MOVING = (
+    *(np.reshape, np.ravel, np.transpose, np.moveaxis, np.swapaxes, np.expand_dims, np.squeeze),
+    *(np.take, np.take_along_axis, np.flip, np.roll, np.repeat, np.tile, np.broadcast_to),
+)
+JOINING = (np.stack, np.concatenate, np.column_stack, np.hstack, np.vstack)
+WITHOUT_DERIVATIVE = (
+    *(np.argmax, np.argmin, np.argsort, np.any, np.all, np.isclose, np.round),
+    *(np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.full_like, np.empty_like),
+)
+
+
+def _moving(function: Function) -> Function:
+    """Apply a function of one array that moves its numbers."""
+
+    def apply(x: Any, *inputs: Any, **options: Any) -> Dual:
+        if not isinstance(x, Dual):
+            refuse(f"np.{function.__name__} with scores in another place than the first")
+        return rearranged(x, lambda array: function(array, *inputs, **options))
+
+    return apply
+
+
+def _joining(function: Function) -> Function:
+    """Apply a function of a list of arrays that puts them together."""
+
+    def apply(parts: Sequence[Any], **options: Any) -> Dual:
+        arrays = [x if isinstance(x, Dual) else np.asarray(x) for x in parts]
+        return _joined(arrays, lambda these: function(these, **options))
+
+    return apply
+
+
+def _on_values(function: Function) -> Function:
+    """Apply a function whose result has no derivative, such as np.argmax, to the numbers alone."""
+    return lambda *inputs, **options: function(*map(value_of, inputs), **options)
+
+
+def _joined(parts: Sequence[Any], join: Callable[[Sequence[Array]], Array]) -> Dual:
+    duals = [x for x in parts if isinstance(x, Dual)]
+    directions = duals[0].directions
+    value = join([value_of(x) for x in parts])
+    if all(x.output is not None for x in duals):
+        first, second = (join([_full(x, name) for x in parts]) for name in ("first", "second"))
+        return Dual(value, first, second, narrowed(join(list(map(_output_of, parts)))), directions)
+    parts = [spread(x) if isinstance(x, Dual) else x for x in parts]
+    first, second = (
+        np.stack([join([_full(x, name, i) for x in parts]) for i in range(len(directions.outputs))])
+        for name in ("first", "second")
+    )
+    return Dual(value, first, second, None, directions)
+
+
+def _full(x: Any, name: str, direction: int | None = None) -> Array:
+    """Return a derivative in full shape, by one score of a pass or by the score there is."""
+    derivative = getattr(x, name) if isinstance(x, Dual) else None
+    if derivative is None:
+        return np.zeros(np.shape(value_of(x)))
+    return np.broadcast_to(derivative if direction is None else derivative[direction], x.shape)
+
+
+def _output_of(x: Any) -> Array:
+    output: Any = x.output if isinstance(x, Dual) else 0
+    return np.broadcast_to(output, np.shape(value_of(x)))
+
+
+def _sum(x: Dual, axis: Any = None, keepdims: bool = False) -> Dual:
+    """Return the sum along an axis; along that of the scores, it depends on all of them."""
+    axes = tuple(range(x.ndim)) if axis is None else tuple(np.atleast_1d(axis) % x.ndim)
+    value = x.value.sum(axis=axes, keepdims=keepdims)
+    output = x.output
+    if output is not None and axes == (x.ndim - 1,) and output.shape == x.shape[-1:]:
+        return _sum_of_scores(x, value, keepdims)
+    if output is not None and output.ndim:
+        x, output = spread(x), None
+    lead = 0 if output is not None else 1
+
+    def total(derivative: Any) -> Derivative:
+        if derivative is None:
+            return None
+        full = np.broadcast_to(derivative, (*np.shape(derivative)[:lead], *x.shape))
+        return full.sum(axis=tuple(lead + a for a in axes), keepdims=keepdims)
+
+    return Dual(value, total(x.first), total(x.second), output, x.directions)
+
+
+def _sum_of_scores(x: Dual, value: Array, keepdims: bool) -> Dual:
+    """Sum along a last axis whose numbers depend on a score each, one score at a time."""
+
+    def by_score(derivative: Derivative) -> Derivative:
+        if derivative is None:
+            return None
+        full = np.broadcast_to(derivative, x.shape)
+        result = np.empty((len(x.directions.outputs), *value.shape))
+        for out, score in zip(result, x.directions.outputs, strict=True):
+            places: Any = np.flatnonzero(x.output == score)
+            if len(places) == 1:  # a view is enough
+                places = slice(places[0], places[0] + 1)
+            np.sum(full[..., places], axis=-1, keepdims=keepdims, out=out)
+        return result
+
+    return Dual(value, by_score(x.first), by_score(x.second), None, x.directions)
+
+
+def _mean(x: Dual, axis: Any = None, keepdims: bool = False) -> Any:
+    total = _sum(x, axis, keepdims)
+    return total / (x.size / total.size)
+
+
+def _extreme(place: Function, x: Dual, axis: Any = None, keepdims: bool = False) -> Dual:
+    """Return the number at np.argmax or np.argmin along an axis: the first, if there are many."""
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    index = place(x.value, axis=axis, keepdims=True)
+    found = rearranged(x, lambda array: np.take_along_axis(array, index, axis))
+    return found if keepdims else found.squeeze(axis)
+
+
+def _product(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return the product along an axis, a factor at a time."""
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    result = reduce(operator.mul, np.moveaxis(x, axis, 0))
+    return np.expand_dims(result, axis) if keepdims else result
+
+
+def _log_sum_exp(x: Dual, axis: Any = 0, keepdims: bool = False) -> Any:
+    """Return log Σ e^x along an axis, without overflow."""
+    largest = x.value.max(axis=axis, keepdims=True)
+    largest = np.where(np.isfinite(largest), largest, 0.0)
+    exponentials: Any = np.exp(x - largest)
+    total = np.log(_sum(exponentials, axis, keepdims=True)) + largest
+    return total if keepdims else total.squeeze(axis)
+
+
+def _cumsum(x: Dual, axis: Any = None) -> Dual:
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    if x.output is None or x.output.ndim:
+        x = spread(x)
+    lead = 0 if x.output is not None else 1
+    after = axis % x.ndim - x.ndim
+
+    def added_up(derivative: Any) -> Any:
+        if derivative is None:
+            return None
+        full = np.broadcast_to(derivative, (*np.shape(derivative)[:lead], *x.shape))
+        return np.cumsum(full, axis=after)
+
+    value = np.cumsum(x.value, axis)
+    return Dual(value, added_up(x.first), added_up(x.second), x.output, x.directions)
+
+
+def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
+    for _ in range(n):
+        length = x.shape[axis]
+        later, earlier = (
+            np.take(x, np.arange(start, start + length - 1), axis=axis) for start in (1, 0)
+        )
+        x = later - earlier
+    return x
+
+
+def _sort(x: Dual, axis: int = -1) -> Dual:
+    order = np.argsort(x.value, axis=axis, kind="stable")
+    return rearranged(x, lambda array: np.take_along_axis(array, order, axis))
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+    if ord not in (None, 2) or np.ndim(axis) or axis is None:
+        refuse(f"np.linalg.norm with ord={ord!r}, axis={axis!r}", "There is the 2-norm of an axis")
+    return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
+
+
+def _where(condition: Any, a: Any, b: Any) -> Any:
+    if isinstance(a, Dual) or isinstance(b, Dual):
+        return selected(condition, a, b)
+    return np.where(value_of(condition), a, b)
+
+
+def _select(conditions: Sequence[Any], choices: Sequence[Any], default: Any = 0.0) -> Any:
+    chosen = default
+    for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
+        chosen = _where(condition, choice, chosen)
+    return chosen
+
+
+def _clip(
+    x: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    *,
+    min: Any = None,  # noqa: A002  NumPy's names
+    max: Any = None,  # noqa: A002
+) -> Any:
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    x = x if low is None else np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
+
+
+REDUCTIONS |= {
+    np.add: lambda x, axis=0, keepdims=False: _sum(x, axis, keepdims),
+    np.multiply: lambda x, axis=0, keepdims=False: _product(x, axis, keepdims),
+    np.maximum: lambda x, axis=0, keepdims=False: _extreme(np.argmax, x, axis, keepdims),
+    np.minimum: lambda x, axis=0, keepdims=False: _extreme(np.argmin, x, axis, keepdims),
+    np.logaddexp: _log_sum_exp,
+}
+FUNCTIONS |= {
+    np.sum: _sum,
+    np.mean: _mean,
+    np.prod: _product,
+    np.cumsum: _cumsum,
+    np.diff: _diff,
+    np.sort: _sort,
+    np.linalg.norm: _norm,
+    np.where: _where,
+    np.select: _select,
+    np.clip: _clip,
+    np.copy: lambda x: x,
+    np.max: partial(_extreme, np.argmax),
+    np.amax: partial(_extreme, np.argmax),
+    np.min: partial(_extreme, np.argmin),
+    np.amin: partial(_extreme, np.argmin),
+}
+FUNCTIONS |= {function: _moving(function) for function in MOVING}
+FUNCTIONS |= {function: _joining(function) for function in JOINING}
+FUNCTIONS |= {function: _on_values(function) for function in WITHOUT_DERIVATIVE}

@@ -1,0 +1,327 @@
+"""Arrays that carry derivatives: a user's function computes with them as with NumPy's.
+
+A `Dual` is an array of numbers with the first and second derivatives of each by the scores of its
+row. Of the second derivatives only those twice by the same score are kept: every operation needs
+no others to find its own. NumPy hands its functions over to a `Dual` (``__array_ufunc__``,
+``__array_function__``), which looks them up in `UFUNCS`, `REDUCTIONS` and `FUNCTIONS`; so a loss is
+written in plain NumPy.
+
+Most numbers in a loss depend on one score only, and are kept as such: with K scores, derivatives
+by all of them would cost K times as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import NDArray
+
+from hedgerow._autodiff.rules import Derivative
+from hedgerow.exceptions import ParameterError
+
+Array = NDArray[Any]
+Indices = NDArray[np.intp]
+Function = Callable[..., Any]
+
+# What there is for arrays with derivatives, by NumPy's or SciPy's function. `elementwise.py` and
+# `array_functions.py` fill these.
+UFUNCS: dict[Any, Function] = {}
+REDUCTIONS: dict[Any, Function] = {}
+FUNCTIONS: dict[Any, Function] = {}
+
+# Numbers in a derivative by all scores, at most (32 MB); a wider one is computed in several passes.
+WIDEST = 2**22
+
+
+class NotDifferentiableError(ParameterError, TypeError):
+    """A function was asked of the scores for which there is no rule."""
+
+
+class TooWideError(Exception):
+    """A derivative by so many scores at a time would be too large."""
+
+
+@dataclass(frozen=True)
+class Directions:
+    """The scores by which one pass differentiates: some of a row's `n_outputs`."""
+
+    n_rows: int
+    n_outputs: int
+    outputs: Indices
+
+    def require_room_for(self, n_numbers: int) -> None:
+        """Raise if derivatives of so many numbers do not fit, and fewer scores at a time would."""
+        widest = max(WIDEST, 4 * self.n_rows * self.n_outputs)
+        if len(self.outputs) > 1 and n_numbers * len(self.outputs) > widest:
+            raise TooWideError
+
+
+class Dual(NDArrayOperatorsMixin):
+    """Numbers and their derivatives.
+
+    Attributes
+    ----------
+    value : array
+        The numbers, of any shape.
+    first, second : array, float or None
+        Derivatives, in a shape that broadcasts to that of `value`; None is 0.
+    output : array of int, or None
+        The score that each number depends on, in a shape that broadcasts likewise. None if numbers
+        depend on several: then derivatives have an axis before all others, of the scores of
+        `directions`.
+    directions : Directions
+    """
+
+    __slots__ = ("directions", "first", "output", "second", "value")
+
+    def __init__(
+        self,
+        value: Array,
+        first: Derivative,
+        second: Derivative,
+        output: Indices | None,
+        directions: Directions,
+    ) -> None:
+        self.value = value
+        self.first = first
+        self.second = second
+        self.output = output
+        self.directions = directions
+
+    # What NumPy asks.
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        name = ufunc.__name__
+        if options.get("out") is not None:
+            refuse(f"{name} into an array that is there (out=, or as in a += b)", "Write a = a + b")
+        if method == "reduce" and ufunc in REDUCTIONS:
+            return _called(REDUCTIONS[ufunc], f"{name}.reduce", inputs, options)
+        if method != "__call__" or ufunc not in UFUNCS:
+            refuse(name if method == "__call__" else f"{name}.{method}")
+        if options:
+            refuse(f"{name} with {next(iter(options))}=", "np.where chooses between two arrays")
+        return UFUNCS[ufunc](*inputs)
+
+    def __array_function__(
+        self, function: Any, _types: Any, inputs: Sequence[Any], options: dict[str, Any]
+    ) -> Any:
+        if function not in FUNCTIONS:
+            refuse(f"np.{function.__name__}")
+        return _called(FUNCTIONS[function], f"np.{function.__name__}", inputs, options)
+
+    # What else an array has.
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the numbers."""
+        return self.value.shape
+
+    @property
+    def ndim(self) -> int:
+        """Axes of the numbers."""
+        return self.value.ndim
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+        return self.value.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the numbers."""
+        return self.value.dtype
+
+    @property
+    def T(self) -> Dual:  # noqa: N802  NumPy's name
+        """The array with its axes in reverse order."""
+        return rearranged(self, np.transpose)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __getitem__(self, index: Any) -> Dual:
+        return rearranged(self, lambda array: array[index])
+
+    def sum(self, axis: Any = None, keepdims: bool = False) -> Any:
+        """Return the sum along an axis."""
+        return FUNCTIONS[np.sum](self, axis, keepdims)
+
+    def mean(self, axis: Any = None, keepdims: bool = False) -> Any:
+        """Return the mean along an axis."""
+        return FUNCTIONS[np.mean](self, axis, keepdims)
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> Any:
+        """Return the largest number along an axis."""
+        return FUNCTIONS[np.max](self, axis, keepdims)
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> Any:
+        """Return the smallest number along an axis."""
+        return FUNCTIONS[np.min](self, axis, keepdims)
+
+    def prod(self, axis: Any = None, keepdims: bool = False) -> Any:
+        """Return the product along an axis."""
+        return FUNCTIONS[np.prod](self, axis, keepdims)
+
+    def clip(self, min: Any = None, max: Any = None) -> Any:  # noqa: A002  NumPy's names
+        """Return the numbers, cut at two bounds."""
+        return FUNCTIONS[np.clip](self, min, max)
+
+    def reshape(self, *shape: Any) -> Dual:
+        """Return the numbers in another shape."""
+        return rearranged(self, lambda array: array.reshape(*shape))
+
+    def squeeze(self, axis: Any = None) -> Dual:
+        """Return the array without axes of length 1."""
+        return rearranged(self, lambda array: array.squeeze(axis))
+
+    def astype(self, dtype: Any) -> Dual:
+        """Return the array itself, which is of floats and cannot become anything else."""
+        if np.dtype(dtype).kind != "f":
+            refuse(f"astype({dtype!r})", "np.floor and comparisons may be what you need")
+        return self
+
+    def copy(self) -> Dual:
+        """Return the array itself: nothing can change it."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"<scores with derivatives, shape {self.shape}>"
+
+    # What would lose the derivatives.
+
+    def __array__(self, *_args: Any, **_options: Any) -> NoReturn:
+        refuse(
+            "np.asarray, or a function that begins with it as scipy.special.logsumexp does,",
+            "np.logaddexp.reduce(f, axis=1) is log Σ e^f, and "
+            "np.exp(f - np.logaddexp.reduce(f, axis=1, keepdims=True)) the softmax",
+        )
+
+    def __float__(self) -> NoReturn:
+        refuse("float(), or a function of the math module,", "NumPy has the same for arrays")
+
+    def __int__(self) -> NoReturn:
+        refuse("int()")
+
+    def __bool__(self) -> NoReturn:
+        refuse("'if', 'and', 'or' or 'not'", "np.where(condition, a, b) decides row by row")
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        refuse("a[...] = b", "np.where(condition, a, b) gives a new array")
+
+
+def _called(function: Function, name: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    try:
+        signature(function).bind(*inputs, **options)
+    except TypeError:
+        refuse(f"{name} with these arguments")
+    return function(*inputs, **options)
+
+
+def refuse(what: str, instead: str = "") -> NoReturn:
+    """Say that something cannot be done with scores, and what can."""
+    entry_by_entry, of_arrays = (
+        ", ".join(sorted({function.__name__ for function in functions}))
+        for functions in (UFUNCS, FUNCTIONS)
+    )
+    raise NotDifferentiableError(
+        f"loss: {what} cannot be used on scores: it would lose the derivatives, or has none that "
+        f"are known. {instead + '. ' if instead else ''}There are, entry by entry: "
+        f"{entry_by_entry}; of arrays: {of_arrays}; indexing; np.logaddexp.reduce. A function that "
+        "returns (gradient, hessian) itself may use anything."
+    )
+
+
+def value_of(x: Any) -> Any:
+    """Return the numbers alone."""
+    return x.value if isinstance(x, Dual) else x
+
+
+# Derivatives as numbers, where None is 0.
+
+
+def times(a: Derivative, b: Derivative) -> Derivative:
+    """Return a · b."""
+    if a is None or b is None:
+        return None
+    if isinstance(a, float) and a == 1.0:
+        return b
+    return a if isinstance(b, float) and b == 1.0 else a * b
+
+
+def plus(a: Derivative, b: Derivative) -> Derivative:
+    """Return a + b."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
+
+
+# Which score numbers depend on.
+
+
+def narrowed(output: Indices) -> Indices:
+    """Return indices without the leading axes along which they are all the same."""
+    while output.ndim and (output.strides[0] == 0 or (output == output[:1]).all()):
+        output = output[0]
+    return np.asarray(output)
+
+
+def alike(duals: Sequence[Dual], value: Array) -> tuple[list[Dual], Indices | None]:
+    """Return duals whose derivatives can be combined in a result, and what its output is."""
+    output = duals[0].output
+    if output is not None and all(_is_same(x.output, output) for x in duals):
+        return list(duals), output
+    duals[0].directions.require_room_for(value.size)
+    return [with_axes(spread(x), value.ndim) for x in duals], None
+
+
+def _is_same(a: Indices | None, b: Indices) -> bool:
+    return a is b or (a is not None and np.array_equal(a, b))
+
+
+def spread(x: Dual) -> Dual:
+    """Return the same numbers with derivatives by every score of the pass."""
+    if x.output is None:
+        return x
+    directions = x.directions
+    directions.require_room_for(x.size)
+    own = x.output == directions.outputs.reshape(-1, *[1] * x.ndim)
+
+    def by_all(derivative: Derivative) -> Derivative:
+        return None if derivative is None else np.where(own, derivative, 0.0)
+
+    return Dual(x.value, by_all(x.first), by_all(x.second), None, directions)
+
+
+def with_axes(x: Dual, ndim: int) -> Dual:
+    """Let derivatives by every score of numbers that have fewer axes broadcast to `ndim`."""
+    if x.output is not None or x.ndim == ndim:
+        return x
+
+    def widened(derivative: Any) -> Derivative:
+        if derivative is None:
+            return None
+        new = [1] * (ndim - x.ndim)
+        return derivative.reshape(len(derivative), *new, *derivative.shape[1:])
+
+    return Dual(x.value, widened(x.first), widened(x.second), None, x.directions)
+
+
+def rearranged(x: Dual, move: Callable[[Array], Array]) -> Dual:
+    """Return what a function does that only moves numbers, or takes some of them."""
+
+    def moved(derivative: Any) -> Derivative:
+        if derivative is None or (x.output is not None and np.ndim(derivative) == 0):
+            return derivative
+        if x.output is not None:
+            return move(np.broadcast_to(derivative, x.shape))
+        return np.stack([move(np.broadcast_to(part, x.shape)) for part in derivative])
+
+    output = x.output
+    if output is not None and output.ndim:
+        output = narrowed(move(np.broadcast_to(output, x.shape)))
+    return Dual(move(x.value), moved(x.first), moved(x.second), output, x.directions)

@@ -1,0 +1,89 @@
+"""A bag of Hedgerow's trees, each fitted by itself on columns of its own, as one sum of trees.
+
+Every member reads its columns in its own way (it has categories and bins of its own), so the trees'
+features are the columns of the first member, then those of the second, and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hedgerow._bagging.draws import Floats
+from hedgerow._bagging.members import MemberModel, columns_for, spread
+from hedgerow._data.names import Labels
+from hedgerow._tree.additive import AdditiveTrees, leaf_names, leaf_unit
+from hedgerow._tree.outputs import ClassOutputs, Outputs
+from hedgerow._tree.structure import Ensemble, Rows, Tree
+
+
+def joined_trees(
+    model: MemberModel,
+    labels: Labels,
+    checked: Callable[[Any], Any],
+    n_threads: int,
+    *,
+    hard: bool,
+) -> AdditiveTrees:
+    """Return the mean of a bag's trees as a sum.
+
+    Parameters
+    ----------
+    model : MemberModel
+        Fitted decision trees.
+    labels : Labels
+        What the columns are called.
+    checked : function of a table
+        Returns the table as `columns_for` takes it.
+    n_threads : int
+        Threads to use.
+    hard : bool
+        Whether a member votes for one class.
+    """
+    columns = [model.draws.features(index) for index in range(len(model.members))]
+    starts = np.concatenate([[0], np.cumsum([len(own) for own in columns])])
+    trees = [
+        _as_part(member, int(first), model, hard=hard)
+        for member, first in zip(model.members, starts, strict=False)
+    ]
+
+    def matrix(X: Any) -> Rows:
+        X = checked(X)
+        parts = [
+            member._matrix(columns_for(model.draws, index, X))  # noqa: SLF001  as its predict does
+            for index, member in enumerate(model.members)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    base = np.zeros(model.outputs.n_values)
+    return AdditiveTrees(
+        ensemble=Ensemble.from_trees(trees, np.zeros(len(trees), np.int32), base, int(starts[-1])),
+        matrix=matrix,
+        sources=np.concatenate(columns),
+        feature_names=labels,
+        output_names=leaf_names(model.outputs),
+        unit=leaf_unit(model.outputs),
+        n_threads=n_threads,
+    )
+
+
+def _as_part(member: Any, first_feature: int, model: MemberModel, *, hard: bool) -> Tree:
+    """Return a member's tree with its features moved, and its values as its part of the mean."""
+    tree: Tree = member.tree_
+    own: Outputs = member._model.outputs  # noqa: SLF001
+    values = _values(tree.value, own, model.outputs, hard=hard) / len(model.members)
+    return replace(tree.with_features_moved(first_feature), value=values)
+
+
+def _values(values: Floats, own: Outputs, outputs: Outputs, *, hard: bool) -> Floats:
+    """Return what a member's values mean to the bag, of whose classes it may not know all."""
+    if not isinstance(outputs, ClassOutputs):
+        return values
+    assert isinstance(own, ClassOutputs)
+    shares = list(map(spread, own.probabilities(values), own.classes, outputs.classes))
+    if hard:  # the first of equal classes wins, among those known to the member as among all
+        return outputs.certain(outputs.votes(outputs.values(shares)))
+    return outputs.values(shares)

@@ -1,0 +1,118 @@
+"""Which rows and which columns each estimator of a bag is fitted on.
+
+All of it follows from a seed and a round, so that nothing needs to be kept but how it was drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._tree.cart import RowDraws
+from hedgerow.exceptions import DataError, ParameterError
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# Beyond all seeds that a `random_state` may be, so that rows and columns are drawn independently.
+_OTHER_SEEDS = 2**32
+
+
+@dataclass(frozen=True, eq=False)
+class BagDraws:
+    """How rows and columns are drawn; each round has a number.
+
+    Rows are drawn evenly, in proportion to `weights`, or are those `given` for each round.
+    """
+
+    n_rows: int
+    n_features: int
+    rows: RowDraws
+    columns: RowDraws
+    weights: Floats | None = None
+    given: tuple[Indices, ...] | None = None
+
+    def samples(self, index: int) -> Indices:
+        """Return the rows of a round, those drawn twice listed twice."""
+        if self.given is not None:
+            return self.given[index]
+        return np.repeat(np.arange(self.n_rows), self.counts(index))
+
+    def counts(self, index: int) -> NDArray[np.integer[Any]]:
+        """Return how often a round drew each row."""
+        if self.given is not None:
+            return np.bincount(self.given[index], minlength=self.n_rows)
+        if self.weights is not None:
+            return np.bincount(self._weighted(index, self.weights), minlength=self.n_rows)
+        return self.rows.counts(index, self.n_rows)
+
+    def features(self, index: int) -> Indices:
+        """Return the columns of a round."""
+        counts = self.columns.counts(index, self.n_features)
+        return np.repeat(np.arange(self.n_features), counts)
+
+    @property
+    def takes_all_columns(self) -> bool:
+        """Whether every round has all columns, once each."""
+        return not self.columns.bootstrap and self.columns.n_draws == self.n_features
+
+    def random_state(self, index: int) -> np.random.RandomState:
+        """Return the stream that the estimator of a round takes its own seeds from."""
+        return np.random.RandomState([self.rows.seed, index])
+
+    def _weighted(self, index: int, weights: Floats) -> Indices:
+        stream = np.random.RandomState([self.rows.seed, index, 1])
+        up_to = np.cumsum(weights)
+        return np.searchsorted(
+            up_to / up_to[-1], stream.random_sample(self.rows.n_draws), side="right"
+        )
+
+    def continues(self, last: BagDraws, n_rounds: int) -> bool:
+        """Tell whether the first rounds are drawn as another did."""
+        mine, theirs = (
+            (draws.n_rows, draws.n_features, draws.rows, draws.columns) for draws in (self, last)
+        )
+        if mine != theirs or (self.given is None) != (last.given is None):
+            return False
+        if self.given is not None and last.given is not None:
+            pairs = zip(self.given[:n_rounds], last.given, strict=True)
+            return all(np.array_equal(a, b) for a, b in pairs)
+        if self.weights is None or last.weights is None:
+            return self.weights is last.weights
+        return np.array_equal(self.weights, last.weights)
+
+
+def column_draws(estimator: Any, n_features: int, seed: int) -> RowDraws:
+    """Return how the columns are drawn that `max_features` and `bootstrap_features` ask for."""
+    given = estimator.max_features
+    n_draws = int(given) if isinstance(given, Integral) else max(1, int(given * n_features))
+    if n_draws > n_features:
+        raise ParameterError(f"max_features={given} is more than the {n_features} columns of X.")
+    return RowDraws(n_draws, bootstrap=bool(estimator.bootstrap_features), seed=seed + _OTHER_SEEDS)
+
+
+def read_samples(samples: Any, n_rounds: int, n_rows: int) -> tuple[Indices, ...]:
+    """Check the rows that a caller gives for each round."""
+    if not isinstance(samples, Sequence | np.ndarray) or len(samples) != n_rounds:
+        raise DataError(
+            f"samples must be a list of n_estimators={n_rounds} arrays of row numbers, got "
+            f"{len(samples) if hasattr(samples, '__len__') else type(samples).__name__}."
+        )
+    return tuple(_read_sample(sample, place, n_rows) for place, sample in enumerate(samples))
+
+
+def _read_sample(sample: Any, place: int, n_rows: int) -> Indices:
+    rows = np.asarray(sample)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) == 0:
+        raise DataError(f"samples[{place}] must be a list of row numbers, at least one.")
+    outside = (rows < 0) | (rows >= n_rows)
+    if outside.any():
+        raise DataError(
+            f"samples[{place}] names row {rows[outside][0]}, but X has rows 0 … {n_rows - 1}."
+        )
+    return rows.astype(np.intp)

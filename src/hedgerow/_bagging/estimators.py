@@ -1,0 +1,404 @@
+"""The estimators: bagging of trees, or of estimators of any make, for classes and for numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin, clone
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise_for_params
+from sklearn.utils.metaestimators import available_if
+
+from hedgerow._accuracy import ScoredClassifier
+from hedgerow._bagging.additive import joined_trees
+from hedgerow._bagging.draws import Floats
+from hedgerow._bagging.fitting import (
+    OUR_TREES,
+    Given,
+    fit_bag,
+    is_hard,
+    jobs_of,
+    leaf_values,
+)
+from hedgerow._bagging.members import Jobs, MemberModel
+from hedgerow._bagging.parameters import BAGGING_PARAMETERS
+from hedgerow._data.intake import Table, TableSchema, read_table
+from hedgerow._data.names import labels_of
+from hedgerow._data.passed_on import check_columns
+from hedgerow._estimator import TableEstimator, adopt, fitted_names
+from hedgerow._forest.model import ForestModel
+from hedgerow._params import check_parameters, documented, parameters_for
+from hedgerow._threads import effective_n_jobs
+from hedgerow._tree.additive import AdditiveTrees
+from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
+from hedgerow.exceptions import ParameterError
+
+Score = Callable[[Any, Any], float]
+
+
+class Bagging(TableEstimator):
+    """Estimators on samples of their own, apart from what their target is."""
+
+    _outputs: ClassVar[type[Outputs]]
+    _tree: ClassVar[type[Any]]
+    _model: ForestModel | MemberModel
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        samples: Any = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Fit the model.
+
+        If this raises, Ctrl-C included, the bag stays what it was before the call.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            What the estimator takes. Hedgerow's trees take a NumPy array, a pandas, Polars or Arrow
+            table, or a SciPy sparse matrix, with missing values, strings and categories.
+        y : array of shape (n_rows,) or (n_rows, n_outputs)
+            The target.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows, not negative and not all 0. With ``bootstrap`` rows are drawn in
+            proportion to them; otherwise rows that are drawn have them as their weights.
+        samples : list of arrays of row numbers, optional
+            The rows of each estimator, instead of rows drawn at random.
+        **fit_params
+            For the `fit` of the estimators, if scikit-learn's metadata routing is on.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        _raise_for_params(fit_params, self, "fit")
+        start = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
+        given = Given(X, y, sample_weight, samples, fit_params)
+        adopt(self, fit_bag(self, self._base(), start, self._outputs, given))
+        return self
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The fitted estimators."""
+        model = self._fitted_model()
+        if isinstance(model, MemberModel):
+            return list(model.members)
+        return [self._tree_of(model, index) for index in range(model.forest.n_trees)]
+
+    def __len__(self) -> int:
+        return len(self.estimators_)
+
+    def __getitem__(self, index: int | slice) -> Any:
+        """Return one of the estimators, or a list of them for a slice."""
+        return self.estimators_[index]
+
+    @property
+    def estimators_samples_(self) -> list[NDArray[np.intp]]:
+        """The rows of each estimator, those drawn twice listed twice."""
+        model = self._fitted_model()
+        if isinstance(model, MemberModel):
+            return [model.draws.samples(index) for index in range(len(model.members))]
+        return model.samples()
+
+    @property
+    def estimators_features_(self) -> list[NDArray[np.intp]]:
+        """The columns of each estimator."""
+        model = self._fitted_model()
+        if isinstance(model, MemberModel):
+            return [model.draws.features(index) for index in range(len(model.members))]
+        return [np.arange(self.n_features_in_) for _ in range(model.forest.n_trees)]
+
+    def _base(self) -> Any:
+        """Return what is cloned for each sample."""
+        return self._tree(splitter="hist") if self.estimator is None else self.estimator
+
+    def _tree_of(self, model: ForestModel, index: int) -> Any:
+        """Return one of the trees as an estimator by itself."""
+        tree = clone(self.estimator_)
+        return tree._become(model.tree(index, tree.criterion))  # noqa: SLF001  as its own fit does
+
+    def _read(self, X: Any, schema: TableSchema) -> Table:
+        name, unknown = type(self).__name__, self.estimator_.unknown_category
+        return read_table(X, schema, unknown_category=unknown, estimator_name=name)
+
+    def _jobs(self) -> Jobs:
+        return jobs_of(self, self.estimator_)
+
+    def _means(self, X: Any) -> Floats:
+        """Return the mean over the estimators of what they say of rows, (n_rows, n_values)."""
+        model, hard = self._fitted_model(), is_hard(self)
+        if isinstance(model, MemberModel):
+            return model.mean(check_columns(self, X), self._jobs(), hard=hard)
+        matrix = self._matrix(X)
+        return model.mean(matrix, self._threads_for(matrix), leaf_values(model, hard=hard))
+
+    def _additive_trees(self) -> AdditiveTrees:
+        model, hard, n_threads = self._fitted_model(), is_hard(self), effective_n_jobs(self.n_jobs)
+        if isinstance(model, ForestModel):
+            return model.additive_trees(self._matrix, n_threads, leaf_values(model, hard=hard))
+        if not isinstance(self.estimator_, OUR_TREES):
+            raise ParameterError(
+                f"model: the members of this {type(self).__name__} are "
+                f"{type(self.estimator_).__name__}s, not Hedgerow's decision trees. Explain the "
+                "members one by one, model.estimators_, if they are trees of another kind."
+            )
+        labels = labels_of(fitted_names(self), model.draws.n_features)
+        return joined_trees(model, labels, partial(check_columns, self), n_threads, hard=hard)
+
+    def _by_member(self, X: Any) -> NDArray[Any]:
+        """Return what each estimator predicts, (n_estimators, n_rows, n_outputs)."""
+        model = self._fitted_model()
+        if isinstance(model, MemberModel):
+            return model.by_member(check_columns(self, X), self._jobs())
+        matrix = self._matrix(X)
+        leaves = model.leaves(matrix, self._threads_for(matrix))
+        by_leaf = model.forest.value
+        if isinstance(model.outputs, ClassOutputs):
+            return model.outputs.votes(by_leaf)[leaves.T]
+        return by_leaf[leaves.T]
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which parameters of `fit` are for the bag, and which for its estimators."""
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=self._base(), method_mapping=to_fit)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        of_base = get_tags(self._base())
+        tags.input_tags = of_base.input_tags
+        tags.target_tags.multi_output = of_base.target_tags.multi_output
+        if tags.classifier_tags is not None and of_base.classifier_tags is not None:
+            tags.classifier_tags = of_base.classifier_tags
+        return tags
+
+
+def _can_decide(bagging: Bagging) -> bool:
+    # Of a fitted bag its members count, whatever the parameter has become since.
+    return hasattr(getattr(bagging, "estimator_", bagging.estimator), "decision_function")
+
+
+@documented
+class BaggingClassifier(ScoredClassifier, Bagging):
+    """Bagging for classes (Breiman, 1996): estimators vote, each fitted on a sample of the rows.
+
+    Trees of Hedgerow's on bins, as they are by default, are grown together and as fast as those of
+    a random forest. Any other classifier is cloned and fitted on one sample after another: with
+    each row once, weighted by how often it was drawn, if it takes sample_weight, or else with rows
+    repeated.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,), or a list of such
+        The classes of each output, sorted.
+    n_classes_ : int, or a list of int
+        How many there are.
+    n_outputs_ : int
+        Columns of y.
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Names of the columns, if they had names.
+    estimator_ : estimator
+        What was cloned for each sample.
+    estimators_ : list of estimators
+        The fitted estimators.
+    estimators_samples_ : list of arrays
+        The rows of each estimator, those drawn twice listed twice.
+    estimators_features_ : list of arrays
+        The columns of each estimator.
+    oob_score_ : float
+        The score of the out-of-bag predictions, if ``oob_score`` asked for it.
+    oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such
+        Probabilities of the training rows by the estimators that did not draw them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from hedgerow import BaggingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> BaggingClassifier(GaussianNB(), voting="hard").fit(X, y).predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    _outputs = ClassOutputs
+    _tree = DecisionTreeClassifier
+    _parameters = parameters_for("classifier", BAGGING_PARAMETERS)
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 10,
+        *,
+        max_samples: float | None = None,
+        max_features: float = 1.0,
+        bootstrap: bool = True,
+        bootstrap_features: bool = False,
+        voting: str = "soft",
+        oob_score: bool | Score = False,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.bootstrap_features = bootstrap_features
+        self.voting = voting
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probability of each class, shape (n_rows, n_classes), or a list of such.
+
+        That is the mean of the estimators' probabilities or, with ``voting="hard"``, the share of
+        their votes.
+        """
+        means = self._means(X)
+        outputs = self._class_outputs()
+        return one_or_list(outputs.probabilities(means), outputs)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithm of the probabilities."""
+        means = self._means(X)
+        outputs = self._class_outputs()
+        with np.errstate(divide="ignore"):
+            logs = [np.log(p) for p in outputs.probabilities(means)]
+        return one_or_list(logs, outputs)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each row that has the largest probability, or the most votes."""
+        means = self._means(X)
+        outputs = self._class_outputs()
+        return outputs.labels(outputs.votes(means))
+
+    def predict_trees(self, X: Any) -> NDArray[np.int32]:
+        """Return each estimator's vote, as an index of ``classes_``, shape (n_estimators, n_rows).
+
+        With several outputs the shape is (n_estimators, n_rows, n_outputs).
+        """
+        votes = self._by_member(X)
+        return votes[:, :, 0] if self._class_outputs().is_single else votes
+
+    @available_if(_can_decide)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Floats:
+        """Return the mean of the estimators' decision functions."""
+        model = self._fitted_model()
+        decision: Floats = model.mean_decision(check_columns(self, X), self._jobs())
+        return decision
+
+    def _class_outputs(self) -> ClassOutputs:
+        outputs = self._model.outputs
+        assert isinstance(outputs, ClassOutputs)
+        return outputs
+
+
+@documented
+class BaggingRegressor(RegressorMixin, Bagging):
+    """Bagging for numbers (Breiman, 1996): the mean of estimators fitted on samples of the rows.
+
+    Trees of Hedgerow's on bins, as they are by default, are grown together and as fast as those of
+    a random forest. Any other regressor is cloned and fitted on one sample after another: with
+    each row once, weighted by how often it was drawn, if it takes sample_weight, or else with rows
+    repeated.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Columns of y.
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Names of the columns, if they had names.
+    estimator_ : estimator
+        What was cloned for each sample.
+    estimators_ : list of estimators
+        The fitted estimators.
+    estimators_samples_ : list of arrays
+        The rows of each estimator, those drawn twice listed twice.
+    estimators_features_ : list of arrays
+        The columns of each estimator.
+    oob_score_ : float
+        The score of the out-of-bag predictions, if ``oob_score`` asked for it.
+    oob_prediction_ : array of shape (n_rows,) or (n_rows, n_outputs)
+        Predictions for the training rows by the estimators that did not draw them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from hedgerow import BaggingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> bool(BaggingRegressor().fit(X, y).score(X, y) > 0.8)
+    True
+    """
+
+    _outputs = NumberOutputs
+    _tree = DecisionTreeRegressor
+    _parameters = parameters_for("regressor", BAGGING_PARAMETERS)
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 10,
+        *,
+        max_samples: float | None = None,
+        max_features: float = 1.0,
+        bootstrap: bool = True,
+        bootstrap_features: bool = False,
+        oob_score: bool | Score = False,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.bootstrap_features = bootstrap_features
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def predict(self, X: Any) -> Floats:
+        """Return the mean of the estimators' predictions, or a column for each output."""
+        means = self._means(X)
+        return self._number_outputs().prediction(means)
+
+    def predict_trees(self, X: Any) -> Floats:
+        """Return each estimator's prediction, shape (n_estimators, n_rows[, n_outputs])."""
+        by_member: Floats = self._by_member(X)
+        return by_member[:, :, 0] if self._number_outputs().is_single else by_member
+
+    def _number_outputs(self) -> NumberOutputs:
+        outputs = self._model.outputs
+        assert isinstance(outputs, NumberOutputs)
+        return outputs

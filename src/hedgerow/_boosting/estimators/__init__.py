@@ -1,0 +1,1 @@
+"""The estimators of gradient boosting, and their parameters."""

@@ -1,0 +1,378 @@
+"""The estimator: gradient boosting for rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+
+from hedgerow._boosting.estimators.one_score import OneScore
+from hedgerow._boosting.estimators.ranker_parameters import RANKING
+from hedgerow._boosting.fit.training_data import Given
+from hedgerow._boosting.losses import Floats
+from hedgerow._boosting.ranking_metrics import ALL, mean_quality
+from hedgerow._boosting.targets.ranking import Judgements, Ranking
+from hedgerow._boosting.targets.tasks import Task
+from hedgerow._data.queries import (
+    QueryNumbers,
+    part_column,
+    read_group_sizes,
+    read_query_ids,
+)
+from hedgerow._data.target import read_weights
+from hedgerow._params import COUNT, check_parameters, documented
+from hedgerow._tree.additive import AdditiveTrees
+from hedgerow.exceptions import DataError, ParameterError
+
+
+@documented
+class GradientBoostingRanker(OneScore):
+    """Gradient boosting of trees for the order of rows within queries.
+
+    y tells how relevant a row is to its query. Only the order of scores within a query means
+    something, and only differences of relevance within a query are learned from. Queries of one
+    row, or of equal relevances, are fine and teach nothing.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Columns of the table, without qid_column.
+    feature_names_in_ : array of str
+        Names of the columns, if they had names.
+    n_iter_ : int
+        Rounds in the model.
+    evals_result_ : dict
+        ``evals_result_[set][metric]`` holds a value for each round of the last fit, those after
+        the best round included.
+    best_iteration_, best_score_ : int, float
+        The best round, counted from 1, and its metric: the first metric on the last evaluation
+        set. Only there if something was measured.
+    feature_importances_ : array of shape (n_features,)
+        Each feature's part of the total gain; see `importances` for more.
+
+    Notes
+    -----
+    Weights are of queries: sample_weight has to be the same in all rows of a query, whose pairs
+    and metrics then count so much.
+
+    In cross-validation the rows of a query have to stay together, as ``GroupKFold`` keeps them. If
+    ``qid`` is not a column of X, ask scikit-learn to pass it on:
+    ``set_fit_request(qid=True).set_score_request(qid=True)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hedgerow as hr
+    >>> rng = np.random.default_rng(0)
+    >>> qid = np.repeat(np.arange(50), 10)
+    >>> X = rng.normal(size=(500, 3))
+    >>> y = np.digitize(X[:, 0] + rng.normal(size=500) / 4, [0, 1])
+    >>> ranker = hr.GradientBoostingRanker(n_estimators=20).fit(X, y, qid=qid)
+    >>> bool(ranker.score(X, y, qid=qid, k=5) > 0.9)
+    True
+    """
+
+    _task: ClassVar[Task] = Ranking()
+    _parameters = RANKING
+
+    def __init__(
+        self,
+        *,
+        loss: str = "ndcg",
+        gain: str | Sequence[float] = "exponential",
+        truncation: int | None = 30,
+        sigma: float = 1.0,
+        normalize: bool = True,
+        qid_column: str | int | None = None,
+        learning_rate: float | str = "auto",
+        n_estimators: int | str = "auto",
+        budget: str | float = "balanced",
+        max_leaves: int | str | None = "auto",
+        max_depth: int | None = None,
+        min_samples_leaf: int | str = "auto",
+        min_child_weight: float = 1e-3,
+        reg_lambda: float | str = "auto",
+        reg_alpha: float = 0.0,
+        min_split_gain: float = 0.0,
+        max_delta_step: float = 0.0,
+        max_bins: int = 255,
+        subsample: float | str = "auto",
+        sampling: str = "uniform",
+        colsample_bytree: float | str = "auto",
+        colsample_bylevel: float = 1.0,
+        colsample_bynode: float = 1.0,
+        boosting: str = "gradient",
+        drop_rate: float = 0.1,
+        skip_drop: float = 0.5,
+        max_drop: int = 50,
+        grow_policy: str = "leafwise",
+        linear_leaves: bool = False,
+        linear_lambda: float = 1.0,
+        splitter: str = "hist",
+        monotonic_constraints: Any = None,
+        interaction_constraints: Any = None,
+        feature_weights: Any = None,
+        categorical_features: Any = "auto",
+        max_categories: int = 255,
+        unknown_category: str = "missing",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        validation_rows: str = "random",
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        eval_metric: Any = None,
+        subsample_for_bin: int = 200_000,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.gain = gain
+        self.truncation = truncation
+        self.sigma = sigma
+        self.normalize = normalize
+        self.qid_column = qid_column
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.budget = budget
+        self.max_leaves = max_leaves
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_child_weight = min_child_weight
+        self.reg_lambda = reg_lambda
+        self.reg_alpha = reg_alpha
+        self.min_split_gain = min_split_gain
+        self.max_delta_step = max_delta_step
+        self.max_bins = max_bins
+        self.subsample = subsample
+        self.sampling = sampling
+        self.colsample_bytree = colsample_bytree
+        self.colsample_bylevel = colsample_bylevel
+        self.colsample_bynode = colsample_bynode
+        self.boosting = boosting
+        self.drop_rate = drop_rate
+        self.skip_drop = skip_drop
+        self.max_drop = max_drop
+        self.grow_policy = grow_policy
+        self.linear_leaves = linear_leaves
+        self.linear_lambda = linear_lambda
+        self.splitter = splitter
+        self.monotonic_constraints = monotonic_constraints
+        self.interaction_constraints = interaction_constraints
+        self.feature_weights = feature_weights
+        self.categorical_features = categorical_features
+        self.max_categories = max_categories
+        self.unknown_category = unknown_category
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.validation_rows = validation_rows
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.eval_metric = eval_metric
+        self.subsample_for_bin = subsample_for_bin
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(  # type: ignore[override]  # queries are the groups
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        eval_set: Any = None,
+        eval_names: Any = None,
+        callbacks: Any = None,
+        init_model: Any = None,
+        checkpoint: Any = None,
+        checkpoint_every: int = 10,
+    ) -> Self:
+        """Fit the model.
+
+        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+
+        Parameters
+        ----------
+        X, eval_names, callbacks, init_model, checkpoint, checkpoint_every :
+            As in `GradientBoostingRegressor.fit`; init_model is a ranker.
+        y : array of shape (n_rows,)
+            Relevances, 0 or more; see the parameter gain.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the queries, the same in all rows of one.
+        qid : array of shape (n_rows,), optional
+            The query of each row, a number or a string. Rows of a query need not be adjacent.
+        group : array of shape (n_queries,), optional
+            Instead of qid, how many rows each query has, one query after the other.
+        eval_set : list of (X, y, qid) or (X, y, qid, sample_weight), optional
+            Rows to measure on after each round, with results in ``evals_result_``. If qid is a
+            column of X, it is left out: (X, y) or (X, y, sample_weight).
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        features, query = self._part(X, qid, group)
+        given = Given(
+            features,
+            Judgements(y, query, sample_weight, group is not None),
+            sample_weight,
+            eval_set=None if eval_set is None else [*map(self._judged, _listed(eval_set))],
+            eval_names=eval_names,
+            callbacks=callbacks,
+            init_model=init_model,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+        )
+        return self._fit(given)
+
+    def refit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        keep: float = 0.0,
+    ) -> Self:
+        """Give the trees' leaves the values that other queries ask for; splits stay as they are.
+
+        Round after round, each leaf takes the step that is best for the rows which reach it, as in
+        `fit`. If this raises, the estimator stays what it was.
+
+        Parameters
+        ----------
+        X, y, sample_weight, qid, group : as in `fit`
+            Rows of other queries, with the same columns.
+        keep : float in [0, 1]
+            The part of its old value that a leaf keeps. One that no row reaches keeps all of it.
+
+        Returns
+        -------
+        self
+        """
+        self._fitted_model()
+        check_parameters(self)
+        features, query = self._part(X, qid, group)
+        judged = Judgements(y, query, sample_weight, group is not None)
+        return super().refit(features, judged, sample_weight, keep=keep)
+
+    def predict(self, X: Any) -> Floats:
+        """Return the score of each row: the higher, the further up in its query's ranking."""
+        return self._scores(X)[:, 0].copy()
+
+    def staged_predict(self, X: Any) -> Iterator[Floats]:
+        """Yield what `predict` returns after each round."""
+        return (scores[:, 0].copy() for scores in self._staged_scores(X))
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        k: int | None = None,
+    ) -> float:
+        """Return the mean NDCG of the queries, up to rank k or of whole rankings.
+
+        Gains are those of the parameter gain. Queries without a relevant row are left out; where
+        scores are equal, the mean over all orders of the rows is taken.
+
+        Parameters
+        ----------
+        X, y, sample_weight, qid, group :
+            As in `fit`.
+        k : int, optional
+            How many rows of each ranking count.
+        """
+        if k is not None and k not in COUNT:
+            raise ParameterError(f"k={k!r} is not allowed; it must be {COUNT} or None.")
+        features, query = self._part(X, qid, group)
+        scores = self._scores(features)[:, 0]
+        target = Judgements(y, query, sample_weight, group is not None).read(len(scores))
+        loss: Any = self._task.choose_loss(self, None)
+        objection = loss.objection(target)
+        if objection:
+            raise DataError(objection)
+        weights = read_weights(sample_weight, len(scores))
+        return mean_quality("ndcg", k or ALL, loss, target, scores, weights)
+
+    def _part(self, X: Any, qid: Any, group: Any) -> tuple[Any, QueryNumbers]:
+        """Return the features of a table and the number of each row's query."""
+        given = [name for name, value in (("qid", qid), ("group", group)) if value is not None]
+        given += [] if self.qid_column is None else ["qid_column"]
+        if len(given) != 1:
+            said = f"{' and '.join(given)} are" if given else "none of them is"
+            raise DataError(
+                "A ranker must be told which rows belong to a query, by qid (an id for each row), "
+                "group (the number of rows of each query) or the parameter qid_column (a column "
+                f"of X): one of them, but {said} given."
+            )
+        if self.qid_column is not None:
+            column, features = part_column(X, self.qid_column)
+            return features, read_query_ids(column, f"X, column {self.qid_column!r}")
+        return X, read_query_ids(qid) if group is None else read_group_sizes(group)
+
+    def _judged(self, entry: Sequence[Any]) -> tuple[Any, Judgements, Any]:
+        """Read an entry of eval_set."""
+        needed = ("X", "y", "qid") if self.qid_column is None else ("X", "y")
+        n = len(needed)
+        if not isinstance(entry, tuple | list) or len(entry) not in (n, n + 1):
+            words = ", ".join(needed)
+            raise DataError(f"eval_set must be a list of ({words}) or ({words}, sample_weight).")
+        weights = entry[n] if len(entry) > n else None
+        features, query = self._part(entry[0], entry[2] if n == 3 else None, None)
+        return features, Judgements(entry[1], query, weights), weights
+
+    def _matrix(self, X: Any) -> NDArray[Any]:
+        """Read a table, with or without the column of queries."""
+        self._fitted_model()
+        return super()._matrix(self._features(X))
+
+    def _features(self, X: Any) -> Any:
+        """Return a table without the column of queries, if it has one."""
+        if self.qid_column is not None and self._has_queries(X):
+            return part_column(X, self.qid_column)[1]
+        return X
+
+    def _additive_trees(self) -> AdditiveTrees:
+        return replace(super()._additive_trees(), features=self._features)
+
+    def _bins_tables(self) -> bool:
+        return self.qid_column is None
+
+    def _has_queries(self, X: Any) -> bool:
+        frame = nw.from_native(X, pass_through=True)
+        columns = frame.columns if isinstance(frame, nw.DataFrame) else []
+        if self.qid_column in columns or (columns and isinstance(self.qid_column, str)):
+            return self.qid_column in columns
+        shape = np.shape(X) if not hasattr(X, "shape") else X.shape
+        return len(shape) == 2 and shape[1] == self.n_features_in_ + 1
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = True
+        return tags
+
+
+def _listed(eval_set: Any) -> list[Any]:
+    if not isinstance(eval_set, tuple | list):
+        raise DataError("eval_set must be a list of evaluation sets.")
+    return list(eval_set)

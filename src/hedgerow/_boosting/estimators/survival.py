@@ -1,0 +1,258 @@
+"""The estimator: gradient boosting for survival times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hedgerow._boosting.estimators.one_score import OneScore
+from hedgerow._boosting.estimators.survival_parameters import SURVIVAL
+from hedgerow._boosting.losses import Floats
+from hedgerow._boosting.model import BoostedModel, prediction_of
+from hedgerow._boosting.survival_curves import AcceleratedTimes, ProportionalHazards, SurvivalCurve
+from hedgerow._boosting.survival_metrics import concordance
+from hedgerow._boosting.targets.survival import Survival
+from hedgerow._boosting.targets.tasks import Task
+from hedgerow._data.survival_times import read_survival_times
+from hedgerow._data.target import read_numbers_with_gaps, read_weights
+from hedgerow._params import Number, documented
+from hedgerow.exceptions import DataError, ParameterError
+
+
+@documented
+class GradientBoostingSurvival(OneScore):
+    """Gradient boosting of trees for the time until an event, which may not have been seen.
+
+    y has one of three forms:
+
+    - a structured array, or a data frame, with a bool, whether the event was seen, and a time, that
+      of the event or the one until which there was none;
+    - two columns, a lower and an upper bound of the time: equal if it was seen; infinity or NaN as
+      the upper one if it was still to come (right-censored), 0, −infinity or NaN as the lower one
+      if it had passed (left-censored);
+    - a number for each row: the time, negative if the event was not seen until then.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Names of the columns, if they had names.
+    n_iter_ : int
+        Rounds in the model.
+    evals_result_ : dict
+        ``evals_result_[set][metric]`` holds a value for each round of the last fit, those after
+        the best round included.
+    best_iteration_, best_score_ : int, float
+        The best round, counted from 1, and its metric: the first metric on the last evaluation
+        set. Only there if something was measured.
+    baseline_hazard_ : tuple of two arrays
+        With loss='cox', times of events and the cumulative hazard, from each on, of rows whose
+        score is 0.
+    scale_ : float
+        With loss='aft', the factor of Z.
+    feature_importances_ : array of shape (n_features,)
+        Each feature's part of the total gain; see `importances` for more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hedgerow as hr
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 3))
+    >>> time, seen_until = np.exp(X[:, 0]) * rng.exponential(size=500), 2 * rng.random(500)
+    >>> y = np.where(time < seen_until, time, -seen_until)
+    >>> model = hr.GradientBoostingSurvival(n_estimators=20).fit(X, y)
+    >>> bool(model.score(X, y) > 0.7)
+    True
+    >>> model.predict_survival_function(X[:2], [0.5, 1.0]).shape
+    (2, 2)
+    """
+
+    _task: ClassVar[Task] = Survival()
+    _predicted_unit: ClassVar[str] = "the time"
+    _parameters = SURVIVAL
+
+    def __init__(
+        self,
+        *,
+        loss: str = "cox",
+        ties: str = "efron",
+        aft_distribution: str = "normal",
+        aft_scale: float | str = "auto",
+        learning_rate: float | str = "auto",
+        n_estimators: int | str = "auto",
+        budget: str | float = "balanced",
+        max_leaves: int | str | None = "auto",
+        max_depth: int | None = None,
+        min_samples_leaf: int | str = "auto",
+        min_child_weight: float = 1e-3,
+        reg_lambda: float | str = "auto",
+        reg_alpha: float = 0.0,
+        min_split_gain: float = 0.0,
+        max_delta_step: float = 0.0,
+        max_bins: int = 255,
+        subsample: float | str = "auto",
+        sampling: str = "uniform",
+        colsample_bytree: float | str = "auto",
+        colsample_bylevel: float = 1.0,
+        colsample_bynode: float = 1.0,
+        boosting: str = "gradient",
+        drop_rate: float = 0.1,
+        skip_drop: float = 0.5,
+        max_drop: int = 50,
+        grow_policy: str = "leafwise",
+        linear_leaves: bool = False,
+        linear_lambda: float = 1.0,
+        splitter: str = "hist",
+        monotonic_constraints: Any = None,
+        interaction_constraints: Any = None,
+        feature_weights: Any = None,
+        categorical_features: Any = "auto",
+        max_categories: int = 255,
+        unknown_category: str = "missing",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        validation_rows: str = "random",
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        eval_metric: Any = None,
+        subsample_for_bin: int = 200_000,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.ties = ties
+        self.aft_distribution = aft_distribution
+        self.aft_scale = aft_scale
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.budget = budget
+        self.max_leaves = max_leaves
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_child_weight = min_child_weight
+        self.reg_lambda = reg_lambda
+        self.reg_alpha = reg_alpha
+        self.min_split_gain = min_split_gain
+        self.max_delta_step = max_delta_step
+        self.max_bins = max_bins
+        self.subsample = subsample
+        self.sampling = sampling
+        self.colsample_bytree = colsample_bytree
+        self.colsample_bylevel = colsample_bylevel
+        self.colsample_bynode = colsample_bynode
+        self.boosting = boosting
+        self.drop_rate = drop_rate
+        self.skip_drop = skip_drop
+        self.max_drop = max_drop
+        self.grow_policy = grow_policy
+        self.linear_leaves = linear_leaves
+        self.linear_lambda = linear_lambda
+        self.splitter = splitter
+        self.monotonic_constraints = monotonic_constraints
+        self.interaction_constraints = interaction_constraints
+        self.feature_weights = feature_weights
+        self.categorical_features = categorical_features
+        self.max_categories = max_categories
+        self.unknown_category = unknown_category
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.validation_rows = validation_rows
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.eval_metric = eval_metric
+        self.subsample_for_bin = subsample_for_bin
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def predict(self, X: Any) -> Floats:
+        """Return, with loss='cox', the logarithm of each row's relative risk; else a time.
+
+        With loss='aft' the time is e^score: the median if Z is normal or logistic, and the time
+        that 1/e of rows like it survive if Z is extreme.
+        """
+        scores = self._scores(X)
+        return prediction_of(scores, self._model.link)
+
+    def staged_predict(self, X: Any) -> Iterator[Floats]:
+        """Yield what `predict` returns after each round."""
+        return (prediction_of(scores, self._model.link) for scores in self._staged_scores(X))
+
+    def predict_cumulative_hazard(self, X: Any, times: Any) -> Floats:
+        """Return the cumulative hazard of each row until each of the times, (n_rows, n_times)."""
+        scores, curve = self._scores(X)[:, 0], self._curve()
+        return curve.cumulative_hazard(scores, _read_times(times))
+
+    def predict_survival_function(self, X: Any, times: Any) -> Floats:
+        """Return the probability of each row to survive each of the times, (n_rows, n_times)."""
+        hazard = self.predict_cumulative_hazard(X, times)
+        return np.exp(np.negative(hazard, out=hazard), out=hazard)
+
+    def predict_quantile(self, X: Any, quantile: float = 0.5) -> Floats:
+        """Return the time until which a part of rows like each one has had the event.
+
+        With loss='cox' it is infinite if the curve does not fall so far within the times that were
+        seen.
+        """
+        allowed = Number(0, 1, open_low=True, open_high=True)
+        if quantile not in allowed:
+            raise ParameterError(f"quantile={quantile!r} is not allowed; it must be {allowed}.")
+        scores, curve = self._scores(X)[:, 0], self._curve()
+        return curve.quantile(scores, float(quantile))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return Harrell's index of concordance.
+
+        It is the part of pairs of rows, of those of which it is known which ended first, in which
+        the prediction says the same; ½ is guessing.
+        """
+        scores = self._scores(X)[:, 0]
+        bounds = read_survival_times(y, len(scores))
+        longer = scores if self._model.link == "log" else -scores
+        return concordance(bounds, longer, read_weights(sample_weight, len(scores)))
+
+    @property
+    def baseline_hazard_(self) -> tuple[Floats, Floats]:
+        """Times of events, and the cumulative hazard of rows whose score is 0 from each on."""
+        curve = self._curve()
+        if not isinstance(curve, ProportionalHazards):
+            raise AttributeError("There is a baseline hazard with loss='cox' only.")
+        return curve.times.copy(), curve.hazard.copy()
+
+    @property
+    def scale_(self) -> float:
+        """The factor of Z in log T = score + scale · Z."""
+        curve = self._curve()
+        if not isinstance(curve, AcceleratedTimes):
+            raise AttributeError("There is a scale with loss='aft' only.")
+        return curve.scale
+
+    def _unit(self, model: BoostedModel) -> str:
+        return "log of the time" if model.link == "log" else "log of the relative risk"
+
+    def _curve(self) -> SurvivalCurve:
+        curve: SurvivalCurve | None = self._fitted_model().curve
+        if curve is None:
+            raise ParameterError(
+                "This model has some of the rounds of another, and no survival curve of its own. "
+                "refit(X, y, keep=1.0) learns the curve that rows ask for."
+            )
+        return curve
+
+
+def _read_times(times: Any) -> Floats:
+    read = read_numbers_with_gaps(times, "times")
+    if not (read >= 0.0).all():
+        raise DataError("times must be numbers, 0 or more.")
+    return read

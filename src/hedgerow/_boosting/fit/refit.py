@@ -1,0 +1,172 @@
+"""The same trees on other rows: structures stay, leaves get the values that these rows ask for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain, zip_longest
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow._boosting.fit.auto import Choice
+from hedgerow._boosting.fit.constraints import require_no_slopes
+from hedgerow._boosting.fit.fitting import Attributes, learned_curve
+from hedgerow._boosting.fit.problem import read_problem
+from hedgerow._boosting.fit.round_grower import grow_params, leaf_search
+from hedgerow._boosting.fit.settings import Settings, as_fitted
+from hedgerow._boosting.fit.training_data import Given
+from hedgerow._boosting.fit.training_set import encoded_again
+from hedgerow._boosting.losses import Floats
+from hedgerow._boosting.model import BoostedModel
+from hedgerow._data.intake import as_matrix
+from hedgerow._tree.leaf_quantiles import LeafRows, average_inner
+from hedgerow._tree.leaf_slopes import LeafSlopes
+from hedgerow._tree.linear_leaves import mixed_slopes
+from hedgerow._tree.monotone import put_in_order
+from hedgerow._tree.structure import Ensemble, Tree
+from hedgerow._tree.trainer import leaf_numbers, leaf_rule, split_rules
+
+
+class Refitting:
+    """A model whose leaves are fitted again, round after round, to the gradients of new rows.
+
+    `keep` is the part of a leaf's old value that stays; a leaf that no row reaches keeps all of it.
+    """
+
+    def __init__(self, estimator: Any, given: Given, keep: float) -> None:
+        self.model: BoostedModel = estimator._fitted_model()  # noqa: SLF001
+        self.estimator, self.keep = estimator, keep
+        settings = Settings.of(estimator)
+        problem, read = read_problem(given, estimator._task, self.model, settings)  # noqa: SLF001
+        settings = replace(settings, estimator=as_fitted(estimator))
+        self.n_threads = settings.n_threads
+        self.rows = encoded_again(problem, read, self.n_threads)
+        self.loss = problem.loss
+        self.target = self.rows.target_by_output
+        self.weights = self.loss.row_weights(self.target, self.rows.weights)
+        self.differentiate = self.loss.differentiator(self.target, self.weights, self.n_threads)
+        self.params = grow_params(problem, settings, self.model.statistics)
+        if self.params.directions:
+            require_no_slopes(self.model.ensemble)
+        searched = leaf_search(problem, settings, self.rows)
+        self.leaf_rule = searched or leaf_rule(problem.native_loss, self.params)
+        self.matrix = as_matrix(self.rows.table, self.model.category_bins)
+        self.slopes: LeafSlopes | None = None
+        if settings.estimator.linear_leaves:
+            linear_lambda = settings.estimator.linear_lambda
+            self.slopes = LeafSlopes(self.matrix, self.params, linear_lambda)
+
+    def run(self) -> Attributes:
+        """Return the attributes of the estimator with new leaves."""
+        before = self.model.ensemble
+        chosen: Choice | None = getattr(self.estimator, "auto_", None)
+        n_members = 1 if chosen is None else chosen.n_members
+        in_turn = 1 if chosen is None else chosen.n_in_turn
+        members = [
+            self._refit_rounds(before.of_rounds(rounds).scaled(n_members))
+            for rounds in (range(k, before.n_rounds, in_turn) for k in range(in_turn))
+        ]
+        ordered = chain.from_iterable(zip_longest(*members, fillvalue=[]))
+        trees = [tree.scaled(1.0 / n_members) for round_ in ordered for tree in round_]
+        after = Ensemble.from_trees(trees, before.tree_output, before.base_score, before.n_features)
+        kept = {name: value for name, value in vars(self.estimator).items() if name.endswith("_")}
+        curve = learned_curve(self.loss, after, self.rows, self.model.category_bins, self.n_threads)
+        refitted = replace(self.model, ensemble=after, curve=curve)
+        if self.keep < 1.0:  # what rows held out have said was of other leaves
+            refitted = replace(refitted, calibration=None, residuals=None)
+        return kept | {"_model": refitted}
+
+    def _refit_rounds(self, ensemble: Ensemble) -> list[list[Tree]]:
+        """Return the trees of each round with new values."""
+        matrix = self.matrix
+        scores = np.empty((ensemble.n_outputs, len(matrix)))
+        scores[...] = ensemble.base_score[:, np.newaxis]
+        rounds: list[list[Tree]] = []
+        for round_ in range(ensemble.n_rounds):
+            alone = ensemble.of_rounds(range(round_, round_ + 1))
+            leaves = alone.apply(matrix, n_threads=self.n_threads)
+            new = self._refit_round(alone, leaves, scores)
+            again = Ensemble.from_trees(new, alone.tree_output, alone.base_score, alone.n_features)
+            again.add_trees(matrix, scores.T, 0, len(new), n_threads=self.n_threads)
+            rounds.append(new)
+        return rounds
+
+    def _refit_round(
+        self, alone: Ensemble, leaves: NDArray[np.int32], scores: Floats
+    ) -> list[Tree]:
+        """Return the trees of a round with the values that rows with these scores (K, n) need."""
+        gradient, hessian = self.differentiate(scores)
+        old = alone.trees()
+        new = [replace(tree, value=tree.value.copy()) for tree in old]
+        for k in range(len(scores)):
+            t = k % len(new)
+            node, place = leaves[:, t], k % new[t].value.shape[1]
+            self._take_newton_steps(new[t], place, node, gradient[k], hessian[k])
+            if self.leaf_rule is not None:
+                self._take_best_steps(new[t], k, node, scores)
+        for t, tree in enumerate(new):
+            outputs = range(t, len(scores), len(new))
+            sloped = self._with_slopes(tree, outputs, leaves[:, t], gradient, hessian)
+            new[t] = self._keep_part(old[t], sloped, leaves[:, t])
+            self._put_in_order(new[t], outputs, leaves[:, t], hessian)
+        return new
+
+    def _take_newton_steps(
+        self, tree: Tree, place: int, node: NDArray[np.int32], g: Floats, h: Floats
+    ) -> None:
+        G = np.bincount(node, g, minlength=tree.n_nodes).astype(np.float64)
+        H = np.bincount(node, h, minlength=tree.n_nodes).astype(np.float64)
+        rules, rate = split_rules(self.params), self.params.learning_rate
+        value = rate * _native.leaf_weights(rules, G, H)
+        tree.value[:, place] = value + _native.common_step(rules, rate, G, H, value)
+
+    def _take_best_steps(
+        self, tree: Tree, output: int, node: NDArray[np.int32], scores: Floats
+    ) -> None:
+        assert self.leaf_rule is not None
+        targets = np.atleast_2d(self.target)
+        target = targets[output % len(targets)]
+        leaf = leaf_numbers(tree, node)
+        rows = LeafRows(target, scores[output], scores, self.weights, leaf, None)
+        self.leaf_rule.replace(tree, output, rows, self.n_threads)
+
+    def _with_slopes(
+        self,
+        tree: Tree,
+        outputs: range,
+        node: NDArray[np.int32],
+        gradient: Floats,
+        hessian: Floats,
+    ) -> Tree:
+        if self.slopes is None:
+            return replace(tree, slopes=None)
+        counted = replace(tree, count=np.bincount(node, minlength=tree.n_nodes).astype(np.int64))
+        gradients = [(gradient[k], hessian[k]) for k in outputs]
+        leaf = leaf_numbers(tree, node)
+        sloped = self.slopes.fit(counted, gradients, leaf, None, self.n_threads)
+        return replace(tree, slopes=sloped.slopes)
+
+    def _keep_part(self, old: Tree, new: Tree, node: NDArray[np.int32]) -> Tree:
+        """Mix old leaves in, and leave those alone that no row reaches."""
+        is_leaf = old.feature < 0
+        is_reached = np.bincount(node, minlength=old.n_nodes) > 0
+        kept = np.where(is_reached, self.keep, 1.0)
+        mixed = (1.0 - kept[:, np.newaxis]) * new.value + kept[:, np.newaxis] * old.value
+        slopes, offset = mixed_slopes(old.slopes, new.slopes, kept)
+        new.value[is_leaf] = (mixed + offset)[is_leaf]
+        for place in range(new.value.shape[1]):
+            average_inner(new, place)
+        return replace(new, slopes=slopes)
+
+    def _put_in_order(
+        self, tree: Tree, outputs: range, node: NDArray[np.int32], hessian: Floats
+    ) -> None:
+        """Make the values monotone; leaves that few rows reach give way to others."""
+        if not self.params.directions:
+            return
+        for place, k in enumerate(outputs):
+            H = np.bincount(node, hessian[k], minlength=tree.n_nodes).astype(np.float64)
+            weights = (H + self.params.reg_lambda)[tree.feature < 0]
+            put_in_order(tree, place, self.params.directions, weights)

@@ -1,0 +1,160 @@
+"""The rounds of one model: the trainer that the parameters mean, and what goes on in each round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from hedgerow._boosting.fit.dart import DartRounds, Drops
+from hedgerow._boosting.fit.problem import Problem, no_slopes
+from hedgerow._boosting.fit.settings import Settings
+from hedgerow._boosting.fit.training_data import Examples
+from hedgerow._boosting.fit.training_set import Prepared
+from hedgerow._boosting.losses import Differentiate, Floats
+from hedgerow._boosting.losses.formula import LeafSearch, WrittenLoss
+from hedgerow._boosting.model import BoostedModel
+from hedgerow._data.target_statistics import TargetStatistics
+from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.leaf_slopes import LeafSlopes
+from hedgerow._tree.row_sampling import RowDraws
+from hedgerow._tree.structure import Tree
+from hedgerow._tree.trainer import ExactTrainer, Trainer
+
+GrowRound = Callable[[int], Sequence[Tree]]
+
+
+def rounds_of_one(prepared: Prepared, settings: Settings, start: BoostedModel | None) -> GrowRound:
+    """Return the function that grows a round of one model, after those of `start` if it has any."""
+    train, loss = prepared.train, prepared.problem.loss
+    trainer = _trainer(prepared, settings)
+    if start is not None:
+        matrix, n_threads = prepared.matrix(train), settings.n_threads
+        trainer.scores[...] = start.ensemble.predict_raw(matrix, n_threads=n_threads).T
+    if settings.estimator.linear_leaves:
+        _require_hessians(prepared, settings, trainer.scores)
+    grow_round: GrowRound = trainer.boost
+    if prepared.problem.native_loss is None:
+        rows = train.target_by_output, train.weights
+        differentiate = loss.differentiator(*rows, settings.n_threads)
+        grow_round = partial(_grow_with_gradients, trainer, differentiate)
+    if settings.estimator.boosting == "dart":
+        trees = [] if start is None else start.ensemble.trees()
+        return _dart(prepared, settings, trainer, grow_round, trees)
+    return grow_round
+
+
+def _grow_with_gradients(
+    trainer: Trainer | ExactTrainer, differentiate: Differentiate, round_index: int
+) -> Sequence[Tree]:
+    return trainer.boost_with(round_index, *differentiate(trainer.scores))
+
+
+def _require_hessians(prepared: Prepared, settings: Settings, scores: Floats) -> None:
+    """Refuse linear leaves of a written loss that has no hessian to fit slopes by."""
+    train, loss = prepared.train, prepared.problem.loss
+    if not isinstance(loss, WrittenLoss):
+        return
+    loss.gradients(train.target.T, scores, train.weights)
+    if loss.is_straight.any():
+        raise no_slopes(settings.estimator)
+
+
+def _dart(
+    prepared: Prepared,
+    settings: Settings,
+    trainer: Trainer | ExactTrainer,
+    grow_round: GrowRound,
+    trees: Sequence[Tree],
+) -> DartRounds:
+    """Return rounds with drops, of which `trees` may be dropped as well."""
+    estimator, n_threads = settings.estimator, settings.n_threads
+    matrix = prepared.matrix(prepared.train)
+    return DartRounds(
+        trainer,
+        grow_round,
+        Drops(estimator.drop_rate, estimator.skip_drop, estimator.max_drop, settings.seed),
+        estimator.learning_rate,
+        lambda trees: prepared.ensemble(trees).predict_raw(matrix, n_threads=n_threads).T,
+        trees,
+    )
+
+
+def _trainer(prepared: Prepared, settings: Settings) -> Trainer | ExactTrainer:
+    train, problem, estimator = prepared.train, prepared.problem, settings.estimator
+    target = train.target_by_output
+    weights = problem.loss.row_weights(target, train.weights)
+    params = grow_params(problem, settings, prepared.statistics)
+    slopes = None
+    if estimator.linear_leaves:
+        slopes = LeafSlopes(prepared.matrix(train), params, estimator.linear_lambda)
+    options: dict[str, Any] = {
+        "loss": problem.native_loss,
+        "n_outputs": problem.loss.n_outputs,
+        "base_score": prepared.base_score,
+        "params": params,
+        "draws": row_draws(train, settings),
+        "colsample_bytree": estimator.colsample_bytree,
+        "leaves": leaf_search(problem, settings, train),
+        "slopes": slopes,
+        "n_threads": settings.n_threads,
+    }
+    if estimator.splitter == "exact":
+        flags = prepared.binner.is_categorical
+        return ExactTrainer(prepared.matrix(train), flags, target, weights, **options)
+    assert prepared.binned is not None
+    return Trainer(prepared.binned, target, weights, vector=problem.grows_vectors, **options)
+
+
+def grow_params(problem: Problem, settings: Settings, statistics: TargetStatistics) -> GrowParams:
+    """Translate an estimator's parameters into a grower's, where 0 is no limit."""
+    estimator, native = settings.estimator, problem.native_loss
+    falls, rises = (0.0, 0.0) if native is None else native.leaf_rates
+    return GrowParams(
+        max_leaves=estimator.max_leaves or 0,
+        max_depth=estimator.max_depth or 0,
+        min_samples_leaf=estimator.min_samples_leaf,
+        min_child_weight=estimator.min_child_weight,
+        reg_lambda=estimator.reg_lambda,
+        reg_alpha=estimator.reg_alpha,
+        min_split_gain=estimator.min_split_gain,
+        max_delta_step=estimator.max_delta_step,
+        learning_rate=estimator.learning_rate,
+        grow_policy=estimator.grow_policy,
+        colsample_bylevel=estimator.colsample_bylevel,
+        colsample_bynode=estimator.colsample_bynode,
+        leaf_falls=falls,
+        leaf_rises=rises,
+        seed=settings.seed,
+        **problem.constraints.of_columns(statistics.sources.tolist()),
+    )
+
+
+def leaf_search(problem: Problem, settings: Settings, rows: Examples) -> LeafSearch | None:
+    """Return how leaves of a written loss are replaced after a tree has grown."""
+    if not isinstance(problem.loss, WrittenLoss):
+        return None
+    rate, most = settings.estimator.learning_rate, settings.estimator.max_delta_step
+    return LeafSearch(problem.loss, rows.target_by_output, rate, most)
+
+
+def row_draws(train: Examples, settings: Settings) -> RowDraws:
+    """Return how each round draws its rows."""
+    estimator = settings.estimator
+    kind = unit = None
+    if estimator.sampling == "balanced":
+        kind = train.target.astype(np.int32)
+    if estimator.sampling == "group":
+        assert train.groups is not None
+        unit = train.groups
+    return RowDraws(
+        n_rows=train.table.n_rows,
+        fraction=estimator.subsample,
+        seed=settings.seed,
+        sampling=estimator.sampling,
+        kind=kind,
+        unit=unit,
+        reg_lambda=estimator.reg_lambda,
+    )

@@ -1,0 +1,336 @@
+"""What is measured on evaluation sets: metrics by name, or a user's function.
+
+A metric sees predictions, not raw scores: the predicted value in regression, the probability of
+`classes_[1]` (one number a row) for two classes, and the (n, K) probabilities for more. Of several
+columns of y it is the mean over them.
+The two default metrics are computed here, because they run after every round and scikit-learn's
+argument checks cost more than the rounds of a small table; of all others scikit-learn's are taken,
+where it has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import metrics as sk
+
+from hedgerow._boosting.losses import (
+    BernoulliLogLoss,
+    ExpectileLoss,
+    Floats,
+    FocalLoss,
+    Loss,
+    QuantileLoss,
+    TweedieLoss,
+    read_only,
+    with_weights,
+)
+from hedgerow._boosting.losses.formula import WrittenLoss
+from hedgerow._boosting.targets.classes import Classes, labels_of
+from hedgerow._peer_values import metric_instead
+from hedgerow.exceptions import ParameterError
+
+Measure = Callable[[Any, Any, Any], float]
+# By name: whether higher is better, and the measure.
+Metrics = dict[str, tuple[bool, Measure]]
+# How names of functions end, and whether higher is then better.
+DIRECTIONS = {"_score": True, "_loss": False, "_error": False, "_deviance": False}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A named measure of (target, prediction, weights) and the direction that is better.
+
+    The target is the class number in classification. If the measure is one `of_scores`, it sees raw
+    scores (n, K) in place of predictions.
+    """
+
+    name: str
+    higher_is_better: bool
+    measure: Measure
+    of_scores: bool = False
+
+    has_direction: ClassVar[bool] = True
+
+
+class UserMetric:
+    """A user's (y, prediction[, sample_weight]) → number or (name, number, higher_is_better).
+
+    If it returns a number alone, its name tells the direction, as in scikit-learn: higher is better
+    of a ``_score``, lower of a ``_loss``, an ``_error`` or a ``_deviance``. Of any other name the
+    values can be recorded, but nothing decided by them. In classification y holds the classes as
+    they were given.
+    """
+
+    of_scores = False
+
+    def __init__(
+        self, function: Callable[..., Any], classes: Classes | None, argument: str = "eval_metric"
+    ) -> None:
+        self.function, _ = with_weights(function, argument)
+        self.classes = classes
+        self.argument = argument  # that it was given as
+        named = function.func if isinstance(function, partial) else function
+        self.name = getattr(named, "__name__", type(named).__name__)
+        self._higher_is_better = _direction_of(self.name)
+
+    @property
+    def has_direction(self) -> bool:
+        """Whether it is known which values are better."""
+        return self._higher_is_better is not None
+
+    @property
+    def higher_is_better(self) -> bool:
+        """The direction, for those who decide by it."""
+        if self._higher_is_better is None:
+            raise ParameterError(
+                f"{self.argument}: {self.name} returned a number that is to decide which round is "
+                "best, but not whether higher is better, and its name does not end in "
+                f"{', '.join(map(repr, DIRECTIONS))}. Let it return (name, number, "
+                "higher_is_better)."
+            )
+        return self._higher_is_better
+
+    def measure(self, target: Floats, prediction: Floats, weights: Floats | None) -> float:
+        """Call the function; a name and direction that it returns replace the guessed ones."""
+        y = read_only(target) if self.classes is None else _as_given(self.classes, target)
+        returned = self.function(y, read_only(prediction), read_only(weights))
+        if isinstance(returned, tuple):
+            self.name, returned, self._higher_is_better = self._checked_triple(returned)
+        return self._checked_number(returned)
+
+    def _checked_triple(self, returned: tuple[Any, ...]) -> tuple[str, Any, bool]:
+        if len(returned) != 3 or not isinstance(returned[0], str):
+            raise ParameterError(
+                f"{self.argument}: {self.name} returned {returned!r}, "
+                "not a number or (name, number, higher_is_better)."
+            )
+        return returned[0], returned[1], bool(returned[2])
+
+    def _checked_number(self, returned: Any) -> float:
+        try:
+            return float(returned)
+        except (TypeError, ValueError, OverflowError):
+            raise ParameterError(
+                f"{self.argument}: {self.name} returned {type(returned).__name__}, not a number."
+            ) from None
+
+
+def _direction_of(name: str) -> bool | None:
+    """Return whether higher is better of a function with this name, None if it does not say."""
+    return next((higher for end, higher in DIRECTIONS.items() if f"_{name}".endswith(end)), None)
+
+
+def _as_given(classes: Classes, target: Floats) -> NDArray[Any]:
+    """Return the classes of rows, or the labels of their columns."""
+    if isinstance(classes, list):
+        return labels_of(classes, target == 1.0)
+    return classes[target.astype(np.intp)]
+
+
+def log_loss(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    """Return the mean of −log P(y), with P kept a rounding error away from 0."""
+    rows = target.astype(np.intp)
+    if prediction.ndim == 1:
+        p = np.where(rows == 1, prediction, 1.0 - prediction)
+    else:
+        p = prediction[np.arange(len(rows)), rows]
+    surprise = -np.log(np.maximum(p, np.finfo(np.float64).eps))
+    return float(np.average(surprise, weights=weights))
+
+
+def rmse(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    """Return the root of the mean squared error."""
+    return float(np.sqrt(np.average((target - prediction) ** 2, weights=weights)))
+
+
+def _labels(prediction: Floats) -> NDArray[np.intp]:
+    """Return the class numbers that `predict` would give."""
+    if prediction.ndim == 1:
+        return (prediction > 0.5).astype(np.intp)
+    return prediction.argmax(axis=1)
+
+
+def _on_labels(function: Callable[..., float]) -> Measure:
+    def measure(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+        return float(function(target, _labels(prediction), sample_weight=weights))
+
+    return measure
+
+
+def _on_prediction(function: Callable[..., float]) -> Measure:
+    def measure(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+        return float(function(target, prediction, sample_weight=weights))
+
+    return measure
+
+
+def _error(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    return 1.0 - float(sk.accuracy_score(target, _labels(prediction), sample_weight=weights))
+
+
+def _f1(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    """Return F1 of class 1 for two classes, the mean over the classes for more."""
+    options: dict[str, Any] = {"average": "binary" if prediction.ndim == 1 else "macro"}
+    options |= {"sample_weight": weights, "zero_division": 0.0}
+    return float(sk.f1_score(target, _labels(prediction), **options))
+
+
+def _auc(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    if prediction.ndim == 1:
+        return float(sk.roc_auc_score(target, prediction, sample_weight=weights))
+    options: dict[str, Any] = {"multi_class": "ovr", "labels": np.arange(prediction.shape[1])}
+    return float(sk.roc_auc_score(target, prediction, sample_weight=weights, **options))
+
+
+def _average_precision(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    truth = target if prediction.ndim == 1 else target[:, None] == np.arange(prediction.shape[1])
+    return float(sk.average_precision_score(truth, prediction, sample_weight=weights))
+
+
+CLASSIFICATION: Metrics = {
+    "log_loss": (False, log_loss),
+    "auc": (True, _auc),
+    "average_precision": (True, _average_precision),
+    "error": (False, _error),
+    "accuracy": (True, _on_labels(sk.accuracy_score)),
+    "balanced_accuracy": (True, _on_labels(sk.balanced_accuracy_score)),
+    "f1": (True, _f1),
+}
+
+REGRESSION: Metrics = {
+    "rmse": (False, rmse),
+    "mse": (False, _on_prediction(sk.mean_squared_error)),
+    "mae": (False, _on_prediction(sk.mean_absolute_error)),
+    "median_absolute_error": (False, _on_prediction(sk.median_absolute_error)),
+    "mape": (False, _on_prediction(sk.mean_absolute_percentage_error)),
+    "r2": (True, _on_prediction(sk.r2_score)),
+}
+
+
+def resolve_metrics(wanted: Any, classes: Classes | None, loss: Loss) -> list[Metric | UserMetric]:
+    """Turn `eval_metric` into metrics, None into the loss's own; classes are None in regression."""
+    known = known_metrics(classes, loss)
+    several = wanted if isinstance(wanted, (list, tuple)) else [wanted or loss.metric]
+    return [resolve_metric(one, known, classes) for one in several]
+
+
+def known_metrics(classes: Classes | None, loss: Loss) -> dict[str, Any]:
+    """Return the metrics there are for predictions of a loss: all of `Metric` but the name."""
+    one = loss.of_one
+    known: dict[str, Any]
+    known = _regression_metrics(one) if classes is None else _classification_metrics(one)
+    if loss.n_targets > 1:
+        known = {name: (higher, _mean_over(measure)) for name, (higher, measure) in known.items()}
+    if isinstance(loss, WrittenLoss):
+        of_scores = {loss.metric: (False, loss.mean, True)}
+        return known | of_scores if loss.predicts_targets else dict(of_scores)
+    return known
+
+
+def _mean_over(measure: Measure) -> Measure:
+    """Return the mean of a measure over the columns of the target."""
+
+    def measure_all(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+        columns = zip(target.T, prediction.T, strict=True)
+        return float(np.mean([measure(y, at, weights) for y, at in columns]))
+
+    return measure_all
+
+
+def _regression_metrics(loss: Loss) -> Metrics:
+    """Return the metrics that the loss's predictions allow."""
+    if isinstance(loss, QuantileLoss):
+        several: Metrics = {"pinball": (False, partial(_pinball, loss.at))}
+        return several if loss.n_outputs > 1 else REGRESSION | several
+    if isinstance(loss, ExpectileLoss):
+        return REGRESSION | {"expectile": (False, partial(_expectile, loss.level))}
+    if isinstance(loss, TweedieLoss):
+        return REGRESSION | {loss.metric: (False, _deviance(loss.power))}
+    if isinstance(loss, BernoulliLogLoss):
+        return REGRESSION | {"log_loss": (False, _bernoulli)}
+    return REGRESSION
+
+
+def _classification_metrics(loss: Loss) -> Metrics:
+    if loss.link == "margin":
+        return {name: CLASSIFICATION[name] for name in CLASSIFICATION if name != "log_loss"}
+    if isinstance(loss, FocalLoss):
+        return CLASSIFICATION | {"focal": (False, partial(_focal, loss.gamma))}
+    if loss.is_soft:
+        measure = _bernoulli if loss.n_outputs == 1 else _cross_entropy
+        return {"cross_entropy": (False, measure)}
+    return CLASSIFICATION
+
+
+def _pinball(levels: Sequence[float], target: Floats, prediction: Floats, weights: Any) -> float:
+    """Return the mean pinball loss; of several levels, the mean over them."""
+    columns = prediction.reshape(len(target), -1).T
+    losses = [
+        sk.mean_pinball_loss(target, column, sample_weight=weights, alpha=level)
+        for level, column in zip(levels, columns, strict=True)
+    ]
+    return float(np.mean(losses))
+
+
+def d2_pinball(levels: Sequence[float], target: Floats, prediction: Floats, weights: Any) -> float:
+    """Return the part of the best constants' mean pinball loss that predictions do without.
+
+    Of targets that are all the same, 1 if predictions are too and 0 if not, as R² in scikit-learn.
+    """
+    best = np.tile(QuantileLoss(levels).base_score(target, weights), (len(target), 1))
+    ours, constant = (_pinball(levels, target, at, weights) for at in (prediction, best))
+    if constant == 0.0:
+        return float(ours == 0.0)
+    return 1.0 - ours / constant
+
+
+def _expectile(level: float, target: Floats, prediction: Floats, weights: Any) -> float:
+    r = target - prediction
+    return float(np.average(np.where(r > 0.0, level, 1.0 - level) * r * r, weights=weights))
+
+
+def _deviance(power: float) -> Measure:
+    return _on_prediction(partial(sk.mean_tweedie_deviance, power=power))
+
+
+def _bernoulli(target: Floats, prediction: Floats, weights: Any) -> float:
+    p = np.clip(prediction, np.finfo(np.float64).eps, 1.0 - np.finfo(np.float64).eps)
+    surprise = -target * np.log(p) - (1.0 - target) * np.log1p(-p)
+    return float(np.average(surprise, weights=weights))
+
+
+def _focal(gamma: float, target: Floats, prediction: Floats, weights: Any) -> float:
+    p = np.where(target == 1.0, prediction, 1.0 - prediction)
+    surprise = -((1.0 - p) ** gamma) * np.log(np.maximum(p, np.finfo(np.float64).eps))
+    return float(np.average(surprise, weights=weights))
+
+
+def _cross_entropy(target: Floats, prediction: Floats, weights: Any) -> float:
+    surprise = -np.log(np.maximum(prediction, np.finfo(np.float64).eps))
+    return float(np.average((target * surprise).sum(axis=1), weights=weights))
+
+
+def resolve_metric(
+    wanted: Any, known: Mapping[str, Any], classes: Classes | None
+) -> Metric | UserMetric:
+    """Return the metric of a name among those known, or a function of the user's."""
+    if hasattr(wanted, "_score_func"):
+        raise ParameterError(
+            f"eval_metric={wanted!r} is a scorer, which needs an estimator; give the function "
+            "that it is made from, or a metric's name."
+        )
+    if callable(wanted):
+        return UserMetric(wanted, classes)
+    if wanted not in known:
+        meant = metric_instead(wanted, known)
+        raise ParameterError(
+            f"eval_metric={wanted!r} is not allowed; {meant}{'It' if meant else 'it'} must be a "
+            f"function or one of {', '.join(known)}."
+        )
+    return Metric(wanted, *known[wanted])

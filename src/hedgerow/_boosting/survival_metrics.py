@@ -1,0 +1,66 @@
+"""How good predictions of survival are: likelihoods, and how often the order is right.
+
+Metrics see predictions: logarithms of risks with Cox's loss, times with accelerated failure times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hedgerow import _native
+from hedgerow._boosting.losses import CoxLoss, Floats, SurvivalLoss
+from hedgerow._boosting.metrics import Metric, UserMetric, resolve_metric
+
+
+def concordance(bounds: Floats, longer: Floats, weights: Floats | None) -> float:
+    """Return the part of comparable pairs in which what ended later has the larger number.
+
+    Two rows are comparable if it is known which ended first: one's upper bound is below the
+    other's lower bound, or equal to it if the other is censored there. Equal numbers count half.
+    This is Harrell's index, which it equals for times that are seen or right-censored. NaN if no
+    two rows are comparable.
+    """
+    lower, upper = bounds.T
+    rank = np.unique(longer, return_inverse=True)[1]
+    is_open = lower < upper
+    last = np.lexsort((~is_open, -lower))
+    first = np.argsort(-upper, kind="stable")
+    first = first[np.isfinite(upper[first])]
+    smaller, equal, larger = _native.count_pairs(
+        rank, weights, first, _number_beyond(lower[last], is_open[last], upper[first]), last
+    )
+    total = larger + equal + smaller
+    return float((larger + 0.5 * equal) / total) if total > 0.0 else float("nan")
+
+
+def _number_beyond(lower: Floats, is_open: Any, upper: Floats) -> Any:
+    """Return how many of the rows, sorted from the last lower bound on, lie beyond each bound."""
+    later = np.searchsorted(-lower, -upper, side="left")
+    up_to = np.searchsorted(-lower, -upper, side="right")
+    n_open = np.append(0, np.cumsum(is_open))
+    return later + n_open[up_to] - n_open[later]
+
+
+def survival_metrics(wanted: Any, loss: SurvivalLoss) -> list[Metric | UserMetric]:
+    """Turn `eval_metric` into metrics, None into the loss's own."""
+    known: dict[str, tuple[bool, Callable[[Floats, Floats, Floats | None], float]]] = {
+        loss.metric: (False, loss.mean if isinstance(loss, CoxLoss) else _of_times(loss)),
+        "concordance": (True, _of_risks if isinstance(loss, CoxLoss) else concordance),
+    }
+    several = wanted if isinstance(wanted, (list, tuple)) else [wanted or loss.metric]
+    return [resolve_metric(one, known, None) for one in several]
+
+
+def _of_times(loss: SurvivalLoss) -> Callable[[Floats, Floats, Floats | None], float]:
+    def mean(bounds: Floats, times: Floats, weights: Floats | None) -> float:
+        with np.errstate(divide="ignore"):
+            return loss.mean(bounds, np.log(times), weights)
+
+    return mean
+
+
+def _of_risks(bounds: Floats, risks: Floats, weights: Floats | None) -> float:
+    return concordance(bounds, -risks, weights)

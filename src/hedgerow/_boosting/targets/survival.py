@@ -1,0 +1,42 @@
+"""Survival as a task: the target is a time, or an interval in which it lies."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from hedgerow._boosting.losses import CoxLoss, FailureTimeLoss, Floats, Loss, SurvivalLoss
+from hedgerow._boosting.metrics import Metric, UserMetric
+from hedgerow._boosting.survival_metrics import survival_metrics
+from hedgerow._boosting.targets.tasks import Task
+from hedgerow._data.survival_times import read_survival_times
+
+
+class Survival(Task):
+    """The target is a pair of bounds."""
+
+    name: ClassVar[str] = "survival"
+
+    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[None, Floats]:  # noqa: ARG002
+        """Read the bounds; there are no classes."""
+        return None, read_survival_times(y, n_rows)
+
+    def read_target(self, y: Any, n_rows: int, classes: Any, loss: Any = None) -> Floats:  # noqa: ARG002
+        """Read the bounds."""
+        return read_survival_times(y, n_rows)
+
+    def choose_loss(self, estimator: Any, classes: Any) -> Loss:  # noqa: ARG002
+        """Return the loss that the parameters mean."""
+        if estimator.loss == "cox":
+            return CoxLoss(estimator.ties)
+        scale = None if estimator.aft_scale == "auto" else estimator.aft_scale
+        return FailureTimeLoss(estimator.aft_distribution, scale)
+
+    def choose_metrics(
+        self,
+        estimator: Any,
+        classes: Any,  # noqa: ARG002
+        loss: Loss,
+    ) -> list[Metric | UserMetric]:
+        """Return metrics of survival."""
+        assert isinstance(loss, SurvivalLoss)
+        return survival_metrics(estimator.eval_metric, loss)

@@ -1,0 +1,147 @@
+"""`hedgerow inspect`: what a model file holds, for people and for scripts."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hedgerow as hr
+from hedgerow._cli.output import answer, answer_json, lines_of, number, size_of
+from hedgerow._data.schema import TableSchema, listed
+from hedgerow._model_file.container import unpack
+from hedgerow._tree.export import Wording
+from hedgerow._tree.export import lines_of as tree_lines
+from hedgerow.exceptions import ParameterError
+from hedgerow.explain._additive import additive_trees
+
+_SHOWN_COLUMNS = 12
+_DEPTH = 1_000  # of a tree that is printed: all of it
+_DECIMALS = 6
+
+
+def inspect(model_file: Path, number_of_tree: int | None, as_json: bool) -> None:
+    """Tell what a model file holds, or print a tree of it."""
+    model = hr.load(model_file)
+    if number_of_tree is not None:
+        text = _tree_text(model, number_of_tree)
+        answer_json({"tree": number_of_tree, "text": text}) if as_json else answer(text)
+        return
+    facts = _facts(model, model_file)
+    if as_json:
+        answer_json(facts)
+    else:
+        answer(lines_of(_texts(facts, model_file)))
+
+
+def _facts(model: Any, path: Path) -> dict[str, Any]:
+    data = path.read_bytes()
+    defaults = {parameter.name: parameter.default for parameter in model._parameters}  # noqa: SLF001
+    parameters = model.get_params(deep=False)
+    classes = getattr(model, "classes_", None)
+    return {
+        "model": type(model).__name__,
+        "hedgerow": unpack(data)[0].get("library_version"),
+        "written": datetime.fromtimestamp(path.stat().st_mtime)
+        .astimezone()
+        .isoformat(" ", "minutes"),
+        "bytes": len(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "classes": classes.tolist() if isinstance(classes, np.ndarray) else None,
+        "trees": _count_trees(model),
+        "rounds": getattr(model, "n_iter_", None) if hasattr(model, "evals_result_") else None,
+        "best_score": getattr(model, "best_score_", None),
+        "columns": _columns(model),
+        "na_values": getattr(model, "na_values_", None),
+        "parameters": {
+            name: value for name, value in parameters.items() if value != defaults[name]
+        },
+        "defaults": {name: value for name, value in parameters.items() if value == defaults[name]},
+    }
+
+
+def _count_trees(model: Any) -> int | None:
+    learned = model._fitted_model()  # noqa: SLF001
+    for part in ("ensemble", "forest"):
+        if hasattr(learned, part):
+            return int(getattr(learned, part).n_trees)
+    return None
+
+
+def _columns(model: Any) -> list[dict[str, Any]]:
+    """Return the names of the columns and what they hold."""
+    schema = _schema(model)
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
+    columns = []
+    for j, name in enumerate(names):
+        categories = None if schema is None else schema.categories.get(j)
+        column: dict[str, Any] = {"name": str(name), "holds": "numbers"}
+        if categories is not None:
+            column |= {"holds": "categories", "categories": list(categories.values)}
+        columns.append(column)
+    return columns
+
+
+def _schema(model: Any) -> TableSchema | None:
+    return getattr(model._fitted_model(), "schema", None)  # noqa: SLF001
+
+
+def _texts(facts: dict[str, Any], path: Path) -> dict[str, str]:
+    """Return facts as people read them, without those that a model does not have."""
+    rounds, best = facts["rounds"], facts["best_score"]
+    texts = {
+        "model": facts["model"],
+        "file": f"{path}, {size_of(path)}",
+        "written": f"{facts['written']} by Hedgerow {facts['hedgerow']}",
+        "sha256": facts["sha256"],
+        "classes": "" if facts["classes"] is None else listed(list(map(str, facts["classes"]))),
+        "trees": "" if facts["trees"] is None else f"{facts['trees']:,}",
+        "rounds": "" if rounds is None else f"{rounds}",
+        "best score": "" if best is None else f"{number(best)} on rows that were held out",
+        "columns": f"{len(facts['columns'])}\n" + _column_lines(facts["columns"]),
+        "missing": "" if not facts["na_values"] else f"also {listed(facts['na_values'])}",
+        "parameters": "\n".join(f"{name}={value!r}" for name, value in facts["parameters"].items())
+        or "all as by default",
+    }
+    return {name: text for name, text in texts.items() if text}
+
+
+def _column_lines(columns: list[dict[str, Any]]) -> str:
+    lines = [_column_line(column) for column in columns[:_SHOWN_COLUMNS]]
+    more = len(columns) - _SHOWN_COLUMNS
+    return "\n".join([*lines, *([f"and {more} more (--json tells all)"] if more > 0 else [])])
+
+
+def _column_line(column: dict[str, Any]) -> str:
+    categories = column.get("categories")
+    if categories is None:
+        return f"{column['name']}: numbers"
+    return (
+        f"{column['name']}: {len(categories)} categories, {listed(list(map(str, categories)), 4)}"
+    )
+
+
+def _tree_text(model: Any, which: int) -> str:
+    trees = additive_trees(model)
+    ensemble, schema = trees.ensemble, _schema(model)
+    if schema is None:
+        raise ParameterError(
+            f"--tree: the trees of this {type(model).__name__} are models of their own."
+        )
+    if which >= ensemble.n_trees:
+        raise ParameterError(f"--tree {which}: the trees are 0 to {ensemble.n_trees - 1}.")
+    tree = ensemble.tree(which)
+    names = [trees.feature_names[source] for source in trees.sources]
+    wording = Wording(schema, model._fitted_model().category_bins, names, _DECIMALS, True)  # noqa: SLF001
+
+    def leaf_text(node: int) -> str:
+        values = ", ".join(f"{value:.{_DECIMALS}g}" for value in tree.value[node])
+        return f"{values}  ({tree.count[node]:,} rows)"
+
+    output = trees.output_names[int(ensemble.tree_output[which])]
+    of = "all outputs" if tree.value.shape[1] > 1 else output
+    title = f"tree {which} of {ensemble.n_trees}; leaves add to {of}, {trees.unit}"
+    return "\n".join([title, *tree_lines(tree, wording, leaf_text, _DEPTH, 2)])

@@ -1,0 +1,477 @@
+"""Bins: a byte for each value of a table.
+
+`Binner` learns where the bins of each feature end (`native/table/thresholds.cpp`) and maps tables
+to bins (`native/table/binning.cpp`). Numbers: the bin of x is the number of thresholds below it, so
+x ≤ thresholds[b] is bin ≤ b. Categories: a table from code to bin. Bin 255 is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, NoReturn, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow._data.names import Names
+from hedgerow._warning import warn_user
+from hedgerow.exceptions import DataError, ModelFileError
+
+MISSING_BIN = 255
+MAX_BINS = 255
+_MAX_WIDTH = 32
+_CACHE_LINE = 64
+
+
+class BinnableTable(Protocol):
+    """What binning needs of a `Table`: one 2-d array, or a CSC matrix, or columns one by one."""
+
+    names: Names | None
+    n_rows: int
+    n_features: int
+    dense: NDArray[Any] | None
+    sparse_csc: Any
+
+    @property
+    def known_bins(self) -> KnownBins | None:
+        """Bins that other rows of the same table have, too, if it is binned already."""
+
+    def column(self, j: int) -> Any:
+        """Give column j, with `.values` and `.missing`, or with `.codes`."""
+
+
+class KnownBins(Protocol):
+    """Bins that were learned once for several fits."""
+
+    @property
+    def binner(self) -> Binner:
+        """What has learned them."""
+
+    def binned(self, *, columns_only: bool, threads: int) -> BinnedMatrix:
+        """Give the rows of the table in bins."""
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedMatrix:
+    """A table in bins, laid out twice; see docs/architecture.md for the fields.
+
+    `by_row` starts on a cache line and may be read 64 bytes past its end. It is None where only
+    `by_column` was asked for. A pickle holds `by_column` alone and the rest is made from it.
+    """
+
+    by_column: NDArray[np.uint8]
+    by_row: NDArray[np.uint8] | None
+    width: int
+    n_bins: NDArray[np.int32]
+    is_categorical: NDArray[np.bool_]
+    threshold_values: NDArray[np.float64]
+    threshold_starts: NDArray[np.int64]
+    places: NDArray[np.int32]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.by_column.shape[1]
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.by_column.shape[0]
+
+    def __reduce__(self) -> tuple[Callable[..., BinnedMatrix], tuple[Any, ...]]:
+        columns_only = self.by_row is None
+        matrix = replace(self, by_row=None)
+        return _rebuild, (
+            tuple(getattr(matrix, field.name) for field in fields(matrix)),
+            columns_only,
+        )
+
+    def take(self, rows: NDArray[np.intp], *, columns_only: bool = False) -> BinnedMatrix:
+        """Give some of the rows."""
+        by_column = self.by_column.take(rows, axis=1)
+        by_row = None
+        if self.by_row is not None and not columns_only:
+            n_blocks, _, stride = self.by_row.shape
+            by_row = _empty_by_row(len(rows), n_blocks * self.width, self.width, stride)
+            # Indices that are known to be right need no copy of the result.
+            self.by_row.take(rows, axis=1, out=by_row, mode="clip")
+        return replace(self, by_column=by_column, by_row=by_row)
+
+    def with_places(self, places: NDArray[np.int32], *, threads: int = 1) -> BinnedMatrix:
+        """Lay `by_row` out anew, with every feature in the place given."""
+        n_columns = int(places[:, 0].max(initial=-1)) + 1
+        width, stride = block_shape(n_columns)
+        by_row = _empty_by_row(self.n_rows, n_columns, width, stride)
+        _native.interleave(self.by_column, by_row, places, width, threads)
+        return replace(self, by_row=by_row, width=width, places=places)
+
+
+def _rebuild(state: tuple[Any, ...], columns_only: bool) -> BinnedMatrix:
+    matrix = BinnedMatrix(*state)
+    return matrix if columns_only else matrix.with_places(matrix.places)
+
+
+def own_columns(n_features: int) -> NDArray[np.int32]:
+    """Give the places of features that share no column."""
+    places = np.zeros((n_features, 3), np.int32)
+    places[:, 0] = np.arange(n_features)
+    places[:, 2] = -1
+    return places
+
+
+def block_shape(n_columns: int) -> tuple[int, int]:
+    """Give the width and stride of `by_row`'s blocks.
+
+    The stride is a power of two, so that no row straddles cache lines, if that adds at most a
+    seventh; otherwise it is the next multiple of four.
+    """
+    n_blocks = -(-n_columns // _MAX_WIDTH)
+    width = -(-n_columns // n_blocks)
+    power = max(4, 1 << (width - 1).bit_length())
+    return width, power if 7 * (power - width) <= width else -(-width // 4) * 4
+
+
+def _empty_by_row(n_rows: int, n_columns: int, width: int, stride: int) -> NDArray[np.uint8]:
+    shape = (-(-n_columns // width), n_rows, stride)
+    size = shape[0] * n_rows * stride
+    memory = np.empty(size + 2 * _CACHE_LINE, np.uint8)
+    start = -memory.ctypes.data % _CACHE_LINE
+    return memory[start : start + size].reshape(shape)
+
+
+class Binner:
+    """Learns bins from one table and maps any table with the same columns to them.
+
+    Parameters
+    ----------
+    max_bins : int
+        Most bins of a feature, missing aside: 2 to 255.
+    subsample_for_bin : int
+        Rows from which quantiles are taken. They are chosen by a hash of the seed and the row's
+        number, and are the same for every feature. A feature of which they show at most `max_bins`
+        values is looked at in every row, so that each value gets a bin, however rare it is.
+    seed : int
+
+    Attributes
+    ----------
+    is_categorical : bool array, one a feature
+    threshold_values, threshold_starts : float64 and int64 arrays
+        Feature f's thresholds are `threshold_values[threshold_starts[f]:threshold_starts[f + 1]]`.
+    category_values, category_starts : uint8 and int64 arrays
+        Likewise, the bins of feature f's category codes.
+    """
+
+    STATE: ClassVar[dict[str, np.dtype[Any]]] = {
+        "is_categorical": np.dtype(np.bool_),
+        "threshold_values": np.dtype(np.float64),
+        "threshold_starts": np.dtype(np.int64),
+        "category_values": np.dtype(np.uint8),
+        "category_starts": np.dtype(np.int64),
+    }
+
+    is_categorical: NDArray[np.bool_]
+    threshold_values: NDArray[np.float64]
+    threshold_starts: NDArray[np.int64]
+    category_values: NDArray[np.uint8]
+    category_starts: NDArray[np.int64]
+
+    def __init__(
+        self, *, max_bins: int = MAX_BINS, subsample_for_bin: int = 200_000, seed: int = 0
+    ) -> None:
+        self.max_bins = max_bins
+        self.subsample_for_bin = subsample_for_bin
+        self.seed = seed
+
+    def fit(
+        self,
+        table: BinnableTable,
+        sample_weight: NDArray[Any] | None = None,
+        *,
+        n_categories: Mapping[int, int] | None = None,
+        categories_only: bool = False,
+        threads: int = 1,
+    ) -> Binner:
+        """Learn the bins.
+
+        `n_categories` says of a categorical feature how many categories there are, where that may
+        be more than its codes show. With `categories_only` numbers are left in one bin. Of a table
+        whose bins are known, these are taken over.
+        """
+        if table.known_bins is not None and not categories_only:
+            vars(self).update(table.known_bins.binner.to_dict())
+            return self
+        weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, np.float64)
+        columns = _columns(table)
+        if categories_only:
+            self.threshold_values = np.empty(0)
+            self.threshold_starts = np.zeros(table.n_features + 1, np.int64)
+        else:
+            self._fit_thresholds(table, columns, weights, threads)
+        self._fit_categories(columns, table.names, table.n_features, weights, n_categories or {})
+        return self
+
+    def _fit_thresholds(
+        self,
+        table: BinnableTable,
+        columns: _Columns,
+        weights: NDArray[np.float64] | None,
+        threads: int,
+    ) -> None:
+        bins, n_sample, seed = self.max_bins, self.subsample_for_bin, self.seed
+        if table.sparse_csc is None:
+            found = _native.find_thresholds(columns, weights, bins, n_sample, seed, threads)
+        else:
+            data, rows, starts = _csc(table)
+            found = _native.find_sparse_thresholds(
+                data, rows, starts, table.n_rows, weights, bins, n_sample, seed, threads
+            )
+        self.threshold_values, self.threshold_starts = found
+
+    def _fit_categories(
+        self,
+        columns: _Columns,
+        names: Names | None,
+        n_features: int,
+        weights: NDArray[np.float64] | None,
+        n_categories: Mapping[int, int],
+    ) -> None:
+        codes = _codes_by_feature(columns)
+        self.is_categorical = np.zeros(n_features, bool)
+        self.is_categorical[list(codes)] = True
+        self.category_starts = np.zeros(n_features + 1, np.int64)
+        bins = []
+        for f, feature_codes in codes.items():
+            bins.append(_bins_of_categories(feature_codes, weights, n_categories.get(f, 0), self))
+            if len(bins[-1]) > self.max_bins:
+                where = f if names is None else repr(names[f])
+                warn_user(
+                    f"Column {where} has {len(bins[-1])} categories; max_bins={self.max_bins}, so "
+                    "the rarest of them share a bin.",
+                )
+            self.category_starts[f + 1] = len(bins[-1])
+        np.cumsum(self.category_starts, out=self.category_starts)
+        self.category_values = np.concatenate([np.empty(0, np.uint8), *bins])
+
+    def transform(
+        self, table: BinnableTable, *, columns_only: bool = False, threads: int = 1
+    ) -> BinnedMatrix:
+        """Map a table to bins; `columns_only` leaves `by_row` out, as validation needs no more."""
+        known = table.known_bins
+        if known is not None and known.binner.threshold_values is self.threshold_values:
+            return known.binned(columns_only=columns_only, threads=threads)
+        width, stride = block_shape(table.n_features)
+        by_column = np.empty((table.n_features, table.n_rows), np.uint8)
+        by_row = None
+        if not columns_only:
+            by_row = _empty_by_row(table.n_rows, table.n_features, width, stride)
+        if not self._map(table, by_column, by_row, width, threads):
+            _report_infinity(table)
+        binned = BinnedMatrix(
+            by_column,
+            by_row,
+            width,
+            self.n_bins,
+            self.is_categorical,
+            self.threshold_values,
+            self.threshold_starts,
+            own_columns(table.n_features),
+        )
+        return binned if columns_only else self._bundled(binned, threads)
+
+    def _bundled(self, binned: BinnedMatrix, threads: int) -> BinnedMatrix:
+        """Let exclusive features share columns of `by_row`, if there are any."""
+        places = _native.place_features(binned.by_column, binned.n_bins, self._zero_bins())
+        places = places.reshape(-1, 3)
+        if places[-1, 0] == len(places) - 1:
+            return binned
+        return binned.with_places(places, threads=threads)
+
+    def _zero_bins(self) -> NDArray[np.int32]:
+        """Give the bin of the number 0 in each feature, -1 in a categorical one."""
+        negative = np.concatenate([[0], np.cumsum(self.threshold_values < 0)])
+        bins = np.diff(negative[self.threshold_starts]).astype(np.int32)
+        bins[self.is_categorical] = -1
+        return bins
+
+    def _map(
+        self,
+        table: BinnableTable,
+        by_column: NDArray[np.uint8],
+        by_row: NDArray[np.uint8] | None,
+        width: int,
+        threads: int,
+    ) -> bool:
+        """Fill the layouts; tell whether every value was finite or missing."""
+        thresholds, starts = self.threshold_values, self.threshold_starts
+        if table.sparse_csc is not None:
+            data, rows, columns = _csc(table)
+            return _native.map_sparse_to_bins(
+                data, rows, columns, thresholds, starts, by_column, by_row, width, threads
+            )
+        bins, bin_starts = self.category_values, self.category_starts
+        return _native.map_to_bins(
+            _columns(table), thresholds, starts, bins, bin_starts, by_column, by_row, width, threads
+        )
+
+    def fit_transform(
+        self,
+        table: BinnableTable,
+        sample_weight: NDArray[Any] | None = None,
+        *,
+        n_categories: Mapping[int, int] | None = None,
+        threads: int = 1,
+    ) -> BinnedMatrix:
+        """Learn the bins of a table and map it to them."""
+        self.fit(table, sample_weight, n_categories=n_categories, threads=threads)
+        return self.transform(table, threads=threads)
+
+    @property
+    def n_bins(self) -> NDArray[np.int32]:
+        """Value bins of each feature."""
+        counts = np.diff(self.threshold_starts).astype(np.int32) + 1
+        for f in np.flatnonzero(self.is_categorical).tolist():
+            counts[f] = self._category_bins(f).max(initial=0) + 1
+        return counts
+
+    @property
+    def thresholds(self) -> list[NDArray[np.float64]]:
+        """Thresholds of each feature: increasing, none if it is categorical."""
+        return np.split(self.threshold_values, self.threshold_starts[1:-1])
+
+    @property
+    def category_bins(self) -> list[NDArray[np.uint8] | None]:
+        """Of each categorical feature, the bin of each category code."""
+        return [
+            self._category_bins(f) if categorical else None
+            for f, categorical in enumerate(self.is_categorical)
+        ]
+
+    def _category_bins(self, f: int) -> NDArray[np.uint8]:
+        return self.category_values[self.category_starts[f] : self.category_starts[f + 1]]
+
+    def to_dict(self) -> dict[str, NDArray[Any]]:
+        """Give what was learned as plain arrays."""
+        return {name: getattr(self, name) for name in self.STATE}
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, NDArray[Any]]) -> Binner:
+        """Make a binner of `to_dict`'s arrays, which are checked."""
+        binner = cls()
+        for name, dtype in cls.STATE.items():
+            array = state.get(name)
+            if array is None or array.dtype != dtype or array.ndim != 1:
+                raise ModelFileError(f"the bins lack a 1-d {dtype} array {name!r}")
+            setattr(binner, name, np.ascontiguousarray(array))
+        binner._check()
+        return binner
+
+    def _check(self) -> None:
+        """Refuse arrays that native code could not trust."""
+        n_features = len(self.is_categorical)
+        _check_starts("threshold_starts", self.threshold_starts, n_features, self.threshold_values)
+        _check_starts("category_starts", self.category_starts, n_features, self.category_values)
+        if (np.diff(self.threshold_starts) >= MAX_BINS).any():
+            raise ModelFileError(f"a feature has more than {MAX_BINS - 1} thresholds")
+        may_fall = np.zeros(len(self.threshold_values) + 1, bool)
+        may_fall[self.threshold_starts] = True
+        rises = self.threshold_values[1:] > self.threshold_values[:-1]
+        if not (rises | may_fall[1:-1]).all() or not np.isfinite(self.threshold_values).all():
+            raise ModelFileError("thresholds must be finite and increase")
+        if (self.category_values == MISSING_BIN).any():
+            raise ModelFileError(f"a category has the bin {MISSING_BIN}, which is for missing")
+
+
+# What native code takes for a table: a 2-d array, or for each column (values, missing) or codes.
+_Columns = NDArray[Any] | list[Any]
+
+
+def _check_starts(
+    name: str, starts: NDArray[np.int64], n_features: int, values: NDArray[Any]
+) -> None:
+    if (
+        len(starts) != n_features + 1
+        or starts[0] != 0
+        or starts[-1] != len(values)
+        or (starts[1:] < starts[:-1]).any()  # not np.diff, which may wrap around
+    ):
+        raise ModelFileError(f"{name} do not divide the values of {n_features} features")
+
+
+def _columns(table: BinnableTable) -> _Columns:
+    if table.sparse_csc is not None:
+        return []
+    if table.dense is not None and _has_whole_strides(table.dense):
+        return table.dense
+    return [_native_column(table.column(j)) for j in range(table.n_features)]
+
+
+def _native_column(column: Any) -> Any:
+    codes = getattr(column, "codes", None)
+    if codes is not None:
+        return _with_whole_strides(codes)
+    missing = column.missing
+    return (
+        _with_whole_strides(column.values),
+        None if missing is None else _with_whole_strides(missing),
+    )
+
+
+def _has_whole_strides(array: NDArray[Any]) -> bool:
+    return all(stride % array.itemsize == 0 for stride in array.strides)
+
+
+def _with_whole_strides(array: NDArray[Any]) -> NDArray[Any]:
+    """Give an array whose strides are whole elements; only a field of a record needs a copy."""
+    return array if _has_whole_strides(array) else np.ascontiguousarray(array)
+
+
+def _csc(table: BinnableTable) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+    csc = table.sparse_csc
+    return csc.data, csc.indices, csc.indptr.astype(np.int64, copy=False)
+
+
+def _codes_by_feature(columns: _Columns) -> dict[int, NDArray[np.int32]]:
+    if isinstance(columns, np.ndarray):
+        return {}
+    return {f: column for f, column in enumerate(columns) if not isinstance(column, tuple)}
+
+
+def _bins_of_categories(
+    codes: NDArray[np.int32],
+    weights: NDArray[np.float64] | None,
+    n_categories: int,
+    binner: Binner,
+) -> NDArray[np.uint8]:
+    """Give each category a bin, or, if they are too many, each but the rarest, which share one."""
+    n_categories = max(n_categories, int(codes.max(initial=-1)) + 1)
+    if n_categories <= binner.max_bins:
+        return np.arange(n_categories, dtype=np.uint8)
+    weight = np.bincount(codes + 1, weights, minlength=n_categories + 1)[1:]
+    heaviest_first = np.argsort(-weight, kind="stable")
+    kept = np.sort(heaviest_first[: binner.max_bins - 1])
+    bins = np.full(n_categories, len(kept), np.uint8)
+    bins[kept] = np.arange(len(kept))
+    return bins
+
+
+def _report_infinity(table: BinnableTable) -> NoReturn:
+    """Raise for the first row that holds an infinity, and its first such column."""
+    row, j = min(
+        (int(np.argmax(infinite)), j)
+        for j in range(table.n_features)
+        if (infinite := _infinite(table.column(j))).any()
+    )
+    where = j if table.names is None else repr(table.names[j])
+    raise DataError(
+        f"X, column {where} contains infinity (first in row {row}). Replace infinities by NaN, "
+        "which means missing, or by a large finite number."
+    )
+
+
+def _infinite(column: Any) -> NDArray[np.bool_]:
+    if hasattr(column, "codes"):
+        return np.zeros(len(column.codes), bool)
+    infinite: NDArray[np.bool_] = np.isinf(column.values)
+    return infinite if column.missing is None else infinite & ~column.missing

@@ -1,0 +1,231 @@
+"""Any table → `Table`: named columns, categories as codes. The one door through which X enters.
+
+`learn_schema` is for `fit` and learns the columns and their categories; `read_table` is for
+`predict` and matches columns by name and categories by value with what was learned.
+Integers beyond 2⁵³ are welcome, but are compared as float64, in `fit` and in `predict` alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._data.binned_table import BinnedTable
+from hedgerow._data.columns import (
+    CategoricalColumn,
+    LabelColumn,
+    NumericColumn,
+    labels_of_numbers,
+    refuse_infinite,
+    refuse_infinite_column,
+)
+from hedgerow._data.few_rows import read_few_rows
+from hedgerow._data.frames import one_matrix
+from hedgerow._data.names import Names, column_label, column_order
+from hedgerow._data.records import refuse_single_row
+from hedgerow._data.schema import Categories, TableSchema, chosen_columns
+from hedgerow._data.sources import Source, open_table, require_rows
+from hedgerow._data.suspects import not_numbers, warn_of_suspects
+from hedgerow._data.table import Table, as_matrix, iter_dense_blocks
+from hedgerow.exceptions import DataError
+
+__all__ = [
+    "CategoricalColumn",
+    "NumericColumn",
+    "Table",
+    "TableSchema",
+    "as_matrix",
+    "is_plain",
+    "iter_dense_blocks",
+    "learn_schema",
+    "read_table",
+]
+
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def learn_schema(
+    X: Any, categorical_features: Any = "auto", *, warns: bool = True
+) -> tuple[TableSchema, Table]:
+    """Read the table of a `fit` and learn its columns.
+
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix or list of lists
+    categorical_features : "auto", None, or list of names, of indices, or of booleans
+        "auto" takes columns of strings and of a categorical dtype (booleans are numbers, 0 and 1).
+        A list takes the columns that it names as well, where each distinct number is a category.
+        None takes none: a column of strings is an error.
+    warns : bool
+        Whether to warn of strings that are probably no categories.
+    """
+    if isinstance(X, BinnedTable):
+        return X.schema, X
+    refuse_single_row(X)
+    source = open_table(X)
+    require_rows(source.n_rows, source.n_features)
+    chosen, by_dtype = chosen_columns(categorical_features, source.names, source.n_features)
+    if _is_matrix(source) and not chosen.any():
+        return TableSchema(source.n_features, source.names, {}), _finite_table(source, source.names)
+    categories: dict[int, Categories] = {}
+    columns: list[NumericColumn | CategoricalColumn] = []
+    for j in range(source.n_features):
+        found = source.read(j)
+        where = column_label(source.names, j)
+        if chosen[j] and isinstance(found, NumericColumn):
+            found = labels_of_numbers(found, where)
+        if isinstance(found, NumericColumn):
+            columns.append(found)
+        else:
+            categories[j] = Categories(found.kind, tuple(sorted(set(found.labels))))
+            if not by_dtype:
+                raise _not_chosen_error(where)
+            if warns and not chosen[j]:
+                warn_of_suspects(found, categories[j].values, where)
+            columns.append(CategoricalColumn(_match(found, categories[j])))
+    schema = TableSchema(source.n_features, source.names, categories)
+    return schema, _finite_table(source, source.names, columns)
+
+
+def read_table(
+    X: Any,
+    schema: TableSchema,
+    *,
+    unknown_category: Literal["missing", "error"] = "missing",
+    estimator_name: str = "the model",
+) -> Table:
+    """Read the table of a `predict` as the schema has it: its order of columns, its codes.
+
+    A category that `fit` did not see is missing, or an error if `unknown_category` says so.
+    """
+    if isinstance(X, BinnedTable) and X.schema is schema:
+        return X
+    if is_plain(X, schema):
+        refuse_infinite(X, lambda j: column_label(None, j))
+        return Table(None, dense=X)
+    few = read_few_rows(X, schema, unknown_category, estimator_name)
+    if few is not None:
+        return few
+    source = open_table(X)
+    order = column_order(
+        schema.feature_names, source.names, schema.n_features, source.n_features, estimator_name
+    )
+    if _is_matrix(source) and not schema.categories:
+        return _finite_table(_in_order(source, order), schema.feature_names)
+    columns: list[NumericColumn | CategoricalColumn] = []
+    for j, place in enumerate(order):
+        found = source.read(place)
+        where = column_label(source.names, place)
+        if j in schema.categories:
+            columns.append(_as_learned(found, schema.categories[j], unknown_category, where))
+        else:
+            columns.append(_require_numbers(found, where))
+    return _finite_table(source, schema.feature_names, columns)
+
+
+def is_plain(X: Any, schema: TableSchema) -> bool:
+    """Tell whether X can go to the predictor as it is, save for a look at infinities."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and (X.dtype == _FLOAT32 or X.dtype == _FLOAT64)
+        and X.shape[1] == schema.n_features
+        and X.shape[0] > 0
+        and X.flags.c_contiguous
+        and X.flags.aligned
+        and not schema.categories
+        and schema.has_no_names
+    )
+
+
+def _is_matrix(source: Source) -> bool:
+    return source.dense is not None or source.sparse is not None
+
+
+def _finite_table(
+    source: Source,
+    names: Names | None,
+    columns: list[NumericColumn | CategoricalColumn] | None = None,
+) -> Table:
+    """Make a table of columns, or of a source that is a matrix, and refuse infinities in it."""
+    if columns is None:
+        table = Table(names, dense=source.dense, sparse_csc=source.sparse)
+    else:
+        table = Table(names, dense=one_matrix(columns), columns=columns)
+    if source.dense is not None:
+        refuse_infinite(source.dense, lambda j: column_label(source.names, j))
+    elif table.dense is not None:
+        refuse_infinite(table.dense, lambda j: column_label(names, j))
+    elif table.sparse_csc is None or np.isinf(table.sparse_csc.data).any():
+        _refuse_infinite_columns(table)
+    return table
+
+
+def _in_order(source: Source, order: Sequence[int]) -> Source:
+    """Put the columns of a matrix with names in the order of the schema."""
+    if source.dense is None or source.names is None or isinstance(order, range):
+        return source
+    names = tuple(source.names[place] for place in order)
+    return replace(source, dense=source.dense[:, order], names=names)
+
+
+def _refuse_infinite_columns(table: Table) -> None:
+    for j in range(table.n_features):
+        column, where = table.column(j), column_label(table.names, j)
+        if isinstance(column, NumericColumn):
+            refuse_infinite_column(column, where)
+
+
+def _not_chosen_error(where: str) -> DataError:
+    return DataError(
+        f"{where} holds strings or categories, but categorical_features=None takes none. Use "
+        "categorical_features='auto', or encode the column as numbers."
+    )
+
+
+def _match(found: LabelColumn, learned: Categories) -> NDArray[np.int32]:
+    """Translate the codes of the labels found into codes of the categories learned."""
+    unknown = len(learned.values)
+    translation = [learned.code.get(label, unknown) for label in found.labels]
+    return np.array([*translation, -1], np.int32)[found.codes]
+
+
+def _as_learned(
+    found: NumericColumn | LabelColumn, learned: Categories, unknown: str, where: str
+) -> CategoricalColumn:
+    labels = found if isinstance(found, LabelColumn) else labels_of_numbers(found, where)
+    are_strings = learned.kind == "string"
+    if labels.labels and learned.values and are_strings != (labels.kind == "string"):
+        then, now = ("strings", "numbers") if are_strings else ("numbers", "strings")
+        raise DataError(f"{where} had {then} as its categories in fit, but has {now} now.")
+    codes = _match(labels, learned)
+    if unknown == "error":
+        _refuse_unknown(labels, codes == len(learned.values), where)
+    return CategoricalColumn(codes)
+
+
+def _refuse_unknown(found: LabelColumn, unknown: NDArray[np.bool_], where: str) -> None:
+    rows = np.flatnonzero(unknown)
+    if rows.size:
+        raise DataError(
+            f"{where} holds the category {found.labels[found.codes[rows[0]]]!r} (first in row "
+            f"{rows[0]}), which fit did not see. unknown_category='missing' would accept it."
+        )
+
+
+def _require_numbers(found: NumericColumn | LabelColumn, where: str) -> NumericColumn:
+    if isinstance(found, NumericColumn):
+        return found
+    if not found.labels:
+        return NumericColumn(np.full(len(found.codes), np.nan, np.float32))
+    if found.kind != "string":
+        return NumericColumn(np.array([*found.labels, np.nan], np.float64)[found.codes])
+    raise DataError(
+        f"{where} held numbers in fit, but holds strings now: {not_numbers(found)}. Convert it to "
+        "numbers, with None or NaN for missing values; in pandas by "
+        "pd.to_numeric(X[...], errors='coerce')."
+    )

@@ -1,0 +1,261 @@
+"""The tables a user may bring, behind one face: a shape, names, and columns read one at a time.
+
+Arrays, sparse matrices and data frames differ only here. Nothing is copied that need not be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import scipy.sparse
+from narwhals.exceptions import DuplicateError
+from numpy.typing import NDArray
+
+from hedgerow._data.columns import (
+    ColumnTypeError,
+    LabelColumn,
+    NumericColumn,
+    array_kind_error,
+    dense_column,
+    is_native,
+    native_numbers,
+    read_array,
+    read_objects,
+)
+from hedgerow._data.frames import read_series, with_usual_columns
+from hedgerow._data.names import Names, column_label, read_names
+from hedgerow._data.records import are_records, read_records
+from hedgerow._data.sparse import sound
+from hedgerow._peers import library_of
+from hedgerow.exceptions import DataError
+
+# Values of a table that is copied without a thought: 64 KiB of float32.
+_SMALL = 1 << 14
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A table as it came: `read(j)` reads a column; `dense` or `sparse` is all, if a matrix."""
+
+    n_rows: int
+    n_features: int
+    names: Names | None
+    read: Callable[[int], NumericColumn | LabelColumn]
+    dense: NDArray[Any] | None = None
+    sparse: Any = None
+
+    def __post_init__(self) -> None:
+        require_columns(self.n_rows, self.n_features)
+
+
+def require_columns(n_rows: int, n_features: int) -> None:
+    """Refuse a table without columns."""
+    if n_features == 0:
+        shape = f"(shape=({n_rows}, {n_features}))"
+        raise DataError(f"X has 0 feature(s) {shape} while a minimum of 1 is required.")
+
+
+def has_rows(X: Any) -> bool:
+    """Tell a table from one without rows."""
+    shape = getattr(X, "shape", None)
+    if shape is None:
+        return not hasattr(X, "__len__") or len(X) > 0
+    return bool(shape[0] > 0)
+
+
+def require_rows(n_rows: int, n_features: int) -> None:
+    """Refuse a table without rows, of which nothing can be learned."""
+    if n_rows == 0:
+        shape = f"(shape=({n_rows}, {n_features}))"
+        raise DataError(f"X has 0 sample(s) {shape} while a minimum of 1 is required.")
+
+
+def open_table(X: Any) -> Source:
+    """Recognise a table."""
+    if isinstance(X, np.ndarray):
+        return _open_array(X)
+    if scipy.sparse.issparse(X):
+        return _open_sparse(X)
+    if nw.dependencies.is_pandas_dataframe(X):
+        return _open_pandas(X)
+    if are_records(X):
+        return _open_records(X)
+    refuse_no_table(X)
+    frame = as_frame(X)
+    return _open_array(as_array(X, "X")) if frame is None else _open_frame(frame)
+
+
+def _open_records(X: Any) -> Source:
+    found, columns = read_records(X)
+    names = read_names(found)
+
+    def read(j: int) -> NumericColumn | LabelColumn:
+        return read_objects(list(columns[j]), column_label(names, j))
+
+    return Source(len(columns[0]) if columns else 0, len(names), names, read)
+
+
+def refuse_no_table(X: Any) -> None:
+    """Raise for what is plainly no table."""
+    if isinstance(X, str | bytes | PathLike | Mapping) and not scipy.sparse.issparse(X):
+        raise ColumnTypeError(
+            f"X is a {type(X).__name__}. Give a table: an array, a sparse matrix, or a data frame "
+            "of pandas, Polars or Arrow."
+        )
+    library = library_of(X)
+    if library is not None:
+        raise ColumnTypeError(
+            f"X is a {type(X).__name__} ({library}). Pass the array or data frame that it was made "
+            "from, and y as a second argument: fit(X, y)."
+        )
+
+
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """Turn a list, or anything array-like, into an array; numbers beside strings stay numbers."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+            array = np.asarray(values, dtype=object)
+    except ValueError as error:
+        raise DataError(f"{name} does not have the shape of an array: {error}") from error
+    return array
+
+
+def _open_array(X: NDArray[Any]) -> Source:
+    mask = None
+    if isinstance(X, np.ma.MaskedArray):
+        X, mask = _split_masked(X)
+    X = np.asarray(X)
+    _require_two_dimensions(X.shape)
+    if X.dtype.kind not in "biufOUT":
+        raise array_kind_error(X.dtype, "X")
+
+    def read(j: int) -> NumericColumn | LabelColumn:
+        if mask is not None:
+            return _masked_column(X[:, j], mask[:, j])
+        return read_array(X[:, j], column_label(None, j))
+
+    dense = X if mask is None and X.dtype.kind in "biuf" and is_native(X) else None
+    return Source(X.shape[0], X.shape[1], None, read, dense=dense)
+
+
+def _split_masked(X: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Part a masked array into numbers and mask, or put None where objects are masked."""
+    mask = np.ma.getmaskarray(X)
+    if X.dtype.kind in "biuf":
+        return X.data, mask
+    objects = X.data.astype(object)
+    objects[mask] = None
+    return objects, None
+
+
+def _masked_column(values: NDArray[Any], mask: NDArray[np.bool_]) -> NumericColumn:
+    """Put NaN for what is masked (an infinity may be under the mask); integers keep the mask."""
+    if values.dtype.kind != "f":
+        return NumericColumn(native_numbers(values), mask)
+    return NumericColumn(native_numbers(np.where(mask, values.dtype.type(np.nan), values)))
+
+
+def _open_sparse(X: Any) -> Source:
+    _require_two_dimensions(X.shape)
+    if X.dtype.kind not in "biuf":
+        raise array_kind_error(X.dtype, "X")
+    csc = sound(X).astype(_sparse_dtype(X.dtype), copy=False).tocsc()
+    if not csc.has_canonical_format:
+        csc = csc.copy() if X.format == "csc" else csc  # whose arrays are the caller's
+        csc.sum_duplicates()
+    csc = scipy.sparse.csc_array(
+        tuple(np.ascontiguousarray(part) for part in (csc.data, csc.indices, csc.indptr)),
+        shape=csc.shape,
+    )
+
+    def read(j: int) -> NumericColumn:
+        return NumericColumn(dense_column(csc, j))
+
+    return Source(csc.shape[0], csc.shape[1], None, read, sparse=csc)
+
+
+def _sparse_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype to read a sparse matrix as: native, and one that SciPy can compute with."""
+    if dtype.kind == "f" and dtype.itemsize == 2:
+        return np.dtype(np.float32)
+    return np.dtype(np.float64) if dtype.itemsize > 8 else dtype.newbyteorder("=")
+
+
+def as_frame(X: Any) -> nw.DataFrame[Any] | None:
+    """Give X as a data frame, or None if it is something else."""
+    if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):
+        X = type(X.schema.empty_table()).from_batches([X])
+    X = with_usual_columns(X)
+    try:
+        found = nw.from_native(X, pass_through=True, allow_series=True)
+    except DuplicateError:
+        read_names(getattr(X, "column_names", None) or list(X.columns))
+        raise
+    if isinstance(found, nw.LazyFrame):
+        raise ColumnTypeError(
+            "X is a lazy table, whose rows do not exist yet: call its collect() (Polars) or "
+            "compute() (Dask) first."
+        )
+    if isinstance(found, nw.Series):
+        _require_two_dimensions((len(found),))
+    return found if isinstance(found, nw.DataFrame) else None
+
+
+def _open_pandas(X: Any) -> Source:
+    """Take a pandas frame by the places of its columns, whose names may be of any type."""
+    names = read_names(X.columns.tolist())
+    X = with_usual_columns(X)
+    matrix = _small_matrix(X)
+    if matrix is not None:
+        n_rows, n_columns = matrix.shape
+        return Source(n_rows, n_columns, names, lambda j: NumericColumn(matrix[:, j]), matrix)
+
+    def read(j: int) -> NumericColumn | LabelColumn:
+        series, where = X.iloc[:, j], column_label(names, j)
+        if isinstance(series.dtype, np.dtype):
+            return read_array(series.to_numpy(), where)
+        return read_series(nw.from_native(series, series_only=True), where)
+
+    return Source(len(X), len(names), names, read)
+
+
+def _small_matrix(X: Any) -> NDArray[Any] | None:
+    """Give a small pandas frame of one numeric dtype as a matrix, None if X is not one.
+
+    To predict a row or a few, a copy of them costs far less than a look at every column.
+    """
+    if not 0 < X.size <= _SMALL:
+        return None
+    dtypes = X.dtypes.tolist()
+    numeric = all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in dtypes)
+    if not numeric or any(dtype != dtypes[0] for dtype in dtypes):
+        return None
+    return native_numbers(X.to_numpy())
+
+
+def _open_frame(frame: nw.DataFrame[Any]) -> Source:
+    columns = frame.columns
+
+    def read(j: int) -> NumericColumn | LabelColumn:
+        return read_series(frame.get_column(columns[j]), column_label(names, j))
+
+    names = read_names(columns)
+    return Source(frame.shape[0], frame.shape[1], names, read)
+
+
+def _require_two_dimensions(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        advice = (
+            " Reshape your data: X.reshape(-1, 1) makes one column of an array, X.reshape(1, -1) "
+            "one row, X.to_frame() a table of a series."
+        )
+        raise DataError(
+            f"X must have two dimensions, rows and columns, but its shape is {shape}."
+            + (advice if len(shape) == 1 else "")
+        )

@@ -1,0 +1,123 @@
+"""Survival times → bounds: the interval in which each row's time is known to lie.
+
+A time that is known has equal bounds; one that was still to come when a row was last seen (right
+censored) has no upper bound; one that had passed when it was first seen (left censored) has the
+lower bound 0. An interval excludes its lower bound: a row last seen at t has its time after t.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._data.sources import as_array
+from hedgerow._data.target import read_numbers_with_gaps
+from hedgerow.exceptions import DataError
+
+Floats = NDArray[np.float64]
+
+FORMS = (
+    "y must be a structured array or data frame with a bool (whether the event was seen) and a "
+    "time; two columns, lower and upper bound; or one number a row, negative if the event was not "
+    "seen until then"
+)
+
+
+def read_survival_times(y: Any, n_rows: int) -> Floats:
+    """Read times in any of the forms: lower and upper bounds, (n_rows, 2)."""
+    if y is None:
+        raise DataError("This estimator requires y to be passed, but the target y is None.")
+    columns = _columns_of(y)
+    flags = [column for column in columns if _is_bool(column)]
+    if len(columns) == 2 and len(flags) == 1:
+        (event,) = flags
+        (time,) = [column for column in columns if column is not event]
+        bounds = _of_events(_read_flags(event), read_numbers_with_gaps(time, "y"))
+    elif len(columns) == 2 and not flags:
+        lower, upper = (read_numbers_with_gaps(column, "y") for column in columns)
+        _refuse_flags(y, (lower, upper))
+        bounds = _of_bounds(lower, upper)
+    elif len(columns) == 1 and not flags:
+        signed = read_numbers_with_gaps(columns[0], "y")
+        bounds = _of_events(~(signed < 0.0), np.abs(signed))
+    else:
+        raise DataError(f"{FORMS}.")
+    if len(bounds) != n_rows:
+        raise DataError(f"y has {len(bounds)} values, but X has {n_rows} rows.")
+    return bounds
+
+
+def _columns_of(y: Any) -> list[Any]:
+    """Return the columns of y, of which there is one if it is one-dimensional."""
+    frame = nw.from_native(y, pass_through=True, allow_series=True)
+    if isinstance(frame, nw.DataFrame):
+        return [column.to_native() for column in frame.iter_columns()]
+    if isinstance(frame, nw.Series):
+        return [y]
+    array = as_array(y, "y")
+    if array.dtype.names is not None:
+        return [np.ascontiguousarray(array[name]) for name in array.dtype.names]
+    if array.ndim == 2:
+        return list(array.T)
+    if array.ndim != 1:
+        raise DataError(f"{FORMS}; its shape is {array.shape}.")
+    return [array]
+
+
+def _refuse_flags(y: Any, numbers: tuple[Floats, ...]) -> None:
+    """Refuse a column of 0 and 1 beside times: it is no bound, but a flag that is not a bool."""
+    if _names_of(y) == ["lower", "upper"] or any(np.isinf(values).any() for values in numbers):
+        return  # no event is at an infinite time
+    for values in numbers:
+        if set(np.unique(values)) in ({0.0, 1.0}, {1.0}):
+            raise DataError(
+                "y has a column of 0 and 1 beside another. If it says whether the event was seen, "
+                "give a data frame or structured array in which it is a bool; if it is a bound of "
+                "the time, one in which the columns are named lower and upper."
+            )
+
+
+def _names_of(y: Any) -> list[str]:
+    frame = nw.from_native(y, pass_through=True, allow_series=True)
+    if isinstance(frame, nw.DataFrame):
+        return list(frame.columns)
+    return list(getattr(getattr(y, "dtype", None), "names", None) or [])
+
+
+def _is_bool(column: Any) -> bool:
+    series = nw.from_native(column, pass_through=True, allow_series=True)
+    if isinstance(series, nw.Series) and series.dtype == nw.Boolean:
+        return True
+    array = np.asarray(column)
+    if array.dtype == object:
+        return all(isinstance(value, bool | np.bool_) for value in array)
+    return bool(array.dtype == np.bool_)
+
+
+def _read_flags(event: Any) -> NDArray[np.bool_]:
+    numbers = read_numbers_with_gaps(event, "y")
+    _refuse(np.isnan(numbers), "no word on whether the event was seen")
+    return numbers != 0.0
+
+
+def _of_events(event: NDArray[np.bool_], time: Floats) -> Floats:
+    _refuse(~np.isfinite(time), "a time that is missing or infinite")
+    _refuse(time < 0.0, "a negative time")
+    return np.column_stack([time, np.where(event, time, np.inf)])
+
+
+def _of_bounds(lower: Floats, upper: Floats) -> Floats:
+    lower = np.where(np.isnan(lower) | (lower == -np.inf), 0.0, lower)
+    upper = np.where(np.isnan(upper), np.inf, upper)
+    _refuse((lower < 0.0) | (upper < 0.0), "a negative bound")
+    _refuse(lower == np.inf, "a lower bound that is infinite")
+    _refuse(lower > upper, "a lower bound above the upper one")
+    return np.column_stack([lower, upper])
+
+
+def _refuse(bad: NDArray[np.bool_], what: str) -> None:
+    if bad.any():
+        raise DataError(f"y has {what} in row {int(bad.argmax())}.")

@@ -1,0 +1,382 @@
+"""y and sample_weight → arrays: the one door through which they enter.
+
+Lists, arrays and series of any library are read as columns are (`columns.py`, `frames.py`), but a
+gap or an infinity is an error here. What comes out may be the caller's own array: do not write.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
+
+from hedgerow._data.columns import LabelColumn, NumericColumn, read_array
+from hedgerow._data.frames import read_series
+from hedgerow._data.sources import as_array
+from hedgerow._data.suspects import not_numbers, warn_of_many_classes
+from hedgerow._warning import warn_user
+from hedgerow.exceptions import DataError
+
+# Whole numbers within this range are encoded by counting, which is faster than sorting.
+_COUNTABLE = 1 << 16
+# Squares of sums of products of a target and a weight up to this size stay finite.
+LARGEST = 1e70
+_OF_A_SPLIT = (
+    " X and y must have the same rows: after train_test_split, that is fit(X_train, y_train)."
+)
+# Squares of numbers below this lose digits, and then all.
+SMALLEST = 1e-150
+
+
+def read_classification_target(
+    y: Any,
+    n_rows: int | None = None,
+    *,
+    estimator_name: str = "this classifier",
+    fewest_classes: int = 2,
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Read classes: give them sorted, in the dtype they had, and each row's index among them."""
+    column, are_objects = _read_vector(y, n_rows, estimator_name)
+    if isinstance(column, LabelColumn):
+        classes, index = _encode_labels(column, are_objects)
+    else:
+        classes, index = _encode_numbers(column.values)
+    warn_of_many_classes(len(classes), len(index), column)
+    if len(classes) < fewest_classes:
+        raise DataError(
+            f"y holds one class only ({classes.tolist()[0]!r}), but {estimator_name} needs at "
+            "least two classes to tell apart."
+        )
+    return classes, index
+
+
+def read_class_columns(
+    y: Any, n_rows: int, *, estimator_name: str = "this classifier"
+) -> tuple[list[NDArray[Any]], NDArray[np.int64]]:
+    """Read classes of one or several outputs: the classes of each, and indices (n_rows, outputs).
+
+    An output of one class is allowed: there are models that can be constant.
+    """
+    columns = columns_of(y) if has_columns(y) else [y]
+    read = [
+        read_classification_target(column, n_rows, estimator_name=estimator_name, fewest_classes=1)
+        for column in columns
+    ]
+    return [classes for classes, _ in read], np.column_stack([index for _, index in read])
+
+
+def read_labels(y: Any, n_rows: int) -> tuple[list[NDArray[Any]], NDArray[np.float64]]:
+    """Read columns of labels: the two classes of each, and 1 where a row has the second, else 0.
+
+    A column of zeros alone, or of ones, is a label that no row has, or that every row has.
+    """
+    classes, index = read_class_columns(y, n_rows)
+    for j, found in enumerate(classes):
+        if len(found) > 2:
+            raise DataError(
+                f"Column {j} of y holds {len(found)} classes. Several columns are labels of two "
+                "classes each; for more, fit sklearn.multioutput.MultiOutputClassifier."
+            )
+        if len(found) == 1:
+            if found[0] not in (0, 1):
+                raise DataError(f"Column {j} of y holds one class only ({found.tolist()[0]!r}).")
+            index[:, j] = found[0]
+            classes[j] = np.array([0, 1], found.dtype)
+    return classes, index.astype(np.float64)
+
+
+def read_known_labels(y: Any, classes: list[NDArray[Any]], n_rows: int) -> NDArray[np.float64]:
+    """Read columns of labels whose classes are known already."""
+    columns = columns_of(y) if has_columns(y) else [y]
+    if len(columns) != len(classes):
+        raise DataError(f"y has {len(columns)} columns, but there are {len(classes)} labels.")
+    read = [read_known_classes(c, of, n_rows) for c, of in zip(columns, classes, strict=True)]
+    return np.column_stack(read).astype(np.float64)
+
+
+def read_number_columns(
+    y: Any, n_rows: int, *, estimator_name: str = "this regressor"
+) -> NDArray[np.float64]:
+    """Read numbers of one or several outputs, (n_rows, outputs)."""
+    columns = columns_of(y) if has_columns(y) else [y]
+    read = [read_regression_target(c, n_rows, estimator_name=estimator_name) for c in columns]
+    return np.column_stack(read)
+
+
+def read_probabilities(
+    y: Any, n_rows: int, n_classes: int | None = None
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Read probabilities of classes, (n_rows, n_classes): the classes, by name or number, and them.
+
+    `n_classes` is how many there must be, if that is known.
+    """
+    if not has_columns(y):
+        raise DataError(
+            "y must hold a probability for each class, with shape (n_rows, n_classes), for "
+            f"loss='cross_entropy'; its shape is {np.shape(y)}."
+        )
+    numbers_ = read_number_columns(y, n_rows)
+    if n_classes is not None and numbers_.shape[1] != n_classes:
+        raise DataError(f"y has {numbers_.shape[1]} columns, but there are {n_classes} classes.")
+    sums = numbers_.sum(axis=1)
+    _refuse_rows(numbers_.min(axis=1) < 0.0, "y", "a negative probability")
+    _refuse_rows(np.abs(sums - 1.0) > 1e-6, "y", "probabilities that do not add up to 1")
+    frame = nw.from_native(y, pass_through=True)
+    named = isinstance(frame, nw.DataFrame) and all(isinstance(c, str) for c in frame.columns)
+    classes = np.array(frame.columns) if named else np.arange(numbers_.shape[1])
+    return classes, numbers_ / sums[:, np.newaxis]
+
+
+def has_columns(y: Any) -> bool:
+    """Tell whether y has more than one column: several outputs."""
+    shape = getattr(y, "shape", None)
+    if shape is None and isinstance(y, list | tuple):
+        shape = np.shape(np.asarray(y, dtype=object))
+    return shape is not None and len(shape) == 2 and shape[1] > 1
+
+
+def columns_of(y: Any) -> list[Any]:
+    """Return the columns of a y of several, as they are."""
+    if scipy.sparse.issparse(y):
+        raise DataError("y is sparse. Give it as an array: y.toarray().")
+    frame = nw.from_native(y, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return [column.to_native() for column in frame.iter_columns()]
+    return list(as_array(y, "y").T)
+
+
+def read_known_classes(
+    y: Any,
+    classes: NDArray[Any],
+    n_rows: int | None = None,
+    *,
+    estimator_name: str = "this classifier",
+) -> NDArray[np.int64]:
+    """Read rows whose classes are known already: each row's index among them."""
+    column, _ = _read_vector(y, n_rows, estimator_name)
+    if isinstance(column, LabelColumn):
+        found, index = _encode_labels(column, False)
+    else:
+        found, index = _encode_numbers(column.values)
+    known = {label: i for i, label in enumerate(classes.tolist())}
+    unknown = [label for label in found.tolist() if label not in known]
+    if unknown:
+        raise DataError(
+            f"y holds {unknown[0]!r}, which is not among the classes {list(known)!r} "
+            f"of {estimator_name}."
+        )
+    return np.array([known[label] for label in found.tolist()], np.int64)[index]
+
+
+def read_regression_target(
+    y: Any, n_rows: int | None = None, *, estimator_name: str = "this regressor"
+) -> NDArray[np.float64]:
+    """Read numbers as float64."""
+    column, _ = _read_vector(y, n_rows, estimator_name)
+    if isinstance(column, LabelColumn):
+        raise _strings_error(column, estimator_name)
+    target = np.ascontiguousarray(column.values, np.float64)
+    largest = float(max(target.max(), -target.min()))
+    if largest > LARGEST:
+        raise DataError(
+            f"y holds numbers as large as {largest:.3g}, whose squares cannot be added up. Divide "
+            f"y by a constant, so that none exceeds {LARGEST:g}."
+        )
+    if 0.0 < largest < SMALLEST:
+        raise DataError(
+            f"y holds numbers of {largest:.3g} at most, whose squares vanish. Multiply y by a "
+            f"constant, so that the largest is {SMALLEST:g} or more."
+        )
+    return target
+
+
+def _strings_error(column: LabelColumn, estimator_name: str) -> DataError:
+    """Say of strings or categories for a regressor what in them is no number."""
+    found = not_numbers(column)
+    if column.kind != "string" or found.count == found.n_rows:
+        return DataError(
+            f"y holds strings or categories (such as {column.labels[0]!r}), but {estimator_name} "
+            "learns numbers. Convert y to numbers, or use a classifier."
+        )
+    fix = "Convert y to numbers, for example with pd.to_numeric(y, errors='coerce')"
+    rows = ", and leave out the rows that are then missing" if found.count else ""
+    return DataError(f"y holds strings, but {estimator_name} learns numbers: {found}. {fix}{rows}.")
+
+
+def require_moderate(weights: NDArray[np.float64], name: str) -> None:
+    """Refuse weights so large, or all so small, that products with y overflow or vanish."""
+    largest = float(weights.max())
+    if not 1.0 / LARGEST <= largest <= LARGEST:
+        raise DataError(
+            f"{name}: the largest weight is {largest:.3g}. Multiply the weights by a constant, so "
+            f"that it is between {1.0 / LARGEST:g} and {LARGEST:g}."
+        )
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Read weights as float64; None stays None, and one number is every row's weight."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Number):
+        sample_weight = np.full(n_rows, sample_weight)
+    if isinstance(sample_weight, list) and sample_weight and isinstance(sample_weight[0], tuple):
+        raise DataError(
+            "sample_weight is a list of tuples, but it must have a value for each row. Evaluation "
+            "sets are passed by name: fit(X, y, eval_set=[(X_valid, y_valid)])."
+        )
+    column, _ = _read_column(sample_weight, "sample_weight")
+    if isinstance(column, LabelColumn):
+        raise DataError("sample_weight holds strings or categories, but weights are numbers.")
+    _require_length(len(column.values), n_rows, "sample_weight")
+    _require_finite(column, "sample_weight")
+    weights = np.ascontiguousarray(column.values, np.float64)
+    if weights.min() < 0:
+        row = int(np.argmax(weights < 0))
+        raise DataError(
+            f"sample_weight is negative in row {row} ({weights[row]}). Weights are 0 or more."
+        )
+    if not weights.any():
+        raise DataError("sample_weight is zero in every row: no row would count.")
+    require_moderate(weights, "sample_weight")
+    return weights
+
+
+def read_groups(groups: Any, n_rows: int) -> NDArray[np.int32]:
+    """Read what group each row belongs to: numbers, strings or categories, as numbers from 0 on."""
+    column, _ = _read_column(groups, "groups")
+    values = column.codes if isinstance(column, LabelColumn) else column.values
+    _require_length(len(values), n_rows, "groups")
+    _require_finite(column, "groups")
+    return np.unique(values, return_inverse=True)[1].astype(np.int32)
+
+
+def read_column(values: Any, name: str) -> NumericColumn | LabelColumn:
+    """Read numbers or labels without gaps or infinities."""
+    column, _ = _read_column(values, name)
+    length = len(column.codes if isinstance(column, LabelColumn) else column.values)
+    _require_length(length, None, name)
+    _require_finite(column, name)
+    return column
+
+
+def read_numbers_with_gaps(values: Any, name: str) -> NDArray[np.float64]:
+    """Read numbers, which may be infinite, as float64; NaN where there is none."""
+    column, _ = _read_column(values, name)
+    if isinstance(column, LabelColumn):
+        raise DataError(f"{name} holds strings or categories: {not_numbers(column)}.")
+    _require_length(len(column.values), None, name)
+    numbers_ = np.array(column.values, np.float64)
+    if column.missing is not None:
+        numbers_[column.missing] = np.nan
+    return numbers_
+
+
+def _read_vector(
+    y: Any, n_rows: int | None, estimator_name: str
+) -> tuple[NumericColumn | LabelColumn, bool]:
+    """Read a y without gaps or infinities, and tell whether its strings were Python objects."""
+    if y is None:
+        name = estimator_name[0].upper() + estimator_name[1:]
+        raise DataError(f"{name} requires y to be passed, but the target y is None.")
+    column, are_objects = _read_column(y, "y")
+    length = len(column.codes if isinstance(column, LabelColumn) else column.values)
+    _require_length(length, n_rows, "y")
+    _require_finite(column, "y")
+    return column, are_objects
+
+
+def _read_column(values: Any, name: str) -> tuple[NumericColumn | LabelColumn, bool]:
+    if scipy.sparse.issparse(values):
+        raise DataError(f"{name} is sparse. Give it as an array: {name}.toarray().ravel().")
+    if isinstance(values, str | bytes | Mapping):
+        raise DataError(_not_values(values, name))
+    found = nw.from_native(values, pass_through=True, allow_series=True)
+    if isinstance(found, nw.DataFrame):
+        _require_one_dimension(found.shape, name)
+        found = found[found.columns[0]]
+    if isinstance(found, nw.Series):
+        return read_series(found, name), True
+    if np.ma.is_masked(values):
+        raise DataError(f"{name} has masked values. Leave out the rows without a value.")
+    array = as_array(values, name)
+    _require_one_dimension(array.shape, name)
+    is_object_array = isinstance(values, np.ndarray) and array.dtype.kind == "O"
+    return read_array(array.reshape(-1), name), is_object_array
+
+
+def _not_values(given: Any, name: str) -> str:
+    """Say what to pass instead of a name or a dict."""
+    text = f"{name} is a {type(given).__name__}, but it must have a value for each row."
+    if name == "sample_weight":
+        return f"{text} For class weights, set class_weight in the constructor of a classifier."
+    return f"{text} Pass the column itself, such as frame[{given!r}]." if name == "y" else text
+
+
+def _require_one_dimension(shape: tuple[int, ...], name: str) -> None:
+    """Let a column vector pass as y, with scikit-learn's warning."""
+    if name == "y" and len(shape) == 2 and shape[1] == 1:
+        warn_user(
+            "A column-vector y was passed when a 1d array was expected. Give y the shape "
+            "(n_samples,), for example by y.ravel().",
+            DataConversionWarning,
+        )
+    elif len(shape) != 1:
+        raise DataError(f"{name} should be a 1d array, got an array of shape {shape} instead.")
+
+
+def _require_length(length: int, n_rows: int | None, name: str) -> None:
+    if n_rows is not None and length != n_rows:
+        advice = _OF_A_SPLIT if name == "y" else ""
+        raise DataError(f"{name} has {length} values, but X has {n_rows} rows.{advice}")
+    if length == 0:
+        raise DataError(f"{name} has no values.")
+
+
+def _require_finite(column: NumericColumn | LabelColumn, name: str) -> None:
+    """Refuse gaps and infinities, naming the first row that has one."""
+    if isinstance(column, LabelColumn):
+        _refuse_rows(column.codes < 0, name, "NaN or another missing value")
+        return
+    if column.missing is not None:
+        _refuse_rows(column.missing, name, "NaN or another missing value")
+    if column.values.dtype.kind == "f" and not np.isfinite(column.values).all():
+        _refuse_rows(np.isnan(column.values), name, "NaN or another missing value")
+        _refuse_rows(np.isinf(column.values), name, "infinity")
+
+
+def _refuse_rows(bad: NDArray[np.bool_], name: str, what: str) -> None:
+    if bad.any():
+        raise DataError(
+            f"{name} contains {what} (first in row {int(bad.argmax())}). "
+            "Leave out the rows without a usable value."
+        )
+
+
+def _encode_labels(column: LabelColumn, as_objects: bool) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    labels = sorted(set(column.labels))
+    rank = {label: i for i, label in enumerate(labels)}
+    index = np.array([rank[label] for label in column.labels], np.int64)[column.codes]
+    return np.array(labels, object if as_objects and column.kind == "string" else None), index
+
+
+def _encode_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Give the distinct numbers, sorted, and each row's place among them."""
+    if values.dtype.kind == "f" and not (values == np.floor(values)).all():
+        raise DataError(
+            "Unknown label type: continuous. y holds fractions, so it does not look like classes. "
+            "Use a regressor, or convert y to strings if each distinct number is a class."
+        )
+    low, high = int(values.min()), int(values.max())
+    if high - low >= _COUNTABLE or max(abs(low), abs(high)) > 2**53:
+        classes, index = np.unique(values, return_inverse=True)
+        return classes, index.astype(np.int64, copy=False)
+    offset = values.astype(np.int64) - low
+    occurs = np.bincount(offset) > 0
+    rank = np.cumsum(occurs) - 1
+    return (np.flatnonzero(occurs) + low).astype(values.dtype), rank[offset]

@@ -1,0 +1,196 @@
+"""What estimators of tables share: reading X, being fitted in one step, files, tags."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags, check_random_state
+
+from hedgerow._arguments import (
+    about_attribute,
+    answering,
+    explain_arguments,
+    explain_parameters,
+    let_methods_answer,
+)
+from hedgerow._data.intake import Table, TableSchema, as_matrix, read_table
+from hedgerow._data.names import Names, are_strings, name_array, read_names
+from hedgerow._params import Parameter
+from hedgerow._threads import effective_n_jobs
+from hedgerow.exceptions import ParameterError
+
+if TYPE_CHECKING:
+    from hedgerow._tree.additive import AdditiveTrees
+
+# Where names of columns are that are no strings, for which scikit-learn has no attribute.
+COLUMN_NAMES = "_column_names"
+# Below this, finding out how many threads there may be takes longer than the rows do.
+FEW_ROWS = 32
+
+
+class TableModel(Protocol):
+    """What a fit leaves behind, as far as reading a table for it goes."""
+
+    @property
+    def schema(self) -> TableSchema:
+        """Columns and categories of the table of `fit`."""
+
+    @property
+    def category_bins(self) -> list[Any]:
+        """Of each categorical feature, the bin of each category code."""
+
+
+class Estimator(BaseEstimator):
+    """An estimator that declares its parameters and, once fitted, holds a model."""
+
+    _parameters: ClassVar[tuple[Parameter, ...]]
+    _model: Any
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        """Refuse what the constructor does not take, and say what might have been meant."""
+        explain_arguments(cls, given, named)
+        return super().__new__(cls)
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Let methods say what might have been meant by arguments that they do not take."""
+        super().__init_subclass__(**named)
+        if cls.__module__.partition(".")[0] == __name__.partition(".")[0]:
+            let_methods_answer(cls)
+
+    @answering
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as in scikit-learn; ``<component>__<parameter>`` those of a part."""
+        explain_parameters(self, params)
+        super().set_params(**params)
+        return self
+
+    if not TYPE_CHECKING:  # else any attribute would seem to be there
+
+        def __getattr__(self, name: str) -> Any:
+            why = None if name.startswith("_") else self._why_not(name)
+            if why is None:
+                return object.__getattribute__(self, name)  # which raises again, in its own words
+            raise AttributeError(why, name=name, obj=None)  # without a guess of Python's behind it
+
+    def _why_not(self, name: str) -> str | None:
+        """Say why an attribute is not there, or what to use instead, if that is known."""
+        return about_attribute(type(self), name)
+
+    @answering
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file, which `hedgerow.load` reads."""
+        from hedgerow import _model_file
+
+        _model_file.save(self, path)
+
+    def _fitted_model(self) -> Any:
+        try:
+            return self._model
+        except AttributeError:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first."
+            ) from None
+
+    def _bins_tables(self) -> bool:
+        """Tell whether fits bin their tables, so that several can share a `BinnedTable` as X."""
+        return False
+
+    def _additive_trees(self) -> AdditiveTrees:
+        """Return the fitted model as a sum of trees, for explanations."""
+        self._fitted_model()
+        raise ParameterError(
+            f"{type(self).__name__} is no sum of Hedgerow's trees, which is what can be explained "
+            "exactly. Any model can be given to partial_dependence, accumulated_effects, "
+            "interaction_strength and permutation_importance of hedgerow.explain."
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def _repr_html_inner(self) -> str:
+        """Return what a notebook shows: of a fitted estimator, its essentials."""
+        from hedgerow._notebook import summary
+
+        html: str = summary(self) if self.__sklearn_is_fitted__() else super()._repr_html_inner()
+        return html
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        if not self.__sklearn_is_fitted__() or get_config()["display"] != "diagram":
+            bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+            return bundle
+        return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
+
+
+class TableEstimator(Estimator):
+    """An estimator that takes any table, with gaps and categories, and holds a model of it."""
+
+    def _read(self, X: Any, schema: TableSchema) -> Table:
+        """Read a table as the estimator's parameters have it."""
+        name, unknown = type(self).__name__, self.unknown_category
+        return read_table(X, schema, unknown_category=unknown, estimator_name=name)
+
+    def _matrix(self, X: Any) -> NDArray[Any]:
+        """Read a table into the matrix that thresholds and category sets refer to."""
+        model: TableModel = self._fitted_model()
+        return as_matrix(self._read(X, model.schema), model.category_bins)
+
+    def _threads_for(self, rows: NDArray[Any]) -> int:
+        return 1 if len(rows) < FEW_ROWS else effective_n_jobs(self.n_jobs)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def adopt(estimator: Any, attributes: dict[str, Any]) -> None:
+    """Make the estimator the result of a fit, and let it forget that of the last.
+
+    A fit computes everything first and calls this last, so one that fails or is interrupted leaves
+    the estimator as it was.
+    """
+    kept = {name: value for name, value in vars(estimator).items() if not _is_fitted(name)}
+    estimator.__dict__ = kept | attributes
+
+
+def _is_fitted(attribute: str) -> bool:
+    return attribute in ("_model", COLUMN_NAMES) or (
+        attribute.endswith("_") and not attribute.startswith("_")
+    )
+
+
+def column_attributes(schema: TableSchema) -> dict[str, Any]:
+    """Return scikit-learn's attributes about the columns that a fit saw."""
+    attributes: dict[str, Any] = {"n_features_in_": schema.n_features}
+    return attributes | name_attributes(schema.feature_names)
+
+
+def name_attributes(names: Names | None) -> dict[str, Any]:
+    """Return scikit-learn's attribute of names, which are strings, or our own of any others."""
+    if names is None:
+        return {}
+    return {"feature_names_in_" if are_strings(names) else COLUMN_NAMES: name_array(names)}
+
+
+def fitted_names(estimator: Any) -> Names | None:
+    """Return the names of the columns that a fitted estimator, ours or another, was fitted on."""
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if fitted is None:
+        fitted = getattr(estimator, COLUMN_NAMES, None)
+    return None if fitted is None else read_names(list(fitted))
+
+
+def seed_of(random_state: int | np.random.RandomState | None) -> int:
+    """Return the seed that a `random_state` means for one fit."""
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**31))
+    return int(random_state)

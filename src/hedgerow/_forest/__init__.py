@@ -1,0 +1,15 @@
+"""Random forests and extra trees: trees on bootstrap samples that vote together."""
+
+from hedgerow._forest.random_forest import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+__all__ = [
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+]

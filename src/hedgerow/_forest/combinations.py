@@ -1,0 +1,127 @@
+"""Breiman's Forest-RC: trees that split on random linear combinations of a few inputs.
+
+For tables of few columns, where trees on random inputs are too much alike. All trees of a forest
+draw from one pool of combinations, which is made once: each is a column that is binned like any
+other. Inputs are in units of their standard deviations, so that they are commensurable; a category
+counts as 1 if it is in a random half of its column's categories and as 0 if it is not. A missing
+input counts as its mean (½ for a category); if all inputs are missing, so is the combination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._arithmetic import mean_of
+from hedgerow._tree.structure import Rows
+
+Floats = NDArray[np.float64]
+# Combinations a forest draws from: many times what a node tries, so that trees differ. On
+# Breiman's generated sets a pool of 1,024 is better than one of 256, and that than one of 64.
+_MOST, _FEWEST = 1024, 128
+_BINNED_BYTES = 1 << 28  # of all rows: where rows are many, there are fewer combinations
+_BLOCK = 1 << 22  # numbers of a temporary
+_FEWEST_SAMPLED = 10_000
+_BINS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Combinations:
+    """A pool of combinations: each of the same number of inputs, as indices and coefficients."""
+
+    inputs: NDArray[np.int32]
+    coefficients: Floats
+    centres: Floats
+    """Of each feature, what a missing value counts as."""
+    counts_as_one: NDArray[np.bool_]
+    """Of each input of each combination, the bins of a category that count as 1."""
+    is_categorical: NDArray[np.bool_]
+
+    @classmethod
+    def draw(
+        cls, matrix: Rows, is_categorical: NDArray[np.bool_], n_inputs: int, seed: int
+    ) -> Combinations:
+        """Draw the pool for a table."""
+        rng = np.random.RandomState(seed)  # its streams never change
+        n_features = matrix.shape[1]
+        n_inputs = min(n_inputs, n_features)
+        n_combinations = int(np.clip(_BINNED_BYTES // len(matrix), _FEWEST, _MOST))
+        drawn = [rng.permutation(n_features)[:n_inputs] for _ in range(n_combinations)]
+        inputs = np.array(drawn, np.int32)
+        coefficients = rng.uniform(-1.0, 1.0, inputs.shape)
+        counts_as_one = np.zeros((*inputs.shape, _BINS if is_categorical.any() else 0), bool)
+        counts_as_one[...] = rng.random_sample(counts_as_one.shape) < 0.5
+        centres, scales = np.full(n_features, 0.5), np.ones(n_features)
+        for j in np.flatnonzero(~is_categorical).tolist():
+            centres[j], scales[j] = _centre_and_scale(matrix[:, j])
+        return cls(inputs, coefficients / scales[inputs], centres, counts_as_one, is_categorical)
+
+    @property
+    def n_inputs(self) -> int:
+        """Inputs of a combination."""
+        return self.inputs.shape[1]
+
+    @property
+    def n_combinations(self) -> int:
+        """Columns that come of a table."""
+        return len(self.inputs)
+
+    def of(self, matrix: Rows) -> Floats:
+        """Return the combinations of each row."""
+        result = np.zeros((len(matrix), self.n_combinations))
+        n_missing = np.zeros(result.shape, np.int32)
+        for place in range(self.inputs.shape[1]):
+            inputs = self.inputs[:, place]
+            terms = matrix[:, inputs].astype(np.float64)
+            for c in np.flatnonzero(self.is_categorical[inputs]).tolist():
+                terms[:, c] = self._indicator(terms[:, c], c, place)
+            missing = np.isnan(terms)
+            terms = np.where(missing, self.centres[inputs], terms)
+            result += terms * self.coefficients[:, place]
+            n_missing += missing
+        result[n_missing == self.inputs.shape[1]] = np.nan
+        return result
+
+    def blocks(self, matrix: Rows) -> Iterator[tuple[int, Floats]]:
+        """Yield (first row, combinations) of a block of rows after another."""
+        step = max(8, _BLOCK // self.n_combinations // 8 * 8)  # so that bits of rows fill bytes
+        for first in range(0, max(len(matrix), 1), step):
+            yield first, self.of(matrix[first : first + step])
+
+    def sample(self, n_rows: int, seed: int) -> NDArray[np.intp]:
+        """Choose the rows that bins are made from: all of them, if that is one block."""
+        n_sampled = min(n_rows, max(_FEWEST_SAMPLED, _BLOCK // self.n_combinations))
+        return np.sort(np.random.RandomState(seed).permutation(n_rows)[:n_sampled])
+
+    def _indicator(self, bins: Floats, combination: int, place: int) -> Floats:
+        missing = np.isnan(bins)
+        counted = self.counts_as_one[combination, place][np.where(missing, 0, bins).astype(np.intp)]
+        return np.where(missing, np.nan, counted)
+
+    def to_inputs(self, amounts: Floats) -> Floats:
+        """Share out what each combination has, (m, n_combinations), to its inputs, (m, n_features).
+
+        Sums are over combinations in their order: a matrix product's order is its library's.
+        """
+        shares = np.abs(self.coefficients)
+        shares = shares / np.add.accumulate(shares, axis=1)[:, -1:]
+        result = np.zeros((len(amounts), len(self.is_categorical)))
+        for inputs, share in zip(self.inputs.T, shares.T, strict=True):
+            parts = (np.bincount(inputs, share * own, result.shape[1]) for own in amounts)
+            result += np.reshape(list(parts), result.shape)
+        return result
+
+
+def _centre_and_scale(values: NDArray[np.floating]) -> tuple[float, float]:
+    present = values[~np.isnan(values)].astype(np.float64)
+    if not len(present):
+        return 0.0, 1.0
+    largest = float(np.abs(present).max()) or 1.0  # so that no square is too large
+    present /= largest
+    centre = mean_of(present)
+    deviation = sqrt(mean_of(np.square(present - centre))) * largest
+    return centre * largest, deviation if deviation > 0.0 else 1.0

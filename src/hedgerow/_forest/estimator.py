@@ -1,0 +1,325 @@
+"""What all forests share: fitting, single trees, importances, proximities."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+
+from hedgerow._accuracy import ScoredClassifier
+from hedgerow._estimator import TableEstimator, adopt
+from hedgerow._forest.fitting import ForestFitting
+from hedgerow._forest.model import Floats, ForestModel
+from hedgerow._forest.out_of_bag import PermutationImportance, permutation_importance
+from hedgerow._params import IMPORTANCE_KIND, check_parameters
+from hedgerow._threads import effective_n_jobs
+from hedgerow._tree.additive import AdditiveTrees
+from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
+from hedgerow._tree.parameters import GROWTH, TABLE
+from hedgerow.exceptions import DataError, ParameterError
+
+Importance = Literal["gain", "split", "cover"]
+
+
+class Forest(TableEstimator):
+    """Trees on rows of their own that vote, apart from what their target is."""
+
+    _outputs: ClassVar[type[Outputs]]
+    _tree: ClassVar[type[Any]]
+    _random_cuts: ClassVar[bool]
+    _model: ForestModel
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. NaN, None and NA are
+            missing values; strings and categories are taken as they are.
+        y : array of shape (n_rows,) or (n_rows, n_outputs)
+            The target.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows, not negative and not all 0.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        start = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
+        fitting = ForestFitting(self, start, random_cuts=self._random_cuts)
+        adopt(self, fitting.run(self._outputs, X, y, sample_weight))
+        return self
+
+    def _bins_tables(self) -> bool:
+        return True
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the leaf of every row in every tree, as node numbers, shape (n_rows, n_trees)."""
+        return self._fitted_model().forest.nodes_of(self._leaves(X))
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees, each as an estimator by itself; they are unpacked when they are asked for."""
+        return [self[index] for index in range(len(self))]
+
+    def __len__(self) -> int:
+        return int(self._fitted_model().forest.n_trees)
+
+    def __getitem__(self, index: int | slice) -> Any:
+        """Return one of the trees as an estimator by itself, or a list of such for a slice."""
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        index = operator.index(index)
+        model: ForestModel = self._fitted_model()
+        if model.combinations is not None:
+            raise AttributeError(
+                "trees of feature_combinations test sums of columns, and are no estimators of the "
+                "columns themselves; predict_trees and apply speak of them."
+            )
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there is no tree {index}; there are {len(self)}.")
+        names = ("criterion", *(parameter.name for parameter in (*GROWTH, *TABLE)))
+        tree = self._tree(splitter="hist", **{name: getattr(self, name) for name in names})
+        return tree._become(model.tree(index % len(self), self.criterion))  # noqa: SLF001
+
+    @property
+    def estimators_samples_(self) -> list[NDArray[np.intp]]:
+        """The training rows that each tree drew, those drawn twice listed twice."""
+        samples: list[NDArray[np.intp]] = self._fitted_model().samples()
+        return samples
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Each feature's part of the fall of impurity, as the mean over the trees.
+
+        Features of many values are overrated by it; see `permutation_importances`.
+        """
+        by_tree = self._importances_by_tree("gain")
+        total = by_tree.sum(axis=1, keepdims=True)
+        grown = total[:, 0] > 0.0
+        if not grown.any():
+            return np.zeros(self.n_features_in_)
+        mean = (by_tree[grown] / total[grown]).mean(axis=0)
+        importances: Floats = mean / mean.sum()
+        return importances
+
+    def importances(self, kind: Importance = "gain") -> Floats:
+        """Return a number for each feature: the sum over the splits made on it.
+
+        Parameters
+        ----------
+        kind : {"gain", "split", "cover"}
+            What is summed: the fall of the weighted impurity, 1, or the node's weight.
+        """
+        IMPORTANCE_KIND.check(kind)
+        importances: Floats = self._importances_by_tree(kind).sum(axis=0)
+        return importances
+
+    def permutation_importances(self, X: Any, y: Any) -> PermutationImportance:
+        """Return how much worse trees predict the rows they did not draw if a feature is shuffled.
+
+        Parameters
+        ----------
+        X, y : as they were given to `fit`
+            The same rows in the same order: which of them a tree drew is known by their number.
+
+        Returns
+        -------
+        PermutationImportance
+            With ``mean``, ``std`` and ``z``, a number for each feature.
+        """
+        matrix = self._training_matrix(X)
+        model = self._model
+        if model.combinations is not None:
+            raise ParameterError(
+                "permutation_importances needs trees that split on single features, but this "
+                f"forest has feature_combinations={self.feature_combinations}."
+            )
+        if not model.draws.bootstrap and model.draws.n_draws == model.n_rows:
+            raise ParameterError(
+                "permutation_importances needs rows that trees did not draw, but with "
+                "bootstrap=False and max_samples=None every tree draws them all."
+            )
+        outputs, target = type(model.outputs).learn(y, model.n_rows)
+        if outputs != model.outputs:
+            raise DataError("y has other classes or outputs than the y of fit.")
+        return permutation_importance(model, matrix, target, effective_n_jobs(self.n_jobs))
+
+    def proximities(self, X: Any, Y: Any = None) -> Floats:
+        """Return in what part of the trees two rows end in the same leaf.
+
+        Parameters
+        ----------
+        X, Y : tables
+            Rows to compare: each of X with each of Y, or with each of X if Y is left out.
+
+        Returns
+        -------
+        array of shape (n_rows_X, n_rows_Y)
+        """
+        mine = self._leaf_indicator(X)
+        others = mine if Y is None else self._leaf_indicator(Y)
+        shared: Floats = (mine @ others.T).toarray() / self._model.forest.n_trees
+        return shared
+
+    def decision_path(self, X: Any) -> tuple[Any, NDArray[np.int64]]:
+        """Return the nodes that rows pass, as a sparse matrix, and where each tree's begin."""
+        leaves = self.apply(X)
+        forest = self._model.forest
+        paths = [forest.tree(t).paths(leaves[:, t]) for t in range(forest.n_trees)]
+        return scipy.sparse.hstack(paths).tocsr(), forest.tree_offset.copy()
+
+    def _additive_trees(self) -> AdditiveTrees:
+        return self._fitted_model().additive_trees(self._matrix, effective_n_jobs(self.n_jobs))
+
+    def _leaf_indicator(self, X: Any) -> Any:
+        leaves = self._leaves(X)
+        forest = self._model.forest
+        starts = np.arange(len(leaves) + 1) * forest.n_trees
+        ones = np.ones(leaves.size)
+        shape = (len(leaves), forest.n_leaves)
+        return scipy.sparse.csr_array((ones, leaves.reshape(-1), starts), shape)
+
+    def _importances_by_tree(self, kind: Importance) -> Floats:
+        """Return the sums for each tree and feature."""
+        model: ForestModel = self._fitted_model()
+        forest = model.forest
+        sums = np.zeros((forest.n_trees, forest.n_features))
+        for t in range(forest.n_trees):
+            begin, end = forest.tree_offset[t], forest.tree_offset[t + 1]
+            feature = forest.feature[begin:end]
+            inner = feature >= 0
+            summed = None if kind == "split" else getattr(forest.tree(t), kind)[inner]
+            sums[t] = np.bincount(feature[inner], summed, minlength=forest.n_features)
+        if model.combinations is not None:
+            return model.combinations.to_inputs(sums)
+        return sums
+
+    def _leaves(self, X: Any) -> NDArray[np.int32]:
+        matrix = self._matrix(X)
+        return self._model.leaves(matrix, self._threads_for(matrix))
+
+    def _means(self, X: Any) -> Floats:
+        matrix = self._matrix(X)
+        return self._model.mean(matrix, self._threads_for(matrix))
+
+    def _training_matrix(self, X: Any) -> Any:
+        matrix = self._matrix(X)
+        if len(matrix) != self._model.n_rows:
+            raise DataError(
+                f"X has {len(matrix)} rows, but fit had {self._model.n_rows}; give the same rows."
+            )
+        return matrix
+
+
+class ForestClassifier(ScoredClassifier, Forest):
+    """A forest for classes."""
+
+    _outputs = ClassOutputs
+    _tree = DecisionTreeClassifier
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probability of each class, shape (n_rows, n_classes), or a list of such."""
+        means = self._means(X)
+        outputs = self._class_outputs()
+        return one_or_list(outputs.probabilities(means), outputs)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithm of the probabilities."""
+        means = self._means(X)
+        outputs = self._class_outputs()
+        with np.errstate(divide="ignore"):
+            logs = [np.log(p) for p in outputs.probabilities(means)]
+        return one_or_list(logs, outputs)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of each row: the trees' probabilities are averaged."""
+        means = self._means(X)
+        outputs = self._class_outputs()
+        return outputs.labels(outputs.votes(means))
+
+    def predict_trees(self, X: Any) -> NDArray[np.int32]:
+        """Return each tree's vote, as an index of ``classes_``, shape (n_trees, n_rows).
+
+        With several outputs the shape is (n_trees, n_rows, n_outputs).
+        """
+        leaves = self._leaves(X)
+        outputs = self._class_outputs()
+        by_tree = outputs.votes(self._model.forest.value)[leaves.T]
+        return by_tree[:, :, 0] if outputs.is_single else by_tree
+
+    def _class_outputs(self) -> ClassOutputs:
+        outputs = self._model.outputs
+        assert isinstance(outputs, ClassOutputs)
+        return outputs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class ForestRegressor(RegressorMixin, Forest):
+    """A forest for numbers."""
+
+    _outputs = NumberOutputs
+    _tree = DecisionTreeRegressor
+
+    def predict(self, X: Any) -> Floats:
+        """Return the mean of the trees' values for each row, or a column for each output."""
+        means = self._means(X)
+        return self._number_outputs().prediction(means)
+
+    def predict_trees(self, X: Any) -> Floats:
+        """Return each tree's prediction, shape (n_trees, n_rows[, n_outputs])."""
+        leaves = self._leaves(X)
+        by_tree: Floats = self._model.forest.value[leaves.T]
+        return by_tree[:, :, 0] if self._number_outputs().is_single else by_tree
+
+    def predict_quantiles(self, X: Any, quantiles: Any = (0.05, 0.5, 0.95)) -> Floats:
+        """Return quantiles of the target of each row, from the training rows of its leaves.
+
+        Parameters
+        ----------
+        X : table
+            The rows.
+        quantiles : float or sequence of float
+            Between 0 and 1.
+
+        Returns
+        -------
+        array of shape (n_rows, n_quantiles), or (n_rows,) for one number
+            With several outputs they are one more axis, the last.
+        """
+        asked = np.atleast_1d(np.asarray(quantiles, np.float64))
+        if asked.ndim != 1 or not ((asked >= 0.0) & (asked <= 1.0)).all():
+            raise ParameterError(f"quantiles={quantiles!r} must be numbers in [0, 1].")
+        kept = self._fitted_model().leaf_rows
+        if kept is None:
+            raise ParameterError(
+                "predict_quantiles needs the training targets of each leaf: fit with "
+                "keep_targets=True."
+            )
+        result = kept.quantiles(self._leaves(X), asked)
+        result = result[:, :, 0] if self._number_outputs().is_single else result
+        return result[:, 0] if np.ndim(quantiles) == 0 else result
+
+    def _number_outputs(self) -> NumberOutputs:
+        outputs = self._model.outputs
+        assert isinstance(outputs, NumberOutputs)
+        return outputs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,152 @@
+"""Judging a forest by the rows that its trees did not draw: scores, and permutation importance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score, r2_score
+
+from hedgerow._data.names import labels_of
+from hedgerow._forest.model import Floats, ForestModel
+from hedgerow._result import Result
+from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
+from hedgerow._tree.structure import Rows
+from hedgerow._warning import warn_user
+
+
+def _warn_of_gaps(judged: NDArray[np.bool_], judge: str) -> None:
+    if not judged.all():
+        warn_user(
+            f"{np.count_nonzero(~judged)} rows were drawn by every {judge} and have no "
+            f"out-of-bag prediction; it is NaN. More {judge}s, or a smaller max_samples, would "
+            "help.",
+        )
+
+
+def out_of_bag_attributes(
+    model: ForestModel,
+    matrix: Rows,
+    y: NDArray[Any],
+    score: bool | Callable[..., Any],
+    n_threads: int,
+) -> dict[str, Any]:
+    """Return scikit-learn's attributes: the out-of-bag predictions and their score."""
+    means = model.out_of_bag_means(matrix, n_threads)
+    return attributes_of_means(model.outputs, means, y, score, "tree")
+
+
+def attributes_of_means(
+    outputs: Outputs,
+    means: Floats,
+    y: NDArray[Any],
+    score: bool | Callable[..., Any],
+    judge: str,
+) -> dict[str, Any]:
+    """Return these attributes for the means of out-of-bag values, NaN where there are none.
+
+    `judge` names what was asked for the values.
+    """
+    judged = ~np.isnan(means[:, 0])
+    _warn_of_gaps(judged, judge)
+    attributes: dict[str, Any]
+    if isinstance(outputs, NumberOutputs):
+        prediction = outputs.prediction(means)
+        truth = outputs.prediction(y)
+        attributes = {"oob_prediction_": prediction}
+        score = score if callable(score) else r2_score
+    else:
+        prediction = outputs.labels(outputs.votes(np.nan_to_num(means)))
+        truth = outputs.labels(y)
+        attributes = {"oob_decision_function_": one_or_list(outputs.probabilities(means), outputs)}
+        score = score if callable(score) else _accuracy
+    is_any = bool(judged.any())
+    attributes["oob_score_"] = score(truth[judged], prediction[judged]) if is_any else np.nan
+    return attributes
+
+
+def _accuracy(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
+    """Return the share of right classes, of all outputs."""
+    if truth.ndim == 1:
+        return float(accuracy_score(truth, prediction))
+    return float(np.mean(truth == prediction))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PermutationImportance(Result):
+    """How much the out-of-bag loss of the trees rises when a feature is shuffled.
+
+    The loss is the error rate, or the squared error. `mean` is over the trees, `std` between them,
+    and `z` is the mean in units of its standard error, as Breiman has it.
+    """
+
+    feature: NDArray[Any]
+    """Names of the features, or their numbers."""
+    mean: Floats
+    std: Floats
+    by_tree: Floats
+    """(n_trees, n_features)"""
+
+    @property
+    def z(self) -> Floats:
+        """The mean over its standard error; 0 where trees do not differ."""
+        error = self.std / np.sqrt(len(self.by_tree))
+        return np.divide(self.mean, error, out=np.zeros_like(self.mean), where=error > 0)
+
+    def _title(self) -> str:
+        n_trees, n_features = self.by_tree.shape
+        return f"PermutationImportance: {n_features} features, {n_trees} trees, largest first"
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        order = np.argsort(-self.mean, kind="stable")
+        columns = {"feature": self.feature, "mean": self.mean, "std": self.std, "z": self.z}
+        return {name: column[order] for name, column in columns.items()}
+
+    def _draw(self, ax: Any) -> None:
+        # Imported here, for displays are made of models.
+        bars = import_module("hedgerow.plot._importance")
+        bars.ImportanceDisplay(
+            names=bars.names_of(self.feature),
+            values=self.mean,
+            errors=self.std / np.sqrt(len(self.by_tree)),
+            label="rise of the out-of-bag loss when shuffled, mean ± standard error",
+            top=bars.MOST_BARS,
+        ).plot(ax)
+
+    def _figure_size(self) -> tuple[float, float]:
+        bars = import_module("hedgerow.plot._importance")
+        width, height = bars.bars_size(min(bars.MOST_BARS, len(self.feature)))
+        return width, height
+
+
+def permutation_importance(
+    model: ForestModel, matrix: Rows, y: NDArray[Any], n_threads: int
+) -> PermutationImportance:
+    """Shuffle one column after another among the rows that a tree did not draw."""
+    forest, outputs = model.forest, model.outputs
+    rises = np.empty((forest.n_trees, forest.n_features + 1))
+    vote = label = value = target = None
+    if isinstance(outputs, ClassOutputs):
+        vote, label = outputs.votes(forest.value), np.ascontiguousarray(y, np.int32)
+    else:
+        value, target = forest.value, y
+    forest.predictor().permute(
+        matrix,
+        model.out_of_bag_bits(),
+        vote,
+        label,
+        value,
+        target,
+        model.draws.seed,
+        rises,
+        n_threads,
+    )
+    by_tree = rises[:, 1:]
+    labels = labels_of(model.schema.feature_names, forest.n_features)
+    numbered = model.schema.has_no_names
+    feature = np.arange(forest.n_features) if numbered else np.array(labels, dtype=object)
+    return PermutationImportance(feature, by_tree.mean(axis=0), by_tree.std(axis=0), by_tree)

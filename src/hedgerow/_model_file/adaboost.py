@@ -1,0 +1,164 @@
+"""AdaBoost ↔ a model file: a committee of trees, or of estimators of the library's own."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._adaboost.algorithms import (
+    R2,
+    Algorithm,
+    Discrete,
+    Gentle,
+    Logit,
+    Real,
+)
+from hedgerow._adaboost.model import EstimatorCommittee, TreeCommittee
+from hedgerow._estimator import column_attributes
+from hedgerow._model_file.columns import read_columns, write_columns
+from hedgerow._model_file.container import Arrays, Document
+from hedgerow._model_file.members import (
+    read_members,
+    require_classes,
+    require_columns,
+    require_numbers,
+)
+from hedgerow._model_file.stored import (
+    Stored,
+    check_columns,
+    is_number,
+    joined,
+    read_classes,
+    require,
+    with_prefix,
+    write_classes,
+)
+from hedgerow._model_file.trees import check_tests, ensemble_arrays, read_ensemble
+
+_ALGORITHMS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (Discrete, Real, Gentle, Logit, R2)
+}
+_TEXTS = {"error_divisor": ("weights", "rows"), "loss": ("linear", "square", "exponential")}
+# An array of each round's: resets_ is of a classifier alone.
+_HISTORIES = ("estimator_weights_", "estimator_errors_", "weight_sums_")
+
+
+def write(estimator: Any) -> tuple[Document, Arrays]:
+    """Give what a fit has learned."""
+    model = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    fitted = vars(estimator)
+    document: Document = {
+        "algorithm": {"name": type(model.algorithm).__name__} | asdict(model.algorithm),
+        "classes": None if model.classes is None else write_classes(model.classes),
+        "are_trees": isinstance(model, TreeCommittee),
+    }
+    arrays = with_prefix("rounds.", {name: fitted[name] for name in _HISTORIES})
+    arrays["rounds.weights"] = model.weights
+    if model.classes is not None:
+        arrays["rounds.resets_"] = fitted["resets_"].astype(np.int64)
+    learned, more = _write_trees(model) if document["are_trees"] else _write_members(estimator)
+    return document | learned, arrays | more
+
+
+def _write_trees(model: TreeCommittee) -> tuple[Document, Arrays]:
+    arrays = ensemble_arrays(model.ensemble) | with_prefix("binner.", model.binner.to_dict())
+    return {"schema": model.schema.to_dict()}, arrays
+
+
+def _write_members(estimator: Any) -> tuple[Document, Arrays]:
+    from hedgerow._model_file.contents import write_estimator
+
+    model: EstimatorCommittee = estimator._fitted_model()  # noqa: SLF001
+    members = [write_estimator(member) for members in model.fitted for member in members]
+    document, arrays = joined("members", members)
+    return document | write_columns(estimator), arrays
+
+
+def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
+    """Read the attributes of a fitted estimator."""
+    algorithm = _read_algorithm(stored.field("algorithm"))
+    classes = stored.field("classes")
+    is_classifier = "Classifier" in kind.__name__
+    require((classes is not None) == is_classifier, f"classes do not suit a {kind.__name__}")
+    require(isinstance(algorithm, R2) != is_classifier, f"a {kind.__name__} has another algorithm")
+    attributes: dict[str, Any] = {}
+    if classes is not None:
+        classes = read_classes(classes)
+        n_classes = getattr(algorithm, "n_classes", None)
+        require(len(classes) >= 2 and len(classes) == n_classes, "the classes are other ones")
+        attributes |= {"classes_": classes, "n_classes_": len(classes)}
+    rounds = _read_rounds(stored, is_classifier)
+    weights = rounds.pop("weights")
+    read_model = _read_trees if stored.flag("are_trees") else _read_members
+    return attributes | rounds | read_model(stored, algorithm, weights, classes)
+
+
+def _read_algorithm(stored: Any) -> Algorithm | R2:
+    values = Stored(stored, {})
+    name = values.field("name")
+    require(isinstance(name, str) and name in _ALGORITHMS, f"the algorithm is {name!r}")
+    kind = _ALGORITHMS[name]
+    taken = {f.name: values.field(f.name) for f in fields(kind)}
+    values.finish()
+    require(is_number(taken["learning_rate"]), "learning_rate is not a number")
+    n_classes = taken.get("n_classes", 2)
+    require(type(n_classes) is int and 2 <= n_classes <= 2**16, "n_classes is not a number")
+    for text, allowed in _TEXTS.items():
+        require(text not in taken or taken[text] in allowed, f"{text} is {taken.get(text)!r}")
+    algorithm: Algorithm | R2 = kind(**taken)
+    return algorithm
+
+
+def _read_rounds(stored: Stored, is_classifier: bool) -> dict[str, NDArray[Any]]:
+    names = [*_HISTORIES, "weights"]
+    rounds = stored.arrays("rounds.", names + ["resets_"] * is_classifier)
+    n_rounds = len(rounds["weights"])
+    require(n_rounds > 0, "there are no rounds")
+    for name, array in rounds.items():
+        dtype = np.int64 if name == "resets_" else np.float64
+        fits = array.dtype == dtype and array.shape == (n_rounds,)
+        # The sums of weights may end beyond the largest float.
+        finite = name == "weight_sums_" or np.isfinite(array).all()
+        require(fits and finite, f"{name} has not a number for each round")
+    return rounds
+
+
+def _read_trees(
+    stored: Stored, algorithm: Algorithm | R2, weights: NDArray[Any], classes: NDArray[Any] | None
+) -> dict[str, Any]:
+    schema, binner = stored.schema(), stored.binner()
+    check_columns(schema, binner)
+    ensemble = read_ensemble(stored, schema)
+    check_tests(schema, ensemble)
+    n_outputs = 1 if isinstance(algorithm, R2) else algorithm.n_outputs
+    require(ensemble.n_outputs == n_outputs, "the number of outputs does not suit the model")
+    require(not ensemble.base_score.any(), "votes begin with no score")
+    per_round = ensemble.trees_per_round
+    require(ensemble.n_trees == len(weights) * per_round, "a round has not its trees")
+    in_turn = np.arange(ensemble.n_trees) % per_round
+    require(np.array_equal(ensemble.tree_output, in_turn), "trees are not of each output in turn")
+    model = TreeCommittee(schema, binner, ensemble, algorithm, weights, classes)
+    return column_attributes(schema) | {"_model": model}
+
+
+def _read_members(
+    stored: Stored, algorithm: Algorithm | R2, weights: NDArray[Any], classes: NDArray[Any] | None
+) -> dict[str, Any]:
+    members, attributes = read_members(stored, "members"), read_columns(stored)
+    require("n_features_in_" in attributes, "the number of columns is missing")
+    for member in members:
+        require_columns(member, attributes)
+        if algorithm.has_classifiers and classes is not None:
+            require_classes(member, [classes], shares=isinstance(algorithm, Real))
+        else:
+            require_numbers(member)
+    per_round, rest = divmod(len(members), len(weights))
+    n_outputs = 1 if isinstance(algorithm, R2) else algorithm.n_outputs
+    wanted = 1 if algorithm.has_classifiers else n_outputs
+    require(rest == 0 and per_round == wanted, "a round has not its members")
+    fitted = [members[i : i + per_round] for i in range(0, len(members), per_round)]
+    model = EstimatorCommittee(fitted, algorithm, weights, classes)
+    return attributes | {"_model": model}

@@ -1,0 +1,119 @@
+"""Bagging ↔ a model file: a forest, or estimators of the library's own and how rows were drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from hedgerow._bagging.draws import BagDraws
+from hedgerow._bagging.members import MemberModel
+from hedgerow._model_file import forests
+from hedgerow._model_file.columns import read_columns, write_columns
+from hedgerow._model_file.container import Arrays, Document
+from hedgerow._model_file.forests import read_draws, write_draws
+from hedgerow._model_file.members import (
+    read_members,
+    require_classes,
+    require_columns,
+    require_numbers,
+)
+from hedgerow._model_file.outputs import read_outputs, write_outputs
+from hedgerow._model_file.stored import Stored, finite_or_none, joined, require
+from hedgerow._tree.outputs import ClassOutputs
+
+
+def write(estimator: Any) -> tuple[Document, Arrays]:
+    """Give what a fit has learned."""
+    from hedgerow._model_file.contents import write_parameter
+
+    model = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    is_forest = not isinstance(model, MemberModel)
+    learned, arrays = forests.write(estimator) if is_forest else _write_members(estimator)
+    base = write_parameter(estimator.estimator_)
+    return {"is_forest": is_forest, "base": base} | learned, arrays
+
+
+def _write_members(estimator: Any) -> tuple[Document, Arrays]:
+    from hedgerow._model_file.contents import write_estimator
+
+    model: MemberModel = estimator._fitted_model()  # noqa: SLF001
+    draws = model.draws
+    document, arrays = joined("members", [write_estimator(member) for member in model.members])
+    score = vars(estimator).get("oob_score_")
+    document |= write_columns(estimator) | {
+        "outputs": write_outputs(model.outputs),
+        "rows": write_draws(draws.rows, draws.n_rows),
+        "columns": write_draws(draws.columns, draws.n_features),
+        "is_weighted": draws.weights is not None,
+        "are_given": draws.given is not None,
+        "oob_score": finite_or_none(score),
+    }
+    if draws.weights is not None:
+        arrays["draws.weights"] = draws.weights
+    if draws.given is not None:
+        arrays |= {f"draws.{i}": rows.astype(np.int64) for i, rows in enumerate(draws.given)}
+    return document, arrays
+
+
+def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
+    """Read the attributes of a fitted estimator."""
+    from hedgerow._model_file.contents import read_parameter
+
+    base = read_parameter(stored.field("base"))
+    is_forest = stored.flag("is_forest")
+    require(not is_forest or type(base) is kind._tree, "a forest is of other trees")  # noqa: SLF001
+    require(isinstance(base, BaseEstimator), "there is no estimator that was bagged")
+    read_model = forests.read if is_forest else _read_members
+    attributes = read_model(kind, stored)
+    if not is_forest:
+        _check_members(attributes, type(base))
+    return attributes | {"estimator_": base}
+
+
+def _read_members(kind: type[Any], stored: Stored) -> dict[str, Any]:
+    members = read_members(stored, "members")
+    require(len(members) > 0, "there are no members")
+    outputs = read_outputs(kind._outputs, stored.field("outputs"))  # noqa: SLF001
+    attributes = read_columns(stored)
+    rows, n_rows = read_draws(stored.field("rows"))
+    columns, n_features = read_draws(stored.field("columns"))
+    require(n_features == attributes.get("n_features_in_"), "draws are of other columns")
+    weights = given = None
+    if stored.flag("is_weighted"):
+        weights = stored.arrays("draws.", ["weights"])["weights"]
+        fits = weights.dtype == np.float64 and weights.shape == (n_rows,)
+        require(fits and np.isfinite(weights).all(), "there is not a weight for each row")
+        require((weights >= 0).all() and weights.any(), "no row weighs anything")
+    if stored.flag("are_given"):
+        listed = stored.arrays("draws.", [str(i) for i in range(len(members))])
+        given = tuple(_read_rows(array, n_rows) for array in listed.values())
+    draws = BagDraws(n_rows, n_features, rows, columns, weights, given)
+    attributes |= outputs.attributes() | {"_model": MemberModel(members, outputs, draws)}
+    score = stored.score("oob_score")
+    return attributes if score is None else attributes | {"oob_score_": score}
+
+
+def _check_members(attributes: dict[str, Any], kind: type[Any]) -> None:
+    """Check that members are what the bag will ask: of its kind, its columns and its outputs."""
+    model: MemberModel = attributes["_model"]
+    draws, outputs = model.draws, model.outputs
+    for index, member in enumerate(model.members):
+        require(type(member) is kind, f"a {type(member).__name__} is not what was bagged")
+        if draws.takes_all_columns or "feature_names_in_" in attributes:
+            drawn = None if draws.takes_all_columns else draws.features(index)
+            require_columns(member, attributes, drawn)
+        else:
+            require_columns(member, {"n_features_in_": draws.columns.n_draws})
+        if isinstance(outputs, ClassOutputs):
+            require_classes(member, outputs.classes)
+        else:
+            require_numbers(member, outputs.n_outputs)
+
+
+def _read_rows(array: NDArray[Any], n_rows: int) -> NDArray[np.intp]:
+    require(array.dtype == np.int64 and array.ndim == 1 and len(array) > 0, "no rows are given")
+    require(((array >= 0) & (array < n_rows)).all(), "a row is given that is not there")
+    return array.astype(np.intp)

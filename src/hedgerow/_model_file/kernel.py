@@ -1,0 +1,194 @@
+"""Kernel machines ↔ a model file: support vectors, their coefficients, and how good they are."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from hedgerow._model_file.container import Arrays, Document
+from hedgerow._model_file.sparse import CSR, read_csr, write_csr
+from hedgerow._model_file.stored import (
+    Stored,
+    check_array,
+    is_number,
+    read_some_classes,
+    require,
+    with_prefix,
+    write_classes,
+)
+from hedgerow._model_file.values import NotStored, decode, encode
+from hedgerow._svm.kernel.classifiers import KernelClassifier
+from hedgerow._svm.kernel.kernels import LARGEST_KERNEL, NAMES, Kernel
+from hedgerow._svm.kernel.machine import attributes_of
+from hedgerow._svm.kernel.model import Certificate, KernelModel
+from hedgerow._svm.kernel.multiclass import n_contests
+from hedgerow._svm.kernel.parameters import MOST_DEGREE
+from hedgerow._svm.kernel.regressors import NuSVR
+from hedgerow._svm.tables import LARGEST
+
+_CERTIFICATE = {"objective": np.float64, "duality_gap": np.float64, "n_iter": np.int64}
+
+
+def write(estimator: Any) -> tuple[Document, Arrays]:
+    """Give what a fit has learned."""
+    model: KernelModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    kernel = model.kernel
+    is_sparse = scipy.sparse.issparse(model.vectors)
+    document = {
+        "schema": model.schema.to_dict(),
+        "kernel": {"name": kernel.name, "gamma": kernel.gamma, "coef0": kernel.coef0}
+        | {"degree": kernel.degree, "function": encode(kernel.function)},
+        "single": model.single,
+        "is_sparse": is_sparse,
+        "n_rows": model.n_rows,
+        "classes": None if model.classes is None else write_classes(model.classes),
+        "has_pairs": model.has_pairs,
+        "has_sigmoids": model.sigmoids is not None,
+        "epsilon": model.epsilon,
+        "converged": model.certificate.converged,
+    }
+    arrays: Arrays = {
+        name: getattr(model, name) for name in ("support", "coefficients", "intercepts")
+    }
+    arrays |= {name: getattr(model.certificate, name) for name in _CERTIFICATE}
+    if model.class_weight is not None:
+        arrays |= {"counts": model.counts, "class_weight": model.class_weight}
+    if model.sigmoids is not None:
+        arrays["sigmoids"] = model.sigmoids
+    if is_sparse:
+        arrays |= with_prefix("vectors.", write_csr(model.vectors))
+    elif model.vectors is not None:
+        arrays["vectors"] = model.vectors
+    return document, arrays
+
+
+def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
+    """Read the attributes of a fitted estimator."""
+    schema = stored.schema()
+    require(not schema.categories, "a kernel machine has categories")
+    kernel = _read_kernel(stored.field("kernel"))
+    n_rows = stored.field("n_rows")
+    require(type(n_rows) is int and 0 < n_rows < 2**31, "n_rows is not a number of rows")
+    if kernel.name == "precomputed":
+        require(schema.n_features == n_rows, "there is not a kernel with every row")
+    support = stored.arrays("", ["support"])["support"]
+    check_array(support, (len(support),), "support", np.int64)
+    require(((support >= 0) & (support < n_rows)).all(), "a support vector is no row")
+    tells_classes = issubclass(kind, KernelClassifier)
+    classes = read_some_classes(stored.field("classes"), tells_classes=tells_classes)
+    has_pairs = stored.flag("has_pairs")
+    may_have_pairs = classes is not None and len(classes) > 2
+    require(may_have_pairs or not has_pairs, "there are no pairs of classes")
+    counts, class_weight = _read_by_class(stored, classes, len(support))
+    n_machines = _n_machines(classes, has_pairs=has_pairs)
+    sigmoids = None
+    if stored.flag("has_sigmoids"):
+        require(classes is not None, "there are no classes for probabilities")
+        sigmoids = _read_array(stored, "sigmoids", (n_machines, 2))
+    n_sums = len(counts) - 1 if has_pairs else n_machines
+    model = KernelModel(
+        schema=schema,
+        kernel=kernel,
+        single=_read_single(stored, kernel),
+        support=support,
+        vectors=_read_vectors(stored, kernel, schema.n_features, len(support)),
+        n_rows=n_rows,
+        counts=counts,
+        coefficients=_read_array(stored, "coefficients", (n_sums, len(support))),
+        intercepts=_read_array(stored, "intercepts", (n_machines,)),
+        certificate=_read_certificate(stored, n_machines),
+        classes=classes,
+        class_weight=class_weight,
+        has_pairs=has_pairs,
+        sigmoids=sigmoids,
+        epsilon=_read_epsilon(stored, chosen=issubclass(kind, NuSVR)),
+    )
+    return attributes_of(model)
+
+
+def _read_kernel(stored: Any) -> Kernel:
+    names = {"name", "gamma", "coef0", "degree", "function"}
+    require(isinstance(stored, dict) and set(stored) == names, "the kernel is not described")
+    name, degree = stored["name"], stored["degree"]
+    require(name in (*NAMES, "callable"), f"the kernel is {name!r}")
+    constants = (stored["gamma"], stored["coef0"])
+    are_numbers = all(is_number(c) and abs(c) <= LARGEST_KERNEL for c in constants)
+    require(are_numbers and constants[0] >= 0.0, "a constant of the kernel is not allowed")
+    require(type(degree) is int and 0 <= degree <= MOST_DEGREE, "the degree is not allowed")
+    function = decode(stored["function"])
+    is_function = isinstance(function, NotStored)
+    fits = is_function if name == "callable" else function is None
+    require(fits, "the kernel's function does not suit its name")
+    gamma, coef0 = (float(constant) for constant in constants)
+    return Kernel(name, gamma, coef0, degree, function)
+
+
+def _read_by_class(
+    stored: Stored, classes: NDArray[Any] | None, n_vectors: int
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Read how many vectors each class has, and its weight."""
+    if classes is None:
+        return np.array([n_vectors]), None
+    counts, weights = stored.arrays("", ["counts", "class_weight"]).values()
+    check_array(counts, (len(classes),), "counts", np.int64)
+    fit = ((counts >= 0) & (counts <= n_vectors)).all() and counts.sum() == n_vectors
+    require(fit, "the classes do not have all vectors")
+    check_array(weights, (len(classes),), "class_weight", np.float64)
+    require(np.isfinite(weights).all() and (weights >= 0.0).all(), "a weight is not allowed")
+    return counts, weights
+
+
+def _n_machines(classes: NDArray[Any] | None, *, has_pairs: bool) -> int:
+    return 1 if classes is None else n_contests(len(classes), "ovo" if has_pairs else "ovr")
+
+
+def _read_single(stored: Stored, kernel: Kernel) -> bool:
+    single = stored.flag("single")
+    require(kernel.is_of_distances or not single, "such kernels are not single")
+    return single
+
+
+def _read_vectors(stored: Stored, kernel: Kernel, n_features: int, n_vectors: int) -> Any:
+    if stored.flag("is_sparse"):
+        require(kernel.name != "precomputed", "precomputed kernels are sparse")
+        vectors = read_csr(stored.arrays("vectors.", CSR), n_features, fewest_rows=0)
+        numbers = vectors.data
+    elif kernel.name == "precomputed":
+        return None
+    else:
+        vectors = numbers = stored.arrays("", ["vectors"])["vectors"]
+        check_array(vectors, (len(vectors), n_features), "vectors", np.float64)
+    require(vectors.shape[0] == n_vectors, "there are more or fewer vectors than rows of them")
+    require((np.abs(numbers) <= LARGEST).all(), "a vector is not finite, or too large")
+    return vectors
+
+
+def _read_certificate(stored: Stored, n_machines: int) -> Certificate:
+    arrays = stored.arrays("", _CERTIFICATE)
+    for name, dtype in _CERTIFICATE.items():
+        check_array(arrays[name], (n_machines,), name, dtype)
+    objective, gap, n_iter = arrays.values()
+    require(np.isfinite(objective).all(), "an objective is not finite")
+    require((gap >= 0.0).all(), "duality_gap is negative or NaN")
+    require(((n_iter >= 1) & (n_iter < 2**31)).all(), "n_iter is not a number of steps")
+    return Certificate(objective, gap, n_iter, stored.flag("converged"))
+
+
+def _read_epsilon(stored: Stored, *, chosen: bool) -> float | None:
+    epsilon = stored.field("epsilon")
+    require((epsilon is not None) == chosen, "epsilon does not suit the machine")
+    if epsilon is None:
+        return None
+    require(is_number(epsilon) and math.isfinite(epsilon), "epsilon is not a number")
+    return float(epsilon)
+
+
+def _read_array(stored: Stored, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    array = stored.arrays("", [name])[name]
+    check_array(array, shape, name, np.float64)
+    require(np.isfinite(array).all(), f"{name} is not finite")
+    return array

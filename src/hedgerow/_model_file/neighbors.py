@@ -1,0 +1,161 @@
+"""Nearest neighbours ↔ a model file: the training rows and what they stand for.
+
+What is made of the rows for queries is not stored: it depends on them alone and is made again. Of
+a metric that is a function there is only the name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from hedgerow._data.schema import TableSchema
+from hedgerow._model_file.container import Arrays, Document
+from hedgerow._model_file.outputs import read_outputs, write_outputs
+from hedgerow._model_file.sparse import CSR, read_csr, write_csr
+from hedgerow._model_file.stored import Stored, is_table, require, with_prefix
+from hedgerow._model_file.values import NotStored, decode, encode
+from hedgerow._neighbors.fitting import fitted_attributes
+from hedgerow._neighbors.gower import GowerColumns
+from hedgerow._neighbors.metrics import METRICS, Metric, chosen_metric
+from hedgerow._neighbors.model import NeighborsModel
+from hedgerow._neighbors.radius import RadiusNeighborsClassifier, check_outlier_labels
+from hedgerow._tree.outputs import ClassOutputs, Outputs
+
+_MOST_ROWS = 1 << 32  # the kernels' numbers of rows have 32 bits
+
+
+def write(estimator: Any) -> tuple[Document, Arrays]:
+    """Give what a fit has learned."""
+    model: NeighborsModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    is_sparse = scipy.sparse.issparse(model.rows)
+    document = {
+        "schema": model.schema.to_dict(),
+        "metric": encode(model.metric.function or model.metric.name),
+        "metric_params": encode(model.metric.params),
+        "use_tree": model.use_tree,
+        "is_sparse": is_sparse,
+        "outputs": None if model.outputs is None else write_outputs(model.outputs),
+    }
+    if isinstance(estimator, RadiusNeighborsClassifier):
+        document["outlier_label"] = encode(estimator.outlier_label_)
+    arrays = with_prefix("rows.", write_csr(model.rows)) if is_sparse else {"rows": model.rows}
+    if model.gower is not None:
+        arrays["column_weights"] = model.gower.weights
+    if model.target is not None:
+        arrays["target"] = model.target
+    return document, arrays
+
+
+def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
+    """Read the attributes of a fitted estimator."""
+    schema, metric = stored.schema(), _read_metric(stored)
+    rows = _read_rows(stored, schema, metric)
+    use_tree = stored.flag("use_tree")
+    is_dense = not (metric.is_given or scipy.sparse.issparse(rows))
+    may_have_tree = metric.is_of_numbers and is_dense
+    require(may_have_tree or not use_tree, "such rows have no tree")
+    gower = None if metric.is_of_numbers else _read_gower(stored, rows, schema)
+    outputs, target = _read_target(kind._outputs, stored, rows.shape[0])  # noqa: SLF001
+    model = NeighborsModel(schema, metric, use_tree, rows, gower, outputs, target)
+    attributes = fitted_attributes(model)
+    if issubclass(kind, RadiusNeighborsClassifier):
+        attributes["outlier_label_"] = _read_outlier_label(stored, outputs)
+    return attributes
+
+
+def _read_outlier_label(stored: Stored, outputs: Any) -> list[Any] | None:
+    labels = decode(stored.field("outlier_label"))
+    if labels is None:
+        return None
+    are_labels = isinstance(labels, list) and all(
+        isinstance(one, str | int | float) for one in labels
+    )
+    require(are_labels, "the label of outliers is no class")
+    check_outlier_labels(labels, outputs)
+    return labels
+
+
+def _read_rows(stored: Stored, schema: TableSchema, metric: Metric) -> Any:
+    is_sparse = stored.flag("is_sparse")
+    require(metric.has_products or not is_sparse, "sparse rows have no such distance")
+    rows = (
+        read_csr(stored.arrays("rows.", CSR), schema.n_features)
+        if is_sparse
+        else _read_dense(stored, schema)
+    )
+    require(0 < rows.shape[0] < _MOST_ROWS, "there are no rows")
+    if metric.is_of_numbers:
+        require(not schema.categories, "categories have no such distance")
+        require(np.isfinite(rows.data if is_sparse else rows).all(), "a row is not finite")
+        if metric.name == "precomputed":
+            are_distances = rows.shape[0] == rows.shape[1] and (rows >= 0.0).all()
+            require(are_distances, "there is not a distance between any two rows")
+    else:
+        _check_mixed(rows, schema)
+    return rows
+
+
+def _read_metric(stored: Stored) -> Metric:
+    chosen, params = decode(stored.field("metric")), decode(stored.field("metric_params"))
+    require(isinstance(params, dict), "the metric's parameters are not a table")
+    if isinstance(chosen, NotStored):
+        require(is_table(params), "a function's parameters have no names")
+        return chosen_metric(chosen, 2.0, params)
+    require(isinstance(chosen, str) and chosen in METRICS, f"the metric is {chosen!r}")
+    metric = chosen_metric(chosen, 2.0, params)
+    suits = metric.name == chosen and metric.params == params
+    require(suits, f"the parameters {params!r} do not suit the metric {chosen!r}")
+    return metric
+
+
+def _read_dense(stored: Stored, schema: TableSchema) -> NDArray[Any]:
+    rows = stored.arrays("", ["rows"])["rows"]
+    fits = rows.dtype == np.float64 and rows.ndim == 2 and rows.shape[1] == schema.n_features
+    require(fits, "rows are not float64 with a number for each feature")
+    return rows
+
+
+def _check_mixed(rows: NDArray[Any], schema: TableSchema) -> None:
+    """Check that numbers are finite, and that categories are codes of the schema's, or gaps."""
+    require(not np.isinf(rows).any(), "a row is not finite")
+    for j, categories in schema.categories.items():
+        codes = rows[:, j][~np.isnan(rows[:, j])]
+        known = (codes >= 0) & (codes < len(categories.values)) & (codes == np.floor(codes))
+        require(known.all(), "a row has a category that is not there")
+
+
+def _read_gower(stored: Stored, rows: NDArray[Any], schema: TableSchema) -> GowerColumns:
+    weights = stored.arrays("", ["column_weights"])["column_weights"]
+    fits = weights.dtype == np.float64 and weights.shape == (schema.n_features,)
+    require(fits, "there is not a weight for each column")
+    return GowerColumns.learn(rows, schema, {"w": weights})
+
+
+def _read_target(
+    kind: type[Outputs] | None, stored: Stored, n_rows: int
+) -> tuple[Outputs | None, NDArray[Any] | None]:
+    listed = stored.field("outputs")
+    require((listed is None) == (kind is None), "the outputs do not suit the estimator")
+    if kind is None:
+        return None, None
+    outputs = read_outputs(kind, listed)
+    target = stored.arrays("", ["target"])["target"]
+    check = _check_classes if isinstance(outputs, ClassOutputs) else _check_numbers
+    check(target, n_rows, outputs)
+    return outputs, target
+
+
+def _check_classes(target: NDArray[Any], n_rows: int, outputs: Any) -> None:
+    n_classes = [len(of_output) for of_output in outputs.classes]
+    fits = target.dtype == np.int64 and target.shape == (n_rows, len(n_classes))
+    require(fits, "there is not a class for each row")
+    require(((target >= 0) & (target < n_classes)).all(), "a row has a class that is not there")
+
+
+def _check_numbers(target: NDArray[Any], n_rows: int, outputs: Any) -> None:
+    fits = target.dtype == np.float64 and target.shape == (n_rows, outputs.n_outputs)
+    require(fits and np.isfinite(target).all(), "there is not a finite number for each row")

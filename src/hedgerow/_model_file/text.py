@@ -1,0 +1,94 @@
+"""A fitted estimator ↔ JSON text, for programs and people that read no binary files.
+
+    {"format": "hedgerow-json", "format_version": 1,
+     "model": {…}, "arrays": {name: {"dtype": …, "shape": […], "values": […]}}}
+
+`model` and `arrays` are what a model file holds. Values are in the order of C, floats with all of
+their digits; those that JSON has no number for are the strings "nan", "inf" and "-inf". So text and
+file hold the same, and what is read is checked as a file is.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._model_file.container import Arrays, pack, unpack
+from hedgerow._model_file.contents import read_estimator, write_estimator
+from hedgerow._model_file.stored import require
+from hedgerow.exceptions import ModelFileError
+
+FORMAT = "hedgerow-json"
+FORMAT_VERSION = 1
+
+_FLOATS = ("float64", "float32")
+_INTS = ("int64", "int32", "int16", "uint32", "uint8")
+_NO_NUMBERS = ("nan", "inf", "-inf")
+
+
+def to_json(estimator: Any) -> str:
+    """Return a fitted estimator as JSON."""
+    document, arrays = write_estimator(estimator)
+    content = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "model": document,
+        "arrays": {name: _write_array(array) for name, array in sorted(arrays.items())},
+    }
+    return json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def from_json(text: str | bytes, name: str = "the text") -> Any:
+    """Return the estimator that `to_json` wrote; anything else is a `ModelFileError`."""
+    try:
+        content = json.loads(text)
+        require(isinstance(content, dict) and content.get("format") == FORMAT, "not such a model")
+        version = content.get("format_version")
+        require(
+            version == FORMAT_VERSION,
+            f"the format version is {version!r}, and this Hedgerow reads {FORMAT_VERSION}",
+        )
+        return _read_estimator(content.get("model"), content.get("arrays"))
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{name!r} is not a model in Hedgerow's JSON: {error}") from error
+
+
+def _read_estimator(document: Any, stored: Any) -> Any:
+    require(isinstance(document, dict), "there is no model")
+    require(isinstance(stored, dict), "there are no arrays")
+    arrays: Arrays = {name: _read_array(name, array) for name, array in stored.items()}
+    return read_estimator(*unpack(pack(document, arrays)))  # through the door of files
+
+
+def _write_array(array: NDArray[Any]) -> dict[str, Any]:
+    values = array.ravel().tolist()
+    if array.dtype.kind == "f":
+        values = [value if math.isfinite(value) else str(value) for value in values]
+    return {"dtype": array.dtype.name, "shape": list(array.shape), "values": values}
+
+
+def _read_array(name: str, stored: Any) -> NDArray[Any]:
+    is_whole = isinstance(stored, dict) and set(stored) == {"dtype", "shape", "values"}
+    require(is_whole, f"the array {name!r} has not dtype, shape and values")
+    dtype, shape, values = stored["dtype"], stored["shape"], stored["values"]
+    require(isinstance(values, list), f"the values of {name!r} are no list")
+    require(_are_of(values, dtype), f"the values of {name!r} are not all of dtype {dtype!r}")
+    is_shape = isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape)
+    require(is_shape and math.prod(shape) == len(values), f"the shape of {name!r} is {shape!r}")
+    try:
+        return np.array([float(v) for v in values] if dtype in _FLOATS else values, dtype).reshape(
+            shape
+        )
+    except OverflowError as error:
+        raise ModelFileError(f"a value of {name!r} is too large: {error}") from error
+
+
+def _are_of(values: list[Any], dtype: Any) -> bool:
+    if dtype in _FLOATS:
+        return all(type(v) in (float, int) or v in _NO_NUMBERS for v in values)
+    kind = {"bool": bool} | dict.fromkeys(_INTS, int)
+    return isinstance(dtype, str) and all(type(v) is kind.get(dtype) for v in values)

@@ -1,0 +1,252 @@
+"""What all neighbours' estimators share: a fit, and queries for the nearest or within a radius."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+
+from hedgerow._estimator import Estimator, adopt
+from hedgerow._neighbors.fitting import fit_neighbors
+from hedgerow._neighbors.indexes import Indices, Within
+from hedgerow._neighbors.metrics import Floats, chosen_metric
+from hedgerow._neighbors.model import NeighborsModel
+from hedgerow._neighbors.parameters import N_NEIGHBORS, RADIUS
+from hedgerow._neighbors.search import Search
+from hedgerow._neighbors.tables import read_rows
+from hedgerow._params import check_parameters
+from hedgerow._threads import effective_n_jobs
+from hedgerow._tree.outputs import Outputs
+from hedgerow.exceptions import DataError, ParameterError
+
+Mode = Literal["connectivity", "distance"]
+
+
+class Neighbors(Estimator):
+    """Training rows that can be searched for the nearest of a query."""
+
+    _outputs: ClassVar[type[Outputs] | None] = None
+    _model: NeighborsModel
+
+    def _fit(self, X: Any, y: Any) -> Self:
+        check_parameters(self)
+        attributes = fit_neighbors(self, X, y, self._outputs)
+        adopt(self, attributes | self._own_attributes(attributes["_model"]))
+        return self
+
+    def _own_attributes(self, model: NeighborsModel) -> dict[str, Any]:  # noqa: ARG002
+        """Return what this kind of estimator learns beside the others' attributes."""
+        return {}
+
+    def _rows(self, X: Any) -> Any:
+        model: NeighborsModel = self._fitted_model()
+        return read_rows(X, model.schema, model.metric, type(self).__name__)
+
+    def _search(self) -> Search:
+        search: Search = self._fitted_model().search_by(self.metric)
+        return search
+
+    def _graph(self, counts: Indices, distances: Floats, indices: Indices, mode: Mode) -> Any:
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        values = np.ones(len(indices)) if mode == "connectivity" else distances
+        shape = (len(counts), self._fitted_model().n_rows)
+        return scipy.sparse.csr_matrix((values, indices, starts), shape=shape)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        try:
+            metric = chosen_metric(self.metric, self.p, self.metric_params)
+        except (ParameterError, TypeError):  # which fit will tell
+            return tags
+        tags.input_tags.pairwise = tags.input_tags.positive_only = metric.name == "precomputed"
+        tags.input_tags.sparse = metric.has_products and self.algorithm != "kd_tree"
+        tags.input_tags.allow_nan = not metric.is_of_numbers
+        tags.input_tags.string = not metric.is_of_numbers
+        tags.input_tags.categorical = not metric.is_of_numbers
+        return tags
+
+
+class NearestQueries(Neighbors):
+    """Neighbours that are so many of the nearest rows."""
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> tuple[Floats, Indices] | Indices:
+        """Find the nearest training rows of each query.
+
+        They are exactly those of a float64 brute force: rows are ranked by sums over the columns in
+        their order of the numbers' own differences (squared, for Euclid's distance, which is the
+        root of the sum), and of rows with equal sums the one with the smaller index comes first.
+
+        Parameters
+        ----------
+        X : table of shape (n_queries, n_features), optional
+            The queries. If left out, they are the training rows, none of which is then its own
+            neighbour.
+        n_neighbors : int, optional
+            How many neighbours; those of the estimator if left out.
+        return_distance : bool
+            Whether to return distances too.
+
+        Returns
+        -------
+        distances : array of shape (n_queries, n_neighbors)
+            From the nearest on; left out if ``return_distance`` is false.
+        indices : array of shape (n_queries, n_neighbors)
+            Which training rows they are.
+        """
+        model: NeighborsModel = self._fitted_model()
+        k = self._count(n_neighbors, model, without_itself=X is None)
+        if X is None:
+            distances, indices = _without_itself(*self._nearest(model.rows, k + 1))
+        else:
+            distances, indices = self._nearest(self._rows(X), k)
+        return (distances, indices) if return_distance else indices
+
+    def kneighbors_graph(
+        self, X: Any = None, n_neighbors: int | None = None, mode: Mode = "connectivity"
+    ) -> Any:
+        """Return the neighbours as a sparse matrix of shape (n_queries, n_training_rows).
+
+        Its numbers are 1, or the distances if ``mode`` is "distance"; `kneighbors` has the rest.
+        """
+        _check_mode(mode)
+        distances, indices = self.kneighbors(X, n_neighbors)
+        counts = np.full(len(indices), indices.shape[1])
+        return self._graph(counts, distances.ravel(), indices.ravel(), mode)
+
+    def _count(self, n_neighbors: Any, model: NeighborsModel, *, without_itself: bool) -> int:
+        """Check a number of neighbours against the rows there are."""
+        count = self.n_neighbors if n_neighbors is None else n_neighbors
+        N_NEIGHBORS.check(count)
+        if count > model.n_rows - without_itself:
+            but_one = ", each of which is no neighbour of its own" if without_itself else ""
+            raise DataError(
+                f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {count}, n_samples_fit "
+                f"= {model.n_rows}, n_samples = {model.n_rows}{but_one}."
+            )
+        return int(count)
+
+    def _nearest(self, rows: Any, k: int) -> tuple[Floats, Indices]:
+        return self._search().nearest(rows, k, effective_n_jobs(self.n_jobs))
+
+
+class RadiusQueries(Neighbors):
+    """Neighbours that are all rows within a radius."""
+
+    def radius_neighbors(
+        self,
+        X: Any = None,
+        radius: float | None = None,
+        return_distance: bool = True,
+        sort_results: bool = True,  # noqa: ARG002  scikit-learn's signature
+    ) -> Any:
+        """Find all training rows within a radius of each query, its border included.
+
+        Parameters
+        ----------
+        X : table of shape (n_queries, n_features), optional
+            The queries. If left out, they are the training rows, none of which is then its own
+            neighbour.
+        radius : float, optional
+            The radius; that of the estimator if left out.
+        return_distance : bool
+            Whether to return distances too.
+        sort_results : bool
+            Rows come from the nearest on in any case.
+
+        Returns
+        -------
+        distances : array of n_queries arrays
+            From the nearest on; left out if ``return_distance`` is false.
+        indices : array of n_queries arrays
+            Which training rows they are.
+        """
+        counts, distances, indices = self._within(X, radius)
+        parts = np.cumsum(counts)[:-1]
+        found = _ragged(np.split(indices, parts))
+        return (_ragged(np.split(distances, parts)), found) if return_distance else found
+
+    def radius_neighbors_graph(
+        self,
+        X: Any = None,
+        radius: float | None = None,
+        mode: Mode = "connectivity",
+        sort_results: bool = True,  # noqa: ARG002  scikit-learn's signature
+    ) -> Any:
+        """Return the rows within a radius as a sparse matrix, (n_queries, n_training_rows).
+
+        Its numbers are 1, or the distances if ``mode`` is "distance"; `radius_neighbors` has the
+        rest.
+        """
+        _check_mode(mode)
+        return self._graph(*self._within(X, radius), mode)
+
+    def _within(self, X: Any, radius: float | None = None) -> Within:
+        model: NeighborsModel = self._fitted_model()
+        radius = self.radius if radius is None else radius
+        RADIUS.check(radius)
+        rows = model.rows if X is None else self._rows(X)
+        found = self._search().within(rows, float(radius), effective_n_jobs(self.n_jobs))
+        if X is not None:
+            return found
+        counts, distances, indices = found
+        asking = np.repeat(np.arange(len(counts)), counts)
+        other = indices != asking
+        counts = np.bincount(asking[other], minlength=len(counts))
+        return counts, distances[other], indices[other]
+
+
+class NeighborsPredictor(Neighbors):
+    """Neighbours that say what a query is like."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Keep the rows, prepared for queries.
+
+        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            A NumPy array, or a pandas, Polars or Arrow table, of numbers without gaps; with
+            ``metric='gower'`` of strings, categories and gaps too; with Euclid's or the cosine
+            distance also a SciPy sparse matrix; with ``metric='precomputed'`` the distances of
+            all rows, (n_rows, n_rows).
+        y : array of shape (n_rows,) or (n_rows, n_outputs)
+            The target.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _without_itself(distances: Floats, indices: Indices) -> tuple[Floats, Indices]:
+    """Take each row out of its own neighbours, or the last if it has many at distance 0."""
+    keep = indices != np.arange(len(indices))[:, None]
+    keep[keep.all(axis=1), -1] = False
+    shape = (len(indices), indices.shape[1] - 1)
+    return distances[keep].reshape(shape), indices[keep].reshape(shape)
+
+
+def _ragged(arrays: list[NDArray[Any]]) -> NDArray[np.object_]:
+    ragged = np.empty(len(arrays), dtype=object)
+    for place, array in enumerate(arrays):  # at once, arrays of one length would become a matrix
+        ragged[place] = array
+    return ragged
+
+
+def _check_mode(mode: Any) -> None:
+    if mode not in ("connectivity", "distance"):
+        raise ParameterError(
+            f"mode={mode!r} is not allowed; it must be 'connectivity' or 'distance'."
+        )

@@ -1,0 +1,259 @@
+"""Classes and numbers of queries by all rows within a radius, however many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
+
+from hedgerow._accuracy import ScoredClassifier
+from hedgerow._neighbors.metrics import Floats
+from hedgerow._neighbors.model import NeighborsModel
+from hedgerow._neighbors.parameters import RADIUS_CLASSIFICATION, RADIUS_REGRESSION
+from hedgerow._neighbors.queries import NeighborsPredictor, RadiusQueries
+from hedgerow._neighbors.voting import Around
+from hedgerow._params import documented
+from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, one_or_list
+from hedgerow._warning import warn_user
+from hedgerow.exceptions import DataError, ParameterError
+
+
+@documented
+class RadiusNeighborsClassifier(ScoredClassifier, NeighborsPredictor, RadiusQueries):
+    """The class of most of the training rows within a radius.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,), or a list of such
+        The classes of each output, sorted.
+    n_classes_ : int, or a list of int
+        How many there are.
+    n_outputs_ : int
+        Columns of y.
+    outlier_label_ : list, or None
+        The class of queries without neighbours, for each output.
+    effective_metric_ : str or function
+        The metric by its own name: 'minkowski' with p=2 is 'euclidean'.
+    effective_metric_params_ : dict
+        Its parameters.
+    n_samples_fit_ : int
+        Rows of the table.
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Names of the columns, if they had names.
+
+    Examples
+    --------
+    >>> from hedgerow import RadiusNeighborsClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["near", "near", "far", "far"]
+    >>> RadiusNeighborsClassifier(radius=1.0).fit(X, y).predict([[1.2]]).tolist()
+    ['far']
+    """
+
+    _outputs = ClassOutputs
+    _parameters = RADIUS_CLASSIFICATION
+
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        weights: str | Callable[[Floats], Any] | None = "uniform",
+        outlier_label: Any = None,
+        algorithm: str = "auto",
+        metric: str | Callable[..., Any] = "minkowski",
+        p: float = 2,
+        metric_params: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.radius = radius
+        self.weights = weights
+        self.outlier_label = outlier_label
+        self.algorithm = algorithm
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    def _own_attributes(self, model: NeighborsModel) -> dict[str, Any]:
+        return {"outlier_label_": _outlier_labels(self.outlier_label, model)}
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the largest weight of neighbours; of equal ones the first.
+
+        ``X=None`` asks about the training rows, each without itself.
+        """
+        outputs: ClassOutputs = self._fitted_model().outputs
+        columns = []
+        for j, shares in enumerate(self._shares(X)):
+            labels = outputs.classes[j][shares.argmax(axis=1)]
+            is_outlier = ~shares.any(axis=1)
+            if is_outlier.any():
+                labels = np.where(is_outlier, np.asarray(self.outlier_label_[j]), labels)
+            columns.append(labels)
+        return columns[0] if outputs.is_single else np.column_stack(columns)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return each class's part of the weight, (n_queries, n_classes), or a list of such.
+
+        It is a list if y has several columns. Columns are in the order of ``classes_``.
+        """
+        return one_or_list(self._shares(X), self._fitted_model().outputs)
+
+    def _shares(self, X: Any) -> list[Floats]:
+        """Return the shares of each output's classes; all are 0 for outliers of no known class."""
+        model: NeighborsModel = self._fitted_model()
+        around = Around(*self._within(X))
+        outliers = np.flatnonzero(around.counts == 0)
+        if len(outliers) and self.outlier_label_ is None:
+            raise DataError(
+                f"No neighbors found for {len(outliers)} of {len(around.counts)} rows of X (first "
+                f"for row {outliers[0]}) within radius={self.radius}. Increase the radius, or give "
+                "such rows a class by outlier_label."
+            )
+        weights = around.weights(self.weights)
+        assert isinstance(model.outputs, ClassOutputs)
+        assert model.target is not None
+        shares = []
+        for j, classes in enumerate(model.outputs.classes):
+            votes = around.votes(model.target[:, j], weights, len(classes))
+            if len(outliers):
+                _vote(votes, outliers, classes, self.outlier_label_[j])
+            total = votes.sum(axis=1, keepdims=True)
+            shares.append(votes / np.where(total == 0.0, 1.0, total))
+        return shares
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+@documented
+class RadiusNeighborsRegressor(RegressorMixin, NeighborsPredictor, RadiusQueries):
+    """The mean of the numbers of the training rows within a radius.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Columns of y.
+    effective_metric_ : str or function
+        The metric by its own name: 'minkowski' with p=2 is 'euclidean'.
+    effective_metric_params_ : dict
+        Its parameters.
+    n_samples_fit_ : int
+        Rows of the table.
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Names of the columns, if they had names.
+
+    Examples
+    --------
+    >>> from hedgerow import RadiusNeighborsRegressor
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 4.0, 9.0]
+    >>> RadiusNeighborsRegressor(radius=1.0).fit(X, y).predict([[1.4]])
+    array([2.5])
+    """
+
+    _outputs = NumberOutputs
+    _parameters = RADIUS_REGRESSION
+
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        weights: str | Callable[[Floats], Any] | None = "uniform",
+        algorithm: str = "auto",
+        metric: str | Callable[..., Any] = "minkowski",
+        p: float = 2,
+        metric_params: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.radius = radius
+        self.weights = weights
+        self.algorithm = algorithm
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    def predict(self, X: Any) -> Floats:
+        """Return the mean of the neighbours' numbers by their weights, a column for each output.
+
+        A query without neighbours has NaN, with a warning. ``X=None`` asks about the training rows,
+        each without itself.
+        """
+        model: NeighborsModel = self._fitted_model()
+        around = Around(*self._within(X))
+        n_outliers = int((around.counts == 0).sum())
+        if n_outliers:
+            warn_user(
+                f"{n_outliers} of {len(around.counts)} rows of X have no neighbors within "
+                f"radius={self.radius}; predicting NaN for them.",
+            )
+        assert isinstance(model.outputs, NumberOutputs)
+        assert model.target is not None
+        return model.outputs.prediction(around.mean(model.target, around.weights(self.weights)))
+
+
+def _vote(votes: Floats, outliers: NDArray[Any], classes: NDArray[Any], label: Any) -> None:
+    """Give the outliers' votes to their class, if there is one."""
+    if label in classes.tolist():
+        votes[outliers, classes.tolist().index(label)] = 1.0
+        return
+    warn_user(
+        f"outlier_label {label!r} is none of the classes of training: all class probabilities of "
+        f"{len(outliers)} rows without neighbors are 0.",
+    )
+
+
+def _outlier_labels(chosen: Any, model: NeighborsModel) -> list[Any] | None:
+    """Return the class of outliers for each output, as a value of Python's own."""
+    assert isinstance(model.outputs, ClassOutputs)
+    assert model.target is not None
+    all_classes = model.outputs.classes
+    if chosen is None:
+        return None
+    if isinstance(chosen, str) and chosen == "most_frequent":
+        counts = [np.bincount(column) for column in model.target.T]
+        return [
+            classes[[most.argmax()]].tolist()[0]
+            for classes, most in zip(all_classes, counts, strict=True)
+        ]
+    is_list = isinstance(chosen, list | tuple | np.ndarray)
+    labels = [np.asarray(one).tolist() for one in chosen] if is_list else None
+    labels = [np.asarray(chosen).tolist()] * len(all_classes) if labels is None else labels
+    check_outlier_labels(labels, model.outputs)
+    return labels
+
+
+def check_outlier_labels(labels: list[Any], outputs: ClassOutputs) -> None:
+    """Raise unless there is a label for each output, of the type that its classes have."""
+    if len(labels) != len(outputs.classes):
+        raise ParameterError(
+            f"outlier_label={labels!r} is a list of {len(labels)}, but y has "
+            f"{len(outputs.classes)} outputs."
+        )
+    for label, classes in zip(labels, outputs.classes, strict=True):
+        if np.asarray(label).dtype.kind not in _ALIKE[classes.dtype.kind]:
+            raise ParameterError(
+                f"outlier_label={label!r} is not of the type that the classes are of, such as "
+                f"{classes.tolist()[0]!r}."
+            )
+
+
+# Kinds of labels that may stand beside classes of a kind; objects are strings.
+_ALIKE = {"O": "U", "U": "U", "b": "b", "i": "iu", "u": "iu", "f": "iuf"}

@@ -1,0 +1,325 @@
+"""What XGBoost, LightGBM, CatBoost and scikit-learn call values of parameters that are here.
+
+Losses and metrics have tables of their own, by the estimator that has them: a loss may belong to
+another one. Of all other parameters, `VALUES` has the values by the parameter's name here.
+Strings are compared without regard to capitals; of other objects, the name of their type counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from hedgerow._spelling import did_you_mean
+
+# Our name, and theirs.
+LOSSES: Mapping[str, Mapping[str, str]] = {
+    "GradientBoostingClassifier": {
+        "log_loss": "auto bernoulli binary binary:logistic binary:logitraw binary_crossentropy "
+        "binomial categorical_crossentropy cross-entropy crossentropy deviance entropy logistic "
+        "logloss multi:softmax multi:softprob multi_logloss multiclass multiclassova multinomial "
+        "softmax binary_logloss multiclassonevsall multilogloss multi_crossentropy "
+        "sparse_categorical_crossentropy",
+        "exponential": "adaboost exp",
+        "hinge": "binary:hinge squared_hinge",
+        "focal": "focal_loss focalloss",
+        "cross_entropy": "xentropy cross_entropy_lambda xentlambda",
+    },
+    "GradientBoostingRegressor": {
+        "squared_error": "gaussian l2 l2_root least_squares linear ls mean_squared_error mse "
+        "multirmse reg:linear reg:squarederror regression regression_l2 rmse "
+        "root_mean_squared_error squared",
+        "absolute_error": "absolute l1 lad laplace least_absolute_deviation mae "
+        "mean_absolute_error reg:absoluteerror regression_l1 multimae",
+        "huber": "smooth_l1",
+        "pseudo_huber": "reg:pseudohubererror pseudohuber",
+        "log_cosh": "fair logcosh",
+        "mape": "mean_absolute_percentage_error",
+        "quantile": "multiquantile pinball reg:quantileerror",
+        "expectile": "reg:expectileerror asymmetric_squared_error",
+        "poisson": "count:poisson poisson_loss",
+        "gamma": "reg:gamma gamma_deviance",
+        "tweedie": "reg:tweedie",
+        "log_loss": "reg:logistic cross_entropy xentropy",
+    },
+    "GradientBoostingRanker": {
+        "ndcg": "lambdamart lambdarank rank:ndcg stochasticrank yetirank yetirankpairwise",
+        "map": "rank:map",
+        "pairwise": "pairlogit pairlogitpairwise rank:pairwise ranknet",
+        "listwise": "listnet queryrmse querysoftmax querycrossentropy rank_xendcg xendcg",
+    },
+    "GradientBoostingSurvival": {
+        "cox": "survival:cox coxph",
+        "aft": "survival:aft survivalaft weibull",
+    },
+    "LinearSVC": {"hinge": "l1", "squared_hinge": "l2"},
+    "LinearSVR": {"epsilon_insensitive": "l1", "squared_epsilon_insensitive": "l2"},
+    "AdaBoostRegressor": {"square": "mse squared_error l2", "linear": "mae absolute_error l1"},
+}
+OTHER_LOSSES: Mapping[str, str] = {
+    "reg:squaredlogerror": "use 'squared_error' and fit to np.log1p(y)",
+    "msle": "use 'squared_error' and fit to np.log1p(y)",
+    "rmsewithuncertainty": "for prediction intervals set calibration='conformal' and call "
+    "predict_interval",
+    "binary:logitraw": "use loss='log_loss' and decision_function(X), which returns raw scores",
+}
+
+METRICS: Mapping[str, Mapping[str, str]] = {
+    "classifiers": {
+        "log_loss": "binary_logloss crossentropy deviance logloss mlogloss multi_logloss "
+        "multiclass neg_log_loss cross_entropy multilogloss binary_crossentropy",
+        "auc": "auc_mu roc_auc roc_auc_score roc auc_ovr roc_auc_ovr",
+        "average_precision": "aucpr prauc pr_auc average_precision_score auprc",
+        "error": "binary_error merror multi_error zerooneloss zero_one_loss",
+        "accuracy": "acc accuracy_score",
+        "balanced_accuracy": "balancedaccuracy balanced_accuracy_score",
+        "f1": "f1_score totalf1 f1_macro",
+    },
+    "regressors": {
+        "rmse": "l2_root root_mean_squared_error neg_root_mean_squared_error",
+        "mse": "l2 mean_squared_error neg_mean_squared_error squared_error regression "
+        "regression_l2",
+        "mae": "l1 mean_absolute_error neg_mean_absolute_error absolute_error regression_l1 mphe",
+        "median_absolute_error": "medianabsoluteerror neg_median_absolute_error",
+        "mape": "mean_absolute_percentage_error neg_mean_absolute_percentage_error",
+        "r2": "r2_score",
+        "pinball": "quantile",
+        "poisson_deviance": "poisson poisson-nloglik mean_poisson_deviance",
+        "gamma_deviance": "gamma gamma-deviance gamma-nloglik mean_gamma_deviance",
+        "tweedie_deviance": "tweedie mean_tweedie_deviance tweedie-nloglik",
+    },
+    "rankers": {
+        "ndcg": "lambdarank ndcg_score",
+        "map": "mean_average_precision",
+        "mrr": "mean_reciprocal_rank",
+    },
+    "survival models": {
+        "concordance": "c_index c-index cindex concordance_index harrell",
+        "cox_nloglik": "cox-nloglik cox",
+        "aft_nloglik": "aft-nloglik aft survivalaft",
+    },
+}
+
+_NO_LIMIT = "for no limit write {name}=None"
+_ALL_THREADS = "for all threads write n_jobs=-1"
+_LARGE_C = "use a large C for little regularisation"
+_FOR_NUMBERS = "that criterion is for regressors"
+_FOR_CLASSES = "that criterion is for classifiers"
+_NO_FEATURES = (
+    "scikit-learn's 'auto' meant 'sqrt' for classifiers and None (all features) for regressors"
+)
+
+# Each value with names of ours, of which the first that is allowed is meant, or with a sentence.
+VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
+    "algorithm": {"ball_tree": ("kd_tree",), "kdtree": ("kd_tree",)},
+    "boosting": {
+        "gbtree": ("gradient",),
+        "gbdt": ("gradient",),
+        "plain": ("gradient",),
+        "ordered": ("gradient",),
+        "gblinear": (
+            "linear boosters are not supported; linear_leaves=True fits linear models in leaves",
+        ),
+        "goss": ("use sampling='gradient' with subsample < 1",),
+        "mvs": ("use sampling='minimal_variance' with subsample < 1",),
+        "rf": ("use RandomForestClassifier or RandomForestRegressor",),
+        "random_forest": ("use RandomForestClassifier or RandomForestRegressor",),
+    },
+    "calibration": {
+        "platt": ("sigmoid",),
+        "logistic": ("sigmoid",),
+        "split": ("conformal",),
+        "sigmoid": ("probabilities are calibrated in GradientBoostingClassifier",),
+        "isotonic": ("probabilities are calibrated in GradientBoostingClassifier",),
+        "temperature": ("probabilities are calibrated in GradientBoostingClassifier",),
+        "conformal": ("prediction intervals are calibrated in GradientBoostingRegressor",),
+    },
+    "categorical_features": {
+        "True": ("auto",),
+        "False": ("for none write categorical_features=None",),
+        "all": ("list the names of all columns",),
+    },
+    "class_weight": {
+        "auto": ("balanced",),
+        "sqrtbalanced": ("balanced",),
+        "balanced_subsample": ("only forests have it; use 'balanced'",),
+    },
+    "criterion": {
+        "mse": ("squared_error",),
+        "friedman_mse": ("squared_error",),
+        "mae": ("absolute_error",),
+        "deviance": ("log_loss",),
+        "poisson": ("for counts use GradientBoostingRegressor(loss='poisson')",),
+        "squared_error": (_FOR_NUMBERS,),
+        "absolute_error": (_FOR_NUMBERS,),
+        "gini": (_FOR_CLASSES,),
+        "entropy": (_FOR_CLASSES,),
+        "log_loss": (_FOR_CLASSES,),
+    },
+    "early_stopping": {
+        "auto": ("n_estimators='auto', the default, already chooses the number of rounds",)
+    },
+    "grow_policy": {
+        "lossguide": ("leafwise",),
+        "leaf": ("leafwise",),
+        "best_first": ("leafwise",),
+        "depthwise": ("levelwise",),
+        "depth": ("levelwise",),
+        "symmetrictree": ("symmetric trees are not supported; 'levelwise' is closest",),
+    },
+    "kernel": {
+        "gaussian": ("rbf",),
+        "radial": ("rbf",),
+        "polynomial": ("poly",),
+        "tanh": ("sigmoid",),
+        "laplace": ("laplacian",),
+        "cosine": ("normalise the rows and use 'linear'",),
+    },
+    "kind": {
+        "weight": ("split",),
+        "fscore": ("split",),
+        "total_gain": ("gain",),
+        "total_cover": ("cover",),
+        "predictionvalueschange": ("gain",),
+        "permutation": ("use hedgerow.explain.permutation_importance(model, X, y)",),
+        "shapvalues": ("shap",),
+    },
+    "learning_rate": {
+        0: ("with 0 the model would not learn",),
+        None: ("auto",),
+    },
+    "link": {"logit": ("sigmoid",), "logistic": ("sigmoid",), "linear": ("identity",)},
+    "max_bins": {
+        256: ("the maximum is 255, and missing values have one more bin",),
+        -1: ("the maximum is 255",),
+    },
+    "max_depth": {-1: (_NO_LIMIT,), 0: (_NO_LIMIT,)},
+    "max_features": {"auto": (_NO_FEATURES,), "all": ("for all features write max_features=None",)},
+    "max_leaves": {
+        -1: (_NO_LIMIT,),
+        0: (_NO_LIMIT,),
+        1: ("a tree needs at least two leaves",),
+    },
+    "max_iter": {-1: ("there is always a limit; use a large number",)},
+    "metric": {
+        "hamming": ("for categories use 'gower'",),
+        "jaccard": ("for categories use 'gower'",),
+        "euclid": ("euclidean",),
+    },
+    "multi_class": {
+        "one_vs_rest": ("ovr",),
+        "one_vs_one": ("ovo",),
+        "multinomial": ("crammer_singer", "ovr"),
+        "auto": ("ovr",),
+    },
+    "multi_strategy": {
+        "one_output_per_tree": ("separate",),
+        "multi_output_tree": ("vector",),
+    },
+    "n_estimators": {
+        -1: ("auto",),
+        0: ("auto",),
+        None: ("auto",),
+    },
+    "n_jobs": {0: (_ALL_THREADS,), "all": (_ALL_THREADS,), "auto": (_ALL_THREADS,)},
+    "penalty": {
+        "none": (_LARGE_C,),
+        None: (_LARGE_C,),
+    },
+    "random_state": {
+        -1: ("for a new seed in each fit write random_state=None",),
+        "Generator": ("draw a seed from the generator, int(rng.integers(2**31))",),
+    },
+    "sampling": {
+        "gradient_based": ("minimal_variance",),
+        "mvs": ("minimal_variance",),
+        "goss": ("gradient",),
+        "bagging": ("uniform",),
+        "bernoulli": ("uniform",),
+        "poisson": ("uniform",),
+        "no": ("for all rows write subsample=1.0",),
+        "bayesian": ("the Bayesian bootstrap is not supported; use 'uniform'",),
+    },
+    "splitter": {
+        "best": ("exact",),
+        "auto": ("hist",),
+        "approx": ("hist",),
+        "gpu_hist": ("hist",),
+        "random": ("for random splits use ExtraTreesClassifier or ExtraTreesRegressor",),
+    },
+    "subsample": {
+        0: ("it is the fraction of rows sampled in each round; 1.0 uses all rows",),
+        None: ("auto", "1.0 uses all rows"),
+    },
+    "verbose": {-1: ("0 is silent",), None: ("0 is silent",)},
+    "voting": {"majority": ("hard",), "mean": ("soft",)},
+    "weights": {"inverse": ("distance",)},
+}
+
+
+def _by_theirs(tables: Mapping[str, Mapping[str, str]]) -> Mapping[str, list[tuple[str, str]]]:
+    """Return, of each name of ours or theirs, who has it and our name."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for owner, table in tables.items():
+        for ours, theirs in table.items():
+            for name in (ours, *theirs.split()):
+                found.setdefault(name, []).append((owner, ours))
+    return MappingProxyType(found)
+
+
+_LOSSES = _by_theirs(LOSSES)
+_METRICS = _by_theirs(METRICS)
+
+
+def value_instead(parameter: str, value: Any, options: Iterable[str]) -> str:
+    """Say what to write instead of a value that a parameter does not take; a space follows."""
+    known = list(options)
+    key = _key(value)
+    candidates: tuple[str, ...]
+    if parameter == "loss":
+        candidates = _loss_instead(key, known)
+    else:
+        candidates = VALUES.get(parameter, {}).get(key, ())
+    for one in candidates:
+        if one in known:
+            return f"did you mean {one!r}? "
+        if " " in one:
+            return f"{one.format(name=parameter)}. "
+    return did_you_mean(value, known)
+
+
+def _loss_instead(key: Any, known: Iterable[str]) -> tuple[str, ...]:
+    """Return our names of a loss, and a sentence if it is none of this estimator's."""
+    if key in OTHER_LOSSES:
+        return (OTHER_LOSSES[key],)
+    found = _LOSSES.get(key, [])
+    owners = {owner for owner, table in LOSSES.items() if table.keys() <= set(known)}
+    own = [ours for owner, ours in found if owner in owners or (not owners and ours in known)]
+    if own or not found:
+        return tuple(own)
+    owner, ours = found[0]
+    return (f"it is {'a loss' if ours == key else f'loss={ours!r}'} of {owner}",)
+
+
+def metric_instead(metric: Any, known: Iterable[str]) -> str:
+    """Say what to write instead of a metric that is not among those known; a space follows."""
+    names = list(known)
+    found = _METRICS.get(_key(metric), [])
+    for _, ours in found:
+        if ours in names:
+            return f"did you mean {ours!r}? "
+    if found:
+        owner, ours = found[0]
+        return f"it is {'a metric' if ours == metric else repr(ours)} of {owner}. "
+    return did_you_mean(metric, names)
+
+
+def _key(value: Any) -> Any:
+    """Return what tables have of a value: of strings, small letters without CatBoost's options."""
+    if isinstance(value, bool):
+        return str(value)  # for True is 1 otherwise
+    if isinstance(value, str):
+        name, _, option = value.partition(":")
+        return (name if "=" in option else value).strip().casefold()
+    return value if value is None or isinstance(value, int | float) else type(value).__name__

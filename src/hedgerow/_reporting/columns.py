@@ -1,0 +1,101 @@
+"""The table of a report, column by column: values, missing values, kinds; and its row ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._data.columns import LabelColumn, NumericColumn
+from hedgerow._data.names import labels_of
+from hedgerow._data.sources import open_table
+from hedgerow._estimator import fitted_names
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column of the table.
+
+    Attributes
+    ----------
+    name : str
+    values : array (n_rows,)
+        Floats, with NaN where missing; or labels as text, with None where missing.
+    kind : str
+        "numeric", "integer", "boolean" or "categorical".
+    is_category : bool
+    is_float32 : bool
+        Whether numbers are rounded to float32 before the model sees them.
+    """
+
+    name: str
+    values: NDArray[Any]
+    kind: str
+    is_category: bool
+    is_float32: bool = False
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Mark the missing values."""
+        if self.is_category:
+            return np.array([value is None for value in self.values], bool)
+        return np.isnan(self.values)
+
+
+def read_columns(model: Any, X: Any) -> list[Column]:
+    """Read a table in the model's order of columns; the model has predicted it before."""
+    features = getattr(model, "_features", None)  # a ranker's table may have a column of queries
+    source = open_table(X if features is None else features(X))
+    learned = fitted_names(model)
+    order = list(range(source.n_features))
+    names = labels_of(source.names, source.n_features)
+    if learned is not None and len(learned) == source.n_features:
+        if source.names is not None and set(source.names) == set(learned):
+            order = [source.names.index(name) for name in learned]
+        names = labels_of(learned, source.n_features)
+    return [_column(name, source.read(j)) for name, j in zip(names, order, strict=True)]
+
+
+def _column(name: str, found: NumericColumn | LabelColumn) -> Column:
+    if isinstance(found, LabelColumn):
+        labels = np.array([*map(str, found.labels), None], dtype=object)
+        return Column(name, labels[found.codes], "categorical", True)
+    dtype, values = found.values.dtype, found.values.astype(np.float64)
+    if found.missing is not None:
+        values[found.missing] = np.nan
+    kind = {"b": "boolean", "f": "numeric"}.get(dtype.kind, "integer")
+    return Column(name, values, kind, False, is_float32=dtype == np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class RowIds:
+    """What the rows of a table are called.
+
+    Attributes
+    ----------
+    labels : list of str, or None
+        The frame's index; None if rows are known by their position alone.
+    name : str
+        The index's name, or "row".
+    """
+
+    labels: list[str] | None = None
+    name: str = "row"
+
+    def of(self, row: int) -> str:
+        """Return the label of a row, counted from 0."""
+        return str(row) if self.labels is None else self.labels[row]
+
+
+def read_row_ids(X: Any) -> RowIds:
+    """Return the index of a pandas frame, unless it only counts the rows."""
+    index = getattr(X, "index", None)
+    if index is None or callable(index) or not hasattr(X, "iloc"):
+        return RowIds()
+    labels = [str(label) for label in index]
+    if labels == [str(row) for row in range(len(labels))]:
+        return RowIds()
+    names = [str(name) for name in index.names if name is not None]
+    return RowIds(labels, ", ".join(names) or "row")

@@ -1,0 +1,322 @@
+"""A model's trees as JSON: what the page needs to show them and to predict as the model does.
+
+The arrays are those of `Ensemble`, packed: what inner nodes hold and what leaves hold are arrays of
+their own, thresholds are numbers of distinct ones, and each array is the base64 of its bytes.
+page/what_if.js reads this, and follows it to the last bit of a prediction.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._adaboost.model import TreeCommittee
+from hedgerow._boosting.estimators.base import GradientBoosting
+from hedgerow._boosting.fit.calibration import Calibration
+from hedgerow._boosting.model import BoostedModel
+from hedgerow._data.schema import TableSchema
+from hedgerow._data.target_statistics import EncodedColumn
+from hedgerow._forest.model import ForestModel
+from hedgerow._reporting.wording import brief
+from hedgerow._tree.additive import column_names, leaf_names, leaf_unit
+from hedgerow._tree.fitting import TreeModel
+from hedgerow._tree.outputs import ClassOutputs, Outputs
+from hedgerow._tree.structure import Ensemble
+from hedgerow.explain._shap import node_shares
+
+MOST_LETTERS = 3_000_000  # of base64 that trees take in a page, which stays below 5 MB
+MOST_OPTIONS = 300  # of a column of categories, to choose from
+# Shorter words for what scores of several classes are.
+UNITS = {"log of the probability, up to a constant": "log-probability score"}
+MOST_NAMED = 2000  # categories of a column, for its tests to name some
+
+
+class NotShownError(Exception):
+    """Why a section of the report is left out, in words for its reader."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShownTrees:
+    """Trees as the page shows them.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        The first of the model's trees, or all.
+    n_trees : int
+        How many the model has.
+    feature_names : list of str
+        What trees test.
+    sources : array of int
+        The column of the table that each of these comes from.
+    schema : TableSchema
+        The columns of the table.
+    category_bins : list
+        Of each categorical feature, the bin of each category.
+    encoded : tuple of EncodedColumn
+        Categorical columns that are numbers to the trees.
+    unit : str
+        What the values of leaves are.
+    output_names : tuple of str
+        A name for each score that the trees add up to.
+    is_mean : bool
+        Whether the score is the mean over the trees, not their sum.
+    """
+
+    ensemble: Ensemble
+    n_trees: int
+    feature_names: list[str]
+    sources: NDArray[np.int64]
+    schema: TableSchema
+    category_bins: list[Any]
+    encoded: tuple[EncodedColumn, ...] = ()
+    unit: str = "votes"
+    output_names: tuple[str, ...] = ()
+    is_mean: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all of the model's trees."""
+        return self.ensemble.n_trees == self.n_trees
+
+
+def shown_trees(model: Any) -> ShownTrees:
+    """Return a model's trees, as many as fit into a page."""
+    fitted = model._fitted_model()  # noqa: SLF001  a report is a friend
+    if isinstance(fitted, BoostedModel):
+        return _boosted(model, fitted)
+    if isinstance(fitted, TreeModel):
+        return replace(_plain(fitted.ensemble, fitted), **_of_leaves(fitted.outputs))
+    if isinstance(fitted, TreeCommittee):
+        return _plain(fitted.ensemble, fitted)
+    if isinstance(fitted, ForestModel):
+        return _forest(fitted)
+    raise NotShownError(f"{type(model).__name__} has no trees that the page could show.")
+
+
+def _boosted(model: Any, fitted: BoostedModel) -> ShownTrees:
+    names = list(column_names(fitted.schema))
+    statistics = fitted.statistics
+    names = [names[j] for j in statistics.sources]
+    for j in range(len(names)):
+        if statistics.sources[j] in statistics.features:
+            names[j] = f"mean target of {names[j]}"
+    shown = _fitting(fitted.ensemble)
+    return ShownTrees(
+        *(shown, fitted.ensemble.n_trees, names, np.asarray(statistics.sources, np.int64)),
+        *(fitted.schema, fitted.category_bins, statistics.columns),
+        unit=model._unit(fitted),  # noqa: SLF001
+        output_names=tuple(model._output_names(fitted)),  # noqa: SLF001
+    )
+
+
+def _plain(ensemble: Ensemble, fitted: Any) -> ShownTrees:
+    names = list(column_names(fitted.schema))
+    shown = _fitting(ensemble)
+    sources = np.arange(len(names), dtype=np.int64)
+    return ShownTrees(shown, ensemble.n_trees, names, sources, fitted.schema, fitted.category_bins)
+
+
+def _of_leaves(outputs: Outputs) -> dict[str, Any]:
+    return {"unit": leaf_unit(outputs), "output_names": leaf_names(outputs), "is_mean": True}
+
+
+def _forest(fitted: ForestModel) -> ShownTrees:
+    if fitted.combinations is not None:
+        raise NotShownError("its trees test sums of columns (feature_combinations).")
+    forest = fitted.forest
+    n_fitting = _at_most(forest.tree_offset, forest.value.shape[1])
+    trees = [forest.tree(index) for index in range(n_fitting)]
+    base = np.zeros(trees[0].value.shape[1])
+    ensemble = Ensemble.from_trees(
+        trees, np.zeros(n_fitting, np.int32), base, fitted.schema.n_features
+    )
+    shown = replace(_plain(ensemble, fitted), **_of_leaves(fitted.outputs))
+    return replace(shown, n_trees=forest.n_trees)
+
+
+def _fitting(ensemble: Ensemble) -> Ensemble:
+    """Return the first trees, as many as fit into a page."""
+    n_fitting = _at_most(ensemble.tree_offset, ensemble.value.shape[1])
+    while True:
+        if n_fitting < ensemble.n_trees:
+            ensemble = ensemble.first_trees(n_fitting)
+        n_letters = _n_letters(_arrays(ensemble))
+        if n_letters <= MOST_LETTERS:
+            return ensemble
+        if ensemble.n_trees == 1:
+            raise NotShownError("even one of its trees is too large to travel in a page of 5 MB.")
+        n_fitting = max(1, int(0.97 * ensemble.n_trees * MOST_LETTERS / n_letters))
+
+
+def _at_most(tree_offset: NDArray[np.int64], width: int) -> int:
+    """Return a number of trees beyond which they do not fit: what nodes take at the least."""
+    letters_so_far = tree_offset[1:] * (4 / 3 * (11.0 + 4.0 * width))
+    return max(1, int(np.searchsorted(letters_so_far, MOST_LETTERS)))
+
+
+def _n_letters(arrays: dict[str, Any]) -> int:
+    if "data" in arrays:
+        return len(arrays["data"])
+    return sum(_n_letters(array) for array in arrays.values() if isinstance(array, dict))
+
+
+def trees_payload(shown: ShownTrees, target_name: str = "the target") -> dict[str, Any]:
+    """Return the trees as JSON types."""
+    e = shown.ensemble
+    return {
+        "n_trees": shown.n_trees,
+        "n_features": e.n_features,
+        "width": e.value.shape[1],
+        "feature_names": shown.feature_names,
+        "sources": shown.sources.tolist(),
+        "categories": _categories(shown),
+        "is_mean": shown.is_mean,
+        "unit": score_words(shown.unit, shown.output_names, target_name),
+        # Which of several scores a tree adds to; of leaves that hold all of them, none.
+        "output_names": list(shown.output_names) if e.value.shape[1] < e.n_outputs else [],
+        "base": e.base_score.tolist(),
+        **_arrays(e),
+    }
+
+
+def score_words(unit: str, output_names: Sequence[str], target_name: str) -> str:
+    """Say what a score is: the target, or a probability, or log-odds of a class."""
+    unit = UNITS.get(unit, unit)
+    if "the target" in unit:
+        return unit.replace("the target", target_name)
+    if len(output_names) != 1 or output_names[0] in ("score", "y"):
+        return unit
+    return f"{unit} of {brief(output_names[0])}"
+
+
+def _categories(shown: ShownTrees) -> dict[str, Any]:
+    """Return the labels of columns that trees test by their categories, and the bin of each."""
+    encoded = {column.feature for column in shown.encoded}
+    return {
+        str(j): {
+            "labels": [str(label) for label in categories.values],
+            "bins": [int(one) for one in shown.category_bins[j]],
+        }
+        for j, categories in shown.schema.categories.items()
+        if j not in encoded and len(categories.values) <= MOST_NAMED
+    }
+
+
+def _arrays(e: Ensemble) -> dict[str, Any]:
+    inner = e.feature >= 0
+    tests_category = e.category_set[inner] >= 0
+    thresholds, place = np.unique(e.threshold[inner][~tests_category], return_inverse=True)
+    sets, which = np.unique(e.category_bits, axis=0, return_inverse=True)
+    at = np.empty(int(inner.sum()), np.int64)
+    at[~tests_category] = place
+    at[tests_category] = which.reshape(-1)[e.category_set[inner][tests_category]]
+    arrays = {
+        "offset": packed(e.tree_offset, "u4"),
+        "output": packed(e.tree_output, "u2"),
+        "feature": packed(e.feature, "i2" if e.n_features < 1 << 15 else "i4"),
+        "thresholds": packed(thresholds, "f8"),
+        "at": packed(at, _narrow(at)),
+        "left": packed(e.left[inner], _narrow(e.left)),
+        "right": packed(e.right[inner], _narrow(e.right)),
+        "flags": packed(e.missing_left[inner] + 2 * tests_category, "u1"),
+        "n_sets": len(sets),
+        "sets": packed(_in_use(sets), "u4"),
+        "value": packed(e.value[~inner], "f8"),
+        "gain": packed(e.gain[inner], "f4"),  # only shown, so that float32 will do
+        "count": packed(e.count, "u4"),
+        **_shares(e, inner),
+    }
+    return arrays if e.slopes is None else arrays | {"slopes": _slopes(e)}
+
+
+def _shares(e: Ensemble, inner: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return the share of each inner node's training rows that go left, for Shapley values.
+
+    Where rows count alike, it is a ratio of the counts, which the page has.
+    """
+    first = np.repeat(e.tree_offset[:-1], np.diff(e.tree_offset))[inner]
+    left, right = first + e.left[inner], first + e.right[inner]
+    share = node_shares(e)[left]
+    total = e.count[left].astype(np.float64) + e.count[right]
+    by_count = e.count[left] / np.where(total > 0.0, total, 1.0)
+    is_same = np.allclose(share, by_count, rtol=0.0, atol=1e-14)
+    return {} if is_same else {"share": packed(share, "f8")}
+
+
+def _in_use(sets: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return sets of categories, transposed, without the words in which none has a member."""
+    n_words = int(np.flatnonzero(sets.any(axis=0)).max(initial=-1)) + 1
+    return sets.T[:n_words]
+
+
+def _slopes(e: Ensemble) -> dict[str, Any]:
+    assert e.slopes is not None
+    by_leaf = np.append(e.slopes.start[:-1][e.feature < 0], e.slopes.start[-1])
+    return {
+        "start": packed(by_leaf, "u4"),
+        "feature": packed(e.slopes.feature, "u4"),
+        **{
+            name: packed(getattr(e.slopes, name), "f8")
+            for name in ("coefficient", "centre", "low", "high")
+        },
+    }
+
+
+def _narrow(values: NDArray[Any]) -> str:
+    return "u2" if values.max(initial=0) < 1 << 16 else "u4"
+
+
+def packed(values: NDArray[Any], dtype: str) -> dict[str, str]:
+    """Return an array as the base64 of its bytes, little-endian."""
+    data = np.ascontiguousarray(values, f"<{dtype}").tobytes()
+    return {"dtype": dtype, "data": base64.b64encode(data).decode()}
+
+
+def rule_payload(model: Any) -> dict[str, Any]:
+    """Return how sums over trees become what `predict_proba` or `predict` returns."""
+    fitted = model._fitted_model()  # noqa: SLF001
+    if isinstance(model, GradientBoosting):
+        return _boosted_rule(fitted)
+    if isinstance(fitted, TreeModel):
+        return _shares_rule(fitted.outputs, 1)
+    if isinstance(fitted, ForestModel):
+        if getattr(model, "voting", "soft") == "hard":
+            raise NotShownError("its trees vote for one class each, which the page does not do.")
+        return _shares_rule(fitted.outputs, fitted.forest.n_trees)
+    raise NotShownError(
+        f"the page can add up trees of gradient boosting, forests and single trees, not the votes "
+        f"of {type(model).__name__}."
+    )
+
+
+def _boosted_rule(fitted: BoostedModel) -> dict[str, Any]:
+    rule: dict[str, Any] = {"kind": "link", "link": fitted.link, "calibration": None}
+    if isinstance(fitted.classes, list):
+        rule["labels"] = [[str(c) for c in classes] for classes in fitted.classes]
+    elif fitted.classes is not None:
+        rule["classes"] = [str(c) for c in fitted.classes]
+    if fitted.calibration is not None:
+        rule["calibration"] = _calibration(fitted.calibration)
+    return rule
+
+
+def _calibration(found: Calibration) -> dict[str, Any]:
+    arrays = {
+        name: getattr(found, name).tolist() for name in ("slope", "offset", "x", "y", "start")
+    }
+    return {"method": found.method, **arrays}
+
+
+def _shares_rule(outputs: Outputs, n_trees: int) -> dict[str, Any]:
+    rule: dict[str, Any] = {"kind": "mean", "n_trees": n_trees}
+    if isinstance(outputs, ClassOutputs):
+        labels = [[str(c) for c in classes] for classes in outputs.classes]
+        rule |= {"classes": labels[0]} if outputs.is_single else {"labels": labels}
+        rule["shares"] = True
+    return rule

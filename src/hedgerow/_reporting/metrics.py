@@ -1,0 +1,382 @@
+"""How good predictions are: metrics of each outcome, with intervals by the bootstrap.
+
+A metric is a function of row weights. The bootstrap draws rows with replacement, which is to say,
+weighs each by how often it is drawn; so one function serves both, and nothing is sorted twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from hedgerow._boosting.losses import Queries
+from hedgerow._boosting.ranking_metrics import ALL, RankedRows, ndcg
+from hedgerow._boosting.survival_metrics import concordance
+from hedgerow._reporting.outcomes import (
+    ClassOutcome,
+    Floats,
+    NumberOutcome,
+    Outcome,
+    QuantileOutcome,
+    RankingOutcome,
+    SurvivalOutcome,
+    is_within,
+)
+from hedgerow._reporting.wording import brief
+
+COVERAGE = 0.95  # of the intervals
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A metric of an outcome.
+
+    Attributes
+    ----------
+    name : str
+    meaning : str
+        One line for a reader who does not know it.
+    higher_is_better : bool or None
+        None of a coverage, which should be as promised.
+    of : function of row weights
+        Returns the metric, NaN where it is not defined.
+    unit_is_query : bool
+        Whether weights are those of queries, not of rows.
+    """
+
+    name: str
+    meaning: str
+    higher_is_better: bool | None
+    of: Callable[[Floats], float]
+    unit_is_query: bool = False
+
+
+def measured(
+    outcome: Outcome, weights: Floats | None, n_bootstrap: int, seed: int
+) -> list[dict[str, Any]]:
+    """Return the metrics of an outcome: name, value, ends of the interval, meaning."""
+    measures = measures_of(outcome)
+    n_units = _n_queries(outcome) if measures[0].unit_is_query else outcome.n_rows
+    given = np.ones(n_units) if weights is None or measures[0].unit_is_query else weights
+    drawn = _bootstrap(measures, given, n_bootstrap, seed)
+    return [
+        {
+            "name": measure.name,
+            "value": measure.of(given),
+            "low": low,
+            "high": high,
+            "higher_is_better": measure.higher_is_better,
+            "meaning": measure.meaning,
+        }
+        for measure, (low, high) in zip(measures, _intervals(drawn), strict=True)
+    ]
+
+
+def _bootstrap(measures: Sequence[Measure], weights: Floats, n_bootstrap: int, seed: int) -> Floats:
+    """Return each metric of each draw, (n_bootstrap, n_measures)."""
+    draw, n = np.random.RandomState(seed), len(weights)
+    values = np.empty((n_bootstrap, len(measures)))
+    for b in range(n_bootstrap):
+        counts = np.bincount(draw.randint(0, n, n), minlength=n) * weights
+        values[b] = [measure.of(counts) for measure in measures]
+    return values
+
+
+def _intervals(values: Floats) -> list[tuple[float, float]]:
+    """Return the percentiles that lie about the middle; NaN where a draw was not defined."""
+    if len(values) == 0:
+        return [(float("nan"), float("nan"))] * values.shape[1]
+    outside = 0.5 * (1.0 - COVERAGE)
+    low, high = np.quantile(values, [outside, 1.0 - outside], axis=0)
+    return list(zip(low.tolist(), high.tolist(), strict=True))
+
+
+def measures_of(outcome: Outcome) -> list[Measure]:
+    """Return the metrics that suit an outcome, the one to look at first."""
+    if isinstance(outcome, ClassOutcome):
+        return _of_classes(outcome)
+    if isinstance(outcome, NumberOutcome):
+        return _of_numbers(outcome)
+    if isinstance(outcome, QuantileOutcome):
+        return _of_quantiles(outcome)
+    if isinstance(outcome, RankingOutcome):
+        return _of_rankings(outcome)
+    return _of_survival(outcome)
+
+
+def _of_classes(outcome: ClassOutcome) -> list[Measure]:
+    right = (outcome.index == outcome.predicted).astype(np.float64)
+    accuracy = Measure("accuracy", "share of rows classified correctly", True, _mean_of(right))
+    balanced = Measure(
+        *("balanced accuracy", "mean of the recalls of the classes, whether frequent or rare"),
+        *(True, partial(_balanced, outcome)),
+    )
+    return [*_of_scores(outcome), *_of_probabilities(outcome), accuracy, balanced]
+
+
+def _of_scores(outcome: ClassOutcome) -> list[Measure]:
+    """Return the metrics of how scores order the rows."""
+    scored = [k for k in _judged_classes(outcome) if outcome.score_of(k) is not None]
+    if not scored:
+        return []
+    of = " (one class against the rest, mean over classes)" if len(scored) > 1 else ""
+    auc = Measure(
+        "ROC AUC",
+        f"probability that a random positive row scores above a random negative one{of}; 0.5 is "
+        "guessing",
+        *(True, _mean_over(_Auc, outcome, scored)),
+    )
+    if len(scored) > 1:
+        return [auc]
+    positive = outcome.classes[scored[0]]
+    chance = float(np.mean(outcome.index == scored[0]))
+    precision = Measure(
+        "average precision",
+        f"area under the precision–recall curve of {brief(positive)}; {chance:.3g} is guessing",
+        *(True, _mean_over(_AveragePrecision, outcome, scored)),
+    )
+    return [auc, precision]
+
+
+def _of_probabilities(outcome: ClassOutcome) -> list[Measure]:
+    if outcome.probabilities is None:
+        return []
+    surprise, squares = _mean_of(outcome.surprise), _mean_of(_squared_errors(outcome))
+    return [
+        Measure(
+            "log loss", "mean of −log of the probability given to the true class", False, surprise
+        ),
+        Measure("Brier score", "mean squared error of the probabilities", False, squares),
+    ]
+
+
+def _judged_classes(outcome: ClassOutcome) -> list[int]:
+    """Return the classes whose scores are judged: of two, the second says all."""
+    n_classes = len(outcome.classes)
+    return [1] if n_classes == 2 else list(range(n_classes))
+
+
+def _squared_errors(outcome: ClassOutcome) -> Floats:
+    assert outcome.probabilities is not None
+    truth = np.equal.outer(outcome.index, np.arange(len(outcome.classes)))
+    errors = ((outcome.probabilities - truth) ** 2).sum(axis=1)
+    return 0.5 * errors if len(outcome.classes) == 2 else errors
+
+
+def _balanced(outcome: ClassOutcome, weights: Floats) -> float:
+    table = confusion(outcome, weights)
+    present = table.sum(axis=1) > 0.0
+    recalls = np.diag(table)[present] / table.sum(axis=1)[present]
+    return _part(recalls.sum(), len(recalls))
+
+
+def confusion(outcome: ClassOutcome, weights: Floats) -> Floats:
+    """Return the weight of rows by true (rows) and predicted class (columns)."""
+    k = len(outcome.classes)
+    cells = np.bincount(outcome.index * k + outcome.predicted, weights, minlength=k * k)
+    return cells.reshape(k, k).astype(np.float64)
+
+
+def by_class(outcome: ClassOutcome, weights: Floats | None) -> list[dict[str, Any]]:
+    """Return precision, recall and F1 of each class, and how many rows have it."""
+    given = np.ones(outcome.n_rows) if weights is None else weights
+    table = confusion(outcome, given)
+    right, true, said = np.diag(table), table.sum(axis=1), table.sum(axis=0)
+    return [
+        {
+            "class": label,
+            "rows": int(np.count_nonzero(outcome.index == k)),
+            "precision": _part(right[k], said[k]),
+            "recall": _part(right[k], true[k]),
+            "f1": _part(2.0 * right[k], true[k] + said[k]),
+        }
+        for k, label in enumerate(outcome.classes)
+    ]
+
+
+def _part(part: float, whole: float) -> float:
+    return float(part / whole) if whole > 0.0 else float("nan")
+
+
+def _mean_over(
+    metric: type[_Auc], outcome: ClassOutcome, scored: Sequence[int]
+) -> Callable[[Floats], float]:
+    """Return the mean of a metric over the classes whose scores are judged."""
+    each = []
+    for k in scored:
+        score = outcome.score_of(k)
+        assert score is not None
+        each.append(metric(outcome.index == k, score))
+    return lambda weights: float(np.mean([one(weights) for one in each]))
+
+
+class _Auc:
+    """The area under the ROC curve of rows that are sorted once, as a function of their weights."""
+
+    def __init__(self, positive: Any, score: Floats) -> None:
+        self._order = np.argsort(score, kind="stable")
+        self._positive = positive[self._order]
+        begins = np.diff(score[self._order], prepend=-np.inf) > 0.0
+        self._tie = np.cumsum(begins) - 1
+
+    def __call__(self, weights: Floats) -> float:
+        up, down = self._by_score(weights)
+        below = np.cumsum(down) - 0.5 * down
+        total = up.sum() * down.sum()
+        return float((up * below).sum() / total) if total > 0.0 else float("nan")
+
+    def _by_score(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Return the weight of positive and of negative rows at each distinct score, ascending."""
+        w = weights[self._order]
+        up = np.bincount(self._tie, np.where(self._positive, w, 0.0)).astype(np.float64)
+        return up, np.bincount(self._tie, np.where(self._positive, 0.0, w)).astype(np.float64)
+
+
+class _AveragePrecision(_Auc):
+    """The mean of the precisions at each recall, as scikit-learn defines it."""
+
+    def __call__(self, weights: Floats) -> float:
+        up, down = self._by_score(weights)
+        found, taken = np.cumsum(up[::-1]), np.cumsum((up + down)[::-1])
+        if not found[-1] > 0.0:
+            return float("nan")
+        precision = found / np.where(taken > 0.0, taken, 1.0)
+        return float((up[::-1] * precision).sum() / found[-1])
+
+
+def _of_numbers(outcome: NumberOutcome) -> list[Measure]:
+    residual = outcome.y - outcome.predicted
+    squares = _mean_of(residual**2)
+    return [
+        Measure(
+            *("R²", "share of the variance explained; 0 is predicting the mean", True),
+            _explained(outcome),
+        ),
+        Measure(
+            *("RMSE", "root mean squared error, in units of the target", False),
+            lambda weights: float(np.sqrt(squares(weights))),
+        ),
+        Measure(
+            *("MAE", "mean absolute error, in units of the target", False),
+            _mean_of(np.abs(residual)),
+        ),
+        *_of_intervals(outcome),
+    ]
+
+
+def _of_intervals(outcome: NumberOutcome | QuantileOutcome) -> list[Measure]:
+    """Return what calibrated intervals are judged by."""
+    found = outcome.intervals
+    if found is None:
+        return []
+    nominal = f"{100 * found.coverage:.3g}%"
+    return [
+        Measure(
+            f"coverage of the {nominal} intervals",
+            f"share of true values inside the calibrated interval; should be {nominal}",
+            *(None, _mean_of(is_within(outcome.y, found.ends).astype(np.float64))),
+        ),
+        Measure(
+            f"mean width of the {nominal} intervals",
+            "in units of the target, at the coverage above",
+            *(False, _mean_of(found.ends[:, 1] - found.ends[:, 0])),
+        ),
+    ]
+
+
+def _explained(outcome: NumberOutcome) -> Callable[[Floats], float]:
+    def r2(weights: Floats) -> float:
+        if not weights.any():
+            return float("nan")
+        centred = outcome.y - np.average(outcome.y, weights=weights)
+        spread = (weights * centred**2).sum()
+        left = (weights * (outcome.y - outcome.predicted) ** 2).sum()
+        return float(1.0 - left / spread) if spread > 0.0 else float("nan")
+
+    return r2
+
+
+def _of_quantiles(outcome: QuantileOutcome) -> list[Measure]:
+    low, high = outcome.predicted[:, 0], outcome.predicted[:, -1]
+    within = ((outcome.y >= low) & (outcome.y <= high)).astype(np.float64)
+    nominal = f"{100 * (outcome.levels[-1] - outcome.levels[0]):.3g}%"
+    levels = f"{outcome.levels[0]:g} to {outcome.levels[-1]:g}"
+    calibrated = _of_intervals(outcome)
+    before = ", before calibration" if calibrated else ""
+    return [
+        *calibrated,
+        Measure(
+            *("pinball loss", "mean loss of the quantiles, in units of the target", False),
+            _mean_of(outcome.surprise),
+        ),
+        Measure(
+            f"coverage of quantiles {levels}{before}",
+            f"share of true values between the outer quantiles; should be {nominal}",
+            *(None, _mean_of(within)),
+        ),
+        Measure(
+            f"mean width of quantiles {levels}{before}",
+            "distance of the outer quantiles, in units of the target",
+            *(False, _mean_of(high - low)),
+        ),
+    ]
+
+
+def _n_queries(outcome: Outcome) -> int:
+    assert isinstance(outcome, RankingOutcome)
+    return len(np.unique(outcome.target[:, 1]))
+
+
+def ndcg_by_query(outcome: RankingOutcome, k: int = ALL) -> Floats:
+    """Return the NDCG of each query; NaN if none of its rows is relevant."""
+    gain = outcome.loss.gain_of(outcome.target[:, 0])
+    ranked = RankedRows(Queries.of(outcome.target[:, 1]), gain, outcome.scores)
+    return ndcg(ranked, k)
+
+
+def _of_rankings(outcome: RankingOutcome) -> list[Measure]:
+    gain = "normalised discounted cumulative gain"
+    return [
+        Measure(
+            *(name, f"{gain} of {part}, mean over queries; 1 is a perfect order", True),
+            _mean_of_known(ndcg_by_query(outcome, k)),
+            unit_is_query=True,
+        )
+        for name, k, part in (
+            ("NDCG", ALL, "the whole ranking"),
+            ("NDCG@10", 10, "the first 10"),
+            ("NDCG@3", 3, "the first 3"),
+        )
+    ]
+
+
+def _mean_of_known(values: Floats) -> Callable[[Floats], float]:
+    known = ~np.isnan(values)
+
+    def mean(weights: Floats) -> float:
+        return _part((weights[known] * values[known]).sum(), weights[known].sum())
+
+    return mean
+
+
+def _of_survival(outcome: SurvivalOutcome) -> list[Measure]:
+    return [
+        Measure(
+            *(
+                "concordance",
+                "share of comparable pairs of rows whose order is right (C-index); 0.5 is guessing",
+            ),
+            *(True, lambda weights: concordance(outcome.bounds, outcome.longer, weights)),
+        )
+    ]
+
+
+def _mean_of(values: Floats) -> Callable[[Floats], float]:
+    def mean(weights: Floats) -> float:
+        return _part((weights * values).sum(), weights.sum())
+
+    return mean

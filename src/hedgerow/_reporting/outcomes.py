@@ -1,0 +1,354 @@
+"""What the rows of a report turned out to be, and what the model said: one `Outcome` a target.
+
+Everything that is judged is read and predicted here, once. What follows (metrics, curves, the most
+wrong rows) only looks at these arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
+
+from hedgerow._boosting import GradientBoostingRanker, GradientBoostingSurvival
+from hedgerow._boosting.losses import RankingLoss
+from hedgerow._boosting.targets.ranking import Judgements
+from hedgerow._boosting.targets.tasks import as_levels
+from hedgerow._data.survival_times import read_survival_times
+from hedgerow._data.target import (
+    has_columns,
+    read_known_classes,
+    read_number_columns,
+    read_probabilities,
+)
+from hedgerow._svm import OneClassSVM
+from hedgerow.exceptions import DataError, ParameterError
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+USUAL_COVERAGE = 0.9  # the default of `predict_interval`
+COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # that intervals are compared at
+
+
+@dataclass(frozen=True, eq=False)
+class ClassOutcome:
+    """Classes.
+
+    Attributes
+    ----------
+    name : str
+        The target's, empty if it is the only one.
+    classes : tuple of str
+    index : array (n_rows,)
+        The class that each row has.
+    predicted : array (n_rows,)
+        The class that the model says.
+    probabilities : array (n_rows, n_classes), or None
+    decision : array (n_rows,), or None
+        If there are no probabilities, a score that is higher the more likely the second class is.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    index: Indices
+    predicted: Indices
+    probabilities: Floats | None
+    decision: Floats | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are judged."""
+        return len(self.index)
+
+    @property
+    def surprise(self) -> Floats:
+        """How wrong the model is about each row: −log of what it gave the row's class."""
+        if self.probabilities is None:
+            return (self.index != self.predicted).astype(np.float64)
+        own = self.probabilities[np.arange(self.n_rows), self.index]
+        return -np.log(np.maximum(own, np.finfo(np.float64).eps))
+
+    def score_of(self, k: int) -> Floats | None:
+        """Return what rises with the chance of class k, if the model says such a thing."""
+        if self.probabilities is not None:
+            return self.probabilities[:, k]
+        if self.decision is None:
+            return None
+        return self.decision if k == 1 else -self.decision
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Calibrated prediction intervals, as `predict_interval` returns them.
+
+    Attributes
+    ----------
+    coverage : float
+        The nominal coverage.
+    ends : array (n_rows, 2)
+    by_coverage : tuple of (float, array (n_rows, 2))
+        The intervals of other nominal coverages, from the lowest to the highest.
+    """
+
+    coverage: float
+    ends: Floats
+    by_coverage: tuple[tuple[float, Floats], ...]
+
+
+def is_within(y: Floats, ends: Floats) -> NDArray[np.bool_]:
+    """Mark the rows whose true value lies in its interval."""
+    return (y >= ends[:, 0]) & (y <= ends[:, 1])
+
+
+@dataclass(frozen=True, eq=False)
+class NumberOutcome:
+    """A number, its prediction, and intervals if the model was calibrated for them."""
+
+    name: str
+    y: Floats
+    predicted: Floats
+    intervals: Intervals | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are judged."""
+        return len(self.y)
+
+    @property
+    def surprise(self) -> Floats:
+        """How wrong the model is about each row."""
+        return np.abs(self.y - self.predicted)
+
+
+@dataclass(frozen=True, eq=False)
+class QuantileOutcome:
+    """A number and quantiles of it, (n_rows, n_levels).
+
+    If the model was calibrated, `intervals` are what it promises to cover the true values.
+    """
+
+    name: str
+    y: Floats
+    predicted: Floats
+    levels: tuple[float, ...]
+    intervals: Intervals | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are judged."""
+        return len(self.y)
+
+    @property
+    def pinball(self) -> Floats:
+        """The loss of each row and level."""
+        r = self.y[:, np.newaxis] - self.predicted
+        levels = np.array(self.levels)
+        return np.maximum(levels * r, (levels - 1.0) * r)
+
+    @property
+    def surprise(self) -> Floats:
+        """How wrong the model is about each row."""
+        return self.pinball.mean(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class RankingOutcome:
+    """Relevances and queries, (n_rows, 2), and scores."""
+
+    name: str
+    target: Floats
+    scores: Floats
+    loss: RankingLoss
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are judged."""
+        return len(self.scores)
+
+
+@dataclass(frozen=True, eq=False)
+class SurvivalOutcome:
+    """Bounds of times, (n_rows, 2), and a number that is larger for what should last longer."""
+
+    name: str
+    bounds: Floats
+    longer: Floats
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are judged."""
+        return len(self.longer)
+
+
+Outcome = ClassOutcome | NumberOutcome | QuantileOutcome | RankingOutcome | SurvivalOutcome
+
+
+def read_outcomes(model: Any, X: Any, y: Any, qid: Any) -> list[Outcome]:
+    """Predict the rows and read what they turned out to be."""
+    if y is None:
+        raise DataError("y is None: a report judges predictions, and needs the true values.")
+    if qid is not None and not isinstance(model, GradientBoostingRanker):
+        raise ParameterError("qid is for rankers, whose rows belong to queries.")
+    if isinstance(model, GradientBoostingRanker):
+        return [_ranking(model, X, y, qid)]
+    if isinstance(model, GradientBoostingSurvival):
+        return [_survival(model, X, y)]
+    if isinstance(model, OneClassSVM):
+        return [_inside_or_outside(model, X, y)]
+    if is_classifier(model):
+        return _classes(model, X, y)
+    if is_regressor(model):
+        return _numbers(model, X, y)
+    raise ParameterError(
+        f"{type(model).__name__} predicts nothing that could be reported on; give a classifier, a "
+        "regressor, a ranker or a survival model."
+    )
+
+
+def _classes(model: Any, X: Any, y: Any) -> list[Outcome]:
+    predicted = model.predict(X)
+    n_rows = len(predicted)
+    probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
+    if isinstance(model.classes_, list):
+        columns = _columns(y, n_rows, len(model.classes_))
+        return [
+            _one_of_classes(
+                name,
+                *(classes, columns[k], predicted[:, k], _of_label(probabilities, k), None, n_rows),
+            )
+            for k, (name, classes) in enumerate(
+                zip(_names(y, len(columns)), model.classes_, strict=True)
+            )
+        ]
+    if getattr(model, "loss", None) == "cross_entropy" and has_columns(y):
+        # Rows have probabilities of all classes; they are judged by the likeliest.
+        y = model.classes_[read_probabilities(y, n_rows, len(model.classes_))[1].argmax(axis=1)]
+    decision = None
+    if probabilities is None and len(model.classes_) == 2 and hasattr(model, "decision_function"):
+        decision = np.asarray(model.decision_function(X), np.float64).reshape(n_rows)
+    return [_one_of_classes("", model.classes_, y, predicted, probabilities, decision, n_rows)]
+
+
+def _one_of_classes(
+    name: str,
+    classes: NDArray[Any],
+    y: Any,
+    predicted: NDArray[Any],
+    probabilities: Any,
+    decision: Floats | None,
+    n_rows: int,
+) -> ClassOutcome:
+    if probabilities is not None and not np.isfinite(probabilities).all():
+        probabilities = None  # radius neighbours leave rows without neighbours open
+    return ClassOutcome(
+        name,
+        tuple(str(label) for label in classes),
+        np.asarray(read_known_classes(y, classes, n_rows), np.intp),
+        np.searchsorted(classes, predicted).astype(np.intp),
+        None if probabilities is None else np.asarray(probabilities, np.float64),
+        decision,
+    )
+
+
+def _of_label(probabilities: Any, k: int) -> Any:
+    """Return both classes' probabilities of one of several labels."""
+    if probabilities is None:
+        return None
+    if isinstance(probabilities, list):
+        return probabilities[k]
+    return np.column_stack([1.0 - probabilities[:, k], probabilities[:, k]])
+
+
+def _columns(y: Any, n_rows: int, n_columns: int) -> Sequence[Any]:
+    """Return the columns of several targets."""
+    array = np.asarray(y)
+    if array.shape != (n_rows, n_columns):
+        raise DataError(
+            f"y has the shape {array.shape}, but the model predicts {n_columns} columns of "
+            f"{n_rows} rows."
+        )
+    return list(array.T)
+
+
+def _names(y: Any, n_columns: int) -> list[str]:
+    """Return the names of several targets: those of a table's columns, or y0 and so on."""
+    found = getattr(y, "column_names", getattr(y, "columns", None))  # Arrow has the first
+    if found is None or len(found) != n_columns:
+        return [f"y{k}" for k in range(n_columns)]
+    return [str(name) for name in found]
+
+
+def _numbers(model: Any, X: Any, y: Any) -> list[Outcome]:
+    predicted = np.asarray(model.predict(X), np.float64)
+    n_rows = len(predicted)
+    predicted = predicted.reshape(n_rows, -1)
+    _require_predictions(predicted)
+    targets = np.asarray(read_number_columns(y, n_rows), np.float64)
+    if getattr(model, "loss", None) == "quantile" and predicted.shape[1] > 1:
+        levels = as_levels(model.quantile)
+        intervals = _intervals(model, X, levels[-1] - levels[0])
+        return [QuantileOutcome("", targets[:, 0], predicted, levels, intervals)]
+    if targets.shape[1] != predicted.shape[1]:
+        raise DataError(
+            f"y has {targets.shape[1]} columns, but the model predicts {predicted.shape[1]}."
+        )
+    if targets.shape[1] == 1:
+        intervals = _intervals(model, X, USUAL_COVERAGE)
+        return [NumberOutcome("", targets[:, 0], predicted[:, 0], intervals)]
+    names = _names(y, targets.shape[1])
+    return [
+        NumberOutcome(name, *both)
+        for name, *both in zip(names, targets.T, predicted.T, strict=True)
+    ]
+
+
+def _intervals(model: Any, X: Any, coverage: float) -> Intervals | None:
+    """Return the intervals that a conformal model predicts; None if it was not calibrated."""
+    if getattr(model._fitted_model(), "residuals", None) is None:  # noqa: SLF001
+        return None
+    coverage = round(coverage, 9)  # 0.95 - 0.05 is not quite 0.9
+    nominal = sorted({*COVERAGES, coverage})
+    ends = {one: np.asarray(model.predict_interval(X, one), np.float64) for one in nominal}
+    return Intervals(coverage, ends[coverage], tuple(ends.items()))
+
+
+def _require_predictions(predicted: Floats) -> None:
+    """Refuse rows that a model leaves open, as radius neighbours do."""
+    open_rows = np.flatnonzero(np.isnan(predicted).any(axis=1))
+    if len(open_rows):
+        raise DataError(
+            f"The model predicts NaN for {len(open_rows):,} rows of X (first for row "
+            f"{open_rows[0]:,}), which cannot be judged. Leave these rows out."
+        )
+
+
+def _ranking(model: Any, X: Any, y: Any, qid: Any) -> RankingOutcome:
+    features, query = model._part(X, qid, None)  # noqa: SLF001  as its own score does
+    scores = model.predict(features)
+    loss = model._task.choose_loss(model, None)  # noqa: SLF001
+    return RankingOutcome("", Judgements(y, query, None).read(len(scores)), scores, loss)
+
+
+def _survival(model: Any, X: Any, y: Any) -> SurvivalOutcome:
+    predicted = model.predict(X)
+    longer = -predicted if model.loss == "cox" else predicted
+    return SurvivalOutcome("", read_survival_times(y, len(longer)), longer)
+
+
+def _inside_or_outside(model: Any, X: Any, y: Any) -> ClassOutcome:
+    """Read what a one-class machine says of rows: 1 inside, −1 outside."""
+    predicted = model.predict(X)
+    return _one_of_classes(
+        "",
+        np.array([-1, 1]),
+        y,
+        predicted,
+        None,
+        np.asarray(model.decision_function(X), np.float64).reshape(len(predicted)),
+        len(predicted),
+    )

@@ -1,0 +1,293 @@
+"""Charts of how well a target is predicted: curves, residuals, intervals, and by threshold."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+from hedgerow._reporting.chart_frame import (
+    ACCENT,
+    DOTS,
+    HEIGHT,
+    SERIES,
+    SOFT,
+    altair,
+    chart,
+    color_of,
+    data,
+    histogram_chart,
+)
+from hedgerow._reporting.curves import MOST_CLASSES as MOST_CURVES
+from hedgerow._reporting.wording import brief
+
+
+def outcome_charts(outcome: dict[str, Any], k: int, target: str) -> list[dict[str, Any]]:
+    """Return what is drawn of a target and its predictions."""
+    target = outcome["name"] or target
+    drawn: list[dict[str, Any] | None] = [
+        _roc(outcome, k),
+        _precision_recall(outcome, k),
+        _calibration(outcome, k),
+        *_of_quantiles(outcome["curves"], k),
+        *_of_residuals(outcome["curves"], k, target),
+        _of_queries(outcome["curves"], k),
+        _of_survival(outcome["curves"], k, target),
+    ]
+    return [chart for chart in drawn if chart is not None]
+
+
+def _of_which(outcome: dict[str, Any]) -> str:
+    """Say which classes are drawn, if not all, or what the dot is."""
+    n_classes = len(outcome["classes"])
+    if n_classes == 2 and not outcome["name"]:
+        return " The dot is the decision threshold chosen above."
+    if n_classes <= MOST_CURVES:
+        return ""
+    return f" The first {MOST_CURVES} of {n_classes} classes are drawn."
+
+
+def _roc(outcome: dict[str, Any], k: int) -> dict[str, Any] | None:
+    points = outcome["curves"].get("roc")
+    if not points:
+        return None
+    words = "True against false positive rate, over all thresholds. The dashed line is guessing."
+    drawn = _curve(points, "false positive rate", "true positive rate", diagonal=True)
+    return chart(f"roc-{k}", "", words + _of_which(outcome), drawn)
+
+
+def _precision_recall(outcome: dict[str, Any], k: int) -> dict[str, Any] | None:
+    points = outcome["curves"].get("precision")
+    if not points:
+        return None
+    words = "Precision by recall, over all thresholds. Guessing would give the share of positives."
+    drawn = _curve(points, "recall", "precision")
+    return chart(f"precision-{k}", "", words + _of_which(outcome), drawn)
+
+
+def _calibration(outcome: dict[str, Any], k: int) -> dict[str, Any] | None:
+    points = outcome["curves"].get("calibration")
+    if not points:
+        return None
+    of = f" of {brief(outcome['classes'][1])}" if len(outcome["classes"]) == 2 else ""
+    words = (
+        f"Rows in ten groups of equal size by predicted probability{of}: how often the class "
+        "occurred in each. On the dashed line, probabilities are right. Bars are 95% intervals."
+    )
+    drawn = _with_intervals(points, "mean predicted probability", "observed frequency")
+    some = _of_which(outcome) if not of else ""
+    return chart(f"calibration-{k}", "", words + some, drawn)
+
+
+def _of_quantiles(curves: dict[str, Any], k: int) -> list[dict[str, Any]]:
+    charts = []
+    if "intervals" in curves:
+        words = (
+            "Share of true values inside the calibrated intervals, by nominal coverage. On the "
+            "dashed line, intervals cover what they promise. Bars are 95% intervals."
+        )
+        drawn = _with_intervals(curves["intervals"], "nominal coverage", "observed coverage")
+        charts.append(chart(f"coverage-{k}", "Calibrated intervals", words, drawn))
+    if "coverage" in curves:
+        before = ", before calibration" if "intervals" in curves else ""
+        words = (
+            f"Share of true values below each predicted quantile{before}. On the dashed line, "
+            "quantiles are right. Bars are 95% intervals."
+        )
+        drawn = _with_intervals(curves["coverage"], "quantile level", "share of true values below")
+        title = "Predicted quantiles" if not before else "Quantiles before calibration"
+        charts.append(chart(f"coverage-{k}", title, words, drawn))
+    return charts
+
+
+def _of_queries(curves: dict[str, Any], k: int) -> dict[str, Any] | None:
+    if not curves.get("ndcg"):
+        return None
+    words = "Distribution of the NDCG over the queries."
+    return chart(
+        f"other-{k}", "NDCG by query", words, histogram_chart(curves["ndcg"], "NDCG", "queries")
+    )
+
+
+def _of_survival(curves: dict[str, Any], k: int, target: str) -> dict[str, Any] | None:
+    if "survival" not in curves:
+        return None
+    words = (
+        "Kaplan–Meier curves of three groups of rows: those with the shortest, middle and longest "
+        "predicted survival."
+    )
+    drawn = _curve(curves["survival"], target, "share surviving", step=True)
+    return chart(f"other-{k}", "Survival by prediction", words, drawn)
+
+
+def _curve(
+    points: list[dict[str, Any]], x: str, y: str, *, diagonal: bool = False, step: bool = False
+) -> Any:
+    alt = altair()
+    domain = alt.Undefined if step else [0, 1]
+    # Its name lets the page draw another positive class, and the chosen threshold.
+    drawn = (
+        alt.Chart(alt.Data(values=points, name="curve"))
+        .mark_line(strokeWidth=2, interpolate="step-after" if step else "linear")
+        .encode(
+            x=alt.X("x:Q", title=x, scale=alt.Scale(domain=domain)),
+            y=alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, 1])),
+            color=color_of(points, "class"),
+            order=alt.Order("i:Q"),
+            tooltip=[
+                "class:N",
+                alt.Tooltip("x:Q", title=x, format=".3f"),
+                alt.Tooltip("y:Q", title=y, format=".3f"),
+            ],
+        )
+    )
+    now = (
+        alt.Chart(alt.Data(values=[], name="now"))
+        .mark_point(color="var(--c4)", size=110, filled=True, opacity=1)
+        .encode(x="x:Q", y="y:Q")
+    )
+    layers = drawn if step else drawn + now
+    return ((_diagonal() + layers) if diagonal else layers).properties(height=HEIGHT)
+
+
+def _diagonal(end: float = 1.0) -> Any:
+    alt = altair()
+    ends: list[dict[str, Any]] = [{"x": 0, "y": 0}, {"x": end, "y": end}]
+    return (
+        alt.Chart(data(ends))
+        .mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1)
+        .encode(x="x:Q", y="y:Q")
+    )
+
+
+def _with_intervals(points: list[dict[str, Any]], x: str, y: str) -> Any:
+    alt = altair()
+    color = color_of(points, "class")
+    # Probabilities of a rare class are all small.
+    largest = max(max(point["x"], point["high"]) for point in points)
+    end = 1.0 if largest > 0.5 else max(0.05, ceil(20.0 * largest) / 20.0)
+    scale = alt.Scale(domain=[0, end])
+    at = alt.X("x:Q", title=x, scale=scale)
+    base = alt.Chart(data(points))
+    bars = base.mark_rule(strokeWidth=2, opacity=0.5).encode(
+        x=at, y=alt.Y("low:Q", title=y, scale=scale), y2="high:Q", color=color
+    )
+    dots = base.mark_line(point=alt.OverlayMarkDef(size=45, filled=True), strokeWidth=1.5).encode(
+        x=at,
+        y=alt.Y("y:Q", title=y),
+        color=color,
+        tooltip=[
+            alt.Tooltip("x:Q", title=x, format=".3f"),
+            alt.Tooltip("y:Q", title=y, format=".3f"),
+        ],
+    )
+    return (_diagonal(end) + bars + dots).properties(height=HEIGHT)
+
+
+def _of_residuals(curves: dict[str, Any], k: int, target: str) -> list[dict[str, Any]]:
+    if "dots" not in curves:
+        return []
+    n, place = len(curves["dots"]), f"residuals-{k}"
+    shown = "" if n == curves["n_rows"] else f" {n:,} of {curves['n_rows']:,} rows are drawn."
+    return [
+        chart(
+            place,
+            "Actual and predicted",
+            f"Each dot is a row; on the dashed line, the prediction is right.{shown}",
+            _cloud(curves["dots"], "true", f"actual {target}", identity=True),
+            dots=curves["dots"],
+        ),
+        chart(
+            place,
+            "Residuals by prediction",
+            f"Actual minus predicted. A pattern around the dashed line is a bias.{shown}",
+            _cloud(curves["dots"], "residual", "residual", identity=False),
+            dots=curves["dots"],
+        ),
+        chart(
+            place,
+            "Distribution of the residuals",
+            "Actual minus predicted; the outermost bars hold everything beyond them.",
+            histogram_chart(curves["residuals"], "residual"),
+        ),
+    ]
+
+
+def _cloud(dots: list[dict[str, Any]], y: str, title: str, *, identity: bool) -> Any:
+    alt = altair()
+    low = min(dot["predicted"] for dot in dots)
+    high = max(dot["predicted"] for dot in dots)
+    ends = [{"x": at, "y": at if identity else 0.0} for at in (low, high)]
+    line = alt.Chart(data(ends)).mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1)
+    cloud = alt.Chart(alt.NamedData(name=DOTS)).mark_circle(color=ACCENT, size=16, opacity=0.35)
+    tip = [alt.Tooltip(f"{name}:Q", format=".5~g") for name in ("predicted", "true")]
+    return (
+        cloud.encode(
+            x=alt.X("predicted:Q", title="predicted", scale=alt.Scale(zero=False)),
+            y=alt.Y(f"{y}:Q", title=title, scale=alt.Scale(zero=False)),
+            tooltip=tip,
+        )
+        + line.encode(x="x:Q", y="y:Q")
+    ).properties(height=HEIGHT)
+
+
+def threshold_charts(threshold: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Return charts whose points the page computes, for the positive class and the costs chosen."""
+    if threshold is None:
+        return []
+    what = threshold["unit"]
+    words = f"Precision, recall and F1 of the positive class by decision threshold ({what})."
+    rates = chart("rates", "Metrics by threshold", words, _rates(what), caption=False)
+    words = f"Total cost of false positives and false negatives by decision threshold ({what})."
+    costs = chart("costs", "Cost by threshold", words, _costs(what), caption=False)
+    return [rates, costs]
+
+
+def _rates(what: str) -> Any:
+    alt = altair()
+    names = ["precision", "recall", "F1"]
+    lines = (
+        alt.Chart(alt.Data(values=[], name="curve"))
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=alt.X("x:Q", title=f"threshold ({what})", scale=alt.Scale(zero=False, nice=False)),
+            y=alt.Y("y:Q", title=None, scale=alt.Scale(domain=[0, 1])),
+            color=alt.Color("name:N", title=None, scale=alt.Scale(domain=names, range=SERIES[:3])),
+            tooltip=[
+                "name:N",
+                alt.Tooltip("x:Q", title="threshold", format=".4~g"),
+                alt.Tooltip("y:Q", title="value", format=".3f"),
+            ],
+        )
+    )
+    return (lines + _now()).properties(height=HEIGHT - 40)
+
+
+def _now() -> Any:
+    alt = altair()
+    return (
+        alt.Chart(alt.Data(values=[], name="now"))
+        .mark_rule(color="var(--c4)", strokeWidth=2)
+        .encode(x="x:Q")
+    )
+
+
+def _costs(what: str) -> Any:
+    alt = altair()
+    lines = (
+        alt.Chart(alt.Data(values=[], name="curve"))
+        .mark_line(strokeWidth=2, color=ACCENT)
+        .encode(
+            x=alt.X("x:Q", title=f"threshold ({what})", scale=alt.Scale(zero=False, nice=False)),
+            y=alt.Y("y:Q", title="total cost", axis=alt.Axis(format=",.10~g")),
+            tooltip=[
+                alt.Tooltip("x:Q", title="threshold", format=".4~g"),
+                alt.Tooltip("y:Q", title="total cost", format=",.6~g"),
+            ],
+        )
+    )
+    best = (
+        alt.Chart(alt.Data(values=[], name="best"))
+        .mark_point(color="var(--c2)", size=110, filled=True, opacity=1)
+        .encode(x="x:Q", y="y:Q", tooltip=[alt.Tooltip("x:Q", title="least cost at")])
+    )
+    return (lines + _now() + best).properties(height=HEIGHT - 40)

@@ -1,0 +1,121 @@
+"""Summary → one page of HTML that fetches nothing: template, style, scripts and data inline."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache, partial
+from importlib import resources
+from typing import Any
+
+from hedgerow._reporting.charts import charts_of
+from hedgerow._reporting.wording import brief, fixed, number, share_text, signed
+from hedgerow._result import imported
+from hedgerow.plot._colors import COLORS
+
+SCRIPTS = (
+    *("math.js", "what_if.js", "contributions.js", "waterfall.js", "fields.js", "threshold.js"),
+    *("tree_view.js", "page.js"),
+)
+# What the page's scripts read; the rest is written into the page by the template.
+DATA = ("trees", "what_if", "threshold")
+SIZE = "{page size}"  # stands in the page until it is known
+LARGE = 3e6
+
+
+def render(summary: dict[str, Any]) -> str:
+    """Return the page."""
+    environment = _environment()
+    charts = charts_of(summary)
+    data = {name: summary[name] for name in DATA} | {"charts": [c["spec"] for c in charts]}
+    markup = imported("markupsafe", "report()").Markup
+    body = markup(
+        environment.get_template("body.html").render(
+            summary=summary, charts=list(enumerate(charts))
+        )
+    )
+    page: str = environment.get_template("page.html").render(
+        summary=summary,
+        body=body,
+        contents=[entry | {"text": markup(entry["text"])} for entry in _contents(body)],
+        colors=COLORS,
+        style=markup(_file("style.css")),
+        vega=markup(_vega()),
+        scripts=markup("\n".join(map(_file, SCRIPTS))),
+        data=markup(json_text(data)),
+        page_size=SIZE,
+    )
+    return page.replace(SIZE, _size_words(page), 1)
+
+
+def _environment() -> Any:
+    jinja2 = imported("jinja2", "report()")
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(_file),
+    )
+    environment.filters |= {
+        "number": number,
+        "figure": partial(number, strip=False),
+        "signed": signed,
+        "fixed": fixed,
+        "percent": _percent,
+        "count": _count,
+        "breakable": _breakable,
+    }
+    return environment
+
+
+def _contents(body: str) -> list[dict[str, Any]]:
+    """Return the headings that have an anchor, in their order."""
+    found = re.finditer(
+        r'<h2 id="([^"]+)-title">(.*?)<a |<h3 id="([^"]+)">(.*?)</h3>', body, re.DOTALL
+    )
+    return [
+        {"level": 2 if one[1] else 3, "id": one[1] or one[3], "text": one[2] or one[4]}
+        for one in found
+    ]
+
+
+def _size_words(page: str) -> str:
+    """Say how large the page is, and why if that is much."""
+    n_bytes = len(page.encode(errors="replace"))
+    why = " (most of it the trees of the model)" if n_bytes > LARGE else ""
+    return f" of {n_bytes / 1e6:.1f} MB{why}"
+
+
+def json_text(value: Any) -> str:
+    """Return JSON that can stand in a script element: no tag can begin or end in it."""
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+def _file(name: str) -> str:
+    return (resources.files("hedgerow._reporting") / "page" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _vega() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script that leaves only `vegaEmbed` behind."""
+    convert = imported("vl_convert", "report()")
+    bundle: str = convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return "(() => {" + bundle.replace("</script", "<\\/script") + "})();"
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else share_text(value)
+
+
+def _breakable(name: str) -> Any:
+    """Return a name that may go on in another line where its words end, cut if it is long."""
+    markup = imported("markupsafe", "report()").Markup
+    return markup("<wbr>").join(re.split(r"(?<=[a-z])(?=[A-Z])|(?<=[_./])", brief(name)))
+
+
+def _count(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"

@@ -1,0 +1,219 @@
+"""Model and rows → a dict of plain Python that says all that the report shows.
+
+It can be stored as JSON. A section that does not apply to a model is ``{"absent": reason}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from hedgerow._data.sources import has_rows
+from hedgerow._data.target import read_weights
+from hedgerow._reporting.columns import Column, RowIds, read_columns, read_row_ids
+from hedgerow._reporting.curves import MOST_DOTS, curves_of, histogram
+from hedgerow._reporting.features import (
+    effect_summary,
+    importance_summary,
+    renamed,
+    shuffled_summary,
+)
+from hedgerow._reporting.forest_payload import (
+    NotShownError,
+    score_words,
+    shown_trees,
+    trees_payload,
+)
+from hedgerow._reporting.metrics import COVERAGE, by_class, measured
+from hedgerow._reporting.mistakes import Kind, kinds_of_mistakes, mistakes_summary
+from hedgerow._reporting.outcomes import (
+    ClassOutcome,
+    Floats,
+    NumberOutcome,
+    Outcome,
+    QuantileOutcome,
+    RankingOutcome,
+    SurvivalOutcome,
+    read_outcomes,
+)
+from hedgerow._reporting.profile import data_profile
+from hedgerow._reporting.shap_summary import shap_summary
+from hedgerow._reporting.threshold import threshold_payload
+from hedgerow._reporting.training import parameter_table, reproducibility, training_summary
+from hedgerow._reporting.verdict import verdict
+from hedgerow._reporting.what_if import what_if_payload
+from hedgerow.exceptions import DataError
+
+ROWS_TO_START_FROM = 12
+MOST_TARGETS = 6  # of several, that curves are drawn of
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the caller asked for; `report` says what each is."""
+
+    title: str
+    target_name: str
+    n_mistakes: int
+    n_bootstrap: int
+    seed: int
+
+
+def summarise(
+    model: Any, X: Any, y: Any, wishes: Wishes, *, sample_weight: Any = None, qid: Any = None
+) -> dict[str, Any]:
+    """Return everything that the report of a model on some rows shows."""
+    if not has_rows(X):
+        raise DataError("X has 0 sample(s); a report needs rows to judge a model by.")
+    outcomes = read_outcomes(model, X, y, qid)
+    n_rows = outcomes[0].n_rows
+    weights = read_weights(sample_weight, n_rows)
+    columns = read_columns(model, X)
+    ids = read_row_ids(X)
+    importances = importance_summary(model, columns)
+    shuffled = shuffled_summary(model, X, y, columns, outcomes)
+    order = shuffled.get("order") or importances.get("order") or list(range(len(columns)))
+    kinds = kinds_of_mistakes(outcomes[0], wishes.n_mistakes)
+    n_dots = MOST_DOTS // min(len(outcomes), MOST_TARGETS)
+    summary: dict[str, Any] = {
+        "title": wishes.title,
+        "target": wishes.target_name,
+        "data": data_profile(columns, outcomes, order),
+        "targets": [_target(outcome) for outcome in outcomes],
+        "training": training_summary(model),
+        "outcomes": [_judged(outcome, weights, wishes, n_dots) for outcome in outcomes],
+        "is_weighted": weights is not None,
+        "n_drawn": MOST_TARGETS,
+        "coverage": COVERAGE,
+        "n_bootstrap": wishes.n_bootstrap,
+        "threshold": threshold_payload(outcomes[0], weights) if len(outcomes) == 1 else None,
+        "importances": importances,
+        "shuffled": shuffled,
+        "shap": shap_summary(model, X, outcomes, wishes.target_name),
+        "effects": effect_summary(model, X, columns, outcomes, order, wishes.target_name),
+        "mistakes": mistakes_summary(
+            *(model, X, outcomes[0], kinds, [columns[j] for j in order], ids, wishes.target_name)
+        ),
+        **_trees(model, columns, order, outcomes, kinds, ids, wishes),
+        "parameters": parameter_table(model),
+        "reproducibility": reproducibility(model),
+    }
+    summary["verdict"] = verdict(summary, outcomes[0])
+    return plain(summary)
+
+
+def _judged(
+    outcome: Outcome, weights: Floats | None, wishes: Wishes, n_dots: int
+) -> dict[str, Any]:
+    judged: dict[str, Any] = {
+        "name": outcome.name,
+        "metrics": measured(outcome, weights, wishes.n_bootstrap, wishes.seed),
+        "curves": curves_of(outcome, wishes.seed, n_dots),
+    }
+    if isinstance(outcome, ClassOutcome):
+        judged |= {"classes": list(outcome.classes), "by_class": by_class(outcome, weights)}
+    return judged
+
+
+def _target(outcome: Outcome) -> dict[str, Any]:
+    """Return how the target is distributed."""
+    if isinstance(outcome, ClassOutcome):
+        counts = np.bincount(outcome.index, minlength=len(outcome.classes))
+        shares = [
+            {"label": label, "rows": int(n), "share": float(n / outcome.n_rows)}
+            for label, n in zip(outcome.classes, counts, strict=True)
+        ]
+        return {"kind": "classes", "name": outcome.name, "classes": shares}
+    if isinstance(outcome, NumberOutcome | QuantileOutcome):
+        return _number_target(outcome.name, outcome.y, "numbers")
+    if isinstance(outcome, RankingOutcome):
+        relevance = outcome.target[:, 0]
+        n_queries = len(np.unique(outcome.target[:, 1]))
+        return _number_target("", relevance, "relevances") | {"n_queries": n_queries}
+    return _survival_target(outcome)
+
+
+def _number_target(name: str, values: Floats, kind: str) -> dict[str, Any]:
+    low, middle, high = np.quantile(values, [0.0, 0.5, 1.0]).tolist()
+    summary = {"min": low, "median": middle, "max": high, "mean": float(values.mean())}
+    return {"kind": kind, "name": name, **summary, "histogram": histogram(values)}
+
+
+def _survival_target(outcome: SurvivalOutcome) -> dict[str, Any]:
+    lower, upper = outcome.bounds.T
+    summary = _number_target("", lower, "times")
+    return summary | {"seen": float(np.mean(lower == upper))}
+
+
+def _trees(
+    model: Any,
+    columns: Sequence[Column],
+    order: Sequence[int],
+    outcomes: Sequence[Outcome],
+    kinds: Sequence[Kind],
+    ids: RowIds,
+    wishes: Wishes,
+) -> dict[str, Any]:
+    """Return the trees to browse and the fields of the what-if, or why there are none."""
+    try:
+        shown = shown_trees(model)
+    except NotShownError as reason:
+        return {"trees": {"absent": str(reason)}, "what_if": {"absent": str(reason)}}
+    groups = _rows_to_start_from(outcomes[0], kinds, wishes)
+    rows = list(dict.fromkeys(row for group in groups.values() for row in group))
+    try:
+        what_if = what_if_payload(model, shown, columns, order, rows, ids)
+    except NotShownError as reason:
+        what_if = {"absent": str(reason)}
+    else:
+        what_if["targets"] = _said(outcomes, wishes.target_name)
+        what_if["groups"] = [
+            {"label": label, "rows": [rows.index(row) for row in group]}
+            for label, group in groups.items()
+            if group
+        ]
+        explained = what_if["explained"]
+        if "names" in explained:
+            explained["names"] = [renamed(name, outcomes) for name in explained["names"]]
+            explained["what"] = score_words(shown.unit, shown.output_names, wishes.target_name)
+    trees = trees_payload(shown, wishes.target_name)
+    trees["output_names"] = [renamed(name, outcomes) for name in trees["output_names"]]
+    return {"trees": trees, "what_if": what_if}
+
+
+def _said(outcomes: Sequence[Outcome], target_name: str) -> list[str]:
+    """Return a name for each number, or each target of classes, that the model predicts."""
+    first = outcomes[0]
+    if isinstance(first, QuantileOutcome):
+        return [f"{level:g} quantile of {target_name}" for level in first.levels]
+    if isinstance(first, RankingOutcome | SurvivalOutcome):
+        return ["prediction"]
+    if isinstance(first, ClassOutcome) and first.probabilities is None:
+        return [f"score of {first.classes[1]}"]
+    return [outcome.name or target_name for outcome in outcomes]
+
+
+def _rows_to_start_from(
+    outcome: Outcome, kinds: Sequence[Kind], wishes: Wishes
+) -> dict[str, list[int]]:
+    """Return a few rows drawn at random, and the worst mistakes of each kind."""
+    drawn = np.random.RandomState(wishes.seed).permutation(outcome.n_rows)[:ROWS_TO_START_FROM]
+    groups = {"Random rows": np.sort(drawn).tolist()}
+    return groups | {kind.title: kind.rows for kind in kinds}
+
+
+def plain(value: Any) -> Any:
+    """Return the same as JSON has it: numbers that are not finite become None."""
+    if isinstance(value, dict):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if isfinite(value) else None
+    if isinstance(value, np.bool_):
+        return bool(value)
+    return int(value) if isinstance(value, np.integer) else value

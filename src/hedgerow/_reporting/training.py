@@ -1,0 +1,136 @@
+"""How a model came about: what was set, what was chosen, how the rounds went, and its digest."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from hedgerow._model_file.container import pack
+from hedgerow._model_file.contents import write_estimator
+from hedgerow.exceptions import ModelFileError
+
+MOST_ROUNDS = 300  # of a learning curve, that are drawn
+
+
+def training_summary(model: Any) -> dict[str, Any]:
+    """Return what a fitted model tells of its training."""
+    n_trees = _n_trees(model)
+    summary: dict[str, Any] = {
+        "estimator": type(model).__name__,
+        "n_columns": int(getattr(model, "n_features_in_", 0)) or None,
+        # Of other models than trees, n_iter_ counts steps of a solver.
+        "n_rounds": None if n_trees is None else _integer(getattr(model, "n_iter_", None)),
+        "n_trees": n_trees,
+        "best_round": _integer(getattr(model, "best_iteration_", None)),
+        "best_score": _number(getattr(model, "best_score_", None)),
+        "choice": _choice(getattr(model, "auto_", None)),
+        "curves": _learning_curves(model),
+    }
+    return summary
+
+
+def _integer(value: Any) -> int | None:
+    return int(value) if isinstance(value, int | np.integer) else None
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _n_trees(model: Any) -> int | None:
+    fitted = model._fitted_model()  # noqa: SLF001
+    for holder in ("ensemble", "forest"):
+        if hasattr(fitted, holder):
+            return int(getattr(fitted, holder).n_trees)
+    return None
+
+
+def _choice(choice: Any) -> dict[str, Any] | None:
+    if choice is None:
+        return None
+    return {
+        "parameters": {name: text_of(value) for name, value in choice.parameters.items()},
+        "n_members": choice.n_members,
+        "metric": choice.metric,
+        "n_folds": choice.n_folds,
+        "best": choice.best,
+        "tried": [
+            {
+                "parameters": {name: text_of(value) for name, value in tried.parameters.items()},
+                "n_rounds": tried.n_rounds,
+                "score": tried.score,
+            }
+            for tried in choice.tried
+        ],
+    }
+
+
+def _learning_curves(model: Any) -> list[dict[str, Any]]:
+    """Return the metrics that were measured after each round, by set."""
+    found = getattr(model, "evals_result_", None) or {}
+    curves = []
+    for metric in dict.fromkeys(name for by_metric in found.values() for name in by_metric):
+        points = []
+        for name, by_metric in found.items():
+            values = by_metric.get(metric, [])
+            kept = np.unique(np.linspace(1, len(values), min(len(values), MOST_ROUNDS)).round())
+            points += [
+                {"set": name, "round": int(r), "value": float(values[int(r) - 1])}
+                for r in kept
+                if len(values)
+            ]
+        curves.append({"metric": metric.replace("_", " "), "points": points})
+    return curves
+
+
+def parameter_table(model: Any) -> list[dict[str, Any]]:
+    """Return each parameter: its value, whether it was set, and what "auto" was in the fit."""
+    declared = {parameter.name: parameter for parameter in model._parameters}  # noqa: SLF001
+    chosen = getattr(getattr(model, "auto_", None), "parameters", {})
+    table = []
+    for name, value in model.get_params(deep=False).items():
+        default = declared[name].default if name in declared else None
+        row = {
+            "name": name,
+            "value": text_of(value),
+            "is_set": name in declared and text_of(value) != text_of(default),
+            "used": text_of(chosen[name]) if name in chosen else None,
+            "description": declared[name].description if name in declared else "",
+        }
+        table.append(row)
+    return table
+
+
+def text_of(value: Any) -> str:
+    """Return a parameter as it would be written, without an object's address."""
+    if isinstance(value, float | np.floating):
+        return f"{float(value):.6g}"
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    text = repr(value)
+    return text if len(text) <= 200 else text[:200] + "…"
+
+
+def reproducibility(model: Any) -> dict[str, Any]:
+    """Return what is needed to get the same model again, and how to tell that it is the same."""
+    from hedgerow import __version__
+
+    seed = getattr(model, "random_state", None)
+    return {
+        "version": __version__,
+        "numpy": version("numpy"),
+        "seed": text_of(seed) if hasattr(model, "random_state") else None,
+        "is_seeded": isinstance(seed, int | np.integer),
+        "digest": model_digest(model),
+    }
+
+
+def model_digest(model: Any) -> str | None:
+    """Return the SHA-256 of the file that `save` would write; None if it cannot be saved."""
+    try:
+        return hashlib.sha256(pack(*write_estimator(model))).hexdigest()
+    except (ModelFileError, TypeError):
+        return None

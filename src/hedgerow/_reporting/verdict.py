@@ -1,0 +1,121 @@
+"""The first paragraph of the report: what the model predicts, how well, and against what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hedgerow._reporting.outcomes import (
+    ClassOutcome,
+    NumberOutcome,
+    Outcome,
+    QuantileOutcome,
+    RankingOutcome,
+)
+from hedgerow._reporting.wording import brief, number
+
+
+def verdict(summary: dict[str, Any], outcome: Outcome) -> str:
+    """Return one or two sentences for a reader in a hurry."""
+    metrics = {metric["name"]: metric for metric in summary["outcomes"][0]["metrics"]}
+    n_targets = len(summary["outcomes"])
+    if n_targets == 1:
+        return _sentence(outcome, metrics, summary["target"])
+    said = _sentence(outcome, metrics, outcome.name)
+    return f"The model predicts {n_targets} targets. For the first, {outcome.name}: {said}"
+
+
+def _sentence(outcome: Outcome, metrics: dict[str, Any], target: str) -> str:
+    on = f"On {_rows(outcome.n_rows)}"
+    if isinstance(outcome, ClassOutcome):
+        return _of_classes(outcome, metrics, on)
+    if isinstance(outcome, NumberOutcome):
+        return _of_numbers(outcome, metrics, target, on) + _of_intervals(outcome, metrics)
+    if isinstance(outcome, QuantileOutcome):
+        return _of_quantiles(outcome, metrics, target, on)
+    if isinstance(outcome, RankingOutcome):
+        return (
+            f"{on}, the rankings have a mean NDCG of {_interval(metrics['NDCG'])}; 1 would be a "
+            "perfect order."
+        )
+    return (
+        f"{on}, the model puts {_percent(metrics['concordance'])} of the comparable pairs in the "
+        "right order of survival; guessing would get 50%."
+    )
+
+
+def _rows(n_rows: int) -> str:
+    return "1 row" if n_rows == 1 else f"{n_rows:,} rows"
+
+
+def _of_numbers(outcome: NumberOutcome, metrics: dict[str, Any], target: str, on: str) -> str:
+    off = f"a root mean squared error of {number(metrics['RMSE']['value'])}"
+    if not np.isfinite(metrics["R²"]["value"]):
+        return f"{on}, the predictions of {target} have {off}."
+    return (
+        f"{on}, the model explains {_percent(metrics['R²'])} of the variance of {target}. Its "
+        f"predictions have {off}; always predicting the mean would have "
+        f"{number(float(np.std(outcome.y)))}."
+    )
+
+
+def _of_intervals(outcome: NumberOutcome, metrics: dict[str, Any]) -> str:
+    if outcome.intervals is None:
+        return ""
+    nominal = f"{100 * outcome.intervals.coverage:.3g}%"
+    coverage = _percent(metrics[f"coverage of the {nominal} intervals"])
+    width = number(metrics[f"mean width of the {nominal} intervals"]["value"])
+    return (
+        f" Its {nominal} prediction intervals cover {coverage} of the true values and are {width} "
+        "wide on average."
+    )
+
+
+def _of_quantiles(outcome: QuantileOutcome, metrics: dict[str, Any], target: str, on: str) -> str:
+    nominal = outcome.levels[-1] - outcome.levels[0]
+    kind = "calibrated " if outcome.intervals is not None else ""
+    first = next(metrics[name] for name in metrics if name.startswith("coverage"))
+    width = next(metrics[name] for name in metrics if name.startswith("mean width"))
+    return (
+        f"{on}, the {kind}{100 * nominal:.3g}% intervals of {target} cover {_percent(first)} of "
+        f"the true values. They are {number(width['value'])} wide on average."
+    )
+
+
+def _of_classes(outcome: ClassOutcome, metrics: dict[str, Any], on: str) -> str:
+    counts = np.bincount(outcome.index, minlength=len(outcome.classes))
+    most = float(counts.max() / outcome.n_rows)
+    frequent = brief(outcome.classes[int(counts.argmax())])
+    right = (
+        f"classifies {100 * metrics['accuracy']['value']:.1f}% of the rows correctly; always "
+        f"predicting the most frequent class, {frequent}, would get "
+        f"{100 * most:.1f}%"
+    )
+    auc = metrics.get("ROC AUC")
+    if auc is None or not np.isfinite(auc["value"]):
+        return f"{on}, the model {right}."
+    kinds = (
+        f"separates {brief(outcome.classes[1])} from {brief(outcome.classes[0])}"
+        if len(outcome.classes) == 2
+        else f"separates {len(outcome.classes)} classes"
+    )
+    return f"{on}, the model {kinds} with a ROC AUC of {_interval(auc)}. It {right}."
+
+
+def _interval(metric: dict[str, Any]) -> str:
+    ends = (metric["low"], metric["high"])
+    inside = (
+        "" if np.isnan(ends).any() else f" (95% interval {number(ends[0])} to {number(ends[1])})"
+    )
+    return number(metric["value"]) + inside
+
+
+def _percent(metric: dict[str, Any]) -> str:
+    ends = (metric["low"], metric["high"])
+    inside = (
+        ""
+        if np.isnan(ends).any()
+        else f" (95% interval {100 * ends[0]:.1f}% to {100 * ends[1]:.1f}%)"
+    )
+    return f"{100 * metric['value']:.1f}%{inside}"

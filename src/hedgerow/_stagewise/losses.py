@@ -1,0 +1,440 @@
+"""What stagewise boosting minimises: a loss of raw scores, its derivatives, and its best steps.
+
+Scores F have shape (n,), or (n, K) for K outputs; y holds numbers, or the class numbers 0 … K−1;
+weights w are given for every row. A step is the ρ that minimises Σ w L(y, F + ρ h): in closed form
+where there is one, by line search elsewhere. A leaf's step is the same with h = 1 in the leaf.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from hedgerow._arithmetic import exp, log, log_sum_exp, sigmoid, softmax, softplus, sum_of
+from hedgerow._boosting.losses import (
+    BinaryLogLoss,
+    Floats,
+    MultinomialLogLoss,
+    SquaredError,
+    read_only,
+)
+from hedgerow._stagewise.line_search import NEGLIGIBLE, line_search, shortened
+from hedgerow.exceptions import DataError, ParameterError
+
+Link = Literal["identity", "log", "sigmoid", "half_sigmoid", "softmax"]
+
+# A loss is flat where its hessian vanishes; this keeps Newton's response finite there.
+LEAST_HESSIAN = 1e-16
+
+
+class StagewiseLoss(ABC):
+    """A loss; `link` leads from a score to a prediction."""
+
+    name: ClassVar[str]
+    link: Link = "identity"
+    n_outputs: int = 1
+    has_hessian: bool = True
+    has_newton_step: bool = True
+
+    @abstractmethod
+    def loss(self, y: Floats, F: Floats) -> Floats:
+        """Return the loss of every row."""
+
+    @abstractmethod
+    def gradient(self, y: Floats, F: Floats) -> Floats:
+        """Return the derivative by the scores, in their shape."""
+
+    def hessian(self, y: Floats, F: Floats) -> Floats:
+        """Return the second derivative by each score, in the shape of the scores."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def best_constant(self, y: Floats, w: Floats) -> Floats:
+        """Return the scores, one for each output, that rounds start from: F₀."""
+
+    def objection(self, y: Floats) -> str | None:  # noqa: ARG002
+        """Say why the loss is not defined for this target, if it is not."""
+        return None
+
+    def adapted(self, y: Floats, F: Floats, w: Floats) -> Self:  # noqa: ARG002
+        """Return the loss that the next round minimises; it may depend on the residuals."""
+        return self
+
+    def line_step(self, y: Floats, F: Floats, h: Floats, w: Floats) -> float:
+        """Return ρ = argmin Σ w L(y, F + ρ h)."""
+        direction = by_row(w, h) * h
+        return line_search(lambda rho: sum_of(direction * self.gradient(y, F + rho * h)))
+
+    def leaf_step(self, y: Floats, F: Floats, w: Floats, output: int = 0) -> float:
+        """Return the constant that minimises the loss of a leaf's rows when added to an output."""
+        h = np.zeros_like(F)
+        column_of(h, output)[:] = 1.0
+        return self.line_step(y, F, h, w)
+
+    def newton_step(self, y: Floats, F: Floats, w: Floats, output: int = 0) -> float:
+        """Return −G/H of a leaf's rows, a first approximation to `leaf_step`."""
+        gradient = sum_of(w * column_of(self.gradient(y, F), output))
+        hessian = sum_of(w * column_of(self.hessian(y, F), output))
+        return float(-gradient / hessian) if hessian > 0.0 else 0.0
+
+    def checked_gradient(self, y: Floats, F: Floats) -> Floats:
+        """Return the gradient, or raise if learners could not be fitted to it."""
+        gradient = self.gradient(y, F)
+        if not np.isfinite(gradient).all():
+            raise ParameterError(f"loss: the gradient of {self.name!r} is NaN or infinite.")
+        return gradient
+
+    def mean_loss(self, y: Floats, F: Floats, w: Floats) -> float:
+        """Return the weighted mean of the rows' losses; it may be infinite."""
+        relative = w / w.max()
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(sum_of(relative * self.loss(y, F)) / sum_of(relative))
+
+
+class SquaredErrorLoss(StagewiseLoss):
+    """½ (y − F)²: pseudo-residuals are residuals."""
+
+    name = "squared_error"
+
+    def loss(self, y: Floats, F: Floats) -> Floats:
+        """Return half the square of the residual."""
+        return 0.5 * (y - F) ** 2
+
+    def gradient(self, y: Floats, F: Floats) -> Floats:
+        """Return F − y."""
+        return F - y
+
+    def hessian(self, y: Floats, F: Floats) -> Floats:  # noqa: ARG002
+        """Return ones."""
+        return np.ones_like(F)
+
+    def best_constant(self, y: Floats, w: Floats) -> Floats:
+        """Return the mean."""
+        return SquaredError().base_score(y, w)
+
+    def line_step(self, y: Floats, F: Floats, h: Floats, w: Floats) -> float:
+        """Return Σ w r h / Σ w h²: 1 for a learner that is itself a least-squares fit."""
+        square = sum_of(w * h * h)
+        return float(sum_of(w * (y - F) * h) / square) if square > 0.0 else 0.0
+
+
+class QuantileLoss(StagewiseLoss):
+    """The pinball loss: α r where r = y − F is positive, (α − 1) r where it is negative."""
+
+    name = "quantile"
+    has_hessian = False
+    has_newton_step = False
+
+    def __init__(self, alpha: float) -> None:
+        self.alpha = alpha
+
+    def loss(self, y: Floats, F: Floats) -> Floats:
+        """Return α r or (α − 1) r, whichever is positive."""
+        r = y - F
+        return np.maximum(self.alpha * r, (self.alpha - 1.0) * r)
+
+    def gradient(self, y: Floats, F: Floats) -> Floats:
+        """Return −α below the target, 1 − α above it, 0 on it."""
+        return np.where(y > F, -self.alpha, np.where(y < F, 1.0 - self.alpha, 0.0))
+
+    def best_constant(self, y: Floats, w: Floats) -> Floats:
+        """Return the quantile."""
+        return np.array([weighted_quantile(y, w, self.alpha)])
+
+    def line_step(self, y: Floats, F: Floats, h: Floats, w: Floats) -> float:
+        """Return a weighted quantile of the ratios r / h."""
+        return _pinball_step(y - F, h, w, self.alpha)
+
+
+class AbsoluteErrorLoss(QuantileLoss):
+    """|y − F|: pseudo-residuals are signs, a leaf's step is the median of its residuals."""
+
+    name = "absolute_error"
+
+    def __init__(self) -> None:
+        super().__init__(0.5)
+
+    def loss(self, y: Floats, F: Floats) -> Floats:
+        """Return the size of the residual."""
+        return np.abs(y - F)
+
+    def gradient(self, y: Floats, F: Floats) -> Floats:
+        """Return the sign of F − y."""
+        return np.sign(F - y)
+
+
+class HuberLoss(StagewiseLoss):
+    """½ r² up to |r| = δ and δ (|r| − δ/2) beyond; δ is each round's α-quantile of |r|."""
+
+    name = "huber"
+    has_hessian = False
+
+    def __init__(self, alpha: float, delta: float = 1.0) -> None:
+        self.alpha = alpha
+        self.delta = delta
+
+    def adapted(self, y: Floats, F: Floats, w: Floats) -> Self:
+        """Return the loss with δ from the residuals; never 0, for then nothing would count."""
+        size = np.abs(y - F)
+        delta = weighted_quantile(size, w, self.alpha)
+        if delta == 0.0:
+            delta = float(size[size > 0.0].min(initial=np.inf))
+        return type(self)(self.alpha, delta)
+
+    def loss(self, y: Floats, F: Floats) -> Floats:
+        """Return the square of small residuals, the size of large ones."""
+        size = np.abs(y - F)
+        inner = np.minimum(size, self.delta)
+        return inner * (size - 0.5 * inner)
+
+    def gradient(self, y: Floats, F: Floats) -> Floats:
+        """Return F − y, cut at ±δ."""
+        return np.clip(F - y, -self.delta, self.delta)
+
+    def best_constant(self, y: Floats, w: Floats) -> Floats:
+        """Return the median, as Friedman does: δ is not known before there are residuals."""
+        return np.array([weighted_quantile(y, w, 0.5)])
+
+    def newton_step(self, y: Floats, F: Floats, w: Floats, output: int = 0) -> float:  # noqa: ARG002
+        """Return Friedman's step: from the median of the residuals, the mean of the cut rest."""
+        r = y - F
+        median = weighted_quantile(r, w, 0.5)
+        rest = np.clip(r - median, -self.delta, self.delta)
+        return median + float(sum_of(w * rest) / sum_of(w))
+
+
+class PoissonLoss(StagewiseLoss):
+    """e^F − y F, the Poisson deviance up to a constant; e^F is the expected count."""
+
+    name = "poisson"
+    link: Link = "log"
+
+    def objection(self, y: Floats) -> str | None:
+        """Object to negative numbers, and to nothing else than 0."""
+        if y.min() < 0.0:
+            return f"y is {y.min()} in row {y.argmin()}, but loss='poisson' needs y >= 0."
+        return None if y.any() else "y is 0 in every row; loss='poisson' needs a positive mean."
+
+    def loss(self, y: Floats, F: Floats) -> Floats:
+        """Return e^F − y F."""
+        return exp(F) - y * F
+
+    def gradient(self, y: Floats, F: Floats) -> Floats:
+        """Return e^F − y."""
+        return exp(F) - y
+
+    def hessian(self, y: Floats, F: Floats) -> Floats:  # noqa: ARG002
+        """Return e^F."""
+        return exp(F)
+
+    def best_constant(self, y: Floats, w: Floats) -> Floats:
+        """Return the logarithm of the mean."""
+        return log(SquaredError().base_score(y, w))
+
+
+class BinomialLogLoss(StagewiseLoss):
+    """−log P(y) with P(1) = 1 / (1 + e^−F)."""
+
+    name = "log_loss"
+    link: Link = "sigmoid"
+
+    def loss(self, y: Floats, F: Floats) -> Floats:
+        """Return log(1 + e^F) − y F, without overflow."""
+        return softplus(F) - y * F
+
+    def gradient(self, y: Floats, F: Floats) -> Floats:
+        """Return p − y."""
+        return sigmoid(F) - y
+
+    def hessian(self, y: Floats, F: Floats) -> Floats:  # noqa: ARG002
+        """Return p (1 − p)."""
+        return sigmoid(F) * sigmoid(-F)
+
+    def best_constant(self, y: Floats, w: Floats) -> Floats:
+        """Return the log-odds."""
+        return BinaryLogLoss().base_score(y, w)
+
+
+class MultinomialDeviance(StagewiseLoss):
+    """−log P(y) with P = softmax(F)."""
+
+    name = "log_loss"
+    link: Link = "softmax"
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_outputs = n_classes
+
+    def loss(self, y: Floats, F: Floats) -> Floats:
+        """Return log Σ e^F − F of the row's class."""
+        own = F[np.arange(len(y)), y.astype(np.intp)]
+        return log_sum_exp(F) - own
+
+    def gradient(self, y: Floats, F: Floats) -> Floats:
+        """Return p − 1 for the row's class, p for the others."""
+        gradient = softmax(F)
+        gradient[np.arange(len(y)), y.astype(np.intp)] -= 1.0
+        return gradient
+
+    def hessian(self, y: Floats, F: Floats) -> Floats:  # noqa: ARG002
+        """Return p (1 − p), the diagonal."""
+        p = softmax(F)
+        return p * (1.0 - p)
+
+    def best_constant(self, y: Floats, w: Floats) -> Floats:
+        """Return the logarithms of the priors."""
+        return MultinomialLogLoss(self.n_outputs).base_score(y, w)
+
+    def newton_step(self, y: Floats, F: Floats, w: Floats, output: int = 0) -> float:
+        """Return Friedman's step: only K − 1 of the K scores are free, so (K − 1)/K of −G/H."""
+        share = (self.n_outputs - 1) / self.n_outputs
+        return share * super().newton_step(y, F, w, output)
+
+
+class ExponentialLoss(StagewiseLoss):
+    """e^−sF with s = ±1 for the classes: AdaBoost's; F is half the log-odds."""
+
+    name = "exponential"
+    link: Link = "half_sigmoid"
+
+    def loss(self, y: Floats, F: Floats) -> Floats:
+        """Return e^−sF."""
+        return exp(-_sign(y) * F)
+
+    def gradient(self, y: Floats, F: Floats) -> Floats:
+        """Return −s e^−sF: the rows' AdaBoost weights, with the sign of the class."""
+        return -_sign(y) * self.loss(y, F)
+
+    def hessian(self, y: Floats, F: Floats) -> Floats:
+        """Return e^−sF."""
+        return self.loss(y, F)
+
+    def best_constant(self, y: Floats, w: Floats) -> Floats:
+        """Return half the log-odds."""
+        return 0.5 * BinaryLogLoss().base_score(y, w)
+
+    def line_step(self, y: Floats, F: Floats, h: Floats, w: Floats) -> float:
+        """Return ½ log((1 − err)/err) for a learner that says ±1; search for any other."""
+        if not (np.abs(h) == 1.0).all():
+            return super().line_step(y, F, h, w)
+        s = _sign(y)
+        exponent = -s * F
+        weight = w * exp(exponent - exponent.max())
+        err = float(sum_of(weight[h != s]) / sum_of(weight))
+        err = min(max(err, NEGLIGIBLE), 1.0 - NEGLIGIBLE)
+        return float(0.5 * log((1.0 - err) / err))
+
+
+class UserLoss(StagewiseLoss):
+    """An object of the user's with loss(y, F), gradient(y, F) and perhaps hessian(y, F)."""
+
+    name = "custom"
+
+    def __init__(self, given: Any, link: Link, n_outputs: int) -> None:
+        self.given = given
+        self.link = link
+        self.n_outputs = n_outputs
+        self.has_hessian = self.has_newton_step = callable(getattr(given, "hessian", None))
+
+    def loss(self, y: Floats, F: Floats) -> Floats:
+        """Return what the user's method does."""
+        return self._call("loss", y, F, y.shape)
+
+    def gradient(self, y: Floats, F: Floats) -> Floats:
+        """Return what the user's method does."""
+        return self._call("gradient", y, F, F.shape)
+
+    def hessian(self, y: Floats, F: Floats) -> Floats:
+        """Return what the user's method does."""
+        hessian = self._call("hessian", y, F, F.shape)
+        if (hessian < 0.0).any():
+            raise ParameterError("loss: hessian(y, F) returned a negative number.")
+        return hessian
+
+    def best_constant(self, y: Floats, w: Floats) -> Floats:
+        """Return the constant by line search from 0; zeros for several outputs."""
+        if self.n_outputs > 1:
+            return np.zeros(self.n_outputs)
+        return np.array([self.leaf_step(y, np.zeros_like(y), w)])
+
+    def line_step(self, y: Floats, F: Floats, h: Floats, w: Floats) -> float:
+        """Search as for any loss, but trust neither its convexity nor its gradient."""
+        step = super().line_step(y, F, h, w)
+        rounding = float(np.finfo(float).eps * (np.abs(y).max() + np.abs(F).max()))
+        return shortened(step, lambda rho: self.mean_loss(y, F + rho * h, w), rounding)
+
+    def _call(self, method: str, y: Floats, F: Floats, shape: tuple[int, ...]) -> Floats:
+        returned = np.asarray(getattr(self.given, method)(read_only(y), read_only(F)))
+        if returned.dtype.kind not in "fiub":
+            raise ParameterError(f"loss: {method}(y, F) returned {returned.dtype}, not numbers.")
+        if returned.shape != shape:
+            raise ParameterError(
+                f"loss: {method}(y, F) returned shape {returned.shape}; it must be {shape}."
+            )
+        return returned.astype(np.float64)
+
+
+def regression_loss(loss: Any, alpha: float) -> StagewiseLoss:
+    """Return the loss that a regressor's parameter means."""
+    if not isinstance(loss, str):
+        return UserLoss(loss, "identity", 1)
+    if loss == "quantile":
+        return QuantileLoss(alpha)
+    if loss == "huber":
+        return HuberLoss(alpha)
+    simple = {"absolute_error": AbsoluteErrorLoss, "poisson": PoissonLoss}
+    return simple.get(loss, SquaredErrorLoss)()
+
+
+def classification_loss(loss: Any, n_classes: int) -> StagewiseLoss:
+    """Return the loss that a classifier's parameter means for this number of classes."""
+    if loss == "exponential":
+        if n_classes > 2:
+            raise DataError(
+                f"Only binary classification is supported. y holds {n_classes} classes, but "
+                "loss='exponential' tells two apart; loss='log_loss' does for more."
+            )
+        return ExponentialLoss()
+    built_in = BinomialLogLoss() if n_classes == 2 else MultinomialDeviance(n_classes)
+    if isinstance(loss, str):
+        return built_in
+    return UserLoss(loss, built_in.link, built_in.n_outputs)
+
+
+def weighted_quantile(values: Floats, w: Floats, alpha: float) -> float:
+    """Return the α-quantile: a minimiser of the pinball loss, the middle one if there are many."""
+    return _pinball_step(values, np.ones_like(values), w, alpha)
+
+
+def by_row(w: Floats, scores: Floats) -> Floats:
+    """Return the rows' weights in a shape that multiplies scores of one or more outputs."""
+    return w if scores.ndim == 1 else w[:, np.newaxis]
+
+
+def column_of(scores: Floats, output: int) -> Floats:
+    """Return a view of one output's scores."""
+    return scores if scores.ndim == 1 else scores[:, output]
+
+
+def _pinball_step(r: Floats, h: Floats, w: Floats, alpha: float) -> float:
+    """Return the ρ that minimises Σ w pinball(r − ρ h), the middle one if there are many.
+
+    The sum is convex and piecewise linear in ρ with corners at r / h, where the slope rises by
+    w |h|. A negative h swaps the two sides of its corner.
+    """
+    counted = h != 0.0
+    if not counted.any():
+        return 0.0
+    r, h, w = r[counted], h[counted], w[counted]
+    order = np.argsort(r / h, kind="stable")
+    corner, rise = (r / h)[order], (w * np.abs(h))[order]
+    slope = np.cumsum(rise) - sum_of(rise * np.where(h > 0.0, alpha, 1.0 - alpha)[order])
+    rounding = len(r) * np.finfo(float).eps * sum_of(rise)
+    first = int(np.argmax(slope >= -rounding))
+    is_level = abs(slope[first]) <= rounding and first + 1 < len(corner)
+    return float(0.5 * (corner[first] + corner[first + 1]) if is_level else corner[first])
+
+
+def _sign(y: Floats) -> Floats:
+    return 2.0 * y - 1.0

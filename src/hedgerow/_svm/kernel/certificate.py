@@ -1,0 +1,116 @@
+"""How good a solution of the dual is: its gap to the primal.
+
+For any level, the machine with the scores of β and that intercept has a primal objective that is
+above the dual's by
+
+    gap = Σ_v (pull_v − level)₊ (high_v − β_v) + (level − pull_v)₊ (β_v − low_v),
+
+what variables could still gain by moving to their bounds. No machine has an objective below the
+dual's: so none is better than this one by more than the gap.
+
+Without bounds, for the hard margin, the machine is first made larger until no row is within the
+margin; then its ½‖w‖² is compared with the dual.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hedgerow._arithmetic import sum_of
+from hedgerow._svm.kernel.dual import Dual, Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Variables of a dual, and how good they are."""
+
+    dual: Dual
+    beta: Floats
+    scores: Floats  # f of every row
+    levels: tuple[float, ...]  # of each group
+    objective: float  # of the primal
+    gap: float
+    relative_gap: float  # as a part of the objective, or of what it is the sum of
+    has_weights: bool  # whether ‖w‖ has not come down to nothing
+    n_iter: int
+    converged: bool
+
+    @property
+    def coefficients(self) -> Floats:
+        """Each row's coefficient in f."""
+        weights = np.bincount(self.dual.row, self.beta, minlength=len(self.scores))
+        return weights.astype(np.float64, copy=False)
+
+
+def square_of_w(dual: Dual, beta: Floats, scores: Floats) -> float:
+    """Return ‖w‖² = Σ_vw β_v β_w k(x_v, x_w)."""
+    return sum_of(beta * scores[dual.row])
+
+
+def dual_objective(dual: Dual, beta: Floats, scores: Floats) -> float:
+    """Return the dual's objective, as something to maximise."""
+    return sum_of(beta * dual.linear) - 0.5 * square_of_w(dual, beta, scores)
+
+
+def extremes(dual: Dual, beta: Floats, pull: Floats, group: slice) -> tuple[float, float]:
+    """Return the largest pull in a group that may grow, and the smallest that may shrink."""
+    pull, beta = pull[group], beta[group]
+    grows, shrinks = beta < dual.high[group], beta > dual.low[group]
+    return float(pull[grows].max(initial=-np.inf)), float(pull[shrinks].min(initial=np.inf))
+
+
+def violation(dual: Dual, beta: Floats, pull: Floats) -> float:
+    """Return by how much pulls of a group differ in the wrong direction, at most."""
+    tops_and_bottoms = (extremes(dual, beta, pull, group) for group in dual.groups)
+    return max(top - bottom for top, bottom in tops_and_bottoms)
+
+
+def levels_and_gap(
+    dual: Dual, beta: Floats, scores: Floats, pull: Floats
+) -> tuple[tuple[float, ...], float]:
+    """Return the levels that make the gap smallest, and that gap."""
+    if dual.is_hard:
+        level = 0.5 * sum(extremes(dual, beta, pull, slice(None)))
+        return (level,), _hard_gap(dual, beta, scores, level)
+    levels, gap = [], 0.0
+    for group in dual.groups:
+        above, below = dual.high[group] - beta[group], beta[group] - dual.low[group]
+        level = _best_level(pull[group], above, below)
+        apart = pull[group] - level
+        gap += sum_of(np.maximum(apart, 0.0) * above + np.maximum(-apart, 0.0) * below)
+        levels.append(level)
+    return tuple(levels), gap
+
+
+def _best_level(pull: Floats, above: Floats, below: Floats) -> float:
+    """Return the level of the smallest gap, or the middle of those that have it.
+
+    The gap is convex and piecewise linear, with slope Σ below of smaller pulls − Σ above of larger.
+    """
+    order = np.argsort(pull, kind="stable")
+    pull, above, below = pull[order], above[order], below[order]
+    left = np.concatenate([[0.0], np.cumsum(below)])  # below of the first i pulls
+    right = np.concatenate([np.cumsum(above[::-1])[::-1], [0.0]])  # above of all after them
+    slope = left - right  # between pull i − 1 and pull i
+    rounding = 1e-12 * (left[-1] + right[0])
+    first = int(np.searchsorted(slope, -rounding))  # the first interval without a falling gap
+    last = int(np.searchsorted(slope, rounding, side="right"))  # the first with a rising one
+    low, high = pull[max(first - 1, 0)], pull[min(last, len(slope) - 1) - 1]
+    return float(0.5 * (low + high))
+
+
+def _hard_gap(dual: Dual, beta: Floats, scores: Floats, level: float) -> float:
+    margin = smallest_margin(dual, scores, level)
+    if margin <= 0.0:
+        return np.inf
+    objective = 0.5 * square_of_w(dual, beta, scores) / margin**2
+    return max(0.0, objective - dual_objective(dual, beta, scores))
+
+
+def smallest_margin(dual: Dual, scores: Floats, level: float) -> float:
+    """Return y f(x) of the row that is nearest to the boundary, or furthest beyond it."""
+    moves = (dual.high > 0.0) | (dual.low < 0.0)
+    margins = dual.linear * (scores[dual.row] + level)
+    return float(margins[moves].min())

@@ -1,0 +1,515 @@
+"""Kernel machines for classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+
+from hedgerow._arithmetic import sum_of
+from hedgerow._data.class_weight import class_weight_vector
+from hedgerow._data.target import read_classification_target, read_weights, require_moderate
+from hedgerow._estimator import adopt, seed_of
+from hedgerow._params import check_parameters, documented
+from hedgerow._svm.kernel import dual
+from hedgerow._svm.kernel.cache import RowCache
+from hedgerow._svm.kernel.certificate import Solution
+from hedgerow._svm.kernel.kernels import Floats, Indices
+from hedgerow._svm.kernel.machine import (
+    KernelMachine,
+    Machine,
+    Rows,
+    Shown,
+    attributes_of,
+    model_of,
+)
+from hedgerow._svm.kernel.model import KernelModel
+from hedgerow._svm.kernel.multiclass import (
+    Contest,
+    by_class,
+    contests,
+    n_contests,
+    votes,
+    votes_with_confidence,
+)
+from hedgerow._svm.kernel.parameters import NU_SVC_PARAMETERS, SVC_PARAMETERS
+from hedgerow._svm.kernel.platt import N_FOLDS, couple, fit_sigmoid, folds, probability
+from hedgerow._threads import effective_n_jobs
+from hedgerow.exceptions import DataError, ParameterError
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    if not estimator.probability:
+        raise AttributeError("predict_proba needs probability=True.")
+    if hasattr(estimator, "_model") and estimator._model.sigmoids is None:  # noqa: SLF001
+        raise AttributeError("predict_proba needs probability=True when fit is called.")
+    return True
+
+
+class KernelClassifier(ClassifierMixin, KernelMachine):
+    """A machine of kernels that tells classes, apart from what it minimises."""
+
+    def _why_not(self, name: str) -> str | None:
+        if name not in ("predict_proba", "predict_log_proba"):
+            return super()._why_not(name)
+        try:
+            _has_probabilities(self)
+        except AttributeError as error:
+            return f"{type(self).__name__}: {error}"
+        return None
+
+    def _costs(self, weights: Floats) -> Floats:
+        """Return the bounds of the rows' coefficients."""
+        raise NotImplementedError
+
+    def _dual(self, y: Floats, costs: Floats, *, is_fold: bool) -> dual.Dual:
+        """Return the problem of telling y = 1 from y = −1."""
+        raise NotImplementedError
+
+    def _machine(self, solution: Solution, *, is_fold: bool) -> Machine:
+        """Return the machine that a solution stands for."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            Numbers without gaps: NumPy array, pandas, Polars or Arrow table, or SciPy sparse
+            matrix; columns of similar sizes. With ``kernel="precomputed"``, the kernels of all
+            rows with one another, (n_rows, n_rows).
+        y : array of shape (n_rows,)
+            The classes.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows, not negative and not all 0.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        self._check_ties()
+        self._check_combination()
+        schema, X = self._learn_rows(X)
+        name = type(self).__name__
+        classes, index = read_classification_target(y, X.shape[0], estimator_name=name)
+        weights, of_classes = self._weights(classes, index, read_weights(sample_weight, len(index)))
+        costs = self._costs(weights)
+        rows = self._rows(schema, X, np.where(np.isfinite(costs), costs, 1e30))
+        machines, sigmoids = self._fit_machines(rows, index, len(classes), weights)
+        self._become(rows, classes, index, of_classes, machines, sigmoids)
+        return self
+
+    def _check_combination(self) -> None:
+        pass
+
+    def _weights(
+        self, classes: NDArray[Any], index: Indices, given: Floats | None
+    ) -> tuple[Floats, Floats]:
+        """Return each row's weight, and each class's part of it."""
+        of_classes = np.ones(len(classes))
+        if self.class_weight is not None:
+            of_classes = class_weight_vector(self.class_weight, classes, index, given)
+            require_moderate(of_classes, "class_weight")
+        weights = of_classes[index] if given is None else of_classes[index] * given
+        if len(np.unique(index[weights > 0.0])) < 2:
+            raise DataError(
+                "Rows of one class only have a weight above 0, but at least two classes are needed."
+            )
+        return weights, of_classes
+
+    def _fit_machines(
+        self, rows: Rows, index: Indices, n_classes: int, weights: Floats
+    ) -> tuple[list[Machine], Floats | None]:
+        """Fit the machines of all contests, and their sigmoids if they are asked for."""
+        scheme = str(self.multi_class)
+        seed = seed_of(self.random_state)
+        each = 1 + (N_FOLDS if self.probability else 0)
+        of_all = self._cache(rows.table) if n_classes == 2 or scheme == "ovr" else None
+        machines, sigmoids = [], []
+        threads = effective_n_jobs(self.n_jobs)
+        with self._progress(each * n_contests(n_classes, scheme)) as shown:
+            for number, contest in enumerate(contests(index, n_classes, scheme)):
+                cache = of_all or self._cache(rows.table.take(contest.rows))
+                own = weights[contest.rows]
+                fit = self._fitter(cache, contest.y, own, threads, shown)
+                machines.append(fit(np.arange(len(own))).on(contest.rows, len(index)))
+                if self.probability:
+                    sigmoids.append(self._sigmoid(fit, contest, own, seed + number))
+        return machines, np.array(sigmoids) if self.probability else None
+
+    def _fitter(
+        self, cache: RowCache, y: Floats, weights: Floats, threads: int, shown: Shown
+    ) -> Callable[[Indices], Machine]:
+        """Return what fits a machine to some of the rows that the cache has the kernels of."""
+
+        def fit(some: Indices) -> Machine:
+            kept = some[weights[some] > 0.0]
+            if len(np.unique(y[kept])) < 2:
+                shown.end()
+                return Machine.constant(float(y[kept][0]) if len(kept) else 0.0, len(y))
+            is_fold = len(some) < len(y)
+            costs = self._costs(weights[kept])
+            problem = self._dual(y[kept], costs, is_fold=is_fold).of_rows(kept)
+            solution = self._solve(problem, cache, threads, shown.watch())
+            machine = self._machine(solution, is_fold=is_fold)
+            shown.end()
+            return machine
+
+        return fit
+
+    def _sigmoid(
+        self, fit: Callable[[Indices], Machine], contest: Contest, weights: Floats, seed: int
+    ) -> tuple[float, float]:
+        """Fit a sigmoid to scores of machines that have not seen the rows.
+
+        Their problems are about the same table of kernels, whose scores they all follow: those of
+        the rows that a machine has not seen come with it.
+        """
+        scores = np.empty(len(contest.y))
+        for fold in folds(contest.y, seed):
+            seen = np.setdiff1d(np.arange(len(contest.y)), fold)
+            of_all = fit(seen).scores
+            assert of_all is not None
+            scores[fold] = of_all[fold]
+        return fit_sigmoid(scores, contest.y, weights)
+
+    def _become(
+        self,
+        rows: Rows,
+        classes: NDArray[Any],
+        index: Indices,
+        of_classes: Floats,
+        machines: Sequence[Machine],
+        sigmoids: Floats | None,
+    ) -> None:
+        """Become an estimator that a fit has given these machines."""
+        used = np.flatnonzero(np.any([machine.coefficients != 0.0 for machine in machines], axis=0))
+        support = used[np.argsort(index[used], kind="stable")]  # in the order of their classes
+        counts = np.bincount(index[support], minlength=len(classes))
+        coefficients = np.array([machine.coefficients[support] for machine in machines])
+        has_pairs = len(classes) > 2 and self.multi_class == "ovo"
+        if has_pairs:
+            coefficients = by_class(coefficients, index[support], len(classes))
+        model = model_of(
+            rows,
+            support,
+            coefficients,
+            machines,
+            counts=counts,
+            classes=classes,
+            class_weight=of_classes,
+            has_pairs=has_pairs,
+            sigmoids=sigmoids,
+        )
+        self._warn(machines, rows, support)
+        adopt(self, attributes_of(model))
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the machines' scores.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_classes) or (n_rows, n_pairs)
+            For two classes a value for each row, positive for the second. Otherwise a value for
+            each class, of which the largest wins; or, with ``decision_function_shape="ovo"``, the
+            score of each pair of classes, positive for the first.
+        """
+        scores = self._scores(X)
+        if scores.shape[1] == 1:
+            return scores[:, 0]
+        if self._fitted_model().has_pairs and self.decision_function_shape == "ovr":
+            return votes_with_confidence(scores, len(self.classes_))
+        return scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every row: the most probable, if there are probabilities."""
+        model: KernelModel = self._fitted_model()
+        self._check_ties()  # it may have been set since the fit
+        scores = self._scores(X)
+        if model.sigmoids is not None:
+            best = self._probabilities(scores).argmax(axis=1)
+        elif scores.shape[1] == 1:
+            best = (scores[:, 0] > 0.0).astype(np.intp)
+        elif not model.has_pairs:
+            best = scores.argmax(axis=1)
+        elif self.break_ties:
+            best = votes_with_confidence(scores, len(self.classes_)).argmax(axis=1)
+        else:
+            best = votes(scores, len(self.classes_)).argmax(axis=1)
+        predicted: NDArray[Any] = self.classes_[best]
+        return predicted
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of every class, (n_rows, n_classes); needs probability=True."""
+        self._fitted_model()
+        return self._probabilities(self._scores(X))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _probabilities(self, scores: Floats) -> Floats:
+        model: KernelModel = self._fitted_model()
+        assert model.sigmoids is not None
+        A, B = model.sigmoids.T
+        positive = probability(scores * A + B)
+        if positive.shape[1] == 1:
+            return np.column_stack([1.0 - positive[:, 0], positive[:, 0]])
+        if self._fitted_model().has_pairs:
+            return couple(positive, len(self.classes_))
+        total = positive.sum(axis=1, keepdims=True)
+        return np.where(total > 0.0, positive / np.maximum(total, 5e-324), 1.0 / len(A))
+
+    def _check_ties(self) -> None:
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ParameterError(
+                "break_ties=True needs decision_function_shape='ovr'; 'ovo' was given."
+            )
+
+
+@documented
+class SVC(KernelClassifier):
+    """A support vector machine for classes.
+
+    With φ(x)·φ(z) = k(x, z), of all f(x) = w·φ(x) + b that of the smallest::
+
+        ½‖w‖² + C Σ_i max(0, 1 − y_i f(x_i)),    y_i = ±1,
+
+    a wide margin 1/‖w‖ against rows that are within it. ``C=inf`` allows no row within the margin,
+    and raises `DataError` if the classes cannot be separated. Each row's C is multiplied by its
+    sample weight and by the weight of its class.
+
+    The solution comes with a certificate: no w and b have an objective below
+    ``objective_ · (1 − duality_gap_)``. If that is not within the tolerance, there is a
+    `ConvergenceWarning`. The model does not depend on the number of threads.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    support_ : array of shape (n_vectors,)
+        Rows of the support vectors, in the order of their classes.
+    support_vectors_ : array or CSR matrix of shape (n_vectors, n_features)
+        Those rows.
+    n_support_ : array of shape (n_classes,)
+        Support vectors of each class.
+    dual_coef_ : array of shape (1 or n_classes - 1 or n_classes, n_vectors)
+        Coefficients of the support vectors: for two classes, positive those of the second; for
+        pairs of more, a vector's coefficients against each other class; else a row for each
+        class against the rest.
+    intercept_ : array of shape (n_machines,)
+        Intercept of each machine.
+    coef_ : array of shape (n_machines, n_features)
+        Weights of the columns, if the kernel is linear.
+    objective_ : array of shape (n_machines,)
+        What each machine's primal problem came to.
+    duality_gap_ : array of shape (n_machines,)
+        The most by which each objective may exceed the lowest possible, as a part of it.
+    n_iter_ : array of shape (n_machines,)
+        Steps, each of two rows.
+    fit_status_ : int
+        0 if all gaps are within tol, else 1 (there was a `ConvergenceWarning`).
+    probA_, probB_ : arrays of shape (n_machines,)
+        P = 1 / (1 + exp(A f + B)) is the probability of the second of two classes, or of the
+        first of a pair, or of a class against the rest; if probability=True.
+    classes_ : array of shape (n_classes,)
+        The classes, sorted.
+    class_weight_ : array of shape (n_classes,)
+        What class_weight came to.
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Names of the columns, if they had names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from hedgerow import SVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> machine = make_pipeline(StandardScaler(), SVC()).fit(X, y)
+    >>> bool(machine.score(X, y) > 0.98)
+    True
+    >>> bool(machine[-1].duality_gap_.max() <= 1e-3)
+    True
+    """
+
+    _parameters: ClassVar = SVC_PARAMETERS
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        max_iter: int = -1,
+        multi_class: str = "ovo",
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_combination(self) -> None:
+        if np.inf == self.C and self.probability:
+            raise ParameterError(
+                "C=inf, probability=True is not allowed: rows that may not be within the margin "
+                "say nothing about how probable classes are there. Use a finite C."
+            )
+
+    def _costs(self, weights: Floats) -> Floats:
+        # Without slack, weights above 0 do not matter.
+        return np.full(len(weights), np.inf) if np.inf == self.C else float(self.C) * weights
+
+    def _dual(self, y: Floats, costs: Floats, *, is_fold: bool) -> dual.Dual:  # noqa: ARG002
+        return dual.of_classes(y, costs)
+
+    def _machine(self, solution: Solution, *, is_fold: bool) -> Machine:  # noqa: ARG002
+        return Machine.of(solution, solution.levels[0])
+
+
+@documented
+class NuSVC(KernelClassifier):
+    """A support vector machine for classes, with a bound of rows within the margin, not their cost.
+
+    It has the boundary of the `SVC` with some other C, which ν chooses: at most a part ν of the
+    rows are within the margin, and at least a part ν are support vectors. Each row counts with its
+    sample weight and the weight of its class.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_ : arrays
+        As in `SVC`, and so are those that follow.
+    objective_, duality_gap_, n_iter_, probA_, probB_, classes_, class_weight_ : arrays
+        The objective is that of the problem with ν, before the margin is scaled to 1; it may be
+        negative, and the gap is given as a part of the larger of its size and ½‖w‖².
+    fit_status_ : int
+        0 if all gaps are within tol, else 1.
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Names of the columns, if they had names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from hedgerow import NuSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(NuSVC(nu=0.1).fit(X, y).score(X, y) > 0.95)
+    True
+    """
+
+    _parameters: ClassVar = NU_SVC_PARAMETERS
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        max_iter: int = -1,
+        multi_class: str = "ovo",
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _costs(self, weights: Floats) -> Floats:
+        return weights
+
+    def _dual(self, y: Floats, costs: Floats, *, is_fold: bool) -> dual.Dual:
+        total = sum_of(costs)
+        smaller = min(sum_of(costs[y > 0.0]), total - sum_of(costs[y > 0.0]))
+        if is_fold:  # classes may be a little less equal than in all rows
+            return dual.of_nu_classes(y, costs, min(float(self.nu), 2.0 * smaller / total))
+        if 0.5 * self.nu * total > smaller * (1.0 + 1e-12):
+            raise ParameterError(
+                f"nu={self.nu!r} is infeasible: the smaller of two classes has a part of "
+                f"{smaller / total:.3g} of their weight, so nu must be at most "
+                f"{2.0 * smaller / total:.3g}."
+            )
+        return dual.of_nu_classes(y, costs, float(self.nu))
+
+    def _machine(self, solution: Solution, *, is_fold: bool) -> Machine:
+        if not solution.has_weights and not is_fold:
+            raise ParameterError(
+                f"nu={self.nu!r} leaves no margin: two classes overlap so much, or their rows are "
+                "so alike, that w = 0. Increase nu, or use SVC."
+            )
+        positive, negative = solution.levels
+        margin = 0.5 * (negative - positive)
+        scale = 1.0 / margin if margin > 0.0 else 1.0
+        return Machine.of(solution, 0.5 * scale * (positive + negative), scale)

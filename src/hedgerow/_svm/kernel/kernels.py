@@ -1,0 +1,481 @@
+"""Kernels k(x, z): scalar products of what a map φ makes of rows, without making it.
+
+A `Table` holds rows and gives kernels of others with them, a block at a time: so that neither
+solver nor prediction has to know which kernel it is, nor what the rows are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import manhattan_distances
+
+from hedgerow import _native
+from hedgerow._arithmetic import mean_of, sum_of
+from hedgerow._data.sparse import sound
+from hedgerow._svm.kernel.dual import Dual
+from hedgerow._svm.kernel.linear_start import linear_start
+from hedgerow._svm.linear.rows import Rows
+from hedgerow.exceptions import DataError, ParameterError
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
+BOUNDED = ("rbf", "laplacian", "sigmoid")
+# Squares of sums of kernels of this size stay finite.
+LARGEST_KERNEL = 1e100
+# Above this γ‖x‖², float32 would lose too much of an exponent.
+LARGEST_SINGLE_EXPONENT = 64.0
+# Numbers in a block of kernels that is made at once.
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel of the library by its name, with its constants; or a function of the user's."""
+
+    name: str  # "callable" for a function
+    gamma: float = 1.0
+    coef0: float = 0.0
+    degree: int = 3
+    function: Callable[[Any, Any], Any] | None = None
+
+    @property
+    def rule(self) -> _native.KernelRule:
+        """The kernel as native code knows it."""
+        return _native.KernelRule(self.name, self.gamma, self.coef0, self.degree)
+
+    @property
+    def is_of_distances(self) -> bool:
+        """Tell whether it falls with a distance from k(x, x) = 1."""
+        return self.name in ("rbf", "laplacian")
+
+    @property
+    def is_surely_definite(self) -> bool:
+        """Tell whether it is a scalar product whatever the rows are."""
+        if self.name == "poly":
+            return self.coef0 >= 0.0
+        return self.name in ("linear", "rbf", "laplacian")
+
+    def table(self, rows: Any, *, single: bool = False) -> Table:
+        """Hold rows, to take kernels with them; `single` to compute in float32."""
+        if self.function is not None:
+            return CallableTable(self.function, rows)
+        if self.name == "precomputed":
+            return PrecomputedTable(rows, np.arange(rows.shape[0]))
+        if scipy.sparse.issparse(rows):
+            return SparseTable(self, rows)
+        return DenseTable(self, rows, single=single)
+
+
+def gamma_of(gamma: float | str, X: Any) -> float:
+    """Return the number that `gamma` stands for with this table."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    n_features = X.shape[1]
+    if gamma == "auto":
+        return 1.0 / n_features
+    variance = _variance(X)
+    if variance == 0.0:
+        return 1.0
+    scale = 1.0 / (n_features * variance)
+    if not math.isfinite(scale):
+        raise DataError(
+            "X holds numbers so small that 1 / variance, for gamma='scale', is infinite. Scale the "
+            "columns, for example with sklearn.preprocessing.StandardScaler."
+        )
+    return scale
+
+
+def _variance(X: Any) -> float:
+    """Return the variance of all numbers of a table, part by part: tables may be large."""
+    sparse = scipy.sparse.issparse(X)
+    count = X.shape[0] * X.shape[1]
+    parts = _parts(X.data if sparse else X.reshape(-1), BLOCK)
+    mean = sum(sum_of(part) for part in parts) / count
+    squares = sum(sum_of(np.square(part - mean, dtype=np.float64)) for part in parts)
+    n_zeros = count - X.nnz if sparse else 0
+    return (squares + n_zeros * mean * mean) / count
+
+
+def _centre(X: Floats) -> Floats:
+    """Return the mean of every column."""
+    return np.array([mean_of(column) for column in X.T])
+
+
+def has_small_exponents(kernel: Kernel, X: Any) -> bool:
+    """Tell whether float32 keeps the kernels of these rows to some parts in a million."""
+    if not kernel.is_of_distances or scipy.sparse.issparse(X):
+        return False
+    centre = _centre(X)
+    measure = np.square if kernel.name == "rbf" else np.abs
+    largest = max(
+        float(measure(part - centre).sum(axis=1).max())
+        for part in _parts(X, max(1, BLOCK // X.shape[1]))
+    )
+    return kernel.gamma * largest <= LARGEST_SINGLE_EXPONENT
+
+
+def _parts(array: Any, step: int) -> list[Any]:
+    return [array[first : first + step] for first in range(0, len(array), step)]
+
+
+class Table(Protocol):
+    """Rows, and kernels with them."""
+
+    dtype: type[np.floating[Any]]
+
+    def __len__(self) -> int:
+        """Return how many rows it holds."""
+
+    def fill(self, rows: Indices, slots: Indices, values: NDArray[Any], threads: int) -> None:
+        """Write the kernels of its row rows[i] with all of its rows into values[slots[i]]."""
+
+    def diagonal(self) -> Floats:
+        """Return k(x, x) of each of its rows."""
+
+    def largest(self) -> float:
+        """Return the largest |k(x, x)|."""
+
+    def sums(self, queries: Any, coefficients: Floats, threads: int) -> Floats:
+        """Return Σ_r coefficients[m, r] k(query, row r), (n_queries, len(coefficients))."""
+
+    def own_sums(self, coefficients: Floats, at: Indices, threads: int) -> Floats:
+        """Return those sums of one row of coefficients, for some of its own rows."""
+
+    def take(self, rows: Indices) -> Table:
+        """Return a table of some of the rows."""
+
+    def start_for(self, dual: Dual, threads: int) -> Floats:
+        """Return variables to start from, if the kernel has better ones than the problem."""
+
+
+class LargestKernel:
+    """What tables of kernels share: the size of their kernels."""
+
+    _is_bounded = False  # by 1
+    _largest: float | None = None
+
+    def largest(self) -> float:
+        """Return the largest |k(x, x)|, computed once."""
+        if self._largest is None:
+            diagonal = np.ones(1) if self._is_bounded else self.diagonal()
+            self._largest = float(np.abs(diagonal).max(initial=0.0))
+        return self._largest
+
+    def diagonal(self) -> Floats:
+        """Return k(x, x)."""
+        raise NotImplementedError
+
+
+class DenseTable(LargestKernel):
+    """Rows as a matrix: tiles of products or distances, and what the kernel makes of them."""
+
+    def __init__(
+        self, kernel: Kernel, X: Floats, *, single: bool, centre: Floats | None = None
+    ) -> None:
+        self.dtype: type[np.floating[Any]] = np.float32 if single else np.float64
+        self.kernel = kernel
+        self._is_bounded = kernel.name in BOUNDED
+        self.X = X
+        if centre is None:
+            centre = _centre(X) if kernel.is_of_distances and len(X) else np.zeros(X.shape[1])
+        self._centre = centre
+        kind = _native.KernelTableFloat if single else _native.KernelTableDouble
+        self._native = kind(kernel.rule, X, centre)
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def fill(self, rows: Indices, slots: Indices, values: NDArray[Any], threads: int) -> None:
+        """Write rows of kernels."""
+        self._native.fill(rows, slots, values, threads)
+
+    def diagonal(self) -> Floats:
+        """Return k(x, x)."""
+        values = np.empty(len(self))
+        self._native.fill_diagonal(values)
+        return values
+
+    def sums(self, queries: Any, coefficients: Floats, threads: int) -> Floats:
+        """Return weighted sums of kernels."""
+        out = np.empty((len(queries), len(coefficients)))
+        self._native.sum(queries, coefficients, out, threads)
+        return out
+
+    def own_sums(self, coefficients: Floats, at: Indices, threads: int) -> Floats:
+        """Return weighted sums of kernels of the rows with one another."""
+        used = np.flatnonzero(coefficients)
+        if not len(used):
+            return np.zeros(len(at))
+        if self.kernel.name == "linear":
+            rows = Rows(self.X, 0.0, threads)
+            return rows.times(rows.combine(coefficients))[at]
+        return self.take(used).sums(self.X[at], coefficients[np.newaxis, used], threads)[:, 0]
+
+    def start_for(self, dual: Dual, threads: int) -> Floats:
+        """Start near the solution, if the kernel is linear."""
+        is_linear = self.kernel.name == "linear"
+        return linear_start(dual, self.X, threads) if is_linear else dual.start
+
+    def take(self, rows: Indices) -> DenseTable:
+        """Return some of the rows, whose kernels are the same to the last bit."""
+        single = self.dtype is np.float32
+        return DenseTable(self.kernel, self.X[rows], single=single, centre=self._centre)
+
+
+class BlockTable(LargestKernel):
+    """Rows whose kernels come as blocks of Python's making."""
+
+    dtype: type[np.floating[Any]] = np.float64
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def block(self, rows: Indices, threads: int) -> Floats:
+        """Return kernels of some of the rows with all."""
+        raise NotImplementedError
+
+    def block_of(self, queries: Any, threads: int) -> Floats:
+        """Return kernels of other rows with all."""
+        raise NotImplementedError
+
+    def fill(self, rows: Indices, slots: Indices, values: NDArray[Any], threads: int) -> None:
+        """Write rows of kernels."""
+        step = max(1, BLOCK // len(self))
+        for first in range(0, len(rows), step):
+            part = slice(first, first + step)
+            values[slots[part]] = self.block(rows[part], threads)
+
+    def start_for(self, dual: Dual, threads: int) -> Floats:  # noqa: ARG002
+        """Start where the problem does."""
+        return dual.start
+
+    def diagonal(self) -> Floats:
+        """Return k(x, x)."""
+        step = max(1, BLOCK // len(self))
+        values = np.empty(len(self))
+        for first in range(0, len(self), step):
+            rows = np.arange(first, min(first + step, len(self)))
+            values[rows] = self.block(rows, 1)[np.arange(len(rows)), rows]
+        return values
+
+    def sums(self, queries: Any, coefficients: Floats, threads: int) -> Floats:
+        """Return weighted sums of kernels."""
+        step = max(1, BLOCK // max(1, len(self)))
+        out = np.empty((queries.shape[0], len(coefficients)))
+        for first in range(0, queries.shape[0], step):
+            part = slice(first, first + step)
+            _native.weighted_sums(self.block_of(queries[part], threads), coefficients, out[part])
+        return out
+
+    def own_sums(self, coefficients: Floats, at: Indices, threads: int) -> Floats:
+        """Return weighted sums of kernels of the rows with one another."""
+        used = np.flatnonzero(coefficients)
+        values = np.zeros(len(at))
+        step = max(1, BLOCK // len(self))
+        for first in range(0, len(used), step):
+            rows = used[first : first + step]
+            block = np.ascontiguousarray(self.block(rows, threads)[:, at])
+            _native.add_products(block, np.arange(len(rows)), coefficients[rows], values, threads)
+        return values
+
+
+class SparseTable(BlockTable):
+    """Rows as a CSR matrix."""
+
+    def __init__(self, kernel: Kernel, X: Any) -> None:
+        self.kernel = kernel
+        self._is_bounded = kernel.name in BOUNDED
+        self.X = _csr(X)
+        self._scaled = self._scale(self.X)
+        self._half_norms = _half_norms(self._scaled)
+        self._native = _linear_rows(self._scaled)
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def _scale(self, X: Any) -> Any:
+        factor = self.kernel.rule.scale
+        return X if factor == 1.0 else X * factor
+
+    def block(self, rows: Indices, threads: int) -> Floats:
+        """Return kernels of some of the rows with all."""
+        return self._kernels(self._scaled[rows], self._half_norms[rows], threads)
+
+    def block_of(self, queries: Any, threads: int) -> Floats:
+        """Return kernels of other rows with all."""
+        scaled = self._scale(_csr(queries))
+        return self._kernels(scaled, _half_norms(scaled), threads)
+
+    def _kernels(self, scaled: Any, half_norms: Floats, threads: int) -> Floats:
+        if self.kernel.name == "laplacian":
+            values = manhattan_distances(scaled, self._scaled)
+        else:
+            values = np.empty((scaled.shape[0], len(self)))
+            step = max(1, BLOCK // scaled.shape[1])
+            for first in range(0, scaled.shape[0], step):
+                part = slice(first, first + step)
+                values[part] = self._native.times(_dense(scaled[part]), threads=threads).T
+        self.kernel.rule.finish(half_norms, self._half_norms, values)
+        return values
+
+    def take(self, rows: Indices) -> SparseTable:
+        """Return some of the rows."""
+        return SparseTable(self.kernel, self.X[rows])
+
+
+class CallableTable(BlockTable):
+    """Rows, and a function of two blocks of rows."""
+
+    def __init__(self, function: Callable[[Any, Any], Any], X: Any) -> None:
+        self.function = function
+        self.X = X
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def block(self, rows: Indices, threads: int) -> Floats:
+        """Return kernels of some of the rows with all."""
+        return self.block_of(self.X[rows], threads)
+
+    def block_of(self, queries: Any, threads: int) -> Floats:  # noqa: ARG002
+        """Return kernels of other rows with all."""
+        values = self.function(queries, self.X)
+        if scipy.sparse.issparse(values):
+            values = sound(values, "What kernel returned").toarray()
+        if np.iscomplexobj(values):
+            raise ParameterError("kernel returned complex numbers; it must return real ones.")
+        try:
+            block = np.ascontiguousarray(values, np.float64)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(
+                f"kernel returned what is no matrix of numbers: {error}."
+            ) from None
+        if block.shape != (queries.shape[0], len(self)):
+            raise ParameterError(
+                f"kernel returned an array of shape {block.shape} for blocks of "
+                f"{queries.shape[0]} and {len(self)} rows; it must be "
+                f"({queries.shape[0]}, {len(self)})."
+            )
+        if not np.abs(block).max(initial=0.0) <= LARGEST_KERNEL:
+            raise ParameterError(
+                "kernel returned NaN, an infinity or a number above 1e100, which nothing can be "
+                "computed with."
+            )
+        return block
+
+    def take(self, rows: Indices) -> CallableTable:
+        """Return some of the rows."""
+        return CallableTable(self.function, self.X[rows])
+
+
+class PrecomputedTable(BlockTable):
+    """Rows that are known by their kernels with those of `fit` alone: X is a matrix of kernels."""
+
+    def __init__(self, X: Floats, columns: Indices) -> None:
+        self.X = X
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def block(self, rows: Indices, threads: int) -> Floats:  # noqa: ARG002
+        """Return kernels of some of the rows with all."""
+        return self.X[np.ix_(self.columns[rows], self.columns)]
+
+    def block_of(self, queries: Any, threads: int) -> Floats:  # noqa: ARG002
+        """Return kernels of other rows with all."""
+        return np.ascontiguousarray(queries[:, self.columns])
+
+    def take(self, rows: Indices) -> PrecomputedTable:
+        """Return some of the rows."""
+        return PrecomputedTable(self.X, self.columns[rows])
+
+
+def require_moderate_kernels(kernel: Kernel, X: Any) -> None:
+    """Raise if kernels of these rows cannot be computed with."""
+    if kernel.name not in ("linear", "poly"):
+        return
+    base, power = float((X * X).sum(axis=1).max()), 1
+    if kernel.name == "poly":
+        base, power = kernel.gamma * base + abs(kernel.coef0), kernel.degree
+    if base > 1.0 and power * math.log10(base) > math.log10(LARGEST_KERNEL):
+        raise DataError(
+            f"X holds numbers so large that its {kernel.name} kernels exceed {LARGEST_KERNEL:g}. "
+            "Scale the columns, for example with sklearn.preprocessing.StandardScaler."
+        )
+
+
+def require_symmetric(X: Floats) -> None:
+    """Raise unless a matrix of kernels is square and symmetric."""
+    if X.shape[0] != X.shape[1]:
+        raise DataError(
+            f"X has the shape {X.shape}, but kernel='precomputed' needs a square matrix of the "
+            "kernels of all rows with one another."
+        )
+    apart = float(np.abs(X - X.T).max())
+    if apart > 1e-6 * float(np.abs(X).max()):
+        raise DataError(
+            f"X is no kernel matrix: it is not symmetric (elements differ by up to {apart:.3g} "
+            "from those across the diagonal), but k(x, z) = k(z, x) for every kernel."
+        )
+
+
+def matrix_of(table: Table) -> Floats:
+    """Return the kernels of all rows of a small table with one another."""
+    K = np.empty((len(table), len(table)), table.dtype)
+    table.fill(np.arange(len(table)), np.arange(len(table)), K, 1)
+    return K.astype(np.float64)
+
+
+def require_symmetric_kernel(K: Floats) -> None:
+    """Raise unless a function gave the same kernels from either side."""
+    apart = float(np.abs(K - K.T).max())
+    if apart > 1e-6 * float(np.abs(K).max()):
+        raise ParameterError(
+            f"kernel is not symmetric: k(x, z) and k(z, x) differ by up to {apart:.3g}. So it is "
+            "no scalar product."
+        )
+
+
+def smallest_eigenvalue(K: Floats) -> float:
+    """Return the smallest eigenvalue of a matrix of kernels as a part of the largest.
+
+    What matters are coefficients that add up to 0, so kernels are taken about their mean.
+    """
+    K = K - K.mean(axis=0)
+    K -= K.mean(axis=1)[:, np.newaxis]
+    values = np.linalg.eigvalsh(0.5 * (K + K.T))
+    largest = float(np.abs(values).max())
+    return float(values[0]) / largest if largest > 0.0 else 0.0
+
+
+def _csr(X: Any) -> Any:
+    """Return sparse rows of float64 with indices of 32 bits, which everybody takes."""
+    X = scipy.sparse.csr_array(X, dtype=np.float64)
+    parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+    return scipy.sparse.csr_array(parts, X.shape) if X.nnz < 2**31 else X
+
+
+def _dense(X: Any) -> Floats:
+    """Write sparse rows out, with the constant feature of `_native.LinearRows`."""
+    dense = np.zeros((X.shape[0], X.shape[1] + 1))
+    dense[:, :-1] = X.toarray()
+    return dense
+
+
+def _half_norms(X: Any) -> Floats:
+    return 0.5 * np.asarray((X * X).sum(axis=1), np.float64).reshape(-1)
+
+
+def _linear_rows(X: Any) -> _native.LinearRows:
+    columns, starts = X.indices.astype(np.int32), X.indptr.astype(np.int64)
+    return _native.LinearRows.sparse(X.data, columns, starts, X.shape[1], 0.0)

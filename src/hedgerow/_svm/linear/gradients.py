@@ -1,0 +1,35 @@
+"""Conjugate gradients: a linear system solved by products with its matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hedgerow._svm.linear.problem import Floats, dot, square
+
+# The part of the gradient that may be left: a step is cut off at bounds or by other rows' slacks,
+# so that a more exact one is not worth its time.
+REDUCTION = 1e-2
+
+
+def conjugate_gradients(
+    curved: Callable[[Floats], Floats], gradient: Floats, n_steps: int
+) -> tuple[Floats, bool]:
+    """Solve H step = −gradient, where `curved(v)` is H v; tell whether `n_steps` were enough."""
+    step, residual = np.zeros_like(gradient), -gradient
+    towards, left = residual, square(residual)
+    enough = REDUCTION**2 * left
+    for _ in range(n_steps):
+        if left <= enough:
+            return step, True
+        along = curved(towards)
+        curvature = dot(towards, along)
+        if curvature <= 0.0:  # by rounding alone: H has no such direction
+            return step, True
+        length = left / curvature
+        step = step + length * towards
+        residual = residual - length * along
+        before, left = left, square(residual)
+        towards = residual + (left / before) * towards
+    return step, left <= enough

@@ -1,0 +1,152 @@
+"""An interior point method for the machine with penalty Σ|w|, where descents do not get on.
+
+With large costs the weights of a coordinate descent are held by the rows on the edge of the margin:
+none can change alone. The dual of the problem in `lasso`, in α = y β ≥ 0, is::
+
+    minimise  Σ_i α_i² / (4 C_i) − Σ_i α_i,    −1 ≤ Xᵀ y α ≤ 1.
+
+With u, v ≥ 0 the multipliers of its two bounds, w = u − v, p and q what is left to them, and σ that
+of α ≥ 0, the optimum is where u p = v q = α σ = 0 and α / 2C + y X w = 1 + σ. As in
+`interior_point`, products are μ on the way; Newton's step, with all but dw eliminated, is
+
+    (1 / (u/p + v/q) + Xᵀ diag(θ) X) dw = …,      1/θ = 1/(2C) + σ/α.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow._arithmetic import sum_of
+from hedgerow._svm.linear.problem import Floats, Problem
+from hedgerow._svm.linear.rows import Rows
+
+# Steps at most, and those that may make nothing better; the part of the way to the nearest bound
+# that one goes; and the relative gap at which it ends.
+MOST_STEPS, PATIENCE, WITHIN, ENOUGH = 200, 20, 0.98, 1e-12
+
+
+@dataclass(eq=False)
+class Point:
+    """Where the method is; `step` are changes of the same."""
+
+    alpha: Floats
+    sigma: Floats
+    u: Floats
+    v: Floats
+    p: Floats
+    q: Floats
+
+    def pairs(self) -> tuple[tuple[Floats, Floats], ...]:
+        """Return the factors of all products."""
+        return (self.alpha, self.sigma), (self.u, self.p), (self.v, self.q)
+
+    def mean_product(self) -> float:
+        """Return μ."""
+        n = len(self.alpha) + 2 * len(self.u)
+        return sum(sum_of(a * b) for a, b in self.pairs()) / n
+
+    def moved(self, step: Point, part: float) -> Point:
+        """Return the point after a part of a step."""
+        return Point(*(a + part * b for a, b in zip(self._all(), step._all(), strict=True)))
+
+    def longest(self, step: Point) -> float:
+        """Return the part of a step, at most 1, that keeps everything positive."""
+        shortest = min(float((b / a).min()) for a, b in zip(self._all(), step._all(), strict=True))
+        return 1.0 if shortest >= -1.0 else -1.0 / shortest
+
+    def _all(self) -> tuple[Floats, ...]:
+        return self.alpha, self.sigma, self.u, self.v, self.p, self.q
+
+    @property
+    def is_used(self) -> NDArray[np.bool_]:
+        """Mark the weights that are not 0: those whose multiplier outweighs what is left."""
+        used: NDArray[np.bool_] = (self.u > self.p) | (self.v > self.q)
+        return used
+
+
+def interior_lasso(
+    rows: Rows, problem: Problem, primal: Callable[[Floats], float], dual: Callable[[Floats], float]
+) -> tuple[Floats, Floats]:
+    """Return the best weights on the way, those that are 0 there exactly so, and the best α.
+
+    Near the end rounding makes steps worse again: `primal` and `dual` tell what is best.
+    """
+    point = _start(rows, problem)
+    best_w, best_alpha = np.zeros(rows.width), point.alpha
+    lowest, highest, idle = primal(best_w), dual(best_alpha), 0
+    for _ in range(MOST_STEPS):
+        following = _advance(rows, problem, point)
+        if following is None or idle > PATIENCE or lowest - highest <= ENOUGH * lowest:
+            break
+        point, idle = following, idle + 1
+        w = np.where(point.is_used, point.u - point.v, 0.0)
+        value, bound = primal(w), dual(point.alpha)
+        if value < lowest:
+            best_w, lowest, idle = w, value, 0
+        if bound > highest:
+            best_alpha, highest, idle = point.alpha, bound, 0
+    return best_w, best_alpha
+
+
+def _start(rows: Rows, problem: Problem) -> Point:
+    """Start at w = 0 and a multiple of its β that the dual allows by far."""
+    alpha = 2.0 * problem.C
+    most = float(np.abs(rows.combine(problem.sign[0] * alpha)).max())
+    alpha = alpha * min(0.5, 0.5 / most if most > 0.0 else np.inf)
+    combined = rows.combine(problem.sign[0] * alpha)
+    # Weights that a column alone would need, by the square of its numbers.
+    squares = rows.normal_matrix(np.full(rows.n_rows, 1.0 / rows.n_rows)).diagonal()
+    each = 1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0))
+    return Point(alpha, np.ones(len(alpha)), each, each, 1.0 - combined, 1.0 + combined)
+
+
+def _advance(rows: Rows, problem: Problem, point: Point) -> Point | None:
+    """Take one predicted and corrected step; None where rounding allows no more."""
+    y, curvature = problem.sign[0], 0.5 / problem.C
+    alpha, u, v, p, q = point.alpha, point.u, point.v, point.p, point.q
+    combined = rows.combine(y * alpha)
+    lack_p, lack_q = 1.0 - combined - p, 1.0 + combined - q
+    pull = 1.0 - curvature * alpha - y * rows.times(u - v)
+    theta = 1.0 / (curvature + point.sigma / alpha)
+    give = u / p + v / q
+    matrix = rows.normal_matrix(theta)
+    matrix[np.diag_indices(rows.width)] += 1.0 / give
+    _native.cholesky(matrix)
+
+    def solve(alpha_sigma: Floats | float, u_p: Floats | float, v_q: Floats | float) -> Point:
+        """Find the step after which, to first order, the products have these values."""
+        rhs = pull + alpha_sigma / alpha
+        known = (u_p / p - u - u / p * lack_p) - (v_q / q - v - v / q * lack_q)
+        dw = rows.combine(y * theta * rhs) + known / give
+        _native.cholesky_solve(matrix, dw)
+        d_alpha = theta * (rhs - y * rows.times(dw))
+        along = rows.combine(y * d_alpha)
+        dp, dq = lack_p - along, lack_q + along
+        return Point(
+            d_alpha,
+            alpha_sigma / alpha - point.sigma - point.sigma / alpha * d_alpha,
+            u_p / p - u - u / p * dp,
+            v_q / q - v - v / q * dq,
+            dp,
+            dq,
+        )
+
+    predicted = solve(0.0, 0.0, 0.0)
+    if not np.isfinite(predicted.alpha).all():
+        return None
+    mu = point.mean_product()
+    fall = point.moved(predicted, point.longest(predicted)).mean_product() / mu
+    aim = fall**3 * mu
+    step = solve(
+        aim - predicted.alpha * predicted.sigma,
+        aim - predicted.u * predicted.p,
+        aim - predicted.v * predicted.q,
+    )
+    if not np.isfinite(step.alpha).all():
+        return None
+    return point.moved(step, min(1.0, WITHIN * point.longest(step)))

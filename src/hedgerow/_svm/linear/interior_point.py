@@ -1,0 +1,202 @@
+"""A primal–dual interior point method for hinge and ε-insensitive losses, for few features.
+
+Each side of a row has a dual variable 0 < α < C, room c = C − α, and multipliers s, t > 0 of the
+two bounds (the side holds α in one row each of what follows). The optimum is where::
+
+    sign z − offset = s − t,      w = Xᵀ Σ_s sign α,      α s = 0,      c t = 0,
+
+and the method follows the path on which the products are μ instead, as μ goes to 0. Newton's step
+for these equations, with all but dw eliminated, has a matrix of the size of the features::
+
+    (1 + Xᵀ diag(Σ_s θ) X) dw = ρ + Xᵀ Σ_s sign θ rhs,      1/θ = s/α + t/c,
+
+where ρ = Xᵀ Σ_s sign α − w is what the second equation still lacks. Each iteration takes two such
+steps with one factorisation: Mehrotra's prediction, which says how far μ can fall, and a corrected
+one.
+
+Near the end it is plain which α will be 0, which C, and which lie between; the rows of the latter
+lie on the edge of the margin, which is a linear system for their α. Its solution, if it is within
+the bounds, is the optimum up to rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import count
+
+import numpy as np
+import scipy.sparse
+
+from hedgerow import _native
+from hedgerow._arithmetic import mean_of
+from hedgerow._svm.linear.newton import PATIENCE, by_cholesky, newton
+from hedgerow._svm.linear.problem import Floats, Pair, Problem, Solution, Stop, certified
+from hedgerow._svm.linear.rows import Rows
+
+# Part of the way to the nearest bound that a step goes at most.
+WITHIN = 0.98
+# The relative gap to which the squared losses are minimised for a start.
+ROUGH = 1e-2
+# The relative gap from which on it may be plain which α are at their bounds.
+PLAIN = 1e-4
+# How often the rows' distances from their edges are solved for: what the first leaves is rounding.
+REFINEMENTS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Where the method is: arrays of (sides, n_rows), and w, z = X w and ρ."""
+
+    alpha: Floats
+    room: Floats
+    s: Floats
+    t: Floats
+    w: Floats
+    z: Floats
+    rho: Floats
+
+    def mean_product(self) -> float:
+        """Return μ."""
+        return mean_of(self.alpha * self.s + self.room * self.t) / 2.0
+
+    def moved(self, step: Step, part: float) -> Point:
+        """Return the point after a part of a step, which takes off as much of ρ."""
+        return Point(
+            self.alpha + part * step.alpha,
+            self.room - part * step.alpha,
+            self.s + part * step.s,
+            self.t + part * step.t,
+            self.w + part * step.w,
+            self.z + part * step.z,
+            (1.0 - part) * self.rho,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A change of a point."""
+
+    alpha: Floats
+    s: Floats
+    t: Floats
+    w: Floats
+    z: Floats
+
+    def longest(self, point: Point) -> float:
+        """Return the part of the step, at most 1, that keeps everything positive."""
+        shortest = min(
+            float((self.alpha / point.alpha).min()),
+            float((-self.alpha / point.room).min()),
+            float((self.s / point.s).min()),
+            float((self.t / point.t).min()),
+        )
+        return 1.0 if shortest >= -1.0 else -1.0 / shortest
+
+
+def interior_point(rows: Rows, problem: Problem, stop: Stop) -> Solution:
+    """Minimise P along the central path."""
+    point = _start(rows, problem)
+    best = None
+    since_best = 0
+    for n_iter in count():
+        found = _certified(rows, problem, point, stop)
+        if found.relative_gap <= PLAIN:
+            found = min(found, _on_edges(rows, problem, point, stop), key=lambda each: each.gap)
+        if best is None or found.gap < best.gap:
+            best, since_best = found, 0
+        since_best += 1
+        if best.converged or n_iter == stop.max_iter or since_best > PATIENCE:
+            return replace(best, n_iter=n_iter)
+        point = _advance(rows, problem, point)
+    raise AssertionError("unreachable")
+
+
+def _start(rows: Rows, problem: Problem) -> Point:
+    """Start on the central path as far as the losses go, at the w that is best for their squares.
+
+    Given w and μ, the products α s = c t = μ and s − t = sign z − offset have one solution. Only
+    ρ is not yet 0.
+    """
+    squares = Problem(problem.sign, problem.offset, problem.C, True, problem.epsilon)
+    w = newton(rows, squares, Stop(ROUGH, 10), by_cholesky).w
+    z = rows.times(w)
+    margin = problem.sign * z - problem.offset
+    scale = mean_of(problem.C * np.abs(margin))
+    mu = scale if scale > 0.0 else mean_of(problem.C)
+    least = mu / problem.C
+    across = np.hypot(margin, 2.0 * least)
+    s, t = least + 0.5 * (across + margin), least + 0.5 * (across - margin)
+    alpha = mu / s
+    rho = rows.combine((problem.sign * alpha).sum(axis=0)) - w
+    return Point(alpha, mu / t, s, t, w, z, rho)
+
+
+def _certified(rows: Rows, problem: Problem, point: Point, stop: Stop) -> Solution:
+    """Return the point's w with its gap to the point's α.
+
+    Products are taken anew: those that went along with the steps have gathered their rounding.
+    """
+    beta = (problem.sign * point.alpha).sum(axis=0)
+    return certified(problem, stop, Pair(point.w, rows.times(point.w), beta, rows.combine(beta)))
+
+
+def _on_edges(rows: Rows, problem: Problem, point: Point, stop: Stop) -> Solution:
+    """Return the w at which rows between the bounds lie on their edges, with its gap.
+
+    A bound is reached where its multiplier is greater than the α, or the room, as a part of C.
+    """
+    is_zero = point.alpha / problem.C <= point.s
+    is_full = ~is_zero & (point.room / problem.C <= point.t)
+    alpha = np.where(is_zero, 0.0, np.where(is_full, problem.C, point.alpha))
+    beta = (problem.sign * alpha).sum(axis=0)
+    between = ~is_zero & ~is_full
+    free = np.flatnonzero(between.any(axis=0))
+    w = rows.combine(beta)
+    if 0 < len(free) <= 2 * rows.width:
+        on_edge = rows.take(free)
+        side = between[:, free].argmax(axis=0), free
+        edge = problem.sign[side] * problem.offset[side]
+        gram = _gram_matrix(on_edge)
+        _native.cholesky(gram)
+        for _ in range(REFINEMENTS):
+            missing = edge - on_edge.times(w)
+            _native.cholesky_solve(gram, missing)
+            beta[free] += missing
+            w = rows.combine(beta)
+    lower, upper = problem.bounds
+    beta = np.clip(beta, lower, upper)
+    return certified(problem, stop, Pair(w, rows.times(w), beta, rows.combine(beta)))
+
+
+def _gram_matrix(rows: Rows) -> Floats:
+    """Return X Xᵀ."""
+    transposed = rows.X.T.tocsr() if scipy.sparse.issparse(rows.X) else rows.X.T.copy()
+    products = Rows(transposed, 0.0, rows.threads).normal_matrix(np.ones(transposed.shape[0]))
+    return np.ascontiguousarray(products[:-1, :-1]) + rows.bias**2
+
+
+def _advance(rows: Rows, problem: Problem, point: Point) -> Point:
+    """Take one predicted and corrected step."""
+    theta = 1.0 / (point.s / point.alpha + point.t / point.room)
+    matrix = rows.normal_matrix(theta.sum(axis=0))
+    matrix[np.diag_indices(rows.width)] += 1.0
+    _native.cholesky(matrix)
+    outward = problem.offset - problem.sign * point.z
+
+    def solve(alpha_s: Floats | float, room_t: Floats | float) -> Step:
+        """Find the step after which, to first order, the products have these values."""
+        rhs = outward + alpha_s / point.alpha - room_t / point.room
+        w = point.rho + rows.combine((problem.sign * theta * rhs).sum(axis=0))
+        _native.cholesky_solve(matrix, w)
+        z = rows.times(w)
+        alpha = theta * (rhs - problem.sign * z)
+        s = (alpha_s - point.s * alpha) / point.alpha - point.s
+        t = (room_t + point.t * alpha) / point.room - point.t
+        return Step(alpha, s, t, w, z)
+
+    mu = point.mean_product()
+    predicted = solve(0.0, 0.0)
+    fall = point.moved(predicted, predicted.longest(point)).mean_product() / mu
+    aim = fall**3 * mu
+    step = solve(aim - predicted.alpha * predicted.s, aim + predicted.alpha * predicted.t)
+    return point.moved(step, min(1.0, WITHIN * step.longest(point)))

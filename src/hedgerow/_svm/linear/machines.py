@@ -1,0 +1,436 @@
+"""The estimators: linear support vector machines for classes and for numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+
+from hedgerow._data.class_weight import class_weight_vector
+from hedgerow._data.intake import TableSchema
+from hedgerow._data.target import (
+    read_classification_target,
+    read_regression_target,
+    read_weights,
+    require_moderate,
+)
+from hedgerow._estimator import Estimator, adopt, column_attributes, seed_of
+from hedgerow._params import check_parameters, documented
+from hedgerow._svm.linear.crammer_singer import crammer_singer
+from hedgerow._svm.linear.parameters import CLASSIFIER_PARAMETERS, REGRESSOR_PARAMETERS
+from hedgerow._svm.linear.problem import Floats, Problem, Solution, Stop
+from hedgerow._svm.linear.rows import Rows
+from hedgerow._svm.linear.solving import Way, solve
+from hedgerow._svm.tables import learn_matrix, read_matrix
+from hedgerow._threads import effective_n_jobs
+from hedgerow._warning import warn_user
+from hedgerow.exceptions import DataError, ParameterError
+
+# The part of `tol` that the relative gap must reach. scikit-learn looks at gradients instead; on
+# dense and text tables its objectives at the default tol were within 1e-6 of the lowest,
+# where it converged.
+GAP_PER_TOL = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """What a fit leaves behind: w and b of each machine, and the classes, if it tells classes."""
+
+    schema: TableSchema
+    coef: Floats  # (n_machines, n_features)
+    intercept: Floats  # (n_machines,)
+    classes: NDArray[Any] | None
+
+
+class LinearMachine(Estimator):
+    """A linear machine, apart from what its target is."""
+
+    _model: LinearModel
+
+    def _rows(self, X: Any, kept: NDArray[np.bool_] | None) -> Rows:
+        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        rows = Rows(X, bias, effective_n_jobs(self.n_jobs))
+        return rows if kept is None else rows.take(np.flatnonzero(kept))
+
+    def _stop(self) -> Stop:
+        return Stop(GAP_PER_TOL * float(self.tol), int(self.max_iter))
+
+    def _become(
+        self, schema: TableSchema, solutions: Sequence[Solution], classes: NDArray[Any] | None
+    ) -> Self:
+        """Make the estimator one that a fit has given these solutions."""
+        weights = np.vstack([solution.w for solution in solutions])
+        if not np.isfinite(weights).all():
+            raise DataError(
+                "X, C and the weights are of such different sizes that the solution is not finite. "
+                "Scale the columns, for example with sklearn.preprocessing.StandardScaler."
+            )
+        if classes is not None and len(weights) == len(classes) == 2:  # Crammer and Singer's
+            weights = weights[1:] - weights[:1]
+        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        coef = np.ascontiguousarray(weights[:, :-1])
+        model = LinearModel(schema, coef, bias * weights[:, -1], classes)
+        self._warn_unless_converged(solutions)
+        adopt(self, self._attributes(model, solutions) | {"_model": model})
+        return self
+
+    def _attributes(self, model: LinearModel, solutions: Sequence[Solution]) -> dict[str, Any]:
+        return column_attributes(model.schema) | {
+            "coef_": model.coef,
+            "intercept_": model.intercept,
+            "n_iter_": max(1, *(solution.n_iter for solution in solutions)),
+            "objective_": np.array([solution.objective for solution in solutions]),
+            "duality_gap_": np.array([solution.relative_gap for solution in solutions]),
+        }
+
+    def _warn_unless_converged(self, solutions: Sequence[Solution]) -> None:
+        worst = max(solutions, key=lambda solution: (not solution.converged, solution.relative_gap))
+        if worst.converged:
+            return
+        warn_user(
+            f"{type(self).__name__} ended after {worst.n_iter} iterations (max_iter="
+            f"{self.max_iter}) with a duality gap of {worst.relative_gap:.2g} of the objective, "
+            f"above tol / 100 = {GAP_PER_TOL * self.tol:.2g}: its objective may be that much above "
+            "the lowest. Scale the columns of X, reduce C, or increase max_iter or tol.",
+            ConvergenceWarning,
+        )
+
+    def _scores(self, X: Any) -> Floats:
+        """Return w·x + b of every machine for every row."""
+        model: LinearModel = self._fitted_model()
+        matrix = read_matrix(X, model.schema, type(self).__name__)
+        rows = Rows(matrix, 1.0, effective_n_jobs(self.n_jobs))
+        return rows.times_each(np.column_stack([model.coef, model.intercept]))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+@documented
+class LinearSVC(ClassifierMixin, LinearMachine):
+    """A linear support vector machine for classes.
+
+    It minimises what scikit-learn's LinearSVC with the same parameters does::
+
+        ½(‖w‖² + v²) + C Σ_i max(0, 1 − y_i f(x_i))^p,    f(x) = w·x + b,    b = intercept_scaling v
+
+    with p = 2, or 1 for ``loss="hinge"``; with ``penalty="l1"`` the first term is ``‖w‖₁ + |v|``.
+    So the intercept is penalised through v. Each row's C is multiplied by its sample weight and by
+    the weight of its class; where one of more than two classes is told from the rest, the rest's
+    class weights count as 1, as in scikit-learn.
+
+    The solution comes with a certificate: ``objective_ (1 − duality_gap_)`` is a lower bound of
+    what any w and b can reach. If that is farther away than the tolerance, there is a
+    `ConvergenceWarning`.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        w of the second class against the first if there are two, else of each class.
+    intercept_ : array of shape (1,) or (n_classes,)
+        b of each machine.
+    classes_ : array of shape (n_classes,)
+        The classes, sorted.
+    n_iter_ : int
+        Iterations, of the machine that took most.
+    objective_ : array of shape (n_machines,)
+        What was minimised, for each machine; Crammer and Singer's is one.
+    duality_gap_ : array of shape (n_machines,)
+        The most by which each objective may exceed the lowest possible, as a part of it.
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Names of the columns, if they had names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from hedgerow import LinearSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> machine = make_pipeline(StandardScaler(), LinearSVC()).fit(X, y)
+    >>> bool(machine.score(X, y) > 0.98)
+    True
+    """
+
+    _parameters: ClassVar = CLASSIFIER_PARAMETERS
+
+    def __init__(
+        self,
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
+        *,
+        dual: bool | str = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Any = None,
+        random_state: int | np.random.RandomState | None = 0,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            Numbers without gaps: NumPy array, pandas, Polars or Arrow table, or SciPy sparse
+            matrix. Columns of similar sizes are solved faster and are penalised alike.
+        y : array of shape (n_rows,)
+            The classes.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows, not negative and not all 0.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        self._check_combination()
+        name = type(self).__name__
+        schema, matrix = learn_matrix(X, name)
+        classes, index = read_classification_target(y, matrix.shape[0], estimator_name=name)
+        weights = read_weights(sample_weight, len(index))
+        by_class = self._class_weights(classes, index, weights)
+        kept = _rows_that_count(index, weights, by_class)
+        rows = self._rows(matrix, kept)
+        if kept is not None:
+            index = index[kept]
+            weights = None if weights is None else weights[kept]
+        C = float(self.C) * (np.ones(len(index)) if weights is None else weights)
+        return self._become(schema, self._solutions(rows, index, C, by_class), classes)
+
+    def _check_combination(self) -> None:
+        if self.multi_class == "crammer_singer":
+            return
+        chosen = f"penalty={self.penalty!r}, loss={self.loss!r}, dual={self.dual!r}"
+        if self.penalty == "l1" and self.loss == "hinge":
+            raise ParameterError(
+                f"{chosen} is not allowed; penalty='l1' needs loss='squared_hinge'."
+            )
+        if self.penalty == "l1" and self.dual is True:
+            raise ParameterError(
+                f"{chosen} is not allowed; penalty='l1' needs dual=False or 'auto'."
+            )
+        if self.loss == "hinge" and self.dual is False:
+            raise ParameterError(
+                f"{chosen} is not allowed; loss='hinge' needs dual=True or 'auto'."
+            )
+
+    def _class_weights(
+        self, classes: NDArray[Any], index: NDArray[np.int64], weights: Floats | None
+    ) -> Floats:
+        if self.class_weight is None:
+            return np.ones(len(classes))
+        by_class = class_weight_vector(self.class_weight, classes, index, weights)
+        if not by_class.any():
+            raise ParameterError(f"class_weight={self.class_weight!r} leaves no row any weight.")
+        require_moderate(by_class, "class_weight")
+        return by_class
+
+    def _solutions(
+        self, rows: Rows, index: NDArray[np.int64], C: Floats, by_class: Floats
+    ) -> list[Solution]:
+        stop, seed = self._stop(), seed_of(self.random_state)
+        if self.multi_class == "crammer_singer":
+            label = index.astype(np.int32)
+            return [crammer_singer(rows, label, len(by_class), C * by_class[index], stop, seed)]
+        problems = []
+        for k in range(len(by_class)) if len(by_class) > 2 else [1]:
+            is_own = index == k
+            against = 1.0 if len(by_class) > 2 else by_class[0]
+            own_C = C * np.where(is_own, by_class[k], against)
+            squared = self.loss == "squared_hinge"
+            y = np.where(is_own, 1.0, -1.0)
+            problems.append(Problem.of_classes(y, own_C, squared=squared))
+        way = Way(self.penalty, self.dual, int(self.verbose))
+        return solve(rows, problems, stop, seed, way)
+
+    def _attributes(self, model: LinearModel, solutions: Sequence[Solution]) -> dict[str, Any]:
+        return super()._attributes(model, solutions) | {"classes_": model.classes}
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return f(x): a value for each row, positive for the second class; or one for each class.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every row."""
+        scores = self._scores(X)
+        best = scores[:, 0] > 0.0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+        predicted: NDArray[Any] = self.classes_[best.astype(np.intp)]
+        return predicted
+
+
+@documented
+class LinearSVR(RegressorMixin, LinearMachine):
+    """A linear support vector machine for numbers.
+
+    It minimises what scikit-learn's LinearSVR with the same parameters does::
+
+        ½(‖w‖² + v²) + C Σ_i max(0, |y_i − f(x_i)| − ε)^p,    f(x) = w·x + b,
+
+    with b = intercept_scaling v and p = 1, or 2 for ``loss="squared_epsilon_insensitive"``. So the
+    intercept is penalised through v: with targets far from 0, subtract their mean or make
+    intercept_scaling large. Each row's C is multiplied by its sample weight.
+
+    The solution comes with a certificate, as that of `LinearSVC` does.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+        w.
+    intercept_ : array of shape (1,)
+        b.
+    n_iter_ : int
+        Iterations.
+    objective_ : array of shape (1,)
+        What was minimised.
+    duality_gap_ : array of shape (1,)
+        The most by which it may exceed the lowest possible, as a part of it.
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Names of the columns, if they had names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from hedgerow import LinearSVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> bool(LinearSVR(C=100.0, intercept_scaling=10.0).fit(X, y).score(X, y) > 0.4)
+    True
+    """
+
+    _parameters: ClassVar = REGRESSOR_PARAMETERS
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.0,
+        tol: float = 1e-4,
+        C: float = 1.0,
+        loss: str = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        dual: bool | str = "auto",
+        random_state: int | np.random.RandomState | None = 0,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.epsilon = epsilon
+        self.tol = tol
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            Numbers without gaps: NumPy array, pandas, Polars or Arrow table, or SciPy sparse
+            matrix. Columns of similar sizes are solved faster and are penalised alike.
+        y : array of shape (n_rows,)
+            The numbers.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows, not negative and not all 0.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        squared = self.loss == "squared_epsilon_insensitive"
+        if not squared and self.dual is False:
+            raise ParameterError(
+                f"loss={self.loss!r}, dual=False is not allowed; it needs dual=True or 'auto'."
+            )
+        name = type(self).__name__
+        schema, matrix = learn_matrix(X, name)
+        target = read_regression_target(y, matrix.shape[0], estimator_name=name)
+        weights = read_weights(sample_weight, len(target))
+        kept = None if weights is None or weights.all() else weights > 0.0
+        rows = self._rows(matrix, kept)
+        C = float(self.C) * (np.ones(len(target)) if weights is None else weights)
+        if kept is not None:
+            target, C = target[kept], C[kept]
+        problem = Problem.of_numbers(target, C, float(self.epsilon), squared=squared)
+        way = Way("l2", self.dual, int(self.verbose))
+        solutions = solve(rows, [problem], self._stop(), seed_of(self.random_state), way)
+        return self._become(schema, solutions, None)
+
+    def _attributes(self, model: LinearModel, solutions: Sequence[Solution]) -> dict[str, Any]:
+        return super()._attributes(model, solutions) | {"coef_": model.coef[0]}
+
+    def predict(self, X: Any) -> Floats:
+        """Return f(x) of every row."""
+        return self._scores(X)[:, 0]
+
+
+def _rows_that_count(
+    index: NDArray[np.int64], weights: Floats | None, by_class: Floats
+) -> NDArray[np.bool_] | None:
+    """Mark the rows of some weight, or give None if all are; refuse if they are of one class."""
+    counts: NDArray[np.bool_] = by_class[index] > 0.0
+    if weights is not None:
+        counts &= weights > 0.0
+    if counts.all():
+        return None
+    if len(np.unique(index[counts])) < 2:
+        raise DataError(
+            "Rows of one class only have a weight above 0, but at least two classes are needed."
+        )
+    return counts

@@ -1,0 +1,92 @@
+"""Newton's method in the primal, for squared losses.
+
+P is piecewise quadratic. Where side s of row i has a slack, β_i = 2 C_i Σ_s sign_si slack_si and
+θ_i = 2 C_i give gradient and Hessian::
+
+    ∇P = w − Xᵀβ,        H = 1 + Xᵀ diag(θ) X.
+
+This β lies within the dual's bounds, and its gap is ½‖∇P‖²: so Newton's own stopping rule is the
+certificate. Once the set of rows with a slack no longer changes, one step ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+
+import numpy as np
+
+from hedgerow import _native
+from hedgerow._svm.linear.gradients import conjugate_gradients
+from hedgerow._svm.linear.problem import Floats, Problem, Solution, Stop, dot, square
+from hedgerow._svm.linear.rows import Rows
+
+# Armijo's rule: the part of the promised fall that a step must deliver, and how often it is halved.
+PART, HALVINGS = 1e-4, 40
+# Iterations without a smaller gap that are taken for the end of what rounding lets one reach.
+PATIENCE = 8
+CG_STEPS = 300
+
+Direction = Callable[[Rows, Floats, Floats], Floats]
+
+
+def newton(rows: Rows, problem: Problem, stop: Stop, direction: Direction) -> Solution:
+    """Minimise P from w = 0, with steps that `direction` finds."""
+    w, z = np.zeros(rows.width), np.zeros(rows.n_rows)
+    best = None
+    since_best = 0
+    for n_iter in count():
+        slack = problem.slack(z)
+        objective = problem.primal(w, slack)
+        beta = 2.0 * problem.C * (problem.sign * slack).sum(axis=0)
+        gradient = w - rows.combine(beta)
+        gap = 0.5 * square(gradient)
+        reached = stop.is_reached(gap, objective)
+        if best is None or gap < best.gap:
+            best, since_best = Solution(w, objective, gap, n_iter, reached), 0
+        since_best += 1
+        if reached or n_iter == stop.max_iter or since_best > PATIENCE:
+            return replace(best, n_iter=n_iter)
+        theta = 2.0 * problem.C * (slack > 0.0).sum(axis=0)
+        step = direction(rows, theta, gradient)
+        moved = rows.times(step)
+        part = _length(problem, w, z, step, moved, objective, dot(gradient, step))
+        w, z = w + part * step, z + part * moved
+    raise AssertionError("unreachable")
+
+
+def by_cholesky(rows: Rows, theta: Floats, gradient: Floats) -> Floats:
+    """Solve H step = −∇P with the matrix H, for few features."""
+    hessian = rows.normal_matrix(theta)
+    hessian[np.diag_indices(rows.width)] += 1.0
+    _native.cholesky(hessian)
+    step = -gradient
+    _native.cholesky_solve(hessian, step)
+    return step
+
+
+def by_conjugate_gradients(rows: Rows, theta: Floats, gradient: Floats) -> Floats:
+    """Solve H step = −∇P by products with H, for many features."""
+    step, _ = conjugate_gradients(lambda v: v + rows.curve(theta, v), gradient, CG_STEPS)
+    return step
+
+
+def _length(
+    problem: Problem,
+    w: Floats,
+    z: Floats,
+    step: Floats,
+    moved: Floats,
+    objective: float,
+    slope: float,
+) -> float:
+    """Return how much of a step to go: all of it, or half as often as Armijo's rule wants."""
+    rounding = 4.0 * np.finfo(float).eps * objective
+    part = 1.0
+    for _ in range(HALVINGS):
+        there = problem.primal(w + part * step, problem.slack(z + part * moved))
+        if there <= objective + PART * part * slope + rounding:
+            break
+        part *= 0.5
+    return part

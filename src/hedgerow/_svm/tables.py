@@ -1,0 +1,101 @@
+"""Any table of numbers → a matrix: the door for X of support vector machines."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse
+
+from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema, read_table
+from hedgerow._data.names import Names, column_label
+from hedgerow._data.sparse import sound
+from hedgerow.exceptions import DataError
+
+# With numbers up to this size, and C up to 1e30, gradients can be squared and added up.
+LARGEST = 1e50
+
+
+def learn_matrix(X: Any, estimator_name: str) -> tuple[TableSchema, Any]:
+    """Read the table of a `fit`: a dense matrix in C order or a CSR one, of floats."""
+    if _is_csr(X):
+        return TableSchema(X.shape[1], None, {}), _checked_csr(X, estimator_name)
+    schema, table = learn_schema(X)
+    if schema.categories:
+        where = column_label(schema.feature_names, min(schema.categories))
+        raise DataError(
+            f"{where} holds strings or categories, but {estimator_name} computes with numbers. "
+            "Encode the column first, for example with sklearn.preprocessing.OneHotEncoder in a "
+            "pipeline."
+        )
+    return schema, _moderate(_matrix_of(table), schema.feature_names, estimator_name)
+
+
+def read_matrix(X: Any, schema: TableSchema, estimator_name: str) -> Any:
+    """Read the table of a `predict` as a matrix, with columns in the order of `fit`."""
+    if _is_csr(X) and X.shape[1] == schema.n_features and schema.has_no_names:
+        return _checked_csr(X, estimator_name)
+    table = read_table(X, schema, estimator_name=estimator_name)
+    return _moderate(_matrix_of(table), schema.feature_names, estimator_name)
+
+
+def _is_csr(X: Any) -> bool:
+    """Tell whether X can be used as it is; anything else takes the way of other tables."""
+    return (
+        scipy.sparse.issparse(X)
+        and X.format == "csr"
+        and X.ndim == 2
+        and X.dtype in (np.float32, np.float64)
+        and X.dtype.isnative
+        and min(X.shape) > 0
+    )
+
+
+def _checked_csr(X: Any, estimator_name: str) -> Any:
+    X = sound(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return _moderate(X, None, estimator_name)
+
+
+def _matrix_of(table: Table) -> Any:
+    if table.sparse_csc is None:
+        return np.ascontiguousarray(as_matrix(table))
+    csr = table.sparse_csc.tocsr()
+    return csr.astype(np.result_type(np.float32, csr.dtype), copy=False)
+
+
+def _moderate(X: Any, names: Names | None, estimator_name: str) -> Any:
+    """Refuse gaps, infinities, and numbers so large that their products overflow."""
+    values = X.data if scipy.sparse.issparse(X) else X
+    if values.size:
+        # Of numbers with a NaN among them, both are NaN.
+        low, high = float(values.min()), float(values.max())
+        if not -LARGEST <= low <= high <= LARGEST:
+            _refuse(scipy.sparse.csr_array(X), names, estimator_name)
+    return X
+
+
+def _refuse(X: Any, names: Names | None, estimator_name: str) -> NoReturn:
+    """Name the first column that holds something a machine cannot compute with."""
+    stored = X.tocoo()
+    row, column = stored.coords
+    for bad, what in (
+        (np.isnan(stored.data), "NaN or another missing value"),
+        (np.isinf(stored.data), "infinity"),
+    ):
+        if bad.any():
+            first = int(bad.argmax())
+            raise DataError(
+                f"{column_label(names, int(column[first]))} contains {what} (first in row "
+                f"{row[first]}), which {estimator_name} cannot compute with. Impute it, for "
+                "example with sklearn.impute.SimpleImputer in a pipeline, or use Hedgerow's trees, "
+                "forests or boosting, which take gaps as they are."
+            )
+    first = int(np.abs(stored.data).argmax())
+    raise DataError(
+        f"{column_label(names, int(column[first]))} holds {stored.data[first]:.3g} (row "
+        f"{row[first]}); squares of such numbers cannot be added up. Scale the column, for example "
+        f"with sklearn.preprocessing.StandardScaler, so that none exceeds {LARGEST:g}."
+    )

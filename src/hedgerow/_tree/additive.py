@@ -1,0 +1,131 @@
+"""A fitted model seen as a sum of trees, whatever ensemble it is: what explanations work on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._data.names import Labels, labels_of
+from hedgerow._data.schema import TableSchema
+from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs
+from hedgerow._tree.structure import Ensemble, Rows
+
+
+def _as_it_is(X: Any) -> Any:
+    return X
+
+
+@dataclass(frozen=True, eq=False)
+class Meaning:
+    """What scores mean: the prediction that is made of them, (n_rows, n_outputs), and its unit."""
+
+    of: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    unit: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AdditiveTrees:
+    """Trees whose sum is the score that a model gives, and how a table is read for them.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        Base score and trees. Their sum is the raw score that is explained.
+    matrix : function of a table
+        Returns the table as the trees see it, (n_rows, ensemble.n_features).
+    sources : int64 array (ensemble.n_features,)
+        For each feature of the ensemble the column of the table that it comes from. A column of
+        many categories may be several features.
+    feature_names : Labels, a tuple of str
+        What each column of the table is called.
+    output_names : tuple of str
+        A name for each score: a class, a quantile, a target.
+    unit : str
+        What a score is, such as "log-odds" or "the target".
+    n_threads : int
+        Threads to use.
+    features : function of a table
+        Returns the table without columns that are no features, such as a ranker's queries.
+    prediction : Meaning or None
+        What the model predicts of its scores, such as probabilities; None if it is the scores.
+    """
+
+    ensemble: Ensemble
+    matrix: Callable[[Any], Rows]
+    sources: NDArray[np.int64]
+    feature_names: Labels
+    output_names: tuple[str, ...]
+    unit: str
+    n_threads: int = 1
+    features: Callable[[Any], Any] = _as_it_is
+    prediction: Meaning | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.feature_names, Labels):
+            object.__setattr__(self, "feature_names", Labels(self.feature_names))
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of a table."""
+        return len(self.feature_names)
+
+    def scores(self, X: Any) -> NDArray[np.float64]:
+        """Return the raw scores of a table's rows, (n_rows, n_outputs)."""
+        return self.ensemble.predict_raw(self.matrix(X), n_threads=self.n_threads)
+
+
+def sums_over_splits(
+    ensemble: Ensemble, kind: str, sources: NDArray[np.int64], n_columns: int
+) -> NDArray[np.float64]:
+    """Return for each column of a table the sum over the splits on the features that it is.
+
+    What is summed is their "gain", their "cover", or 1 for "split".
+    """
+    inner = ensemble.feature >= 0
+    summed = None if kind == "split" else getattr(ensemble, kind)[inner]
+    columns = sources[ensemble.feature[inner]]
+    return np.bincount(columns, summed, minlength=n_columns).astype(np.float64)
+
+
+def column_names(schema: TableSchema) -> Labels:
+    """Return what a table's columns are called, "x0" and so on if they have no names."""
+    return labels_of(schema.feature_names, schema.n_features)
+
+
+def numbered_names(n_columns: int) -> Labels:
+    """Return names for columns that have none."""
+    return labels_of(None, n_columns)
+
+
+def class_names(classes: NDArray[Any] | Sequence[NDArray[Any]], target: str = "") -> list[str]:
+    """Return a name for each score of classes: of two, the second has the only score.
+
+    Of several columns of labels they are the scores of each, the column before the class.
+    """
+    if isinstance(classes, list | tuple):
+        by_column = (class_names(one, f"y{k}=") for k, one in enumerate(classes))
+        return [name for names in by_column for name in names]
+    scored = classes[1:] if len(classes) == 2 else classes
+    return [f"{target}{label}" for label in scored]
+
+
+def number_names(n_outputs: int) -> list[str]:
+    """Return a name for each number that is predicted."""
+    return ["y"] if n_outputs == 1 else [f"y{k}" for k in range(n_outputs)]
+
+
+def leaf_names(outputs: Outputs) -> tuple[str, ...]:
+    """Return a name for each value of a leaf of trees that were grown to the end."""
+    if isinstance(outputs, NumberOutputs):
+        return tuple(number_names(outputs.n_outputs))
+    single = outputs.classes[0] if outputs.is_single else outputs.classes
+    return tuple(class_names(single))
+
+
+def leaf_unit(outputs: Outputs) -> str:
+    """Return what values of leaves of such trees are."""
+    return "probability" if isinstance(outputs, ClassOutputs) else "the target"

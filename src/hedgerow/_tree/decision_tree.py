@@ -1,0 +1,407 @@
+"""The estimators: one tree, grown to the end and perhaps pruned (CART), for classes and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils import Bunch
+
+from hedgerow._accuracy import ScoredClassifier
+from hedgerow._estimator import TableEstimator, adopt, column_attributes
+from hedgerow._params import check_parameters, documented, parameters_for
+from hedgerow._threads import effective_n_jobs
+from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
+from hedgerow._tree.cart_params import n_features_tried
+from hedgerow._tree.export import Wording, lines_of
+from hedgerow._tree.fitting import TreeModel, grow
+from hedgerow._tree.outputs import ClassOutputs, Floats, NumberOutputs, Outputs, one_or_list
+from hedgerow._tree.parameters import TREE_PARAMETERS
+from hedgerow._tree.pruning import prune, weakest_links
+from hedgerow._tree.structure import Tree
+from hedgerow.exceptions import ParameterError
+
+
+class DecisionTree(TableEstimator):
+    """A tree, apart from what its target is."""
+
+    _outputs: ClassVar[type[Outputs]]
+    _model: TreeModel
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. NaN, None and NA are
+            missing values; strings and categories are taken as they are.
+        y : array of shape (n_rows,) or (n_rows, n_outputs)
+            The target.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows, not negative and not all 0.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        grown = grow(self, self._outputs, X, y, sample_weight)
+        model = grown.model
+        if self.ccp_alpha > 0.0:
+            model = grown.pruned(prune(model.tree, grown.falls, self.ccp_alpha))
+        return self._become(model)
+
+    def _bins_tables(self) -> bool:
+        return bool(self.splitter == "hist")
+
+    def _become(self, model: TreeModel) -> Self:
+        """Make the estimator one that a fit has given this model."""
+        attributes = column_attributes(model.schema) | model.outputs.attributes()
+        adopt(self, attributes | {"_model": model})
+        return self
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """Return the α at which subtrees are pruned one after another, and the impurity then.
+
+        The estimator is not changed. Parameters are those of `fit`.
+
+        Returns
+        -------
+        Bunch
+            ``ccp_alphas``, rising from 0, and ``impurities``, those of all leaves together.
+        """
+        check_parameters(self)
+        grown = grow(self, self._outputs, X, y, sample_weight)
+        impurity = grown.root_impurity - float(grown.falls.sum())
+        alphas, impurities = [0.0], [impurity]
+        for link in weakest_links(grown.model.tree, grown.falls):
+            impurity += link.rise
+            alphas.append(link.alpha)
+            impurities.append(impurity)
+        return Bunch(ccp_alphas=np.array(alphas), impurities=np.array(impurities))
+
+    @property
+    def max_features_(self) -> int:
+        """Features that a node tries."""
+        return n_features_tried(self.max_features, self._fitted_model().schema.n_features)
+
+    @property
+    def tree_(self) -> Tree:
+        """The tree's arrays."""
+        tree: Tree = self._fitted_model().tree
+        return tree
+
+    def get_depth(self) -> int:
+        """Return how many splits there are from the root to the deepest leaf."""
+        return self.tree_.depth_below()
+
+    def get_n_leaves(self) -> int:
+        """Return how many leaves there are."""
+        return self.tree_.n_leaves
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the leaf of every row, as a node number."""
+        matrix = self._matrix(X)
+        leaves = self._model.ensemble.apply(matrix, n_threads=self._threads_for(matrix))
+        return leaves[:, 0].copy()
+
+    def decision_path(self, X: Any) -> Any:
+        """Return the nodes that each row passes, as a sparse matrix of ones."""
+        return self._fitted_model().tree.paths(self.apply(X))
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Each feature's part of the fall of impurity; all 0 if there is no split."""
+        tree = self.tree_
+        inner = tree.feature >= 0
+        falls = np.bincount(tree.feature[inner], tree.gain[inner], minlength=self.n_features_in_)
+        total = falls.sum()
+        importances: Floats = falls / total if total > 0.0 else falls.astype(np.float64)
+        return importances
+
+    def export_text(
+        self,
+        *,
+        feature_names: Sequence[str] | None = None,
+        max_depth: int = 10,
+        spacing: int = 3,
+        decimals: int = 2,
+        show_weights: bool = False,
+        show_missing: bool = False,
+    ) -> str:
+        """Return the tree as text: what is true on each side of a split, and what leaves predict.
+
+        Parameters
+        ----------
+        feature_names : list of str, optional
+            Names of the columns; those of `fit`, or ``feature_0`` and so on, if left out.
+        max_depth : int
+            Splits from the root that are shown; below, the depth of what is left out is told.
+        spacing : int
+            How far to indent.
+        decimals : int
+            Digits after the point.
+        show_weights : bool
+            Tell the weight of the training rows in each leaf.
+        show_missing : bool
+            Tell to which side of a split missing values go.
+        """
+        model: TreeModel = self._fitted_model()
+        if feature_names is not None and len(feature_names) != self.n_features_in_:
+            raise ParameterError(
+                f"feature_names has {len(feature_names)} names; the tree has "
+                f"{self.n_features_in_} features."
+            )
+        for name, value in (("max_depth", max_depth), ("spacing", spacing), ("decimals", decimals)):
+            if value < 0:
+                raise ParameterError(f"{name}={value!r} is not allowed; it must be an int >= 0.")
+        wording = Wording(model.schema, model.category_bins, feature_names, decimals, show_missing)
+
+        def leaf_text(node: int) -> str:
+            weight = f" (weight {model.tree.cover[node]:.{decimals}f})" if show_weights else ""
+            return self._value_text(model.tree.value[node : node + 1], decimals) + weight
+
+        lines = lines_of(model.tree, wording, leaf_text, max_depth, max(spacing, 1))
+        return "\n".join(lines) + "\n"
+
+    def _value_text(self, value: Floats, decimals: int) -> str:
+        raise NotImplementedError
+
+    def _additive_trees(self) -> AdditiveTrees:
+        model: TreeModel = self._fitted_model()
+        return AdditiveTrees(
+            ensemble=model.ensemble,
+            matrix=self._matrix,
+            sources=np.arange(model.schema.n_features),
+            feature_names=column_names(model.schema),
+            output_names=leaf_names(model.outputs),
+            unit=leaf_unit(model.outputs),
+            n_threads=effective_n_jobs(self.n_jobs),
+        )
+
+    def _values(self, X: Any) -> Floats:
+        matrix = self._matrix(X)
+        return self._model.ensemble.predict_raw(matrix, n_threads=self._threads_for(matrix))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+@documented
+class DecisionTreeClassifier(ScoredClassifier, DecisionTree):
+    """A classification tree (CART: Breiman, Friedman, Olshen and Stone, 1984).
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,), or a list of such
+        The classes of each output, sorted.
+    n_classes_ : int, or a list of int
+        How many there are.
+    n_outputs_ : int
+        Columns of y.
+    max_features_ : int
+        Features that a node tries.
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Names of the columns, if they had names.
+    feature_importances_ : array of shape (n_features,)
+        Each feature's part of the fall of impurity.
+    tree_ : Tree
+        The tree's arrays. Of two classes, values are the share of the second.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import hedgerow as hr
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> print(hr.DecisionTreeClassifier(max_depth=2).fit(X, y).export_text())
+    |--- petal length (cm) <= 2.45
+    |   |--- class: 0  [1.00, 0.00, 0.00]
+    |--- petal length (cm) >  2.45
+    |   |--- petal width (cm) <= 1.75
+    |   |   |--- class: 1  [0.00, 0.91, 0.09]
+    |   |--- petal width (cm) >  1.75
+    |   |   |--- class: 2  [0.00, 0.02, 0.98]
+    <BLANKLINE>
+    """
+
+    _outputs = ClassOutputs
+    _parameters = parameters_for("classifier", TREE_PARAMETERS)
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        splitter: str = "exact",
+        max_depth: int | None = None,
+        max_leaves: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: float | str | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        class_weight: Any = None,
+        categorical_features: Any = "auto",
+        unknown_category: str = "missing",
+        max_bins: int = 255,
+        subsample_for_bin: int = 200_000,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.unknown_category = unknown_category
+        self.max_bins = max_bins
+        self.subsample_for_bin = subsample_for_bin
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the shares of the classes in each row's leaf, (n_rows, n_classes), or a list."""
+        values = self._values(X)
+        outputs = self._class_outputs()
+        return one_or_list(outputs.probabilities(values), outputs)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithm of the probabilities."""
+        values = self._values(X)
+        outputs = self._class_outputs()
+        with np.errstate(divide="ignore"):
+            logs = [np.log(p) for p in outputs.probabilities(values)]
+        return one_or_list(logs, outputs)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most frequent class of each row's leaf."""
+        values = self._values(X)
+        outputs = self._class_outputs()
+        return outputs.labels(outputs.votes(values))
+
+    def _class_outputs(self) -> ClassOutputs:
+        outputs = self._model.outputs
+        assert isinstance(outputs, ClassOutputs)
+        return outputs
+
+    def _value_text(self, value: Floats, decimals: int) -> str:
+        outputs = self._class_outputs()
+        label = outputs.labels(outputs.votes(value))[0]
+        shares = [
+            "[" + ", ".join(f"{share:.{decimals}f}" for share in p[0]) + "]"
+            for p in outputs.probabilities(value)
+        ]
+        return f"class: {label}  {' '.join(shares)}"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+@documented
+class DecisionTreeRegressor(RegressorMixin, DecisionTree):
+    """A regression tree (CART: Breiman, Friedman, Olshen and Stone, 1984).
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Columns of y.
+    max_features_ : int
+        Features that a node tries.
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : array of str
+        Names of the columns, if they had names.
+    feature_importances_ : array of shape (n_features,)
+        Each feature's part of the fall of impurity.
+    tree_ : Tree
+        The tree's arrays.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import hedgerow as hr
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> hr.DecisionTreeRegressor(max_leaves=4).fit(X, y).get_n_leaves()
+    4
+    """
+
+    _outputs = NumberOutputs
+    _parameters = parameters_for("regressor", TREE_PARAMETERS)
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "squared_error",
+        splitter: str = "exact",
+        max_depth: int | None = None,
+        max_leaves: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: float | str | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        categorical_features: Any = "auto",
+        unknown_category: str = "missing",
+        max_bins: int = 255,
+        subsample_for_bin: int = 200_000,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.categorical_features = categorical_features
+        self.unknown_category = unknown_category
+        self.max_bins = max_bins
+        self.subsample_for_bin = subsample_for_bin
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def predict(self, X: Any) -> Floats:
+        """Return the value of each row's leaf, or a column for each output."""
+        values = self._values(X)
+        return self._number_outputs().prediction(values)
+
+    def _number_outputs(self) -> NumberOutputs:
+        outputs = self._model.outputs
+        assert isinstance(outputs, NumberOutputs)
+        return outputs
+
+    def _value_text(self, value: Floats, decimals: int) -> str:
+        numbers = ", ".join(f"{number:.{decimals}f}" for number in value[0])
+        return f"value: [{numbers}]"

@@ -1,0 +1,116 @@
+"""Exact greedy growth: every boundary between neighbouring values is a candidate (Algorithm 1).
+
+A table is sorted once; each tree is then one native call. Same rules and same arrays as the
+histogram engine, but thresholds are midpoints between values and nothing is binned.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow._tree.growth_params import GrowParams
+
+MISSING_BIN = 255
+
+Column = NDArray[Any]
+
+
+class ExactGrower:
+    """Grows trees on one table, sorted once.
+
+    It keeps views of the columns (for thresholds), their sorted lists and working memory: 16 bytes
+    a value. One tree at a time: not to be shared between threads.
+
+    Parameters
+    ----------
+    columns : sequence of 1-d arrays, or a 2-d array (n_rows, n_features)
+        Numeric columns of any dtype and stride, NaN is missing. A categorical column holds bin
+        numbers 0 … 254; NaN, negative numbers and 255 are missing.
+    is_categorical : bool array, optional
+        Which columns are categorical; none by default.
+    n_threads : int
+        Threads that sort.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Column] | NDArray[Any],
+        is_categorical: NDArray[np.bool_] | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        given = list(columns.T) if isinstance(columns, np.ndarray) else list(columns)
+        flags = np.zeros(len(given), np.bool_) if is_categorical is None else is_categorical
+        self._is_categorical = np.ascontiguousarray(flags, np.bool_)
+        self._columns = [
+            category_bins(column) if categorical else _floats(column)
+            for column, categorical in zip(given, self._is_categorical, strict=True)
+        ]
+        self._n_rows = len(self._columns[0]) if self._columns else 0
+        rows = np.empty((len(self._columns), self._n_rows), np.uint32)
+        ranks = np.empty_like(rows)
+        _native.exact_presort(self._columns, rows, ranks, n_threads)
+        self._native = _native.ExactGrower(self._columns, rows, ranks, self._is_categorical)
+
+    def grow(
+        self,
+        g: NDArray[np.float64],
+        h: NDArray[np.float64],
+        params: GrowParams,
+        *,
+        rows: NDArray[np.integer[Any]] | None = None,
+        features: NDArray[np.bool_] | None = None,
+        tree_id: int = 0,
+        n_threads: int = 1,
+    ) -> dict[str, NDArray[Any]]:
+        """Grow one tree.
+
+        Parameters
+        ----------
+        g, h : float64 arrays (n_rows,)
+            Gradients and hessians of all rows, weights multiplied in.
+        params : GrowParams
+            How to grow.
+        rows : integer array, optional
+            Distinct rows in the bag, at least one; all by default.
+        features : bool array (n_features,), optional
+            Features that this tree may use; all by default.
+        tree_id : int
+            Which tree this is; with ``params.seed`` the key of the draws of columns.
+        n_threads : int
+            Threads at most; the tree does not depend on it.
+
+        Returns
+        -------
+        dict of arrays
+            The fields of a `Tree` (no ``split_bin``), and ``leaf_of_row`` (int32): the leaf of each
+            row, -1 for rows that are not in the bag.
+        """
+        bag = None if rows is None else np.sort(rows).astype(np.uint32)
+        allowed = np.arange(len(self._columns)) if features is None else np.flatnonzero(features)
+        tree: dict[str, NDArray[Any]] = self._native.grow(
+            np.ascontiguousarray(g, np.float64),
+            np.ascontiguousarray(h, np.float64),
+            bag,
+            allowed.astype(np.int32),
+            params,
+            tree_id,
+            n_threads,
+        )
+        tree["missing_left"] = tree["missing_left"].view(np.bool_)
+        return tree
+
+
+def _floats(column: Column) -> Column:
+    keep = column.dtype in (np.float32, np.float64) and column.dtype.isnative
+    return column if keep else column.astype(np.float64)
+
+
+def category_bins(column: Column) -> NDArray[np.uint8]:
+    """Return bin numbers as bytes; what is not one of 0 … 254 is missing, 255."""
+    if column.dtype == np.uint8:
+        return column
+    known = (column >= 0) & (column < MISSING_BIN)
+    return np.where(known, column, MISSING_BIN).astype(np.uint8)

@@ -1,0 +1,88 @@
+"""A tree as text, for a person to read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from hedgerow._data.names import labels_of
+from hedgerow._data.schema import TableSchema
+from hedgerow._tree.structure import Tree
+
+_MOST_CATEGORIES = 6  # that a line names
+
+
+class Wording:
+    """How tests are worded: names of features and of categories."""
+
+    def __init__(
+        self,
+        schema: TableSchema,
+        category_bins: Sequence[Any],
+        feature_names: Sequence[str] | None,
+        decimals: int,
+        show_missing: bool,
+    ) -> None:
+        names: Sequence[str] | None = feature_names
+        if names is None and not schema.has_no_names:
+            names = labels_of(schema.feature_names, schema.n_features)
+        self.names = names or [f"feature_{j}" for j in range(schema.n_features)]
+        self.schema = schema
+        self.category_bins = category_bins
+        self.decimals = decimals
+        self.missing = " or missing" if show_missing else ""
+
+    def sides(self, tree: Tree, node: int) -> tuple[str, str]:
+        """Return what is true of the rows that go left, and of those that go right."""
+        feature = int(tree.feature[node])
+        name, missing_left = self.names[feature], bool(tree.missing_left[node])
+        if tree.category_set[node] >= 0:
+            left, right = map(_listed, self.categories(tree, node))
+            words = f"{name} in {{{left}}}", f"{name} in {{{right}}}"
+        elif tree.threshold[node] == np.finfo(np.float64).max:
+            return f"{name} is not missing", f"{name} is missing"
+        else:
+            threshold = f"{tree.threshold[node]:.{self.decimals}f}"
+            words = f"{name} <= {threshold}", f"{name} >  {threshold}"
+        return words[0] + self.missing * missing_left, words[1] + self.missing * (not missing_left)
+
+    def categories(self, tree: Tree, node: int) -> tuple[list[Any], list[Any]]:
+        """Return the categories that go left, and those that go right."""
+        feature = int(tree.feature[node])
+        bits = tree.category_bits[tree.category_set[node]]
+        bins = np.asarray(self.category_bins[feature], np.intp)
+        left = (bits[bins >> 5] >> (bins & 31).astype(np.uint32)) & 1
+        values = self.schema.categories[feature].values
+        return (
+            [v for v, is_left in zip(values, left, strict=True) if is_left],
+            [v for v, is_left in zip(values, left, strict=True) if not is_left],
+        )
+
+
+def _listed(values: Sequence[Any]) -> str:
+    shown = ", ".join(str(value) for value in values[:_MOST_CATEGORIES])
+    more = len(values) - _MOST_CATEGORIES
+    return shown if more <= 0 else f"{shown}, … {more} more"
+
+
+def lines_of(
+    tree: Tree, wording: Wording, leaf_text: Callable[[int], str], max_depth: int, spacing: int
+) -> Iterator[str]:
+    """Yield a line for each side of each split, and for each leaf."""
+    stack: list[tuple[int, int, str]] = [(0, 0, "")]
+    bar = "|" + " " * spacing
+    branch = "|" + "-" * spacing + " "
+    while stack:
+        node, depth, side = stack.pop()
+        if side:
+            yield bar * (depth - 1) + branch + side
+        if tree.feature[node] < 0:
+            yield bar * depth + branch + leaf_text(node)
+        elif depth > max_depth:
+            yield bar * depth + branch + f"truncated branch of depth {tree.depth_below(node)}"
+        else:
+            left, right = wording.sides(tree, node)
+            stack.append((int(tree.right[node]), depth + 1, right))
+            stack.append((int(tree.left[node]), depth + 1, left))

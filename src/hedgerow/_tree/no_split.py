@@ -1,0 +1,34 @@
+"""A tree or forest that its limits kept from any split says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hedgerow._warning import warn_user
+from hedgerow.exceptions import NoSplitWarning
+
+LIMITS = (
+    *("min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf"),
+    "min_impurity_decrease",
+)
+
+
+def warn_if_never_split(estimator: Any, features: Any, n_rows: int) -> None:
+    """Warn if no node tests a feature and a limit that the user has set is in force.
+
+    Without limits a tree of one leaf is what the data ask for: equal targets, or equal rows.
+    """
+    if (features >= 0).any():
+        return
+    limits = [
+        f"{parameter.name}={value!r}"
+        for parameter in estimator._parameters  # noqa: SLF001
+        if parameter.name in LIMITS
+        and not parameter.is_default(value := getattr(estimator, parameter.name))
+    ]
+    if limits:
+        warn_user(
+            f"No split of {n_rows} rows is allowed by {' and '.join(limits)}, so every row gets "
+            "the same prediction.",
+            NoSplitWarning,
+        )

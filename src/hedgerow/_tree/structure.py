@@ -1,0 +1,498 @@
+"""Trees as flat arrays: ``Tree``, ``Ensemble`` (a model), ``EnsembleBuilder`` (a growing one).
+
+The arrays are the model; ``docs/architecture.md`` says what each one holds. What prediction needs
+beyond them is derived on first use and never stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow._tree.linear_leaves import LinearLeaves, joined_slopes
+
+Rows = NDArray[np.float32] | NDArray[np.float64]
+
+_NODE_DTYPES: dict[str, type[np.generic]] = {
+    "feature": np.int32,
+    "threshold": np.float64,
+    "left": np.int32,
+    "right": np.int32,
+    "missing_left": np.bool_,
+    "category_set": np.int32,
+    "value": np.float64,
+    "gain": np.float64,
+    "cover": np.float64,
+    "count": np.int64,
+}
+_ENSEMBLE_DTYPES: dict[str, type[np.generic]] = _NODE_DTYPES | {
+    "category_bits": np.uint32,
+    "tree_offset": np.int64,
+    "tree_output": np.int32,
+    "base_score": np.float64,
+}
+# The order in which kernels hand over the arrays of a tree that they have grown.
+GROWN_FIELDS = (
+    *("feature", "threshold", "left", "right", "missing_left", "category_set", "category_bits"),
+    *("value", "gain", "cover", "count", "split_bin"),
+)
+_STAGED_BYTES = 1 << 25  # scores of staged prediction that are computed ahead
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Nodes:
+    """The arrays that a tree and an ensemble have in common: one entry a node."""
+
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    missing_left: NDArray[np.bool_]
+    category_set: NDArray[np.int32]
+    value: NDArray[np.float64]
+    gain: NDArray[np.float64]
+    cover: NDArray[np.float64]
+    count: NDArray[np.int64]
+    category_bits: NDArray[np.uint32]
+    slopes: LinearLeaves | None = None
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes, leaves included."""
+        return len(self.feature)
+
+    @property
+    def n_leaves(self) -> int:
+        """Nodes without children."""
+        return int(np.count_nonzero(self.feature < 0))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(
+            _same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.compare
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Tree(_Nodes):
+    """One tree; node 0 is the root."""
+
+    split_bin: NDArray[np.uint8] | None = None
+    """The bin behind ``threshold``: known in training, not kept in a model."""
+
+    def __repr__(self) -> str:
+        return f"Tree({self.n_leaves} leaves, {self.n_nodes} nodes)"
+
+    def scaled(self, factor: float) -> Tree:
+        """Return the tree with its values, and slopes, multiplied."""
+        slopes = None if self.slopes is None else self.slopes.scaled(factor)
+        return replace(self, value=factor * self.value, slopes=slopes)
+
+    def with_features_moved(self, by: int) -> Tree:
+        """Return the tree for a table that has so many other columns before its own."""
+        moved = np.where(self.feature < 0, self.feature, self.feature + by)
+        return replace(self, feature=moved.astype(np.int32))
+
+    def depth_below(self, node: int = 0) -> int:
+        """Return how many splits lie between a node and the deepest leaf below it."""
+        depth, level = -1, np.array([node])
+        while len(level):
+            depth += 1
+            inner = level[self.feature[level] >= 0]
+            level = np.concatenate([self.left[inner], self.right[inner]])
+        return depth
+
+    def paths(self, leaves: NDArray[np.int32]) -> Any:
+        """Mark the nodes on the way to each of the leaves: a sparse matrix (n_leaves, n_nodes)."""
+        parent = np.full(self.n_nodes, -1)
+        inner = np.flatnonzero(self.feature >= 0)
+        parent[self.left[inner]] = parent[self.right[inner]] = inner
+        rows, nodes = np.arange(len(leaves)), leaves.astype(np.intp)
+        at_rows, at_nodes = [rows], [nodes]
+        while len(rows):
+            nodes = parent[nodes]
+            rows, nodes = rows[nodes >= 0], nodes[nodes >= 0]
+            at_rows.append(rows)
+            at_nodes.append(nodes)
+        found = (np.concatenate(at_rows), np.concatenate(at_nodes))
+        shape = (len(leaves), self.n_nodes)
+        return scipy.sparse.csr_matrix((np.ones(len(found[0]), np.int64), found), shape)
+
+    def add_binned(
+        self,
+        by_column: NDArray[np.uint8],
+        scores: NDArray[np.float64],
+        *,
+        rows: NDArray[np.int32] | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        """Add the tree to the scores of training rows, in place.
+
+        Parameters
+        ----------
+        by_column : array of shape (n_features, n_rows)
+            Bins of the rows.
+        scores : array of shape (n_rows,)
+            What the tree's values are added to.
+        rows : array, optional
+            The rows to update, in increasing order; all of them by default.
+        n_threads : int
+            Threads to use.
+        """
+        if self.split_bin is None:
+            raise ValueError("a tree taken from a model no longer knows its bins")
+        if self.slopes is not None:
+            raise ValueError("bins do not tell what leaves with slopes add")
+        _native.add_tree_binned(
+            self.feature,
+            self.split_bin,
+            self.left,
+            self.right,
+            self.missing_left,
+            self.category_set,
+            self.value,
+            self.category_bits,
+            by_column,
+            scores,
+            rows,
+            n_threads,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Ensemble(_Nodes):
+    """Trees one after another, each adding to one of the outputs, or to all of them.
+
+    A tree adds to all if its nodes have a value for each output.
+    """
+
+    tree_offset: NDArray[np.int64]
+    tree_output: NDArray[np.int32]
+    base_score: NDArray[np.float64]
+    n_features: int
+    _predictor: Any = field(default=None, init=False, compare=False)
+
+    @classmethod
+    def from_trees(
+        cls,
+        trees: Sequence[Tree],
+        tree_output: Sequence[int] | NDArray[np.int32],
+        base_score: Sequence[float] | NDArray[np.float64],
+        n_features: int,
+    ) -> Ensemble:
+        """Concatenate trees."""
+        set_offset = _offsets([len(tree.category_bits) for tree in trees])
+        arrays = {name: _joined(trees, name) for name in _NODE_DTYPES if name != "category_set"}
+        sets = [
+            np.where(tree.category_set < 0, -1, tree.category_set + first)
+            for tree, first in zip(trees, set_offset[:-1], strict=True)
+        ]
+        return cls(
+            **arrays,
+            category_set=np.concatenate([np.empty(0), *sets]).astype(np.int32),
+            category_bits=_joined(trees, "category_bits"),
+            slopes=joined_slopes([t.slopes for t in trees], [t.n_nodes for t in trees]),
+            tree_offset=_offsets([tree.n_nodes for tree in trees]),
+            tree_output=np.asarray(tree_output, dtype=np.int32).reshape(len(trees)),
+            base_score=np.asarray(base_score, dtype=np.float64).reshape(-1),
+            n_features=n_features,
+        )
+
+    @property
+    def n_trees(self) -> int:
+        """Trees of all outputs and rounds."""
+        return len(self.tree_output)
+
+    @property
+    def n_outputs(self) -> int:
+        """Scores a row gets."""
+        return len(self.base_score)
+
+    @property
+    def n_rounds(self) -> int:
+        """Boosting rounds: in each, every output is added to once."""
+        return self.n_trees // self.trees_per_round
+
+    @property
+    def trees_per_round(self) -> int:
+        """Trees of a round: one, or one for each output."""
+        return self.n_outputs // self.value.shape[1]
+
+    def __repr__(self) -> str:
+        outputs = f", {self.n_outputs} outputs" if self.n_outputs > 1 else ""
+        return (
+            f"Ensemble({self.n_trees} trees, {self.n_leaves} leaves, "
+            f"{self.n_features} features{outputs})"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_predictor": None}
+
+    def trees(self) -> list[Tree]:
+        """All trees, in their order."""
+        return [self.tree(t) for t in range(self.n_trees)]
+
+    def tree(self, index: int) -> Tree:
+        """One tree, with the category sets that it uses; the other arrays are views."""
+        begin, end = self.tree_offset[index], self.tree_offset[index + 1]
+        arrays = {name: getattr(self, name)[begin:end] for name in _NODE_DTYPES}
+        used, place = np.unique(np.append(arrays["category_set"], -1), return_inverse=True)
+        arrays["category_set"] = place[:-1].astype(np.int32) - np.int32(1)
+        slopes = None if self.slopes is None else self.slopes.of_nodes(begin, end)
+        return Tree(**arrays, category_bits=self.category_bits[used[1:]], slopes=slopes)
+
+    def first_trees(self, n_trees: int) -> Ensemble:
+        """Return the ensemble of the first trees alone, sharing memory with this one."""
+        n_nodes = self.tree_offset[n_trees]
+        arrays = {name: getattr(self, name)[:n_nodes] for name in _NODE_DTYPES}
+        n_sets = int(arrays["category_set"].max(initial=-1)) + 1
+        return Ensemble(
+            **arrays,
+            category_bits=self.category_bits[:n_sets],
+            slopes=None if self.slopes is None else self.slopes.of_nodes(0, n_nodes),
+            tree_offset=self.tree_offset[: n_trees + 1],
+            tree_output=self.tree_output[:n_trees],
+            base_score=self.base_score,
+            n_features=self.n_features,
+        )
+
+    def first_rounds(self, n_rounds: int) -> Ensemble:
+        """Return the ensemble as it was after ``n_rounds`` rounds."""
+        return self.first_trees(n_rounds * self.trees_per_round)
+
+    def of_rounds(self, rounds: range) -> Ensemble:
+        """Return the ensemble of some rounds alone."""
+        per_round = self.trees_per_round
+        kept = [r * per_round + k for r in rounds for k in range(per_round)]
+        trees = [self.tree(t) for t in kept]
+        return Ensemble.from_trees(trees, self.tree_output[kept], self.base_score, self.n_features)
+
+    def scaled(self, factor: float) -> Ensemble:
+        """Return the ensemble with the values of all trees multiplied; the base score stays."""
+        trees = [self.tree(t).scaled(factor) for t in range(self.n_trees)]
+        return Ensemble.from_trees(trees, self.tree_output, self.base_score, self.n_features)
+
+    def validate(self) -> None:
+        """Raise ValueError with the reason if these arrays are not an ensemble.
+
+        What passes can be predicted with safely, whatever file it came from.
+        """
+        _check_arrays(self)
+        _check_trees(self)
+        _check_nodes(self)
+        _check_links(self)
+        if self.slopes is not None:
+            self.slopes.check(_require, self.feature < 0, self.value, self.n_features)
+
+    def predict_raw(
+        self, X: Rows, *, n_trees: int | None = None, n_threads: int = 1
+    ) -> NDArray[np.float64]:
+        """Scores of rows: the base score plus what the trees' leaves add, in tree order.
+
+        Parameters
+        ----------
+        X : float32 or float64 array of shape (n_rows, n_features), of any strides
+            NaN is missing. A categorical feature holds bin numbers; what is not one is missing.
+        n_trees : int, optional
+            Stop after so many trees.
+        n_threads : int
+            Threads to use.
+
+        Returns
+        -------
+        array of shape (n_rows, n_outputs)
+        """
+        stage = np.empty((1, len(X), self.n_outputs))
+        n_trees = self.n_trees if n_trees is None else n_trees
+        (self._predictor or self._prepare()).predict(X, stage, 0, n_trees, None, n_threads)
+        return stage[0]
+
+    def add_trees(
+        self, X: Rows, scores: NDArray[np.float64], first: int, last: int, *, n_threads: int = 1
+    ) -> None:
+        """Add trees ``first`` … ``last - 1`` to scores of shape (n_rows, n_outputs), in place."""
+        stage = scores[np.newaxis]
+        (self._predictor or self._prepare()).predict(
+            X, stage, first, last - first, scores, n_threads
+        )
+
+    def staged_raw(self, X: Rows, *, n_threads: int = 1) -> Iterator[NDArray[np.float64]]:
+        """Yield the scores after each round; ``predict_raw`` in the same bits."""
+        predictor = self._predictor or self._prepare()
+        per_round = self.trees_per_round
+        ahead = max(1, _STAGED_BYTES // max(1, len(X) * self.n_outputs * 8))
+        scores = None
+        for first in range(0, self.n_rounds, ahead):
+            n_stages = min(ahead, self.n_rounds - first)
+            stages = np.empty((n_stages, len(X), self.n_outputs))
+            predictor.predict(X, stages, first * per_round, per_round, scores, n_threads)
+            scores = stages[-1].copy()
+            yield from stages
+
+    def apply(self, X: Rows, *, n_threads: int = 1) -> NDArray[np.int32]:
+        """Return the node of each tree in which each row ends, of shape (n_rows, n_trees)."""
+        leaves = np.empty((len(X), self.n_trees), dtype=np.int32)
+        (self._predictor or self._prepare()).apply(X, leaves, n_threads)
+        return leaves
+
+    def _prepare(self) -> Any:
+        """Make the native form. Threads that come at once may each make one: all are equal."""
+        predictor = _native.Predictor(
+            self.feature,
+            self.threshold,
+            self.left,
+            self.right,
+            self.missing_left,
+            self.category_set,
+            self.value,
+            self.category_bits,
+            self.tree_offset,
+            self.tree_output,
+            self.base_score,
+            self.n_features,
+            None if self.slopes is None else self.slopes.native(),
+        )
+        object.__setattr__(self, "_predictor", predictor)
+        return predictor
+
+
+class EnsembleBuilder:
+    """A growing model: trees are kept in a list and concatenated when the model is asked for."""
+
+    def __init__(self, base_score: Sequence[float] | NDArray[np.float64], n_features: int) -> None:
+        self.base_score = np.asarray(base_score, dtype=np.float64).reshape(-1)
+        self.n_features = n_features
+        self._trees: list[Tree] = []
+        self._tree_output: list[int] = []
+        self._ensemble: Ensemble | None = None
+
+    @classmethod
+    def continuing(cls, ensemble: Ensemble) -> EnsembleBuilder:
+        """Return a builder that already holds a model's trees."""
+        builder = cls(ensemble.base_score, ensemble.n_features)
+        builder._trees = ensemble.trees()
+        builder._tree_output = ensemble.tree_output.tolist()
+        return builder
+
+    @property
+    def n_trees(self) -> int:
+        """Trees so far."""
+        return len(self._trees)
+
+    def append(self, tree: Tree, output: int = 0) -> None:
+        """Add a tree."""
+        self._trees.append(tree)
+        self._tree_output.append(output)
+        self._ensemble = None
+
+    def truncate(self, n_trees: int) -> None:
+        """Keep the first trees only."""
+        del self._trees[n_trees:], self._tree_output[n_trees:]
+        self._ensemble = None
+
+    def ensemble(self) -> Ensemble:
+        """Return the model so far; asking again before the next tree costs nothing."""
+        if self._ensemble is None:
+            self._ensemble = Ensemble.from_trees(
+                self._trees, self._tree_output, self.base_score, self.n_features
+            )
+        return self._ensemble
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b)
+    return bool(a == b)
+
+
+def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+
+
+def _joined(trees: Sequence[Tree], name: str) -> NDArray[Any]:
+    """One array of all trees' arrays; of the right type and rank even if there are no trees."""
+    width = trees[0].value.shape[1] if trees else 1
+    empty = np.empty(
+        {"value": (0, width), "category_bits": (0, 8)}.get(name, 0), _ENSEMBLE_DTYPES[name]
+    )
+    return np.concatenate([empty, *(getattr(tree, name) for tree in trees)])
+
+
+def _require(condition: bool | np.bool_, reason: str) -> None:
+    if not condition:
+        raise ValueError(f"not an ensemble of trees: {reason}")
+
+
+def _check_arrays(e: Ensemble) -> None:
+    """Check types, shapes and finite numbers."""
+    for name, dtype in _ENSEMBLE_DTYPES.items():
+        array = getattr(e, name)
+        _require(isinstance(array, np.ndarray), f"{name} is not an array")
+        _require(array.dtype == dtype, f"{name} is {array.dtype}, not {np.dtype(dtype)}")
+        _require(array.flags.c_contiguous, f"{name} is not contiguous")
+        rank = 2 if name in ("value", "category_bits") else 1
+        _require(array.ndim == rank, f"{name} has {array.ndim} dimensions, not {rank}")
+    for name in _NODE_DTYPES:
+        _require(len(getattr(e, name)) == e.n_nodes, f"{name} has not one entry for each node")
+    _require(
+        e.value.shape[1] in (1, e.n_outputs), "value has not one number for a node or an output"
+    )
+    _require(e.category_bits.shape[1] == 8, "category_bits has not 8 words in a set")
+    _require(len(e.tree_offset) == e.n_trees + 1, "tree_offset does not fit tree_output")
+    _require(e.n_nodes <= np.iinfo(np.int32).max, "too many nodes")
+    for name in ("threshold", "value", "gain", "cover", "base_score"):
+        _require(np.isfinite(getattr(e, name)).all(), f"{name} has a number that is not finite")
+
+
+def _check_trees(e: Ensemble) -> None:
+    """Check where trees begin, and what they add to."""
+    _require(e.n_outputs >= 1, "base_score is empty")
+    _require(1 <= e.n_features < 1 << 30, f"n_features is {e.n_features}")
+    _require(e.tree_offset[0] == 0, "tree_offset does not begin with 0")
+    _require(e.tree_offset[-1] == e.n_nodes, "tree_offset does not end with the number of nodes")
+    _require(_within(e.tree_offset, 0, e.n_nodes + 1), "tree_offset is out of range")
+    _require((np.diff(e.tree_offset) >= 1).all(), "a tree has no node")
+    _require(_within(e.tree_output, 0, e.n_outputs), "tree_output is out of range")
+    if e.value.shape[1] > 1:
+        _require(not e.tree_output.any(), "tree_output is set where trees add to every output")
+
+
+def _check_nodes(e: Ensemble) -> None:
+    """Check what each node says of itself."""
+    _require(_within(e.feature, -1, e.n_features), "feature is out of range")
+    _require(_within(e.category_set, -1, len(e.category_bits)), "category_set is out of range")
+    _require((e.count >= 0).all(), "count is negative")
+    leaf = e.feature < 0
+    for name in ("left", "right", "category_set"):
+        _require((getattr(e, name)[leaf] == -1).all(), f"{name} is set in a leaf")
+    _require((e.gain[leaf] == 0).all(), "gain is set in a leaf")
+    numeric = ~leaf & (e.category_set < 0)
+    _require((e.threshold[~numeric] == 0).all(), "threshold is set where no number is tested")
+
+
+def _check_links(e: Ensemble) -> None:
+    """Check that each node but a root is the child of one earlier node of its tree."""
+    inner = np.flatnonzero(e.feature >= 0)
+    size = np.diff(e.tree_offset)
+    first = np.repeat(e.tree_offset[:-1], size)[inner]
+    end = np.repeat(e.tree_offset[1:], size)[inner]
+    children = np.stack([first + e.left[inner], first + e.right[inner]])
+    _require((children > inner).all(), "a child does not come after its parent")
+    _require((children < end).all(), "a child is outside its tree")
+    parents = np.bincount(children.reshape(-1), minlength=e.n_nodes)
+    expected = np.ones(e.n_nodes, dtype=np.int64)
+    expected[e.tree_offset[:-1]] = 0
+    _require((parents == expected).all(), "a node has not exactly one parent")
+
+
+def _within(array: NDArray[Any], low: int, end: int) -> bool:
+    return bool((array >= low).all() and (array < end).all())

@@ -1,0 +1,6 @@
+"""How well a model does on rows that it has not seen: `cross_validate`."""
+
+from hedgerow._validation.cross_validation import cross_validate
+from hedgerow._validation.result import CrossValidation
+
+__all__ = ["CrossValidation", "cross_validate"]

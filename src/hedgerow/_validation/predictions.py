@@ -1,0 +1,90 @@
+"""Out-of-fold predictions: what models say of rows they have not seen, put together row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_outlier_detector
+
+from hedgerow._boosting.estimators.base import GradientBoosting
+from hedgerow._validation.folds import Indices
+from hedgerow._validation.rows import Rows
+from hedgerow.exceptions import DataError, ParameterError
+
+
+def chosen_method(method: str, model: Any, rows: Rows) -> str:
+    """Return the method of a fitted model that "auto" stands for, or see that it has the other."""
+    if method != "auto":
+        if not hasattr(model, method):
+            raise ParameterError(f"method={method!r}: {type(model).__name__} has no such method.")
+        return method
+    wanted = ["predict"]
+    is_one_array = isinstance(model, GradientBoosting) or not rows.has_several_targets
+    if is_classifier(model) and is_one_array:
+        wanted = ["predict_proba", "decision_function", "predict"]
+    if is_outlier_detector(model):
+        wanted = ["decision_function", "predict"]
+    return next(name for name in [*wanted, "predict_proba"] if hasattr(model, name))
+
+
+def predict(model: Any, X: Any, method: str, classes: Any) -> NDArray[Any]:
+    """Return a fold's predictions, with a column for each class of all folds."""
+    prediction = getattr(model, method)(X)
+    if isinstance(prediction, list):
+        raise ParameterError(
+            f"method={method!r} of {type(model).__name__} gives an array for each column of y; "
+            "set method='predict'."
+        )
+    is_complete = not isinstance(classes, np.ndarray) or len(model.classes_) == len(classes)
+    if method == "predict" or is_complete:
+        return np.asarray(prediction)
+    if method != "predict_proba":
+        raise DataError(
+            f"{method} of a fold has no column for {_missing(model, classes)!r}, which its rows do "
+            "not hold. Use a splitter that keeps classes together, or predict_proba."
+        )
+    full = np.zeros((len(prediction), len(classes)))
+    full[:, np.searchsorted(classes, model.classes_)] = prediction
+    return full
+
+
+def _missing(model: Any, classes: NDArray[Any]) -> Any:
+    return np.setdiff1d(classes, model.classes_).tolist()[0]
+
+
+class OutOfFold:
+    """Predictions of all rows so far: numbers are averaged, classes are there at most once."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.n_rows = n_rows
+        self.times = np.zeros(n_rows, np.intp)
+        self.total: NDArray[Any] | None = None
+
+    def add(self, rows: Indices, prediction: NDArray[Any]) -> None:
+        """Add what a fold's model says of the rows that it has not seen."""
+        if self.total is None:
+            shape, is_number = (self.n_rows, *prediction.shape[1:]), prediction.dtype.kind == "f"
+            self.total = np.zeros(shape) if is_number else np.full(shape, None, object)
+        are_numbers = self.total.dtype != object
+        if not are_numbers and self.times[rows].any():
+            raise ParameterError(
+                "cv holds some rows out more than once, and classes have no mean. Set "
+                "method='predict_proba' or 'decision_function', or hold out each row once."
+            )
+        if are_numbers:
+            self.total[rows] += prediction
+        else:
+            self.total[rows] = prediction
+        self.times[rows] += 1
+
+    def result(self) -> NDArray[Any]:
+        """Return the predictions; NaN, or None, where there are none."""
+        assert self.total is not None
+        if self.total.dtype == object:
+            complete = self.times.all()
+            return np.array(self.total.tolist()) if complete else self.total
+        times = self.times.reshape(-1, *[1] * (self.total.ndim - 1))
+        with np.errstate(invalid="ignore"):
+            return self.total / times

@@ -1,0 +1,137 @@
+"""What a cross-validation leaves behind: scores, predictions for rows held out, models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._result import GREEN, GREY, Columns, Floats, Result, texts
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The rows that a model was fitted to and those that it was judged by, and how long it took."""
+
+    train: NDArray[np.intp]
+    held_out: NDArray[np.intp]
+    fit_time: float
+    score_time: float
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class CrossValidation(Result):
+    """Models of the folds, what they are worth, and what they say of the rows they have not seen.
+
+    Attributes
+    ----------
+    models : list
+        The fitted models, one for each fold.
+    scores : dict from str to array of shape (n_folds,)
+        Of each metric, its value on the rows that each fold holds out.
+    oof_prediction : array of shape (n_rows, …)
+        Out-of-fold predictions: what `method` of a model says that has not seen the row. The mean
+        if a row is held out more than once, NaN (or None, of classes) if it never is.
+    folds : list of Fold
+        ``train`` and ``held_out`` are row numbers, ``fit_time`` and ``score_time`` seconds.
+    method : str
+        The method that made the predictions.
+    classes : array, list of arrays, or None
+        The classes of a classifier: those of the columns of ``oof_prediction``. Of several columns
+        of labels, the classes of each.
+    """
+
+    models: Sequence[Any]
+    scores: dict[str, Floats]
+    oof_prediction: NDArray[Any]
+    folds: Sequence[Fold]
+    method: str
+    classes: Any
+
+    @property
+    def mean(self) -> dict[str, float]:
+        """The mean of each metric over the folds."""
+        return {name: float(values.mean()) for name, values in self.scores.items()}
+
+    @property
+    def std(self) -> dict[str, float]:
+        """The standard deviation of each metric over the folds."""
+        return {name: float(values.std()) for name, values in self.scores.items()}
+
+    def keys(self) -> tuple[str, ...]:
+        """Return what the result can be asked for by the names of scikit-learn's `cross_validate`.
+
+        ``result["test_score"]`` is the first metric, ``result["test_rmse"]`` the one of that name.
+        """
+        return tuple(self._by_name())
+
+    def __getitem__(self, name: str) -> Any:
+        by_name = self._by_name()
+        if name not in by_name:
+            raise KeyError(f"{name!r}; there are {', '.join(by_name)}")
+        return by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def _by_name(self) -> dict[str, Any]:
+        return {
+            "fit_time": np.array([fold.fit_time for fold in self.folds]),
+            "score_time": np.array([fold.score_time for fold in self.folds]),
+            "estimator": self.models,
+            "indices": {
+                "train": [fold.train for fold in self.folds],
+                "test": [fold.held_out for fold in self.folds],
+            },
+            "test_score": next(iter(self.scores.values())),
+            **{f"test_{name}": values for name, values in self.scores.items()},
+        }
+
+    def to_dict(self) -> dict[str, NDArray[Any]]:
+        """Return a column for each metric and more, with an entry for each fold."""
+        return dict(self._columns())
+
+    def _title(self) -> str:
+        name = type(self.models[0]).__name__
+        return f"Cross-validation of {name}: {len(self.folds)} folds of {self._n_rows()} rows"
+
+    def _n_rows(self) -> int:
+        return len(self.oof_prediction)
+
+    def _columns(self) -> Columns:
+        columns: dict[str, NDArray[Any]] = {
+            "fold": np.arange(1, len(self.folds) + 1),
+            "train_rows": np.array([len(fold.train) for fold in self.folds]),
+            "held_out_rows": np.array([len(fold.held_out) for fold in self.folds]),
+            **self.scores,
+        }
+        if all(hasattr(model, "best_iteration_") for model in self.models):
+            columns["best_iteration"] = np.array([model.best_iteration_ for model in self.models])
+        for name in ("fit_time", "score_time"):
+            columns[name] = np.array([getattr(fold, name) for fold in self.folds])
+        return columns
+
+    def _shown_columns(self) -> Columns:
+        return {name: column for name, column in self._columns().items() if name != "score_time"}
+
+    def _draw(self, ax: Any) -> None:
+        name, values = next(iter(self.scores.items()))
+        places = np.arange(1, len(values) + 1)
+        ax.axhline(values.mean(), color=GREY, linestyle="--", linewidth=1.0)
+        ax.plot(places, values, "o", color=GREEN)
+        ax.set(xlabel="fold", ylabel=name, xticks=places)
+        ax.set_title(f"{name} {_with_spread(values)}")
+
+    def __repr__(self) -> str:
+        width = max(map(len, self.scores))
+        lines = [f"  {name:<{width}}  {_with_spread(of)}" for name, of in self.scores.items()]
+        title, *table = super().__repr__().split("\n")
+        return "\n".join([title, *lines, *table])
+
+
+def _with_spread(values: Floats) -> str:
+    mean, spread = texts(np.array([values.mean(), values.std()]))
+    return f"{mean} ± {spread}"

@@ -1,0 +1,160 @@
+"""How much each column matters to a model of trees, as its splits or its explanations tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._arguments import answering
+from hedgerow._data.names import Labels, labels_of
+from hedgerow._data.sources import require_rows
+from hedgerow._estimator import Estimator, fitted_names
+from hedgerow._params import Options, Parameter
+from hedgerow._result import Columns, Floats, Result
+from hedgerow._tree.additive import sums_over_splits
+from hedgerow.exceptions import ParameterError
+from hedgerow.explain._additive import additive_trees
+from hedgerow.explain._shap import shap_values
+from hedgerow.explain._what_if import fitted
+from hedgerow.plot._importance import MOST_BARS, ImportanceDisplay, bars_size
+
+_KIND = Parameter("kind", "gain", Options(("gain", "cover", "split", "shap")), "")
+_WORDS = {
+    "gain": "sum of the gains of the splits on it",
+    "cover": "sum of the cover of the splits on it",
+    "split": "number of splits on it",
+    "shap": "mean absolute Shapley value",
+}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Importance(Result):
+    """A number for each column that says how much it matters.
+
+    Attributes
+    ----------
+    feature : array of str
+        Names of the columns.
+    value : array of shape (features,)
+        How much each matters; of Shapley values, the sum over the outputs.
+    by_output : array of shape (features, outputs), or None
+        Shapley values of each output.
+    output_names : tuple of str
+        Classes, quantiles or targets.
+    kind : {"gain", "cover", "split", "shap"}
+    unit : str
+        What values are.
+    """
+
+    feature: NDArray[Any]
+    value: Floats
+    by_output: Floats | None
+    output_names: tuple[str, ...]
+    kind: str
+    unit: str
+
+    @property
+    def share(self) -> Floats:
+        """Each column's part of the sum; all 0 if that is 0."""
+        total = self.value.sum()
+        return self.value / total if total > 0.0 else np.zeros_like(self.value)
+
+    def _title(self) -> str:
+        return f"Importance of {len(self.feature)} features, largest first: {self.unit}"
+
+    def _columns(self) -> Columns:
+        order = np.argsort(-self.value, kind="stable")
+        columns: dict[str, NDArray[Any]] = {
+            "feature": self.feature[order],
+            "value": self.value[order],
+            "share": self.share[order],
+        }
+        if self.by_output is not None and len(self.output_names) > 1:
+            columns |= dict(zip(self.output_names, self.by_output[order].T, strict=True))
+        return columns
+
+    def _draw(self, ax: Any) -> None:
+        ImportanceDisplay(
+            names=list(self.feature), values=self.value, label=self.unit, top=MOST_BARS
+        ).plot(ax)
+
+    def _figure_size(self) -> tuple[float, float]:
+        return bars_size(min(MOST_BARS, len(self.feature)))
+
+
+@answering
+def importance(model: Any, kind: str = "gain", *, X: Any = None) -> Importance:
+    """Return how much each column matters to a model of trees.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Gradient boosting of any kind, a decision tree, a random forest, extra trees, bagging of
+        Hedgerow's trees, or AdaBoost of trees.
+    kind : {"gain", "cover", "split", "shap"}
+        What is summed over the splits on a column: their gain, the weight of the training rows
+        that they part, or 1. "shap" is the mean absolute Shapley value over the rows of X.
+    X : table, optional
+        Rows to explain, for kind="shap".
+
+    Returns
+    -------
+    Importance
+        With ``feature`` and ``value``; to print, to plot, or to take as a data frame.
+
+    Notes
+    -----
+    Gains are those of the training rows, and columns of many values find more splits that gain by
+    chance. `permutation_importance` asks rows that the model has not seen. Of AdaBoost, the gain is
+    each column's part of it in a tree, averaged by the weights of the trees.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import hedgerow as hr
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = hr.GradientBoostingRegressor(n_estimators=20).fit(X, y)
+    >>> hr.explain.importance(model, "shap", X=X).to_frame()["feature"].iloc[0] in ("bmi", "s5")
+    True
+    """
+    _KIND.check(kind)
+    model = fitted(model)
+    if kind == "shap":
+        return _by_shapley_values(model, X)
+    if X is not None:
+        raise ParameterError(f"X is for kind='shap'; kind={kind!r} asks the trees alone.")
+    value, names = _by_splits(model, kind)
+    return Importance(np.array(names, object), value, None, (), kind, _WORDS[kind])
+
+
+def _by_splits(model: Any, kind: str) -> tuple[Floats, Labels]:
+    """Return what the model itself tells, or the sums over the splits of its trees."""
+    told = None
+    if isinstance(model, Estimator) and hasattr(model, "importances"):
+        told = model.importances(kind)
+    elif isinstance(model, Estimator) and kind == "gain":
+        told = getattr(model, "feature_importances_", None)
+    if told is not None:
+        return told, labels_of(fitted_names(model), len(told))
+    trees = additive_trees(model)
+    sums = sums_over_splits(trees.ensemble, kind, trees.sources, trees.n_columns)
+    return sums, trees.feature_names
+
+
+def _by_shapley_values(model: Any, X: Any) -> Importance:
+    if X is None:
+        raise ParameterError("X is needed for kind='shap': the rows to explain.")
+    found = shap_values(model, X)
+    require_rows(*found.data.shape)
+    sizes = np.abs(found.values).mean(axis=0).reshape(len(found.feature_names), -1)
+    return Importance(
+        feature=np.array(found.feature_names, object),
+        value=sizes.sum(axis=1),
+        by_output=sizes,
+        output_names=found.output_names,
+        kind="shap",
+        unit=f"{_WORDS['shap']}, {found.unit}",
+    )

@@ -1,0 +1,277 @@
+"""Interaction strength: how much of what columns do they do only together (Friedman's H²)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._arguments import answering
+from hedgerow._estimator import seed_of
+from hedgerow._params import COUNT, RANDOM_STATE, VERBOSE, Number, Parameter
+from hedgerow._progress import watched
+from hedgerow._result import Columns, Result
+from hedgerow.exceptions import ParameterError
+from hedgerow.explain._grid import find_column
+from hedgerow.explain._importance import importance
+from hedgerow.explain._tables import GivenTable
+from hedgerow.explain._what_if import (
+    RESPONSE,
+    Floats,
+    RowsAsPoints,
+    TreesWhatIf,
+    WhatIf,
+    fitted,
+    known_trees,
+    what_if,
+)
+from hedgerow.plot._display import short
+from hedgerow.plot._importance import MOST_BARS, ImportanceDisplay, bars_size
+
+_N_ROWS = Parameter("n_rows", 500, Number(2, 100_000, integer=True), "")
+_MAX_FEATURES = Parameter("max_features", 8, COUNT, "")
+# A part of the model's variance that is nothing but rounding.
+_NOTHING = 1e-20
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class InteractionStrength(Result):
+    """How much of the effect of columns is beyond the sum of their own effects.
+
+    Attributes
+    ----------
+    features : tuple of str
+        The columns that were looked at.
+    overall : array of shape (features, outputs)
+        H² of each column with all others together: the part of the model's variance that neither
+        the column alone nor the others alone explain.
+    pairs : tuple of pairs of str
+        Every two of the columns.
+    h2 : array of shape (pairs, outputs)
+        H² of each pair: the part of the variance of their partial dependence that is not the sum
+        of the two columns' own; 0 if they do nothing together, 1 if they do nothing alone.
+    strength : array of shape (pairs, outputs)
+        The standard deviation of what they do together, in the unit of the model's numbers: H² is
+        large for pairs that do hardly anything, if what they do they do together.
+    output_names : tuple of str
+        Classes, quantiles or targets.
+    unit : str
+        What the model's numbers are, such as "log-odds".
+    n_rows : int
+        Rows that were looked at.
+    """
+
+    features: tuple[str, ...]
+    overall: Floats
+    pairs: tuple[tuple[str, str], ...]
+    h2: Floats
+    strength: Floats
+    output_names: tuple[str, ...]
+    unit: str
+    n_rows: int
+
+    def _title(self) -> str:
+        return (
+            f"InteractionStrength of {len(self.features)} columns on {self.unit}: "
+            f"{len(self.pairs)} pairs, {self.n_rows} rows, strongest first"
+        )
+
+    def _columns(self) -> Columns:
+        order = np.argsort(-self.strength.sum(axis=1), kind="stable")
+        columns: dict[str, NDArray[Any]] = {
+            "first": np.array([first for first, _ in self.pairs], object)[order],
+            "second": np.array([second for _, second in self.pairs], object)[order],
+        }
+        for k, name in enumerate(self.output_names):
+            of = "" if len(self.output_names) == 1 else f" of {name}"
+            columns[f"H²{of}"] = self.h2[order, k]
+            columns[f"strength{of}"] = self.strength[order, k]
+        return columns
+
+    def _draw(self, ax: Any) -> None:
+        ImportanceDisplay(
+            names=[" × ".join(short(name, 16) for name in pair) for pair in self.pairs],
+            values=self.strength.sum(axis=1),
+            label=f"what two columns do together,\nstandard deviation in {self.unit}",
+            top=MOST_BARS,
+            longest=35,
+            things="pairs",
+        ).plot(ax)
+
+    def _figure_size(self) -> tuple[float, float]:
+        return bars_size(min(MOST_BARS, len(self.pairs)))
+
+
+@answering
+def interaction_strength(
+    model: Any,
+    X: Any,
+    features: Sequence[Any] | None = None,
+    *,
+    n_rows: int = 500,
+    max_features: int = 8,
+    response: str = "auto",
+    random_state: int | np.random.RandomState | None = 0,
+    verbose: int = 0,
+) -> InteractionStrength:
+    """Return how strongly columns interact: Friedman and Popescu's H².
+
+    With partial dependences F of mean 0, at the rows of a sample,
+    H²(j, k) = Σ (Fjk − Fj − Fk)² / Σ Fjk², and for a column against all others
+    H²(j) = Σ (F − Fj − F₋j)² / Σ F².
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Any of this library's or of scikit-learn's make, a pipeline, or a search.
+    X : table of shape (n_rows, n_features)
+        The rows, as `predict` takes them.
+    features : list of str or int, optional
+        Columns to look at, each by itself and in all pairs. By default all if they are at most
+        ``max_features``, else those with the largest gain, if the model is one of trees.
+    n_rows : int
+        Rows that are drawn of X: every pair takes n_rows² predictions, which trees make all at
+        once.
+    max_features : int
+        Columns that are chosen if none are named.
+    response : {"auto", "score", "prediction"}
+        What the model is asked for. "auto" is the raw score, if there is one: predictions of a
+        model without interactions are sums only before its link.
+    random_state : int, RandomState or None
+        Which rows are drawn.
+    verbose : int
+        As in the models: 0 is silent, else there is a bar or a line for every so many parts.
+
+    Returns
+    -------
+    InteractionStrength
+        With ``pairs``, ``h2``, ``strength`` and ``overall``; to print, to plot, or to take as a
+        data frame.
+
+    References
+    ----------
+    Friedman and Popescu, "Predictive learning via rule ensembles", Annals of Applied Statistics 2
+    (2008).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hedgerow as hr
+    >>> X = np.random.RandomState(0).uniform(-1, 1, (500, 3))
+    >>> y = X[:, 0] * X[:, 1] + X[:, 2]
+    >>> model = hr.GradientBoostingRegressor(n_estimators=50).fit(X, y)
+    >>> found = hr.explain.interaction_strength(model, X, n_rows=100)
+    >>> found.pairs[int(found.strength[:, 0].argmax())]
+    ('x0', 'x1')
+    """
+    for parameter, value in (
+        (_N_ROWS, n_rows),
+        (_MAX_FEATURES, max_features),
+        (RESPONSE, response),
+        (RANDOM_STATE, random_state),
+        (VERBOSE, verbose),
+    ):
+        parameter.check(value)
+    model = fitted(model)
+    trees = known_trees(model)
+    table = GivenTable(X if trees is None else trees.features(X))
+    if n_rows < table.n_rows:
+        draw = np.random.RandomState(seed_of(random_state))
+        table = table.take(np.sort(draw.permutation(table.n_rows)[:n_rows]))
+    asked = _opened(model, table.X, response)
+    chosen = _chosen(model, asked, features, max_features)
+    return _Parts(asked).strengths(chosen, verbose)
+
+
+def _opened(model: Any, X: Any, response: str) -> WhatIf:
+    """Open the model; "auto" is the score, or the prediction of a model that has no score."""
+    if response != "auto":
+        return what_if(model, X, response)
+    try:
+        return what_if(model, X, "score")
+    except ParameterError:
+        return what_if(model, X, "prediction")
+
+
+def _chosen(model: Any, asked: WhatIf, features: Any, most: int) -> list[int]:
+    """Return the columns that were named, or those that matter most."""
+    n_columns = len(asked.names)
+    if features is not None:
+        if isinstance(features, str) or not hasattr(features, "__len__"):
+            raise ParameterError(f"features={features!r} is not allowed; it must be a list.")
+        chosen = [find_column(feature, asked.names, "features") for feature in features]
+        if len(chosen) < 2 or len(set(chosen)) < len(chosen):
+            raise ParameterError(f"features={features!r} must be two or more different columns.")
+        return chosen
+    if n_columns < 2:
+        raise ParameterError("X has one column, which has none to interact with.")
+    if n_columns <= max(most, 2):
+        return list(range(n_columns))
+    if not isinstance(asked, TreesWhatIf):
+        raise ParameterError(
+            f"features: X has {n_columns} columns, and this model does not tell which matter. Name "
+            "some, or set max_features."
+        )
+    gain = importance(model, "gain")
+    found = np.argsort(-gain.value, kind="stable")[: max(most, 2)]
+    known, names = asked.trees.feature_names.names, asked.table.names
+    if known is None or names is None:
+        return sorted(found.tolist())
+    return sorted(names.index(known[k]) if known[k] in names else int(k) for k in found)
+
+
+class _Parts:
+    """Partial dependences at the rows themselves, each with a mean of 0."""
+
+    def __init__(self, asked: WhatIf) -> None:
+        self.asked = asked
+        every = np.arange(asked.table.n_rows)
+        unchanged = RowsAsPoints.of(asked.table, (0,))
+        self.whole = _centred(asked.own(unchanged, every, every))
+        self.nothing = _NOTHING * (self.whole**2).sum(axis=0)
+
+    def strengths(self, columns: list[int], verbose: int) -> InteractionStrength:
+        """Compare columns with all others, and with each other."""
+        names, every = self.asked.names, range(len(self.asked.names))
+        others = {column: tuple(k for k in every if k != column) for column in columns}
+        pairs = list(combinations(columns, 2))
+        asked = [*((column,) for column in columns), *others.values(), *pairs]
+        part = self._parts(asked, verbose)
+        own = {column: part[(column,)] for column in columns}
+        overall = [self._h2(self.whole, own[column], part[others[column]])[0] for column in columns]
+        found = [self._h2(part[j, k], own[j], own[k]) for j, k in pairs]
+        return InteractionStrength(
+            features=tuple(names[column] for column in columns),
+            overall=np.array(overall),
+            pairs=tuple((names[j], names[k]) for j, k in pairs),
+            h2=np.array([h2 for h2, _ in found]),
+            strength=np.array([strength for _, strength in found]),
+            output_names=self.asked.output_names,
+            unit=self.asked.unit,
+            n_rows=self.asked.table.n_rows,
+        )
+
+    def _parts(self, asked: list[tuple[int, ...]], verbose: int) -> dict[tuple[int, ...], Floats]:
+        """Return the partial dependence on each of some sets of columns, (rows, outputs)."""
+        sets = list(dict.fromkeys(asked))
+        shown = watched(sets, len(sets), verbose, unit="part", title="interaction strength")
+        return {
+            columns: _centred(self.asked.means(RowsAsPoints.of(self.asked.table, columns), None))
+            for columns in shown
+        }
+
+    def _h2(self, both: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats]:
+        """Return the part of the variance that two do together, and its standard deviation."""
+        together = ((both - first - second) ** 2).sum(axis=0)
+        together[together <= self.nothing] = 0.0
+        total = (both**2).sum(axis=0)
+        h2 = np.divide(together, total, out=np.zeros_like(total), where=total > self.nothing)
+        return h2, np.sqrt(together / len(both))
+
+
+def _centred(values: Floats) -> Floats:
+    return values - values.mean(axis=0)

@@ -1,0 +1,344 @@
+"""Shapley values: what each feature adds to a row's score (`native/explain/shap.hpp`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral, Number
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from hedgerow import _native
+from hedgerow._arguments import answering
+from hedgerow._data.names import Labels
+from hedgerow._data.sources import require_rows
+from hedgerow._params import VERBOSE
+from hedgerow._progress import MOST_LINES, progress
+from hedgerow._result import imported
+from hedgerow._tree.structure import Ensemble, Rows
+from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.explain._additive import AdditiveTrees, additive_trees
+from hedgerow.explain._table_values import table_values
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ShapValues:
+    """What the columns of rows add to their scores; as an array it is its `values`.
+
+    A row's values and its base value add up to its raw score.
+
+    Attributes
+    ----------
+    values : array of shape (n_rows, n_features[, n_outputs])
+        The last axis is there if the model has more than one score. Interaction values have a
+        second axis of features.
+    base_values : array of shape (n_rows[, n_outputs])
+        The score of a row of which nothing is known, the same for all.
+    data : array of shape (n_rows, n_features)
+        The rows: floats, or objects if there are labels.
+    feature_names : tuple of str
+        What the columns are called: their names as text, "x0" and so on if they have none.
+    output_names : tuple of str
+        Names of the scores: classes, quantiles, targets.
+    unit : str
+        What a score is, such as "log-odds" or "the target".
+    """
+
+    values: Floats
+    base_values: Floats
+    data: NDArray[Any]
+    feature_names: Labels
+    output_names: tuple[str, ...]
+    unit: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the values."""
+        return self.values.shape
+
+    @property
+    def is_interactions(self) -> bool:
+        """Whether values are those of pairs of columns."""
+        return self.values.ndim - (len(self.output_names) > 1) == 3
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        kind = "interactions of " if self.is_interactions else ""
+        names = ", ".join(self.output_names[:3]) + (", …" if len(self.output_names) > 3 else "")
+        base = ", ".join(f"{value:.4g}" for value in np.atleast_1d(self.base_values[0])[:3])
+        return (
+            f"ShapValues({len(self)} rows, {kind}{len(self.feature_names)} features; "
+            f"{self.unit} of {names}, on average {base})"
+        )
+
+    def to_frame(self) -> Any:
+        """Return the values as a pandas DataFrame: a line for each row, a column for each feature.
+
+        Of pairs of features, or of several outputs, columns have two or three names.
+        """
+        pandas = imported("pandas", "to_frame()")
+        axes: list[tuple[str, ...]] = [self.feature_names] * (1 + self.is_interactions)
+        axes += [self.output_names] if len(self.output_names) > 1 else []
+        columns = pandas.Index(axes[0]) if len(axes) == 1 else pandas.MultiIndex.from_product(axes)
+        return pandas.DataFrame(self.values.reshape(len(self), -1), columns=columns)
+
+    def plot(self, ax: Any = None, *, output: Any = None) -> Any:
+        """Draw the values as `hedgerow.plot.ShapBeeswarmDisplay` does.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        output : int or class, optional
+            Which output, if there are several.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from hedgerow.plot import ShapBeeswarmDisplay  # which needs this module
+
+        return ShapBeeswarmDisplay.from_values(self, output=output, ax=ax).ax_
+
+    def to_explanation(self) -> Any:
+        """Return the same as a `shap.Explanation`, which the plots of that package take."""
+        shap = imported("shap", "to_explanation")
+        return shap.Explanation(
+            values=self.values,
+            base_values=self.base_values,
+            data=self.data,
+            feature_names=list(self.feature_names),
+            output_names=list(self.output_names) if len(self.output_names) > 1 else None,
+        )
+
+
+@answering
+def shap_values(
+    model: Any, X: Any, *, interactions: bool = False, background: Any = None, verbose: int = 0
+) -> ShapValues:
+    """Return what each column adds to the score of each row: exact Shapley values.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A model of trees: gradient boosting of any kind, a decision tree, a random forest, extra
+        trees, bagging of Hedgerow's trees, or an AdaBoost classifier of trees. What is explained is
+        its raw score: log-odds of a boosted classifier, probabilities of a forest.
+    X : table of shape (n_rows, n_features)
+        The rows to explain, as `predict` takes them.
+    interactions : bool
+        Whether to part the values into those of pairs of columns. Those of a pair stand half with
+        each of the two; the diagonal has what a column adds by itself.
+    background : table or int, optional
+        What a column is if it is not known. None asks the trees: a row whose column is not known
+        goes both ways at a node, in proportion to the training rows that did (path-dependent
+        values). A table stands for what rows may be like: the column is then that of a row of the
+        table, and values are means over all of its rows (interventional values). A number draws so
+        many rows of X.
+    verbose : int
+        As in the models: 0 is silent, else there is a bar or a line for every so many rows.
+
+    Returns
+    -------
+    ShapValues
+        With ``values``, ``base_values`` and ``data``.
+
+    Notes
+    -----
+    Values of a row and the base value add up to its raw score, and a column that no tree tests has
+    the value 0. A column of many categories, which trees see as several numbers, is one column
+    here.
+
+    Path-dependent values take time in proportion to leaves × rows. They count columns that go
+    together as each other's stand-ins; interventional values say what the model does with a column.
+
+    References
+    ----------
+    Lundberg et al., "From local explanations to global understanding with explainable AI for
+    trees", Nature Machine Intelligence 2 (2020).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import hedgerow as hr
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = hr.GradientBoostingRegressor(n_estimators=20).fit(X, y)
+    >>> explained = hr.explain.shap_values(model, X)
+    >>> explained.values.shape
+    (442, 10)
+    >>> total = explained.values.sum(axis=1) + explained.base_values
+    >>> bool(abs(total - model.predict(X)).max() < 1e-9)
+    True
+    """
+    _check_kind(interactions, background)
+    VERBOSE.check(verbose)
+    trees = additive_trees(model)
+    if background is None and trees.ensemble.slopes is not None:
+        raise ParameterError(
+            "background=None is not possible with linear_leaves=True: what a slope adds depends on "
+            "numbers, not on ways through the tree alone. Pass rows to compare with, as in "
+            "background=100."
+        )
+    matrix = trees.matrix(X)
+    explainer = _explainer(trees)
+    if background is None:
+        base = np.array(explainer.expected)
+        values = _path_dependent(explainer, trees, matrix, verbose, interactions=interactions)
+    else:
+        rows = _background_rows(trees, matrix, background)
+        base = _means(trees.ensemble.predict_raw(rows, n_threads=trees.n_threads))
+        values = _against(explainer, trees, matrix, rows, verbose, interactions=interactions)
+    base_values = np.tile(base, (len(matrix), 1))
+    if len(base) == 1:
+        values, base_values = values[..., 0], base_values[:, 0]
+    return ShapValues(
+        values=values,
+        base_values=base_values,
+        data=table_values(trees.features(X), trees.feature_names),
+        feature_names=trees.feature_names,
+        output_names=trees.output_names,
+        unit=trees.unit,
+    )
+
+
+def _check_kind(interactions: Any, background: Any) -> None:
+    if not isinstance(interactions, bool | np.bool_):
+        raise ParameterError(
+            f"interactions={interactions!r} is not allowed; it must be True or False."
+        )
+    is_count = isinstance(background, Integral) and not isinstance(background, bool)
+    is_word = isinstance(background, Number | str | bytes)
+    if (is_count and background < 1) or (is_word and not is_count):
+        raise ParameterError(
+            f"background={background!r} is not allowed; it must be a table, a number of rows of X "
+            "from 1 on, or None."
+        )
+
+
+def _explainer(trees: AdditiveTrees) -> _native.ShapExplainer:
+    """Return the native form of the trees."""
+    ensemble = trees.ensemble
+    return _native.ShapExplainer(
+        ensemble.feature,
+        ensemble.threshold,
+        ensemble.left,
+        ensemble.right,
+        ensemble.missing_left,
+        ensemble.category_set,
+        ensemble.value,
+        ensemble.category_bits,
+        ensemble.tree_offset,
+        ensemble.tree_output,
+        ensemble.base_score,
+        None if ensemble.slopes is None else ensemble.slopes.native(),
+        node_shares(ensemble),
+        trees.sources.astype(np.int32),
+        trees.n_columns,
+    )
+
+
+def node_shares(ensemble: Ensemble) -> Floats:
+    """Return for each node the share of its parent's training rows that come to it; 1 for a root.
+
+    Rows count by their hessian, as in the node's `cover`; where that is nothing, each counts alike,
+    and where there are no rows, the two sides do.
+    """
+    inner = np.flatnonzero(ensemble.feature >= 0)
+    first = np.repeat(ensemble.tree_offset[:-1], np.diff(ensemble.tree_offset))[inner]
+    children = np.stack([first + ensemble.left[inner], first + ensemble.right[inner]])
+    weights = ensemble.cover[children]
+    for instead in (ensemble.count[children], np.ones(children.shape)):
+        says_nothing = (weights < 0.0).any(axis=0) | ~(weights.sum(axis=0) > 0.0)
+        if says_nothing.any():
+            weights = np.where(says_nothing, instead, weights)
+    shares = np.ones(ensemble.n_nodes)
+    shares[children] = weights / weights.sum(axis=0)
+    return shares
+
+
+def _blocks(n_rows: int, verbose: int) -> Iterator[slice]:
+    """Yield all rows at once or, to show how far it is, in twenty parts."""
+    size = -(-n_rows // MOST_LINES) if verbose else n_rows
+    with progress(verbose, n_rows, unit="row", title="Shapley values") as shown:
+        for first in range(0, n_rows, max(size, 1)):
+            yield slice(first, first + size)
+            if shown is not None:
+                shown.show(min(first + size, n_rows))
+
+
+def _path_dependent(
+    explainer: _native.ShapExplainer,
+    trees: AdditiveTrees,
+    matrix: Rows,
+    verbose: int,
+    *,
+    interactions: bool,
+) -> Floats:
+    """Return values (n_rows, n_columns[, n_columns], n_outputs)."""
+    shape = (len(matrix), trees.n_columns, trees.ensemble.n_outputs)
+    values = np.zeros(shape)
+    pairs = np.zeros((shape[0], shape[1], *shape[1:])) if interactions else None
+    for block in _blocks(len(matrix), verbose):
+        explainer.explain(matrix[block], values[block], trees.n_threads)
+        if pairs is not None:
+            explainer.interact(matrix[block], values[block], pairs[block], trees.n_threads)
+    return values if pairs is None else pairs
+
+
+def _against(
+    explainer: _native.ShapExplainer,
+    trees: AdditiveTrees,
+    matrix: Rows,
+    rows: Rows,
+    verbose: int,
+    *,
+    interactions: bool,
+) -> Floats:
+    """Return means of values (n_rows, n_columns[, n_columns], n_outputs) against each of rows."""
+    shape = (len(matrix), trees.n_columns, trees.ensemble.n_outputs)
+    values = np.zeros(shape)
+    pairs = np.zeros((shape[0], shape[1], *shape[1:])) if interactions else None
+    dtype = np.result_type(matrix, rows)
+    others = rows.astype(dtype, copy=False)
+    for block in _blocks(len(matrix), verbose):
+        given = matrix[block].astype(dtype, copy=False)
+        explainer.compare(given, others, values[block], trees.n_threads)
+        if pairs is not None:
+            own = values[block], pairs[block]
+            explainer.compare_pairs(given, others, *own, trees.n_threads)
+    return values if pairs is None else pairs
+
+
+def _background_rows(trees: AdditiveTrees, matrix: Rows, background: Any) -> Rows:
+    """Return the background as trees see it; a number means so many rows of the matrix."""
+    if not isinstance(background, Integral):
+        return _read_background(trees, background)
+    if int(background) >= len(matrix):
+        return matrix
+    drawn = np.random.RandomState(0).permutation(len(matrix))[: int(background)]
+    return matrix[np.sort(drawn)]
+
+
+def _read_background(trees: AdditiveTrees, background: Any) -> Rows:
+    """Read a table as X is read; what is wrong with it is said of the background."""
+    try:
+        matrix = trees.matrix(background)
+        require_rows(*matrix.shape)
+        return matrix
+    except DataError as error:
+        raise DataError(f"background, a table like X: {error}") from error
+
+
+def _means(scores: Floats) -> Floats:
+    """Return the mean of each column, rounded once: the same whatever adds it up."""
+    return np.array([math.fsum(column) / len(column) for column in scores.T])

@@ -1,0 +1,159 @@
+"""A table as a user gave it, with some columns changed: what-if questions in the table's own kind.
+
+Arrays, sparse matrices and data frames stay what they are, so that any model takes them. Columns
+keep their dtype where it holds the new values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from hedgerow._data.columns import LabelColumn, NumericColumn
+from hedgerow._data.records import are_records, as_data_frame
+from hedgerow._data.sources import as_array, open_table, require_rows
+from hedgerow._data.sparse import sound
+from hedgerow._validation.rows import taken
+
+Indices = NDArray[np.intp]
+
+
+class GivenTable:
+    """A table that can be read by columns, and of which rows and changed tables can be taken.
+
+    Attributes
+    ----------
+    X : array, sparse matrix or data frame
+        The table as it came; a sparse one by rows.
+    n_rows, n_columns : int
+    names : tuple, or None
+    """
+
+    def __init__(self, X: Any) -> None:
+        if are_records(X):
+            X = as_data_frame(X)
+        self._source = open_table(X)
+        require_rows(self._source.n_rows, self._source.n_features)
+        is_table = hasattr(X, "shape") or _frame(X) is not None
+        self.X: Any = X if is_table else as_array(X, "X")
+        if scipy.sparse.issparse(X):
+            self.X = sound(X).tocsr()  # whose rows can be taken
+        self.n_rows, self.n_columns = self._source.n_rows, self._source.n_features
+        self.names = self._source.names
+
+    def column(self, place: int) -> NumericColumn | LabelColumn:
+        """Read a column."""
+        return self._source.read(place)
+
+    def take(self, rows: Indices) -> GivenTable:
+        """Return the table of some rows, which may repeat."""
+        return GivenTable(taken(self.X, rows))
+
+    def with_values(self, places: Sequence[int], values: Sequence[NDArray[Any]]) -> Any:
+        """Return the table with some columns replaced, each by a value for every row.
+
+        Values are floats, or objects: labels, with None for missing.
+        """
+        if scipy.sparse.issparse(self.X):
+            return _with_sparse_columns(self.X, dict(zip(places, values, strict=True)))
+        frame = _frame(self.X)
+        if frame is not None:
+            names = [frame.columns[place] for place in places]
+            columns = [
+                _series(frame.get_column(name), new)
+                for name, new in zip(names, values, strict=True)
+            ]
+            return _with_series(frame, names, columns)
+        return _with_array_columns(self.X, places, values)
+
+    def with_columns_of(self, other: GivenTable, places: Sequence[int]) -> Any:
+        """Return the table with some columns of another of the same kind and length."""
+        if scipy.sparse.issparse(self.X):
+            by_column = other.X.tocsc()
+            return _with_sparse_columns(self.X, {place: by_column[:, [place]] for place in places})
+        frame = _frame(self.X)
+        if frame is not None:
+            theirs = nw.from_native(other.X)
+            names = [frame.columns[place] for place in places]
+            return _with_series(frame, names, [theirs.get_column(name) for name in names])
+        changed = self.X.copy()
+        changed[:, list(places)] = other.X[:, list(places)]
+        return changed
+
+
+def _frame(X: Any) -> nw.DataFrame[Any] | None:
+    """Return a data frame of any library as one that can be asked, None of what is no frame."""
+    if isinstance(X, np.ndarray):  # which narwhals takes its time to find out
+        return None
+    frame = nw.from_native(X, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _with_array_columns(
+    X: NDArray[Any], places: Sequence[int], values: Sequence[NDArray[Any]]
+) -> NDArray[Any]:
+    columns = [_numbers(new) if X.dtype.kind in "biuf" else new for new in values]
+    fits = all(holds(X.dtype, new) for new in columns)
+    changed = X.copy() if fits else X.astype(np.float64)
+    for place, new in zip(places, columns, strict=True):
+        changed[:, place] = new
+    return changed
+
+
+def _numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """Return labels that are numbers as floats, None as NaN."""
+    return values.astype(np.float64)
+
+
+def holds(dtype: np.dtype[Any], values: NDArray[Any]) -> bool:
+    """Tell whether an array of this dtype holds the values exactly."""
+    if dtype.kind not in "biuf" or dtype == values.dtype:
+        return True
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.array_equal(values.astype(dtype), values, equal_nan=True)
+
+
+def _with_sparse_columns(X: Any, columns: dict[int, Any]) -> Any:
+    """Replace columns, given as arrays or as sparse columns, of a sparse matrix."""
+    by_column = X.tocsc()
+    parts, first = [], 0
+    for place, new in sorted(columns.items()):
+        parts.append(by_column[:, first:place])
+        is_sparse = scipy.sparse.issparse(new)
+        parts.append(new if is_sparse else scipy.sparse.csc_array(_numbers(new)[:, np.newaxis]))
+        first = place + 1
+    parts.append(by_column[:, first:])
+    return scipy.sparse.hstack(parts, format=X.format)
+
+
+def _with_series(
+    frame: nw.DataFrame[Any], names: Sequence[str], columns: Sequence[nw.Series[Any]]
+) -> Any:
+    if not frame.implementation.is_pandas_like():
+        renamed = [column.alias(name) for name, column in zip(names, columns, strict=True)]
+        return frame.with_columns(*renamed).to_native()
+    # By hand, for names of pandas' columns need not be strings, and its rows have names as well.
+    changed = frame.to_native().copy(deep=False)
+    for name, column in zip(names, columns, strict=True):
+        changed[name] = column.to_native().set_axis(changed.index)
+    return changed
+
+
+def _series(old: nw.Series[Any], values: NDArray[Any]) -> nw.Series[Any]:
+    """Make a series of new values, of the old dtype if that holds them."""
+    name, dtype, backend = old.name, old.dtype, old.implementation
+    if values.dtype == object and not (dtype.is_numeric() or dtype == nw.Boolean):
+        return nw.new_series(name, values.tolist(), dtype=dtype, backend=backend)
+    numbers = _numbers(values)
+    made = nw.new_series(name, numbers, dtype=nw.Float64(), backend=backend)
+    if np.isnan(numbers).any():
+        made = made.fill_nan(None)
+    elif dtype.is_integer() or dtype == nw.Boolean:
+        return made.cast(dtype) if np.array_equal(numbers, np.rint(numbers)) else made
+    is_single = dtype == nw.Float32 and holds(np.dtype(np.float32), numbers)
+    return made.cast(dtype) if is_single else made

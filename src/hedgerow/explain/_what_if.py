@@ -1,0 +1,403 @@
+"""What a model says of rows some of whose columns are changed: the one question of dependence.
+
+Models that are sums of trees are asked natively, once for all points of a grid; every other model
+predicts changed tables, one after another.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_outlier_detector
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow import _native
+from hedgerow._data.names import Labels, are_places, labels_of
+from hedgerow._estimator import fitted_names
+from hedgerow._params import Options, Parameter, shown
+from hedgerow._tree.additive import class_names, number_names
+from hedgerow._tree.structure import Rows
+from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.explain._additive import AdditiveTrees, additive_trees
+from hedgerow.explain._shap import node_shares
+from hedgerow.explain._tables import GivenTable, Indices, holds
+
+Floats = NDArray[np.float64]
+# Each feature's column in a grid, or −1, and the grid as trees see it.
+Grid = tuple[NDArray[np.int32], Floats]
+
+RESPONSE = Parameter("response", "auto", Options(("auto", "score", "prediction")), "")
+# Bytes of the scores of rows at points that are looked at together.
+_BLOCK_BYTES = 1 << 25
+# Rows that are copied to be changed together, and numbers in them.
+_BLOCK_ROWS = 1 << 16
+_BLOCK_CELLS = 1 << 23
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Values that some columns of a table take together, one point after another.
+
+    `places` are the columns, and `values` has an array for each, with an entry for each point.
+    """
+
+    places: tuple[int, ...]
+    values: tuple[NDArray[Any], ...]
+
+    def __len__(self) -> int:
+        return len(self.values[0])
+
+    def put(self, table: GivenTable, at: Indices) -> Any:
+        """Return a table each of whose rows is at a point of its own."""
+        return table.with_values(self.places, [values[at] for values in self.values])
+
+
+@dataclass(frozen=True, eq=False)
+class RowsAsPoints(Points):
+    """Points where the rows of a table are: the columns take these rows' values."""
+
+    rows: GivenTable
+
+    @classmethod
+    def of(cls, rows: GivenTable, places: tuple[int, ...]) -> RowsAsPoints:
+        """Return the rows' values of some columns."""
+        return cls(places, (), rows)
+
+    def __len__(self) -> int:
+        return self.rows.n_rows
+
+    def put(self, table: GivenTable, at: Indices) -> Any:
+        """Return a table each of whose rows is at a point of its own."""
+        return table.with_columns_of(self.rows.take(at), self.places)
+
+
+class WhatIf(ABC):
+    """A fitted model, and rows whose columns can be changed.
+
+    Attributes
+    ----------
+    table : GivenTable
+        The rows.
+    names : Labels, a tuple of str
+        A name for each column.
+    output_names : tuple of str
+        A name for each number that the model says of a row.
+    unit : str
+        What these numbers are.
+    """
+
+    table: GivenTable
+    names: Labels
+    output_names: tuple[str, ...]
+    unit: str
+
+    def foresee(self, several: Sequence[Points]) -> None:  # noqa: B027  most have nothing to prepare
+        """Prepare for questions about these points, all at once."""
+
+    @abstractmethod
+    def means(self, points: Points, weights: Floats | None) -> Floats:
+        """Return the mean over rows of what the model says at each point, (points, outputs)."""
+
+    @abstractmethod
+    def each(self, points: Points) -> Floats:
+        """Return what the model says of each row at each point, (rows, points, outputs)."""
+
+    @abstractmethod
+    def own(self, points: Points, rows: Indices, at: Indices) -> Floats:
+        """Return what the model says of some rows, each at a point of its own, (rows, outputs)."""
+
+
+class TreesWhatIf(WhatIf):
+    """A sum of trees, asked for its scores or for the predictions that they mean."""
+
+    def __init__(self, trees: AdditiveTrees, X: Any, *, predicts: bool) -> None:
+        self.trees, self.table = trees, GivenTable(trees.features(X))
+        self._meaning = trees.prediction if predicts else None
+        self.names = table_labels(self.table, trees.feature_names)
+        self.output_names = trees.output_names
+        self.unit = trees.unit if self._meaning is None else self._meaning.unit
+        self._grids: dict[Points, Grid] = {}
+
+    def foresee(self, several: Sequence[Points]) -> None:
+        """Read all points as one table, which takes hardly longer than reading those of one."""
+        ends = np.cumsum([len(points) for points in several])
+        if ends[-1] > _BLOCK_ROWS:
+            return
+        columns = _side_by_side(several)
+        some_row = self.table.take(np.zeros(ends[-1], np.intp))
+        encoded = self.trees.matrix(some_row.with_values([*columns], [*columns.values()]))
+        for points, end in zip(several, ends, strict=True):
+            self._grids[points] = self._as_seen(points, encoded[end - len(points) : end])
+
+    def means(self, points: Points, weights: Floats | None) -> Floats:
+        """Add up leaves by the rows in them; predictions that are no sums, row by row."""
+        place, values = self._grid(points)
+        if self._meaning is None:
+            mean = np.empty((len(points), len(self.output_names)))
+            self._native.mean_scores(
+                self._matrix, weights, place, values, mean, self.trees.n_threads
+            )
+            return mean
+        total = np.zeros((len(points), len(self.output_names)))
+        for block, scores in self._blocks(place, values):
+            weighed = scores if weights is None else scores * weights[block, None, None]
+            total += weighed.sum(axis=0)
+        return total / (self.table.n_rows if weights is None else weights.sum())
+
+    def means_by_cover(self, several: Sequence[Points]) -> list[Floats]:
+        """Return means over the training rows that the trees remember; always of scores."""
+        ends = np.cumsum([len(points) for points in several])
+        mean = np.empty((ends[-1], len(self.output_names)))
+        self._native.scores_by_share(
+            node_shares(self.trees.ensemble),
+            [self._grid(points) for points in several],
+            mean,
+            self.trees.n_threads,
+        )
+        return np.split(mean, ends[:-1])
+
+    def each(self, points: Points) -> Floats:
+        """Follow rows and points down the trees together."""
+        every = np.empty((self.table.n_rows, len(points), len(self.output_names)))
+        for block, scores in self._blocks(*self._grid(points)):
+            every[block] = scores
+        return every
+
+    def own(self, points: Points, rows: Indices, at: Indices) -> Floats:
+        """Predict rows whose features are overwritten, a block at a time."""
+        place, values = self._grid(points)
+        features = np.flatnonzero(place >= 0)
+        dtype = self._matrix.dtype if holds(self._matrix.dtype, values) else np.dtype(np.float64)
+        found = np.empty((len(rows), len(self.output_names)))
+        for first in range(0, len(rows), _BLOCK_ROWS):
+            block = slice(first, first + _BLOCK_ROWS)
+            changed: Any = self._matrix[rows[block]].astype(dtype, copy=False)
+            changed[:, features] = values[at[block]]
+            scores = self.trees.ensemble.predict_raw(changed, n_threads=self.trees.n_threads)
+            found[block] = self._meant(scores)
+        return found
+
+    def _grid(self, points: Points) -> Grid:
+        """Read a small table of the points, as any table is read."""
+        if points in self._grids:
+            return self._grids[points]
+        some_row = self.table.take(np.zeros(len(points), np.intp))
+        return self._as_seen(
+            points, self.trees.matrix(points.put(some_row, np.arange(len(points))))
+        )
+
+    def _as_seen(self, points: Points, encoded: Rows) -> Grid:
+        """Choose the features that the points' columns are.
+
+        A column may be several of them, such as statistics of the target for each category.
+        """
+        features = features_of(self.trees, self.table, points.places)
+        place = np.full(self.trees.ensemble.n_features, -1, np.int32)
+        place[features] = np.arange(len(features))
+        return place, np.ascontiguousarray(encoded[:, features], np.float64)
+
+    def _blocks(self, place: NDArray[np.int32], values: Floats) -> Iterator[tuple[slice, Floats]]:
+        """Yield blocks of rows and what the model says of them at all points."""
+        n_outputs = len(self.output_names)
+        n_rows = max(1, _BLOCK_BYTES // (8 * len(values) * n_outputs))
+        for first in range(0, self.table.n_rows, n_rows):
+            rows = self._matrix[first : first + n_rows]
+            scores = np.empty((len(rows), len(values), n_outputs))
+            self._native.scores_at_points(rows, place, values, scores, self.trees.n_threads)
+            meant = self._meant(scores.reshape(-1, n_outputs))
+            yield slice(first, first + n_rows), meant.reshape(scores.shape)
+
+    def _meant(self, scores: Floats) -> Floats:
+        return scores if self._meaning is None else self._meaning.of(scores)
+
+    @cached_property
+    def _matrix(self) -> Rows:
+        """The rows as the trees see them; nobody needs them who asks for training rows alone."""
+        return self.trees.matrix(self.table.X)
+
+    @cached_property
+    def _native(self) -> _native.Dependence:
+        e = self.trees.ensemble
+        return _native.Dependence(
+            *(e.feature, e.threshold, e.left, e.right, e.missing_left, e.category_set, e.value),
+            *(e.category_bits, e.tree_offset, e.tree_output, e.base_score),
+        )
+
+
+def _side_by_side(several: Sequence[Points]) -> dict[int, NDArray[Any]]:
+    """Return each column's values at the points of all grids, one grid after another.
+
+    In a grid that does not have the column it stays at some value: nothing there depends on it.
+    """
+    given = {
+        (place, k): values
+        for k, points in enumerate(several)
+        for place, values in zip(points.places, points.values, strict=True)
+    }
+    some = {place: values[:1] for (place, _), values in given.items()}
+    return {
+        place: np.concatenate(
+            [given.get((place, k), value.repeat(len(points))) for k, points in enumerate(several)]
+        )
+        for place, value in some.items()
+    }
+
+
+class PredictedWhatIf(WhatIf):
+    """Any model, asked by its own methods about changed tables."""
+
+    def __init__(self, model: Any, X: Any, response: str) -> None:
+        self.model, self.table = model, GivenTable(X)
+        self.names = table_labels(self.table, model_labels(model, self.table.n_columns))
+        self._method = _method_of(model, response)
+        self.output_names = self._output_names()
+        units = {"predict_proba": "probability", "decision_function": "score"}
+        self.unit = units.get(self._method, "the target")
+
+    def means(self, points: Points, weights: Floats | None) -> Floats:
+        """Predict all rows at some points after the other."""
+        if weights is None:
+            return np.concatenate([said.mean(axis=1) for said in self._by_points(points)])
+        weighed = [(said * weights[:, None]).sum(axis=1) for said in self._by_points(points)]
+        return np.concatenate(weighed) / weights.sum()
+
+    def each(self, points: Points) -> Floats:
+        """Predict all rows at some points after the other."""
+        return np.concatenate(list(self._by_points(points))).swapaxes(0, 1)
+
+    def own(self, points: Points, rows: Indices, at: Indices) -> Floats:
+        """Predict the table of these rows."""
+        return self._said(points.put(self.table.take(rows), at))
+
+    def _by_points(self, points: Points) -> Iterator[Floats]:
+        """Yield what the model says at some points, then at the next: (points, rows, outputs).
+
+        Few rows are asked at many points in one call: for many models a call costs more than rows.
+        """
+        n_rows = self.table.n_rows
+        most_rows = min(_BLOCK_ROWS, _BLOCK_CELLS // self.table.n_columns)
+        n_at_once = max(1, most_rows // n_rows)
+        for first in range(0, len(points), n_at_once):
+            at = np.arange(first, min(first + n_at_once, len(points)))
+            repeated = self.table.take(np.tile(np.arange(n_rows), len(at)))
+            said = self._said(points.put(repeated, np.repeat(at, n_rows)))
+            yield said.reshape(len(at), n_rows, -1)
+
+    def _said(self, X: Any) -> Floats:
+        """Return a number a row and output; of two classes, that of the second."""
+        said = getattr(self.model, self._method)(X)
+        by_target = said if isinstance(said, list) else [said]
+        # Of several labels, an array has a column for each; a list, a pair of columns.
+        is_labels = (
+            isinstance(getattr(self.model, "classes_", None), list) and by_target is not said
+        )
+        columns = [_columns(np.asarray(one), self._method, is_labels) for one in by_target]
+        return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
+
+    def _output_names(self) -> tuple[str, ...]:
+        first = self._said(self.table.take(np.zeros(1, np.intp)).X)
+        classes = getattr(self.model, "classes_", None)
+        if self._method != "predict" and classes is not None:
+            names = class_names(classes)
+            if len(names) == first.shape[1]:
+                return tuple(names)
+        return tuple(number_names(first.shape[1]))
+
+
+def what_if(model: Any, X: Any, response: str) -> WhatIf:
+    """Open a fitted model and a table for questions.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : table
+    response : {"auto", "score", "prediction"}
+        "auto" is the prediction.
+    """
+    RESPONSE.check(response)
+    model = fitted(model)
+    trees = known_trees(model)
+    if trees is not None and trees.ensemble.slopes is None:
+        return TreesWhatIf(trees, X, predicts=response != "score")
+    return PredictedWhatIf(model, X if trees is None else trees.features(X), response)
+
+
+def fitted(model: Any) -> Any:
+    """Return the model that predicts, of a search its best, or raise if it is not fitted."""
+    if isinstance(model, type) or not (hasattr(model, "fit") or hasattr(model, "predict")):
+        raise ParameterError(f"model={shown(model)} is not allowed; it must be a fitted estimator.")
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    return getattr(model, "best_estimator_", model)
+
+
+def known_trees(model: Any) -> AdditiveTrees | None:
+    """Return a fitted model as a sum of trees, None if it is something else."""
+    try:
+        return additive_trees(model)
+    except NotFittedError:
+        raise
+    except ParameterError:
+        return None
+
+
+def features_of(trees: AdditiveTrees, table: GivenTable, places: Sequence[int]) -> Indices:
+    """Return the features of an ensemble that some columns of a table are.
+
+    The table may have its columns in another order than that of `fit`.
+    """
+    known: Sequence[Any] = trees.feature_names.names or range(trees.n_columns)
+    names = table.names
+    columns = [
+        known.index(names[place]) if names is not None and names[place] in known else place
+        for place in places
+    ]
+    return np.flatnonzero((trees.sources[:, None] == columns).any(axis=1))
+
+
+def table_labels(table: GivenTable, of_model: Labels) -> Labels:
+    """Return what the columns of a table are called; if it has no names, the model's."""
+    if table.names is None or are_places(table.names):
+        return of_model
+    return labels_of(table.names, table.n_columns)
+
+
+def model_labels(model: Any, n_columns: int) -> Labels:
+    """Return what a model calls its columns, if it has so many of them."""
+    names = fitted_names(model)
+    return labels_of(names if names is not None and len(names) == n_columns else None, n_columns)
+
+
+def _method_of(model: Any, response: str) -> str:
+    """Return the method that answers: probabilities, decisions, or numbers."""
+    if is_outlier_detector(model):
+        wanted = ["decision_function", "score_samples"]
+    elif not is_classifier(model):
+        wanted = ["predict"]
+    elif response == "score":
+        wanted = ["decision_function"]
+    else:
+        wanted = ["predict_proba", "decision_function"]
+    for method in wanted:
+        if hasattr(model, method):
+            return method
+    raise ParameterError(
+        f"response={response!r}: {type(model).__name__} has no {' or '.join(wanted)}."
+    )
+
+
+def _columns(said: NDArray[Any], method: str, is_labels: bool) -> Floats:
+    """Return numbers with a column for each output."""
+    if said.dtype.kind not in "biuf":
+        raise DataError(f"{method} of the model gives {said.dtype}, not numbers.")
+    if said.ndim == 1:
+        return said[:, np.newaxis].astype(np.float64)
+    is_pair = method == "predict_proba" and said.shape[1] == 2 and not is_labels
+    return said[:, 1:].astype(np.float64) if is_pair else said.astype(np.float64)

@@ -1,0 +1,234 @@
+"""The display of how often what is said to have a probability happens: a reliability diagram."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from hedgerow._params import Number, Options, Parameter
+from hedgerow._result import GREY, Floats
+from hedgerow.exceptions import ParameterError
+from hedgerow.plot._colors import COLORS
+from hedgerow.plot._display import SMALL, Display, number, open_frame, panel, require_axes, short
+from hedgerow.plot._two_classes import Scored, scores_of_arrays, scores_of_estimator
+
+CONFIDENCE = 0.95
+HISTOGRAM_BARS = 40
+_ARGUMENTS = (
+    Parameter("n_bins", 10, Number(1, 1000, integer=True), ""),
+    Parameter("strategy", "uniform", Options(("uniform", "quantile")), ""),
+)
+
+
+class CalibrationDisplay(Display):
+    """How often rows are positive, among those that are said to be so with about a probability.
+
+    Make it with `from_estimator` or `from_predictions`. Bars are Wilson's intervals, which hold the
+    true frequency 19 times of 20. Below are the probabilities that were said, and above the Brier
+    score (mean squared error of the probabilities) and ECE, the expected calibration error: the
+    mean distance of frequency and mean probability, over bins weighed by their rows.
+
+    Parameters
+    ----------
+    prob_true, prob_pred : array of shape (n_bins,)
+        Frequency of positive rows in each bin, and mean probability; bins without rows left out.
+    low, high : array of shape (n_bins,)
+        Ends of Wilson's intervals.
+    counts : array of shape (n_bins,)
+        Weight of the rows in each bin.
+    y_prob : array of shape (n_rows,)
+        The probabilities.
+    weight : array of shape (n_rows,)
+        The weights of the rows.
+    brier_score, ece : float
+        The two errors.
+    positive : str
+        The class that the probabilities are of.
+    estimator_name : str, optional
+        What the curve is called.
+
+    Attributes
+    ----------
+    ax_, histogram_ax_, figure_ : matplotlib Axes, Axes and Figure
+        Where it was drawn.
+    """
+
+    _size = (5.2, 5.4)
+
+    def __init__(
+        self,
+        *,
+        prob_true: Floats,
+        prob_pred: Floats,
+        low: Floats,
+        high: Floats,
+        counts: Floats,
+        y_prob: Floats,
+        weight: Floats,
+        brier_score: float,
+        ece: float,
+        positive: str,
+        estimator_name: str | None = None,
+    ) -> None:
+        self.prob_true = prob_true
+        self.prob_pred = prob_pred
+        self.low = low
+        self.high = high
+        self.counts = counts
+        self.y_prob = y_prob
+        self.weight = weight
+        self.brier_score = brier_score
+        self.ece = ece
+        self.positive = positive
+        self.estimator_name = estimator_name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        n_bins: int = 10,
+        strategy: str = "uniform",
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the reliability diagram of a classifier's probabilities of some rows.
+
+        Parameters
+        ----------
+        estimator : fitted classifier of two classes
+            Any that has `predict_proba`.
+        X, y : rows and their classes
+            Rows that it was not fitted on.
+        n_bins : int, default=10
+            Bins of the probabilities.
+        strategy : {"uniform", "quantile"}, default="uniform"
+            Whether bins have the same width or about the same number of rows.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows.
+        pos_label : class, optional
+            The class whose probabilities are taken; the second of the two by default.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        CalibrationDisplay
+        """
+        require_axes(ax)
+        scored = scores_of_estimator(estimator, X, y, sample_weight, pos_label)
+        if not scored.is_probability:
+            raise ParameterError(
+                f"estimator: this {type(estimator).__name__} has no predict_proba."
+            )
+        return cls._of(scored, n_bins, strategy).plot(ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        n_bins: int = 10,
+        strategy: str = "uniform",
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the reliability diagram of probabilities; parameters as in `from_estimator`."""
+        require_axes(ax)
+        scored = scores_of_arrays(y_true, y_prob, sample_weight, pos_label, probabilities=True)
+        return cls._of(scored, n_bins, strategy).plot(ax)
+
+    @classmethod
+    def _of(cls, scored: Scored, n_bins: int, strategy: str) -> Self:
+        for parameter, value in zip(_ARGUMENTS, (n_bins, strategy), strict=True):
+            parameter.check(value)
+        p, w, happened = scored.score, scored.weight, scored.is_positive.astype(np.float64)
+        place = _bins(p, n_bins, strategy)
+        counts: Floats = np.bincount(place, w, minlength=n_bins).astype(np.float64)
+        used = counts > 0.0
+        counts = counts[used]
+        mean = np.bincount(place, w * p, minlength=n_bins)[used] / counts
+        frequency = np.bincount(place, w * happened, minlength=n_bins)[used] / counts
+        # Weighted rows tell as much as so many of equal weight.
+        squares = np.bincount(place, w * w, minlength=n_bins)[used]
+        low, high = wilson_interval(frequency, counts**2 / squares)
+        return cls(
+            prob_true=frequency,
+            prob_pred=mean,
+            low=low,
+            high=high,
+            counts=counts,
+            y_prob=p,
+            weight=w,
+            brier_score=float(np.average((p - happened) ** 2, weights=w)),
+            ece=float(np.average(np.abs(frequency - mean), weights=counts)),
+            positive=scored.positive,
+            estimator_name=scored.name,
+        )
+
+    def _draw(self) -> None:
+        below = panel(self.ax_, "below", 0.24, sharex=self.ax_)
+        self._draw_reliability(self.ax_)
+        self._draw_histogram(below)
+        self.histogram_ax_ = below
+
+    def _draw_reliability(self, ax: Any) -> None:
+        label = "perfectly calibrated"
+        ax.plot([0.0, 1.0], [0.0, 1.0], color=GREY, linestyle=":", linewidth=1, label=label)
+        reach = np.maximum([self.prob_true - self.low, self.high - self.prob_true], 0.0)
+        ax.errorbar(
+            self.prob_pred,
+            self.prob_true,
+            yerr=reach,
+            fmt="o-",
+            color=COLORS[0],
+            ecolor=COLORS[0],
+            elinewidth=1.0,
+            capsize=2.5,
+            markersize=4.5,
+            label=f"{self.estimator_name or 'probabilities'}, 95 % intervals",
+        )
+        ax.set_title(
+            f"Brier score {number(self.brier_score)}, ECE {number(self.ece)}", fontsize="medium"
+        )
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.04))
+        ax.set_ylabel(f"share of rows that are {short(self.positive)}")
+        ax.tick_params(labelbottom=False)
+        # Above the diagonal, unless some of the bins are there.
+        is_taken = bool(((self.high > 0.85) & (self.prob_pred < 0.75)).any())
+        place = "lower right" if is_taken else "upper left"
+        ax.legend(loc=place, frameon=False, fontsize=SMALL)
+        open_frame(ax)
+
+    def _draw_histogram(self, ax: Any) -> None:
+        heights, edges = np.histogram(
+            self.y_prob, bins=HISTOGRAM_BARS, range=(0.0, 1.0), weights=self.weight
+        )
+        ax.bar(edges[:-1], heights, np.diff(edges), align="edge", color=COLORS[0], alpha=0.55)
+        ax.set_xlabel(f"predicted probability of {short(self.positive)}")
+        ax.set_ylabel("rows")
+        open_frame(ax)
+
+
+def wilson_interval(frequency: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """Return Wilson's interval (1927) for the probability of what happened so often in n rows."""
+    z = ndtri(0.5 + CONFIDENCE / 2.0)
+    centre = (frequency + z * z / (2.0 * n)) / (1.0 + z * z / n)
+    half = z * np.sqrt(frequency * (1.0 - frequency) / n + z * z / (4.0 * n * n))
+    half /= 1.0 + z * z / n
+    return centre - half, centre + half
+
+
+def _bins(p: Floats, n_bins: int, strategy: str) -> NDArray[np.intp]:
+    """Return the bin of each probability; one on an edge belongs to the bin below."""
+    parts = np.linspace(0.0, 1.0, n_bins + 1)
+    edges = parts if strategy == "uniform" else np.quantile(p, parts)
+    return np.searchsorted(edges[1:-1], p)

@@ -1,0 +1,246 @@
+"""The display of how much each feature matters: bars, the longest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow._data.names import labels_of
+from hedgerow._data.target import read_numbers_with_gaps
+from hedgerow._estimator import fitted_names
+from hedgerow._params import COUNT, Options, Parameter, shown
+from hedgerow._result import GREY, Floats
+from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.plot._colors import COLORS, INK
+from hedgerow.plot._display import (
+    LABEL,
+    LONGEST_NAME,
+    SMALL,
+    Display,
+    number,
+    open_frame,
+    require_axes,
+    shorts,
+    wrapped,
+)
+
+_LABELS = {
+    "gain": "gain: what the splits on it gained, in all",
+    "split": "splits made on it",
+    "cover": "cover of the splits made on it",
+}
+_TOP = Parameter("top", 15, COUNT, "")
+_KIND = Parameter("kind", "gain", Options(tuple(_LABELS)), "")
+# A row of bars takes so many inches of a new figure, and the axis below so many.
+ROW, BELOW = 0.26, 0.9
+# Bars of a result that draws itself.
+MOST_BARS = 20
+
+
+class ImportanceDisplay(Display):
+    """Features and how much each matters, the most important first.
+
+    Make it with `from_estimator`, or with `from_values` of anything that gives each feature a
+    number.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The features.
+    values : array of shape (n_features,)
+        How much each matters, in the same order.
+    errors : array of shape (n_features,), optional
+        Half the length of the error bars.
+    label : str
+        What the values are, in which unit.
+    top : int
+        How many features are drawn.
+    longest : int
+        Characters of a name, beyond which its middle is left out.
+    things : str
+        What has a bar.
+
+    Attributes
+    ----------
+    order : array
+        Features by falling value; those drawn are the first ones.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    """
+
+    def __init__(
+        self,
+        *,
+        names: Sequence[str],
+        values: Floats,
+        errors: Floats | None = None,
+        label: str = "importance",
+        top: int = 15,
+        longest: int = LONGEST_NAME,
+        things: str = "features",
+    ) -> None:
+        self.names = names
+        self.values = values
+        self.errors = errors
+        self.label = label
+        self.top = top
+        self.longest = longest
+        self.things = things
+
+    @property
+    def order(self) -> Any:
+        """Features by falling value; the first of equals first."""
+        return np.argsort(-self.values, kind="stable")
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, *, kind: str = "gain", top: int = 15, ax: Any = None
+    ) -> Self:
+        """Draw the importances that a model of trees tells by itself.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            One with `importances`, as boosted models and forests of Hedgerow's have, or with
+            `feature_importances_`.
+        kind : {"gain", "split", "cover"}, default="gain"
+            What is summed over the splits on a feature. Only "gain" is known of a model that has no
+            more than `feature_importances_`, as the part of the total.
+        top : int, default=15
+            How many features to draw.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        ImportanceDisplay
+        """
+        require_axes(ax)
+        _KIND.check(kind)
+        if isinstance(model, type) or not hasattr(model, "fit"):
+            raise ParameterError(
+                f"model={shown(model)} is not allowed; it must be a fitted estimator."
+            )
+        check_is_fitted(model)
+        values, label = _importances(model, kind)
+        names = labels_of(fitted_names(model), len(values))
+        return cls.from_values(names, values, label=label, top=top, ax=ax)
+
+    @classmethod
+    def from_values(
+        cls,
+        names: Sequence[Any],
+        values: Any,
+        errors: Any = None,
+        *,
+        label: str = "importance",
+        top: int = 15,
+        ax: Any = None,
+    ) -> Self:
+        """Draw a number for each feature.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The features.
+        values : array of shape (n_features,)
+            Their numbers.
+        errors : array of shape (n_features,), optional
+            Half the length of the error bars, such as standard deviations.
+        label : str, default="importance"
+            What the numbers are, in which unit.
+        top : int, default=15
+            How many features to draw.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        ImportanceDisplay
+        """
+        require_axes(ax)
+        _TOP.check(top)
+        numbers = _finite(values, "values", len(names))
+        spread = None if errors is None else _finite(errors, "errors", len(names))
+        if spread is not None and spread.min() < 0.0:
+            raise DataError("errors holds a negative number; bars have a length of 0 or more.")
+        texts = [str(name) for name in names]
+        return cls(names=texts, values=numbers, errors=spread, label=label, top=top).plot(ax)
+
+    def _figure_size(self) -> tuple[float, float]:
+        return bars_size(min(self.top, len(self.values)))
+
+    def _draw(self) -> None:
+        ax, shown = self.ax_, self.order[: self.top]
+        y = np.arange(len(shown))
+        values = self.values[shown]
+        errors = np.zeros(len(shown)) if self.errors is None else self.errors[shown]
+        ax.barh(
+            y,
+            values,
+            xerr=None if self.errors is None else errors,
+            color=COLORS[0],
+            height=0.72,
+            error_kw={"ecolor": INK, "elinewidth": 1.0, "capsize": 2.0},
+        )
+        ax.axvline(0.0, color=GREY, linewidth=0.8)
+        self._write_numbers(values, errors)
+        ax.set_yticks(y, shorts((self.names[i] for i in shown), self.longest))
+        ax.set_ylim(len(shown) - 0.4, -0.6)
+        left_out = len(self.values) - len(shown)
+        note = f"\nfirst {len(shown)} of {len(self.values)} {self.things}" if left_out else ""
+        ax.set_xlabel(wrapped(self.label, LABEL) + note)
+        ax.locator_params(axis="x", nbins=4)
+        ax.tick_params(axis="y", length=0)
+        open_frame(ax)
+
+    def _write_numbers(self, values: Floats, errors: Floats) -> None:
+        """Write each number at the end of its bar, and make room for it."""
+        # Of negative bars on their right too: on their left are the names.
+        ends = np.maximum(values + errors, 0.0)
+        for y, (value, end) in enumerate(zip(values, ends, strict=True)):
+            self.ax_.annotate(
+                number(float(value)),
+                (float(end), y),
+                xytext=(3, 0),
+                textcoords="offset points",
+                ha="left",
+                va="center",
+                fontsize=SMALL,
+            )
+        low, high = min((values - errors).min(), 0.0), ends.max()
+        span = (high - low) or 1.0
+        self.ax_.set_xlim(low - (0.03 * span if low < 0.0 else 0.0), high + 0.18 * span)
+
+
+def bars_size(n_bars: int) -> tuple[float, float]:
+    """Return the size of a figure of so many bars, in inches."""
+    return 6.4, BELOW + ROW * max(n_bars, 3)
+
+
+def names_of(features: NDArray[Any]) -> list[str]:
+    """Return names of features of which some have only numbers."""
+    is_numbered = features.dtype.kind in "iu"
+    return [f"x{feature}" if is_numbered else str(feature) for feature in features]
+
+
+def _importances(model: Any, kind: str) -> tuple[Floats, str]:
+    if hasattr(model, "importances"):
+        return np.asarray(model.importances(kind), np.float64), _LABELS[kind]
+    if kind != "gain" or not hasattr(model, "feature_importances_"):
+        raise ParameterError(f"model: this {type(model).__name__} does not tell kind={kind!r}.")
+    values = np.asarray(model.feature_importances_, np.float64)
+    return values, "share of what all splits gained"
+
+
+def _finite(values: Any, name: str, n_features: int) -> Floats:
+    numbers = read_numbers_with_gaps(values, name)
+    if len(numbers) != n_features:
+        raise DataError(f"{name} has {len(numbers)} numbers, but there are {n_features} names.")
+    if not np.isfinite(numbers).all():
+        raise DataError(f"{name} has a number that is not finite.")
+    return numbers

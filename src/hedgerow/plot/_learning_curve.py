@@ -1,0 +1,253 @@
+"""The display of how a model got better, round by round or tree by tree, and where it was taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow._adaboost.estimators import AdaBoost
+from hedgerow._boosting.estimators.base import GradientBoosting
+from hedgerow._boosting.fit.auto.budget import LOOK
+from hedgerow._boosting.fit.auto.choice import Choice
+from hedgerow._forest.estimator import Forest
+from hedgerow._result import GREY, Floats
+from hedgerow._stagewise.estimators import Stagewise
+from hedgerow._tree.outputs import ClassOutputs
+from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.plot._colors import COLORS, INK
+from hedgerow.plot._display import SMALL, Display, number, open_frame, require_axes, short
+from hedgerow.theory._bounds import AdaBoostBound, adaboost_bound
+from hedgerow.theory._voters import out_of_bag
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Values after some rounds."""
+
+    rounds: NDArray[np.int64]
+    values: Floats
+
+
+class LearningCurveDisplay(Display):
+    """What a model's error was after each round, or with each number of trees.
+
+    Make it with `from_estimator`.
+
+    Parameters
+    ----------
+    curves : mapping from str to Curve
+        The curves by name: evaluation sets, or "out of bag".
+    xlabel, ylabel : str
+        What is counted, and what is measured.
+    chosen : int, optional
+        The round that the model was taken at.
+    trials : sequence of Curve
+        What ``n_estimators="auto"`` tried, drawn as thin lines.
+    bound : AdaBoostBound, optional
+        AdaBoost's training error and its bound, drawn instead of curves.
+    choice : Choice, optional
+        What ``n_estimators="auto"`` tried, drawn instead of curves if nothing else was measured.
+    """
+
+    def __init__(
+        self,
+        *,
+        curves: Mapping[str, Curve],
+        xlabel: str,
+        ylabel: str,
+        chosen: int | None = None,
+        trials: Sequence[Curve] = (),
+        bound: AdaBoostBound | None = None,
+        choice: Choice | None = None,
+    ) -> None:
+        self.curves = curves
+        self.xlabel = xlabel
+        self.ylabel = ylabel
+        self.chosen = chosen
+        self.trials = trials
+        self.bound = bound
+        self.choice = choice
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any = None, y: Any = None, *, metric: str | None = None, ax: Any = None
+    ) -> Self:
+        """Draw how a model learned.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            A boosted model that measured something in its fit (``eval_set``, ``early_stopping`` or
+            ``n_estimators="auto"``), a stagewise model, AdaBoost or a forest.
+        X, y : rows and their target, optional
+            Of AdaBoost, the rows of which the error is drawn; its bound is about the training rows.
+            Forests need the training rows, in the order of fit, of which they predict each by the
+            trees that did not draw it. Boosted models need none.
+        metric : str, optional
+            Which metric of a boosted model; the first by default.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        LearningCurveDisplay
+        """
+        require_axes(ax)
+        if isinstance(model, GradientBoosting):
+            check_is_fitted(model)
+            return cls(**_of_rounds(model, metric)).plot(ax)
+        if metric is not None:
+            raise ParameterError(f"metric={metric!r}: only boosted models have several metrics.")
+        if isinstance(model, Stagewise):
+            check_is_fitted(model)
+            return cls(**_of_stages(model)).plot(ax)
+        if isinstance(model, AdaBoost | Forest):
+            check_is_fitted(model)
+            parts = _of_trees if isinstance(model, Forest) else _of_adaboost
+            return cls(**parts(model, X, y)).plot(ax)
+        raise ParameterError(
+            f"model: {type(model).__name__} is not allowed; it must be a fitted boosted model, "
+            "stagewise model, AdaBoost or forest of Hedgerow's."
+        )
+
+    def _draw(self) -> None:
+        if self.bound is not None:
+            self.bound.plot(self.ax_)
+            return
+        if not self.curves and self.choice is not None:
+            self.choice.plot(self.ax_)
+            return
+        ax = self.ax_
+        for place, trial in enumerate(self.trials):
+            label = "tried for the automatic choice" if place == 0 else None
+            ax.plot(trial.rounds, trial.values, color=GREY, linewidth=0.7, alpha=0.8, label=label)
+        for place, (name, curve) in enumerate(self.curves.items()):
+            color = COLORS[place % len(COLORS)]
+            ax.plot(curve.rounds, curve.values, color=color, linewidth=1.8, label=short(name))
+        self._mark_chosen()
+        ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
+        ax.legend(frameon=False, fontsize=SMALL)
+        open_frame(ax)
+
+    def _mark_chosen(self) -> None:
+        """Mark the round that was taken on the curve that decided: the last."""
+        if self.chosen is None or not self.curves:
+            return
+        curve = list(self.curves.values())[-1]
+        at = np.flatnonzero(curve.rounds == self.chosen)
+        if not len(at):
+            return
+        value = float(curve.values[at[0]])
+        self.ax_.axvline(self.chosen, color=GREY, linestyle=":", linewidth=1)
+        self.ax_.plot(
+            [self.chosen],
+            [value],
+            "o",
+            color=COLORS[4],
+            markeredgecolor=INK,
+            label=f"best: round {self.chosen}, {number(value, 4)}",
+            zorder=4,
+        )
+
+
+def _of_rounds(model: Any, metric: str | None) -> dict[str, Any]:
+    """Take the curves of a boosted model, and what the automatic choice tried."""
+    history = model.evals_result_
+    choice: Any = getattr(model, "auto_", None)
+    known = list(dict.fromkeys(name for by_metric in history.values() for name in by_metric))
+    tried = choice is not None and len(choice.tried) > 0
+    if not known and not tried:
+        raise ParameterError(
+            f"model: this {type(model).__name__} measured nothing in its fit. Fit it with an "
+            "eval_set, with early_stopping or with n_estimators='auto'."
+        )
+    if metric is None:
+        metric = known[0] if known else choice.metric
+    if metric not in (known or [choice.metric]):
+        raise ParameterError(f"metric={metric!r} is not allowed; there are {', '.join(known)}.")
+    curves = {of: _curve(by[metric]) for of, by in history.items() if metric in by}
+    trials = [
+        Curve(LOOK * np.arange(1, len(one.curve) + 1), np.array(one.curve))
+        for one in (choice.tried if tried and choice.metric == metric else ())
+    ]
+    is_deciding = bool(known) and metric == known[0]
+    return {
+        "curves": curves,
+        "xlabel": "round",
+        "ylabel": metric,
+        "chosen": getattr(model, "best_iteration_", None) if is_deciding else None,
+        "trials": trials,
+        "choice": choice if tried else None,
+    }
+
+
+def _of_stages(model: Any) -> dict[str, Any]:
+    curves = {"training rows": _curve(model.train_score_)}
+    held_out = getattr(model, "validation_score_", None)
+    if held_out is not None:
+        curves["rows held out"] = _curve(held_out)
+    chosen = getattr(model, "best_iteration_", None)
+    return {"curves": curves, "xlabel": "round", "ylabel": "mean loss", "chosen": chosen}
+
+
+def _of_adaboost(model: Any, X: Any, y: Any) -> dict[str, Any]:
+    """Take theory's bound where there is one, else the error after each round."""
+    try:
+        bound = adaboost_bound(model, X, y) if is_classifier(model) else None
+    except ParameterError:  # members that add numbers, or weights set back: no bound
+        bound = None
+    parts: dict[str, Any] = {"curves": {}, "xlabel": "round", "ylabel": "", "bound": bound}
+    if bound is not None:
+        return parts
+    if X is None or y is None:
+        raise ParameterError("X and y are needed: this AdaBoost has no bound to draw without them.")
+    scores = np.array(list(model.staged_score(X, y)))
+    if is_classifier(model):
+        return parts | {"curves": {"rows given": _curve(1.0 - scores)}, "ylabel": "error rate"}
+    return parts | {"curves": {"rows given": _curve(scores)}, "ylabel": "R²"}
+
+
+def _of_trees(model: Any, X: Any, y: Any) -> dict[str, Any]:
+    """Predict each row by the trees that did not draw it, of the first, first two, … trees."""
+    if X is None or y is None:
+        raise ParameterError("X and y are needed: the training rows of the forest.")
+    leaves = model._leaves(X)  # noqa: SLF001
+    inner = model._fitted_model()  # noqa: SLF001
+    outputs, forest = inner.outputs, inner.forest
+    if not outputs.is_single:
+        raise ParameterError(f"model: this {type(model).__name__} has several outputs.")
+    outside = out_of_bag(model, len(leaves))
+    if not outside.any():
+        raise ParameterError(
+            f"model: every tree of this {type(model).__name__} was fitted on every row, so that "
+            "none is out of bag. Fit it with bootstrap=True."
+        )
+    is_classes = isinstance(outputs, ClassOutputs)
+    learned, truth = type(outputs).learn(y, len(leaves))
+    if learned != outputs:
+        raise DataError("y has other classes or outputs than the y of fit.")
+    sums, n_votes = np.zeros((len(leaves), forest.value.shape[1])), np.zeros(len(leaves))
+    errors = np.full(forest.n_trees, np.nan)
+    for t in range(forest.n_trees):
+        rows = outside[t]
+        sums[rows] += forest.value[leaves[rows, t]]
+        n_votes += rows
+        judged = n_votes > 0.0
+        means = sums[judged] / n_votes[judged, np.newaxis]
+        if is_classes:
+            errors[t] = np.mean(outputs.votes(means)[:, 0] != truth[judged, 0])
+        else:
+            errors[t] = np.sqrt(np.mean((means[:, 0] - truth[judged, 0]) ** 2))
+    ylabel = "error rate" if is_classes else "root mean squared error"
+    return {"curves": {"out of bag": _curve(errors)}, "xlabel": "trees", "ylabel": ylabel}
+
+
+def _curve(values: Any) -> Curve:
+    array = np.asarray(values, np.float64)
+    return Curve(np.arange(1, len(array) + 1), array)

@@ -1,0 +1,202 @@
+"""The display of what a regressor got wrong, and how its errors are distributed."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.base import is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow._data.sparse import sound
+from hedgerow._data.target import read_regression_target
+from hedgerow._params import Options, Parameter
+from hedgerow._result import GREY, Floats
+from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.plot._colors import COLORS, PALE_INK
+from hedgerow.plot._display import SMALL, Display, number, open_frame, panel, require_axes, short
+
+# Rows that a point of the median line is made of: this part of them, but not fewer than the least.
+WINDOW, FEWEST = 0.1, 15
+LINE_POINTS = 100
+_PANEL = Parameter("panel", "qq", Options(("qq", "histogram")), "")
+
+
+class ResidualDisplay(Display):
+    """Residuals against predictions, with the line of their medians, and their distribution.
+
+    Make it with `from_estimator` or `from_predictions`. A residual is the target less its
+    prediction. The median line is flat at 0 for a model that leaves nothing to learn from its own
+    predictions. Beside it, residuals are compared with a normal distribution, quantile by quantile,
+    or counted in a histogram.
+
+    Parameters
+    ----------
+    y_pred, residuals : array of shape (n_rows,)
+        Predictions, and the target less them.
+    median_x, median : array
+        The line of running medians.
+    panel : {"qq", "histogram"}
+        What is drawn beside it.
+    estimator_name : str, optional
+        What made the predictions.
+    target : str
+        What is predicted; the name of y, if it has one.
+
+    Attributes
+    ----------
+    ax_, panel_ax_, figure_ : matplotlib Axes, Axes and Figure
+        Where it was drawn.
+    """
+
+    _size = (8.4, 4.0)
+
+    def __init__(
+        self,
+        *,
+        y_pred: Floats,
+        residuals: Floats,
+        median_x: Floats,
+        median: Floats,
+        panel: str = "qq",
+        estimator_name: str | None = None,
+        target: str = "target",
+    ) -> None:
+        self.y_pred = y_pred
+        self.residuals = residuals
+        self.median_x = median_x
+        self.median = median
+        self.panel = panel
+        self.estimator_name = estimator_name
+        self.target = target
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, panel: str = "qq", ax: Any = None
+    ) -> Self:
+        """Draw the residuals of a regressor.
+
+        Parameters
+        ----------
+        estimator : fitted regressor of one output
+            Hedgerow's or scikit-learn's.
+        X, y : rows and their numbers
+            Rows that it was not fitted on.
+        panel : {"qq", "histogram"}, default="qq"
+            What to draw beside the residuals: their quantiles against those of a normal
+            distribution, or a histogram.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        ResidualDisplay
+        """
+        require_axes(ax)
+        if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+            raise ParameterError(
+                f"estimator={estimator!r} is not allowed; it must be a fitted regressor."
+            )
+        check_is_fitted(estimator)
+        if not is_regressor(estimator):
+            raise ParameterError(f"estimator: {type(estimator).__name__} is no regressor.")
+        predicted = np.asarray(estimator.predict(sound(X)))
+        if predicted.ndim != 1:
+            raise ParameterError(f"estimator: this {type(estimator).__name__} has several outputs.")
+        return cls._of(y, predicted, panel, type(estimator).__name__).plot(ax)
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: Any, y_pred: Any, *, panel: str = "qq", ax: Any = None
+    ) -> Self:
+        """Draw the residuals of predictions; parameters are those of `from_estimator`."""
+        require_axes(ax)
+        return cls._of(y_true, y_pred, panel, None).plot(ax)
+
+    @classmethod
+    def _of(cls, y_true: Any, y_pred: Any, panel: str, name: str | None) -> Self:
+        _PANEL.check(panel)
+        predicted = read_regression_target(y_pred, estimator_name="y_pred")
+        truth = read_regression_target(y_true, len(predicted), estimator_name="y_true")
+        if len(truth) < 2:
+            raise DataError("y has one value only; residuals are drawn of two rows at least.")
+        residuals = truth - predicted
+        x, median = running_median(predicted, residuals)
+        return cls(
+            y_pred=predicted,
+            residuals=residuals,
+            median_x=x,
+            median=median,
+            panel=panel,
+            estimator_name=name,
+            target=_name_of(y_true),
+        )
+
+    def _draw(self) -> None:
+        beside = panel(self.ax_, "right", 0.4)
+        self._draw_residuals(self.ax_)
+        (self._draw_quantiles if self.panel == "qq" else self._draw_histogram)(beside)
+        self.panel_ax_ = beside
+
+    def _draw_residuals(self, ax: Any) -> None:
+        n_rows = len(self.residuals)
+        ax.scatter(
+            self.y_pred,
+            self.residuals,
+            s=max(3.0, min(18.0, 6000.0 / n_rows)),
+            color=COLORS[0],
+            alpha=max(0.08, min(0.6, 300.0 / n_rows)),
+            linewidth=0,
+            rasterized=True,
+        )
+        ax.axhline(0.0, color=GREY, linewidth=1, linestyle=":")
+        if np.ptp(self.median_x) > 0.0:
+            ax.plot(self.median_x, self.median, color=COLORS[4], linewidth=2, label="median")
+            ax.legend(loc="upper left", frameon=False, fontsize=SMALL)
+        rmse = float(np.sqrt(np.mean(self.residuals**2)))
+        mae = float(np.abs(self.residuals).mean())
+        ax.set_title(f"RMSE {number(rmse)}, mean |error| {number(mae)}", fontsize="medium")
+        name = short(self.target)
+        ax.set(xlabel=f"prediction of {name}", ylabel=f"residual: {name} − prediction")
+        # Room for the legend above the highest row.
+        ax.set_ylim(top=self.residuals.max() + 0.12 * np.ptp(self.residuals))
+        open_frame(ax)
+
+    def _draw_quantiles(self, ax: Any) -> None:
+        ordered = np.sort(self.residuals)
+        parts = (np.arange(len(ordered)) + 0.5) / len(ordered)
+        normal = ndtri(parts)
+        mean, sd = ordered.mean(), ordered.std()
+        ends = normal[[0, -1]]
+        ax.plot(ends, mean + sd * ends, color=GREY, linewidth=1, linestyle=":", label="normal")
+        ax.plot(normal, ordered, ".", color=COLORS[0], markersize=3, rasterized=True)
+        ax.set(xlabel="quantile of a standard normal", ylabel="quantile of residuals")
+        ax.legend(loc="upper left", frameon=False, fontsize=SMALL)
+        open_frame(ax)
+
+    def _draw_histogram(self, ax: Any) -> None:
+        ax.hist(self.residuals, bins="auto", color=COLORS[0], alpha=0.7, linewidth=0)
+        middle = float(np.median(self.residuals))
+        ax.axvline(middle, color=COLORS[4], linewidth=2)
+        ax.set_title(f"median {number(middle)}", fontsize="medium")
+        ax.axvline(0.0, color=PALE_INK, linewidth=1, linestyle=":")
+        ax.set(xlabel="residual", ylabel="rows")
+        open_frame(ax)
+
+
+def running_median(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return the medians of y over the rows whose x are near, along x."""
+    order = np.argsort(x, kind="stable")
+    n_rows = len(order)
+    half = min(max(int(WINDOW * n_rows), FEWEST), n_rows) // 2
+    middle = np.unique(np.linspace(half, n_rows - 1 - half, LINE_POINTS).round().astype(np.intp))
+    windows = [order[max(m - half, 0) : m + half + 1] for m in middle]
+    line_x = np.array([np.median(x[rows]) for rows in windows])
+    return line_x, np.array([np.median(y[rows]) for rows in windows])
+
+
+def _name_of(y: Any) -> str:
+    """Return the name of a series, or what there is to say of an array."""
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) and name else "target"

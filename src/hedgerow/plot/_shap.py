@@ -1,0 +1,502 @@
+"""The displays of SHAP values: of many rows as swarms or bars, of one row, of one feature."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._params import Number, Parameter
+from hedgerow._result import GREY, Floats, imported
+from hedgerow.plot._colors import COLORS, PALE_INK, class_colors, ramp
+from hedgerow.plot._display import (
+    LABEL,
+    SMALL,
+    Display,
+    counted,
+    fit_labels,
+    measured,
+    number,
+    open_frame,
+    require_axes,
+    short,
+    shorts,
+    signed,
+    sparse_ticks,
+    wrapped,
+)
+from hedgerow.plot._importance import ImportanceDisplay, bars_size
+from hedgerow.plot._shap_reading import FeatureValues, ReadShap, check_top, explain, read_shap
+from hedgerow.plot._swarm import swarm
+
+UP, DOWN = COLORS[4], COLORS[0]  # what raises a score, and what lowers it
+UNKNOWN = "#9a9a9a"  # categories and missing values
+# Colours span the middle of the values, so that a few far ones do not take them all.
+SPAN = 0.05, 0.95
+# Diameter of dots in points, and of more rows than that, of smaller ones.
+DOTS = ((300, 4.0), (1500, 3.0), (np.inf, 2.2))
+ROW, BELOW, BAR = 0.46, 1.0, 0.12  # inches: of a row, of the axis below, of a bar of colours
+# Characters of a line along the upright axis.
+UPRIGHT = 40
+# Categories that can be told apart by colours.
+MOST_COLORS = len(COLORS)
+# Where rows without a value stand, to the right of all others, as a part of their range.
+GAP = 0.12
+
+
+class _ShapDisplay(Display):
+    """What the displays share: they are made of SHAP values, or of a model and rows."""
+
+    shap: ReadShap
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, *chosen: Any, output: Any = None, ax: Any = None, **options: Any
+    ) -> Self:
+        """Explain rows with `hedgerow.explain.shap_values`, and draw.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            Any model of trees.
+        X : table
+            Rows to explain.
+        output : int or class, optional
+            Which output, if there are several.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        *chosen, **options
+            As in `from_values`: a feature or a row, and how to draw.
+        """
+        require_axes(ax)
+        display: Any = cls
+        return display.from_values(explain(model, X), *chosen, output=output, ax=ax, **options)
+
+
+class ShapBeeswarmDisplay(_ShapDisplay):
+    """The SHAP values of many rows: a line of dots for each feature, the most important first.
+
+    Make it with `from_values` or `from_estimator`. A dot is a row; its colour is the value that the
+    row has of the feature, grey where that is missing or a category. Dots do not overlap: they are
+    piled up where values are close. If a pile would be higher than its line, all piles of a feature
+    become lower, and show fewer dots than there are rows.
+
+    Parameters
+    ----------
+    shap : SHAP values as they are read
+        The values.
+    top : int
+        How many features are drawn.
+    """
+
+    def __init__(self, *, shap: ReadShap, top: int = 12) -> None:
+        self.shap = shap
+        self.top = top
+
+    @classmethod
+    def from_values(cls, shap: Any, *, output: Any = None, top: int = 12, ax: Any = None) -> Self:
+        """Draw SHAP values.
+
+        Parameters
+        ----------
+        shap : ShapValues
+            What `hedgerow.explain.shap_values` returns.
+        output : int or class, optional
+            Which output, if there are several.
+        top : int, default=12
+            How many features to draw.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        """
+        require_axes(ax)
+        check_top(top)
+        return cls(shap=read_shap(shap, output), top=top).plot(ax)
+
+    def _figure_size(self) -> tuple[float, float]:
+        return 7.0, BELOW + ROW * max(min(self.top, len(self.shap.names)), 3)
+
+    def _draw(self) -> None:
+        ax, shap = self.ax_, self.shap
+        shown = shap.order()[: self.top]
+        values = shap.values[:, shown]
+        low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
+        margin = 0.04 * ((high - low) or 1.0)
+        ax.set_xlim(low - margin, high + margin)
+        ax.set_ylim(len(shown) - 0.5, -0.5)
+        ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
+        ax.set_yticks(range(len(shown)), shorts(shap.names[j] for j in shown))
+        ax.tick_params(axis="y", length=0)
+        ax.set_xlabel("\n".join([wrapped(shap.label(), LABEL), self._note(shown)]))
+        open_frame(ax)
+        _feature_colorbar(ax)
+        box = measured(ax)  # the size of dots depends on that of the axes
+        for line, j in enumerate(shown):
+            self._draw_line(line, int(j), box)
+
+    def _note(self, shown: NDArray[np.intp]) -> str:
+        """Say of how many rows and features the picture is, and what is grey in it."""
+        shap = self.shap
+        notes = [counted(len(shap.values), "row")]
+        if len(shown) < len(shap.names):
+            notes.append(f"first {len(shown)} of {len(shap.names)} features")
+        if any(np.isnan(_between(shap.columns[j])).any() for j in shown):
+            notes.append("grey: category or missing")
+        return ", ".join(notes)
+
+    def _draw_line(self, line: int, j: int, box: Any) -> None:
+        to_points = 72.0 / self.ax_.figure.dpi
+        low, high = self.ax_.get_xlim()
+        diameter = next(size for most, size in DOTS if len(self.shap.values) <= most)
+        dot = diameter * (high - low) / (box.width * to_points)  # a dot's width on the x axis
+        n_lines = abs(float(np.subtract(*self.ax_.get_ylim())))
+        room = int(0.9 * box.height * to_points / n_lines / diameter)
+        level = _between(self.shap.columns[j])
+        rows, x, pile = swarm(self.shap.values[:, j], level, dot, max(room, 1))
+        step = diameter / (box.height * to_points) * n_lines
+        known = ~np.isnan(level[rows])
+        colors = np.where(known[:, np.newaxis], ramp()(np.nan_to_num(level[rows])), _grey())
+        self.ax_.scatter(
+            x,
+            line - pile * step,
+            s=(0.9 * diameter) ** 2,
+            c=colors,
+            linewidth=0,
+            rasterized=True,
+            zorder=3,
+        )
+
+
+class ShapBarDisplay(_ShapDisplay):
+    """The mean size of SHAP values of each feature, as bars.
+
+    Make it with `from_values` or `from_estimator`.
+
+    Parameters
+    ----------
+    shap : SHAP values as they are read
+        The values.
+    top : int
+        How many features are drawn.
+    """
+
+    def __init__(self, *, shap: ReadShap, top: int = 12) -> None:
+        self.shap = shap
+        self.top = top
+
+    @classmethod
+    def from_values(cls, shap: Any, *, output: Any = None, top: int = 12, ax: Any = None) -> Self:
+        """Draw SHAP values; parameters are those of `ShapBeeswarmDisplay.from_values`."""
+        require_axes(ax)
+        check_top(top)
+        return cls(shap=read_shap(shap, output), top=top).plot(ax)
+
+    def _bars(self) -> ImportanceDisplay:
+        shap = self.shap
+        label = "mean |SHAP value|" + (f" ({shap.measured_in})" if shap.unit else "")
+        return ImportanceDisplay(
+            names=shap.names, values=shap.importance, label=label, top=self.top
+        )
+
+    def _figure_size(self) -> tuple[float, float]:
+        return bars_size(min(self.top, len(self.shap.names)))
+
+    def _draw(self) -> None:
+        self._bars().plot(self.ax_)
+
+
+class ShapWaterfallDisplay(_ShapDisplay):
+    """How the prediction of one row comes about: from the base value, feature by feature.
+
+    Make it with `from_values` or `from_estimator`. The features that matter least are one bar.
+
+    Parameters
+    ----------
+    shap : SHAP values as they are read
+        The values.
+    row : int
+        Which row.
+    top : int
+        How many features have a bar of their own.
+
+    Attributes
+    ----------
+    steps : list of (text, number)
+        What is drawn, from the base value upwards.
+    """
+
+    def __init__(self, *, shap: ReadShap, row: int = 0, top: int = 9) -> None:
+        self.shap = shap
+        self.row = row
+        self.top = top
+
+    @classmethod
+    def from_values(
+        cls, shap: Any, row: int = 0, *, output: Any = None, top: int = 9, ax: Any = None
+    ) -> Self:
+        """Draw the SHAP values of one row.
+
+        Parameters
+        ----------
+        shap : ShapValues
+            What `hedgerow.explain.shap_values` returns.
+        row : int, default=0
+            Which of the rows.
+        output : int or class, optional
+            Which output, if there are several.
+        top : int, default=9
+            How many features have a bar of their own.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        """
+        require_axes(ax)
+        check_top(top)
+        read = read_shap(shap, output)
+        Parameter("row", 0, Number(0, len(read.values) - 1, integer=True), "").check(row)
+        return cls(shap=read, row=int(row), top=top).plot(ax)
+
+    @property
+    def steps(self) -> list[tuple[str, float]]:
+        """What each bar is called and adds, the smallest first."""
+        shap, values = self.shap, self.shap.values[self.row]
+        order = np.argsort(-np.abs(values), kind="stable")
+        own = order[: self.top]
+        steps = [
+            (f"{short(shap.names[j], 22)} = {shap.columns[j].text(self.row)}", float(values[j]))
+            for j in own[::-1]
+        ]
+        rest = order[self.top :]
+        if len(rest):
+            steps.insert(0, (counted(len(rest), "other feature"), float(values[rest].sum())))
+        return steps
+
+    def _figure_size(self) -> tuple[float, float]:
+        return 7.0, 1.5 + 0.36 * len(self.steps)
+
+    def _draw(self) -> None:
+        ax, steps = self.ax_, self.steps
+        base = float(self.shap.base[self.row])
+        ends = base + np.cumsum([value for _, value in steps])
+        starts = np.concatenate([[base], ends[:-1]])
+        low, high = float(min(base, ends.min())), float(max(base, ends.max()))
+        span = (high - low) or 1.0
+        ax.set_xlim(low - 0.2 * span, high + 0.2 * span)
+        ax.set_ylim(-1.15, len(steps) + 0.15)
+        for y, ((_, value), start, end) in enumerate(zip(steps, starts, ends, strict=True)):
+            ax.barh(y, value, left=start, height=0.62, color=UP if value > 0.0 else DOWN)
+            ax.plot([end, end], [y - 0.31, y + 1.31], color=GREY, linewidth=0.7, zorder=0)
+            ax.annotate(
+                signed(value),
+                (end, y),
+                xytext=(4 if value >= 0.0 else -4, 0),
+                textcoords="offset points",
+                ha="left" if value >= 0.0 else "right",
+                va="center",
+                fontsize=SMALL,
+            )
+        ax.axvline(base, color=GREY, linewidth=0.7, linestyle=":", zorder=0)
+        ax.set_yticks(range(len(steps)), [text for text, _ in steps])
+        self._write_ends(base, float(ends[-1]), len(steps))
+        ax.tick_params(axis="y", length=0)
+        ax.set_xlabel(wrapped(self._score(), LABEL))
+        open_frame(ax)
+
+    def _score(self) -> str:
+        """Say what is explained."""
+        unit = self.shap.unit
+        if unit.startswith("the "):
+            return f"prediction of {unit}"
+        return f"score ({unit})" if unit else "score"
+
+    def _write_ends(self, base: float, end: float, n_steps: int) -> None:
+        middle = float(np.mean(self.ax_.get_xlim()))
+        for x, y, text in (
+            (base, -0.85, f"base value {number(base)}"),
+            (end, n_steps - 0.15, f"prediction {number(end)}"),
+        ):
+            side = 1 if x < middle else -1  # towards the middle, where there is room
+            self.ax_.annotate(
+                text,
+                (x, y),
+                xytext=(4 * side, 0),
+                textcoords="offset points",
+                ha="left" if side > 0 else "right",
+                va="center",
+                fontsize=SMALL,
+                color=PALE_INK,
+            )
+
+
+class ShapDependenceDisplay(_ShapDisplay):
+    """The SHAP values of one feature against its values, coloured by another feature's.
+
+    Make it with `from_values` or `from_estimator`. Categories stand side by side, their rows spread
+    out; rows in which the feature is missing are on the right, under "missing".
+
+    Parameters
+    ----------
+    shap : SHAP values as they are read
+        The values.
+    feature : int
+        Which feature.
+    color : int, optional
+        The feature that dots are coloured by.
+    """
+
+    _size: ClassVar[tuple[float, float]] = (6.4, 4.2)
+
+    def __init__(self, *, shap: ReadShap, feature: int, color: int | None = None) -> None:
+        self.shap = shap
+        self.feature = feature
+        self.color = color
+
+    @classmethod
+    def from_values(
+        cls, shap: Any, feature: Any, *, color: Any = None, output: Any = None, ax: Any = None
+    ) -> Self:
+        """Draw the SHAP values of one feature.
+
+        Parameters
+        ----------
+        shap : ShapValues
+            What `hedgerow.explain.shap_values` returns.
+        feature : str or int
+            Which feature.
+        color : str or int, optional
+            The feature that dots are coloured by; none by default.
+        output : int or class, optional
+            Which output, if there are several.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        """
+        require_axes(ax)
+        read = read_shap(shap, output)
+        colored = None if color is None else read.feature(color, "color")
+        return cls(shap=read, feature=read.feature(feature, "feature"), color=colored).plot(ax)
+
+    def _draw(self) -> None:
+        ax, shap = self.ax_, self.shap
+        x = self._places()
+        n_rows = len(x)
+        colors = COLORS[0] if self.color is None else self._colors(self.color)
+        ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
+        ax.scatter(
+            x,
+            shap.values[:, self.feature],
+            s=max(4.0, min(16.0, 8000.0 / n_rows)),
+            c=colors,
+            alpha=max(0.3, min(0.9, 1500.0 / n_rows)),
+            linewidth=0,
+            rasterized=True,
+        )
+        name = short(shap.names[self.feature])
+        ax.set_xlabel(name)
+        ax.set_ylabel(wrapped(f"{shap.label()} of {name}", UPRIGHT))
+        open_frame(ax)
+        self._write_values()
+
+    def _colors(self, feature: int) -> Any:
+        """Return the colours of rows by another feature, and say beside the axes what they mean."""
+        column, name = self.shap.columns[feature], short(self.shap.names[feature])
+        if column.codes is not None and len(column.categories) <= MOST_COLORS:
+            palette = np.vstack([class_colors(len(column.categories), None), _grey()[:3]])
+            patch = imported("matplotlib.patches", "plot()").Patch
+            texts = shorts(column.categories, 18)
+            texts += ["missing"] if (column.codes < 0).any() else []
+            self.ax_.legend(
+                [patch(facecolor=color) for color in palette[: len(texts)]],
+                texts,
+                title=name,
+                loc="upper left",
+                bbox_to_anchor=(1.01, 1.0),
+                borderaxespad=0.0,
+                frameon=False,
+                fontsize=SMALL,
+                title_fontsize=SMALL,
+            )
+            return palette[column.codes]  # a gap, code −1, has the last
+        level = _between(column)
+        known = ~np.isnan(level)[:, np.newaxis]
+        _feature_colorbar(self.ax_, name + ("" if known.all() else " (grey: no number)"))
+        return np.where(known, ramp()(np.nan_to_num(level)), _grey())
+
+    def _write_values(self) -> None:
+        """Write values along the x axis, once it is known how much room there is."""
+        column, axis = self.shap.columns[self.feature], self.ax_.xaxis
+        measured(self.ax_)
+        if column.numbers is None:
+            fit_labels(axis)
+        elif np.isnan(column.numbers).any():
+            known = column.numbers[~np.isnan(column.numbers)]
+            low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
+            gap = float(high + GAP * ((high - low) or 1.0))
+            sparse_ticks(axis, float(low), float(high), (gap, "missing"))
+        else:
+            sparse_ticks(axis, *self.ax_.get_xlim())
+
+    def _places(self) -> Floats:
+        """Return where rows go on the x axis; categories are named there."""
+        column, ax = self.shap.columns[self.feature], self.ax_
+        values = self.shap.values[:, self.feature]
+        spread = _spread(values)
+        if column.numbers is None:
+            assert column.codes is not None
+            n = len(column.categories)
+            missing = column.codes < 0
+            texts = shorts(column.categories, 14)
+            texts += ["missing"] if missing.any() else []
+            ax.set_xticks(range(len(texts)), texts)
+            ax.set_xlim(-0.6, len(texts) - 0.4)
+            return np.where(missing, n, column.codes) + spread
+        numbers = column.numbers
+        missing = np.isnan(numbers)
+        if not missing.any():
+            return numbers
+        known = numbers[~missing]
+        low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
+        span = (high - low) or 1.0
+        at = high + GAP * span
+        ax.set_xlim(low - 0.04 * span, at + 0.08 * span)
+        return np.where(missing, at + 0.06 * span * spread, numbers)
+
+
+def _between(column: FeatureValues) -> Floats:
+    """Return where numbers are between low (0) and high (1); NaN of what is no number."""
+    if column.numbers is None:
+        assert column.codes is not None
+        return np.full(len(column.codes), np.nan)
+    known = column.numbers[np.isfinite(column.numbers)]
+    if not len(known):
+        return np.full(len(column.numbers), np.nan)
+    low, high = np.quantile(known, SPAN)
+    if low == high:
+        low, high = known.min(), known.max()
+    span = (high - low) or 1.0
+    return np.clip((column.numbers - low) / span, 0.0, 1.0)
+
+
+def _spread(values: Floats) -> Floats:
+    """Spread rows over a part of a category's place, evenly and in an order that looks random."""
+    order = np.argsort(values, kind="stable")
+    spread = np.empty(len(values))
+    # Multiples of the golden section fill an interval evenly.
+    spread[order] = np.arange(len(values)) * 0.6180339887498949 % 1.0
+    return 0.6 * (spread - 0.5)
+
+
+def _grey() -> NDArray[np.float64]:
+    colors = imported("matplotlib.colors", "plot()")
+    return np.array(colors.to_rgba(UNKNOWN))
+
+
+def _feature_colorbar(ax: Any, label: str = "feature value") -> Any:
+    """Add a colour bar from low to high beside the axes."""
+    cm = imported("matplotlib.cm", "plot()")
+    inches = ax.get_window_extent().height / ax.figure.dpi
+    aspect = max(20.0, inches / BAR)
+    bar = ax.figure.colorbar(cm.ScalarMappable(cmap=ramp()), ax=ax, aspect=aspect, pad=0.02)
+    bar.set_ticks([0.0, 1.0], labels=["low", "high"])
+    bar.ax.tick_params(length=0, labelsize=SMALL)
+    bar.set_label(label, fontsize=SMALL)
+    bar.outline.set_visible(False)
+    return bar

@@ -1,0 +1,226 @@
+"""The display of how boosting builds one prediction: each feature's contribution after each round.
+
+SHAP values add up over trees, so the first k rounds of a boosted model have exact contributions of
+their own. Drawn against k, they show which features the early rounds use and which the late ones
+add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow._boosting.estimators.base import GradientBoosting
+from hedgerow._data.sparse import sound_rows
+from hedgerow._params import Number, Parameter
+from hedgerow._result import GREY, Floats
+from hedgerow._validation.rows import taken
+from hedgerow.exceptions import ParameterError
+from hedgerow.plot._colors import COLORS, INK
+from hedgerow.plot._display import (
+    LABEL,
+    SMALL,
+    Display,
+    counted,
+    measured,
+    number,
+    open_frame,
+    require_axes,
+    short,
+    signed,
+    wrapped,
+)
+from hedgerow.plot._shap_reading import ReadShap, check_top, explain, read_shap
+
+# Numbers of rounds at which contributions are computed, at most: a line looks smooth with fewer.
+MOST_POINTS = 60
+LABEL_ROOM = 1.35  # heights of a letter between two labels at the ends of lines
+
+
+class StagedShapDisplay(Display):
+    """How the features' contributions to one prediction grow with the boosting rounds.
+
+    Make it with `from_estimator`. The black line is the sum of all contributions: the raw score of
+    the first k rounds less their base value.
+
+    Parameters
+    ----------
+    rounds : array of shape (n_points,)
+        Numbers of rounds.
+    contributions : array of shape (n_points, n_features)
+        SHAP values of the row in the model of so many rounds.
+    labels : sequence of str
+        The features' names and the row's values.
+    base, score : float
+        Base value and raw score of the whole model.
+    unit : str
+        What a score is, such as "log-odds".
+    top : int
+        How many features have a line of their own.
+    """
+
+    _size: ClassVar[tuple[float, float]] = (7.2, 4.4)
+
+    def __init__(
+        self,
+        *,
+        rounds: NDArray[np.int64],
+        contributions: Floats,
+        labels: Sequence[str],
+        base: float,
+        score: float,
+        unit: str,
+        top: int = 6,
+    ) -> None:
+        self.rounds = rounds
+        self.contributions = contributions
+        self.labels = labels
+        self.base = base
+        self.score = score
+        self.unit = unit
+        self.top = top
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        *,
+        row: int = 0,
+        output: Any = None,
+        top: int = 6,
+        ax: Any = None,
+    ) -> Self:
+        """Compute a row's SHAP values after 0, 1, 2, … rounds, and draw them.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            A gradient boosting model without linear leaves.
+        X : table
+            Rows, as `predict` takes them.
+        row : int, default=0
+            Which of the rows.
+        output : int or class, optional
+            Which output, if there are several.
+        top : int, default=6
+            How many features have a line of their own.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        StagedShapDisplay
+        """
+        require_axes(ax)
+        check_top(top)
+        if not isinstance(model, GradientBoosting):
+            raise ParameterError(
+                f"model is a {type(model).__name__}, but must be a gradient boosting estimator: "
+                "only boosting adds up round by round."
+            )
+        check_is_fitted(model)
+        one = _one_row(X, row)
+        rounds = np.unique(np.linspace(1, model.n_iter_, MOST_POINTS).round().astype(np.int64))
+        read = [read_shap(explain(model[: int(k)], one), output) for k in rounds]
+        whole = read[-1]
+        values = np.stack([stage.values[0] for stage in read])
+        return cls(
+            rounds=np.concatenate([[0], rounds]),
+            contributions=np.concatenate([np.zeros_like(values[:1]), values]),
+            labels=[_label(whole, j) for j in range(len(whole.names))],
+            base=float(whole.base[0]),
+            score=float(whole.base[0] + whole.values[0].sum()),
+            unit=whole.unit,
+            top=top,
+        ).plot(ax)
+
+    @property
+    def lines(self) -> list[tuple[str, Floats]]:
+        """Each line's label and values, the largest contribution of the whole model first."""
+        order = np.argsort(-np.abs(self.contributions[-1]), kind="stable")
+        own, rest = order[: self.top], order[self.top :]
+        lines = [(self.labels[j], self.contributions[:, j]) for j in own]
+        if len(rest):
+            lines.append(
+                (counted(len(rest), "other feature"), self.contributions[:, rest].sum(axis=1))
+            )
+        return lines
+
+    def _draw(self) -> None:
+        ax, total = self.ax_, self.contributions.sum(axis=1)
+        ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
+        ends = []
+        for i, (label, values) in enumerate(self.lines):
+            color = COLORS[i] if i < min(self.top, len(COLORS)) else GREY
+            ax.plot(self.rounds, values, color=color, linewidth=1.6)
+            ax.fill_between(self.rounds, 0.0, values, color=color, alpha=0.10, linewidth=0.0)
+            ends.append((float(values[-1]), f"{label}  {signed(values[-1], 2)}", color))
+        ax.plot(self.rounds, total, color=INK, linewidth=2.4)
+        ends.append((float(total[-1]), f"sum  {signed(total[-1], 2)}", INK))
+        ax.set_xlim(0, self.rounds[-1])
+        ax.set_xlabel("boosting rounds")
+        ax.set_ylabel(wrapped(f"contribution ({self.unit})", LABEL))
+        ax.set_title(
+            f"How {counted(int(self.rounds[-1]), 'round')} built a prediction: base value "
+            f"{number(self.base)}, score {number(self.score)}",
+            loc="left",
+            fontsize="medium",
+        )
+        open_frame(ax)
+        self._write_ends(ends)
+
+    def _write_ends(self, ends: list[tuple[float, str, str]]) -> None:
+        """Write the labels beside the ends of their lines, apart from each other."""
+        ax = self.ax_
+        ends = sorted(ends)
+        low, high = ax.get_ylim()
+        box = measured(ax)
+        letter = 8.33 * ax.figure.dpi / 72.0  # points of small letters
+        apart = LABEL_ROOM * letter * (high - low) / box.height
+        places = spread([end for end, _, _ in ends], apart)
+        for (end, text, color), place in zip(ends, places, strict=True):
+            ax.annotate(
+                text,
+                (self.rounds[-1], end),
+                xytext=(1.03, place),
+                textcoords=("axes fraction", "data"),
+                arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.8, "shrinkA": 0},
+                annotation_clip=False,
+                color=INK,
+                fontsize=SMALL,
+                fontweight="bold" if color == INK else "normal",
+                va="center",
+            )
+
+
+def spread(places: Sequence[float], apart: float) -> list[float]:
+    """Move increasing numbers as little as they need to be `apart`, in the sense of least squares.
+
+    That is isotonic regression of the numbers less i times the distance: neighbours that are too
+    close form a block around their common mean.
+    """
+    blocks: list[tuple[float, int]] = []  # mean and size
+    for i, place in enumerate(places):
+        mean, size = place - i * apart, 1
+        while blocks and blocks[-1][0] > mean:
+            before, n = blocks.pop()
+            mean, size = (mean * size + before * n) / (size + n), size + n
+        blocks.append((mean, size))
+    means = [mean for mean, size in blocks for _ in range(size)]
+    return [mean + i * apart for i, mean in enumerate(means)]
+
+
+def _one_row(X: Any, row: int) -> Any:
+    X = [X] if type(X) is dict else sound_rows(X)  # before a row is taken of it
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    Parameter("row", 0, Number(0, n_rows - 1, integer=True), "").check(row)
+    return taken(X, np.array([row]))
+
+
+def _label(shap: ReadShap, feature: int) -> str:
+    return f"{short(shap.names[feature], 22)} = {shap.columns[feature].text(0)}"

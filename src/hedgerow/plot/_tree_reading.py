@@ -1,0 +1,249 @@
+"""One tree of any model that has trees: its nodes, what its tests say and what its leaves mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow._adaboost.estimators import AdaBoost
+from hedgerow._adaboost.model import TreeCommittee
+from hedgerow._bagging.estimators import Bagging
+from hedgerow._boosting.estimators.base import GradientBoosting
+from hedgerow._boosting.model import BoostedModel
+from hedgerow._data.schema import TableSchema
+from hedgerow._forest.estimator import Forest
+from hedgerow._forest.model import ForestModel
+from hedgerow._result import Floats
+from hedgerow._tree.additive import column_names
+from hedgerow._tree.decision_tree import DecisionTree
+from hedgerow._tree.export import Wording
+from hedgerow._tree.outputs import ClassOutputs
+from hedgerow._tree.structure import Tree
+from hedgerow.exceptions import ParameterError
+from hedgerow.plot._display import number, short, signed
+
+# A test lists so many characters of categories, at most.
+LISTED = 22
+# What is added to, in words, by the link of a boosted model.
+_ADDED_TO = {
+    "identity": "the prediction",
+    "log": "the logarithm of the prediction",
+    "sigmoid": "the log-odds",
+    "half_sigmoid": "half the log-odds",
+    "margin": "the margin",
+    "softmax": "the score",
+    "sorted": "the prediction",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTree:
+    """A tree, and how to speak of it.
+
+    Attributes
+    ----------
+    tree : Tree
+        Its nodes.
+    title : str
+        Which tree it is.
+    meaning : str
+        What the value of a leaf is.
+    wording : Wording
+        Names of columns and categories.
+    value_text : function of a node's values
+        What is written at a leaf.
+    shares : function of a node's values
+        Parts of the classes that the values are; None if they are no such parts.
+    leaves : function of a table
+        The leaf of each row.
+    adds : bool
+        Whether values are steps that are added up over trees.
+    """
+
+    tree: Tree
+    title: str
+    meaning: str
+    wording: Wording
+    value_text: Callable[[Floats], str]
+    shares: Callable[[Floats], Floats] | None
+    leaves: Callable[[Any], NDArray[Any]]
+    adds: bool = False
+
+    def test(self, node: int) -> str:
+        """Return what is true of the rows that go left."""
+        tree, words = self.tree, self.wording
+        name = short(words.names[int(tree.feature[node])])
+        if tree.category_set[node] >= 0:
+            text = f"{name} is {_listed(words.categories(tree, node)[0])}"
+        elif tree.threshold[node] == np.finfo(np.float64).max:
+            return f"{name} is not missing"
+        else:
+            text = f"{name} ≤ {number(float(tree.threshold[node]))}"
+        return text + (" or missing" if tree.missing_left[node] else "")
+
+
+def read_tree(model: Any, index: int) -> ReadTree:
+    """Find a tree of a fitted model."""
+    if isinstance(model, DecisionTree):
+        check_is_fitted(model)
+        _require_index(index, 1, model)
+        return _decision_tree(model, type(model).__name__, model.apply)
+    if isinstance(model, GradientBoosting | AdaBoost | Forest | Bagging):
+        check_is_fitted(model)
+        return _tree_of_ensemble(model, index)
+    raise ParameterError(
+        f"model: {type(model).__name__} is not allowed; it must be a fitted decision tree, boosted "
+        "model, AdaBoost, forest or bag of trees of Hedgerow's."
+    )
+
+
+def _tree_of_ensemble(model: Any, index: int) -> ReadTree:
+    inner = model._fitted_model()  # noqa: SLF001
+    if isinstance(inner, ForestModel):
+        return _forest_tree(model, inner, index)
+    if isinstance(inner, BoostedModel):
+        return _boosted_tree(model, inner, index)
+    if isinstance(inner, TreeCommittee):
+        return _adaboost_tree(model, inner, index)
+    raise ParameterError(
+        f"model: the members of this {type(model).__name__} are estimators of their own. Give one "
+        "of its estimators_ that is a tree."
+    )
+
+
+def _require_index(index: Any, n_trees: int, model: Any) -> None:
+    is_int = isinstance(index, int | np.integer) and not isinstance(index, bool)
+    if not is_int or not -n_trees <= index < n_trees:
+        trees = "one tree" if n_trees == 1 else f"trees 0 to {n_trees - 1}"
+        raise ParameterError(
+            f"tree={index!r} is not allowed; this {type(model).__name__} has {trees}."
+        )
+
+
+def _decision_tree(tree: Any, title: str, leaves: Callable[[Any], NDArray[Any]]) -> ReadTree:
+    inner = tree._fitted_model()  # noqa: SLF001
+    outputs = inner.outputs
+    words = Wording(inner.schema, inner.category_bins, _names(inner.schema), 2, True)
+    if not isinstance(outputs, ClassOutputs):
+        return ReadTree(inner.tree, title, "predicted value", words, _numbers, None, leaves)
+
+    def shares(values: Floats) -> Floats:
+        p: Floats = outputs.probabilities(values[np.newaxis])[0][0]
+        return p
+
+    def text(values: Floats) -> str:
+        p = shares(values)
+        return f"{short(outputs.classes[0][p.argmax()], 16)}: {100.0 * p.max():.0f} %"
+
+    if not outputs.is_single:
+        return ReadTree(inner.tree, title, "shares of classes", words, _numbers, None, leaves)
+    meaning = "the largest class and its share"
+    return ReadTree(inner.tree, title, meaning, words, text, shares, leaves)
+
+
+def _forest_tree(model: Any, inner: ForestModel, index: int) -> ReadTree:
+    n_trees = inner.forest.n_trees
+    _require_index(index, n_trees, model)
+    if inner.combinations is not None:
+        raise ParameterError(
+            "model: trees of feature_combinations test sums of columns, which have no names."
+        )
+    one = model[index]
+    title = f"Tree {index % n_trees} of {n_trees}, {type(model).__name__}"
+    return _decision_tree(one, title, one.apply)
+
+
+def _boosted_tree(model: Any, inner: BoostedModel, index: int) -> ReadTree:
+    ensemble = inner.ensemble
+    _require_index(index, ensemble.n_trees, model)
+    place = index % ensemble.n_trees
+    names = _encoded_names(inner)
+    schema = inner.statistics.encoded_schema(inner.schema)
+    words = Wording(schema, inner.category_bins, names, 2, True)
+    added_to = _ADDED_TO[inner.link] + _of_output(model, int(ensemble.tree_output[place]))
+    if ensemble.n_outputs == ensemble.value.shape[1] > 1:
+        added_to = "each output's score"
+    title = f"Tree {place} of {ensemble.n_trees}, {type(model).__name__}"
+    tree = ensemble.tree(place)
+    meaning = f"what a leaf adds to {added_to}"
+    if tree.slopes is not None:
+        meaning += ", before its slopes"
+
+    def leaves(X: Any) -> NDArray[Any]:
+        return model.apply(X)[:, place]
+
+    return ReadTree(tree, title, meaning, words, _added, None, leaves, adds=True)
+
+
+def _adaboost_tree(model: Any, inner: TreeCommittee, index: int) -> ReadTree:
+    ensemble = inner.ensemble
+    _require_index(index, ensemble.n_trees, model)
+    place = index % ensemble.n_trees
+    words = Wording(inner.schema, inner.category_bins, _names(inner.schema), 2, True)
+    is_regressor = inner.classes is None
+    meaning = "predicted value" if is_regressor else "what a leaf adds to the scores of the classes"
+    if inner.classes is not None and len(inner.classes) == 2 and ensemble.value.shape[1] == 1:
+        meaning = f"what a leaf adds to the score of {short(inner.classes[1])}"
+    title = f"Tree {place} of {ensemble.n_trees}, {type(model).__name__}"
+
+    def leaves(X: Any) -> NDArray[Any]:
+        return ensemble.apply(model._matrix(X))[:, place]  # noqa: SLF001
+
+    text = _numbers if is_regressor else _added
+    tree = ensemble.tree(place)
+    return ReadTree(tree, title, meaning, words, text, None, leaves, adds=not is_regressor)
+
+
+def _of_output(model: Any, output: int) -> str:
+    """Name the class or output that a tree adds to, where there are several or two classes."""
+    classes = getattr(model, "classes_", None)
+    if isinstance(classes, list):
+        return f" of label {output}"
+    if classes is not None:
+        return f" of {short(classes[1 if len(classes) == 2 else output])}"
+    return f" of output {output}" if getattr(model, "n_outputs_", 1) > 1 else ""
+
+
+def _names(schema: TableSchema) -> Sequence[str]:
+    return column_names(schema)
+
+
+def _encoded_names(inner: BoostedModel) -> list[str]:
+    """Return names of what trees test: columns, or mean targets that stand for their categories."""
+    statistics, schema = inner.statistics, inner.schema
+    names = _names(schema)
+    encoded = set(statistics.features)
+    return [
+        f"mean target of {names[source]}" if source in encoded else names[source]
+        for source in statistics.sources.tolist()
+    ]
+
+
+def _numbers(values: Floats) -> str:
+    shown = ", ".join(number(float(value)) for value in values[:3])
+    return shown + (f", … {len(values) - 3} more" if len(values) > 3 else "")
+
+
+def _added(values: Floats) -> str:
+    shown = ", ".join(signed(float(value)) for value in values[:3])
+    return shown + (f", … {len(values) - 3} more" if len(values) > 3 else "")
+
+
+def _listed(categories: Sequence[Any]) -> str:
+    """Name as many categories as there is room for, and how many more there are."""
+    texts = [short(category, LISTED) for category in categories]
+    n_shown, length = 0, 0
+    for text in texts:
+        length += len(text) + 2
+        if n_shown and length > LISTED:
+            break
+        n_shown += 1
+    shown, more = texts[:n_shown], len(texts) - n_shown
+    if more:
+        return ", ".join(shown) + f", … {more} more"
+    return " or ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)

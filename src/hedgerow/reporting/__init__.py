@@ -1,5 +1,0 @@
-"""A page about a model: summary dict (summary.py) → charts (charts.py) → page (rendering.py)."""
-
-from hedgerow.reporting.writing import report
-
-__all__ = ["report"]

@@ -1,0 +1,373 @@
+"""The objective that gradient boosting minimises when it grows a tree, from the tree it grew.
+
+A leaf's weight is w = −G / (H + λ), a node's cover is H, and a split's gain is kept: so the sums G,
+the structure score J and the penalty Ω of every tree can be read off a fitted model. The training
+rows are needed only to check them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._boosting.estimators.gradient_boosting import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
+from hedgerow._boosting.fit.settings import as_fitted
+from hedgerow._boosting.losses import NativeLoss
+from hedgerow._boosting.targets.multi_output import choose_loss
+from hedgerow._result import BROWN, GREEN, Columns, Floats, Result
+from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.structure import Ensemble
+from hedgerow._warning import warn_user
+from hedgerow.exceptions import ParameterError
+from hedgerow.theory._boosted_again import leaf_sums
+from hedgerow.theory._voters import require_fitted
+
+ACCEPTED = "Hedgerow's GradientBoostingClassifier or GradientBoostingRegressor"
+# What rounding may do to a gain, as a part of the scores that it is a difference of.
+ROUNDING = 1e-9
+# What the fixed point of sums may do to J, as a part of it, before it is worth a word; and a J that
+# is nothing but rounding.
+COARSE, TINY = 1e-4, 1e-6
+
+
+def structure_score(
+    model: Any, X: Any = None, y: Any = None, sample_weight: Any = None
+) -> StructureScore:
+    """Return the structure score J of every tree of a gradient boosting model.
+
+    A tree of T leaves with weights w, grown on gradients and hessians whose sums over leaf j are
+    G_j and H_j, has the objective Σ_j [G_j w_j + ½ (H_j + λ) w_j²] + γT. Its minimum, at
+    w_j = −G_j / (H_j + λ), is
+
+        J = −½ Σ_j G_j² / (H_j + λ) + γT.
+
+    That is the score of the root alone, γ − ½ G² / (H + λ), less the gains of all splits, and the
+    gains are checked to be those that the trees were grown by. The penalty within J is
+    Ω = γT + ½ λ ‖w‖². Weights are those before shrinkage. λ is reg_lambda and γ is min_split_gain;
+    with reg_alpha = α > 0, Ω has a term α ‖w‖₁ and G² becomes ``max(|G| − α, 0)²``.
+
+    Splits that sort many categories are chosen by a gain with a larger λ. The gain given here is
+    always that of the formula, by which J falls.
+
+    Parameters
+    ----------
+    model : fitted GradientBoostingClassifier or GradientBoostingRegressor
+        With the parameters that it was fitted with.
+    X, y : training rows, optional
+        If given, J is computed from the gradients of the rows as well, for comparison.
+    sample_weight : array of shape (n_rows,), optional
+        The weights given to fit, if any.
+
+    Returns
+    -------
+    StructureScore
+
+    Warns
+    -----
+    UserWarning
+        If J of the rows is another: with λ = 0 and min_child_weight = 0 a leaf may have so little
+        hessian that the fixed point in which trees add up sums is too coarse for it.
+
+    Raises
+    ------
+    ParameterError
+        If the model is of another kind; if max_delta_step cut a weight off, because G cannot be
+        told from such a weight; if the loss's leaves are not −G / (H + λ); or if gains and weights
+        do not fit the model's parameters, because these were changed after fit or a warm start went
+        on with others.
+    """
+    require_fitted(model, ACCEPTED)
+    if not isinstance(model, GradientBoostingClassifier | GradientBoostingRegressor):
+        raise ParameterError(f"model: {type(model).__name__} is not allowed; give {ACCEPTED}.")
+    if (X is None) != (y is None):
+        raise ParameterError("structure_score needs both X and y, or neither.")
+    _require_newton_steps(model)
+    ensemble = model._fitted_model().ensemble  # noqa: SLF001
+    used = as_fitted(model)
+    rules = _Rules(used.reg_lambda, used.reg_alpha, used.min_split_gain)
+    weight = ensemble.value[:, 0] / used.learning_rate
+    _require_free_weights(weight, model.max_delta_step)
+    nodes = _read_nodes(ensemble, weight, rules)
+    _require_gains(ensemble, nodes, rules)
+    recomputed = None if X is None else _from_rows(model, rules, X, y, sample_weight)
+    found = _score_trees(ensemble, nodes, rules, recomputed)
+    _warn_of_coarse_sums(found)
+    return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StructureScore(Result):
+    """The objective of every tree.
+
+    Attributes
+    ----------
+    score : array of shape (n_trees,)
+        J.
+    root_score : array of shape (n_trees,)
+        The J of a tree that is only the root.
+    gain : array of shape (n_trees,)
+        The sum of the gains of all splits: ``root_score - score``.
+    penalty : array of shape (n_trees,)
+        Ω.
+    n_leaves : array of shape (n_trees,)
+        T.
+    output : array of shape (n_trees,)
+        The output that the tree adds to: the class, if there are more than two.
+    nodes : NodeSums
+        Sums, weight and gain of every node.
+    recomputed : array of shape (n_trees,) or None
+        J from the gradients of the training rows, if they were given.
+    """
+
+    score: Floats
+    root_score: Floats
+    gain: Floats
+    penalty: Floats
+    n_leaves: NDArray[np.int64]
+    output: NDArray[np.int32]
+    nodes: NodeSums
+    recomputed: Floats | None
+
+    def _title(self) -> str:
+        return f"StructureScore: {len(self.score)} trees, {self.n_leaves.sum()} leaves"
+
+    def _figures(self) -> dict[str, float]:
+        if self.recomputed is None:
+            return {}
+        difference = np.abs(self.score - self.recomputed).max() / np.abs(self.score).max()
+        return {"largest difference to J from the rows, relative": float(difference)}
+
+    def _columns(self) -> Columns:
+        columns: dict[str, NDArray[Any]] = {
+            "tree": np.arange(len(self.score)),
+            "output": self.output,
+            "leaves": self.n_leaves,
+            "J": self.score,
+            "root_J": self.root_score,
+            "gain": self.gain,
+            "omega": self.penalty,
+        }
+        return columns if self.recomputed is None else columns | {"recomputed_J": self.recomputed}
+
+    def _draw(self, ax: Any) -> None:
+        n_outputs = int(self.output.max()) + 1
+        for output in range(n_outputs):
+            of = self.output == output
+            rounds = np.arange(1, of.sum() + 1)
+            first = output == 0
+            ax.plot(rounds, -self.score[of], color=GREEN, label="−J" if first else None)
+            ax.plot(rounds, self.penalty[of], color=BROWN, label="Ω" if first else None)
+        ax.set(xlabel="round", ylabel="objective and penalty")
+        if (self.score < 0.0).all() and (self.penalty > 0.0).all():
+            ax.set_yscale("log")
+        ax.legend(frameon=False)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NodeSums(Result):
+    """Sums, weight and gain of every node of every tree.
+
+    Attributes
+    ----------
+    tree, node : array of shape (n_nodes,)
+        Where the node is; node 0 is the root of its tree.
+    feature : array of shape (n_nodes,)
+        The feature that its split tests; −1 in a leaf.
+    G, H : array of shape (n_nodes,)
+        Sums of gradients and hessians of its rows. With reg_alpha > 0, the G of a node of weight 0
+        is NaN: it can be anything from −reg_alpha to reg_alpha.
+    weight : array of shape (n_nodes,)
+        w, before shrinkage.
+    score : array of shape (n_nodes,)
+        −½ G² / (H + λ): what the node is worth as a leaf, without its γ.
+    gain : array of shape (n_nodes,)
+        The gain of its split; 0 in a leaf.
+    """
+
+    tree: NDArray[np.int64]
+    node: NDArray[np.int64]
+    feature: NDArray[np.int32]
+    G: Floats
+    H: Floats
+    weight: Floats
+    score: Floats
+    gain: Floats
+
+    def _title(self) -> str:
+        n_splits = np.count_nonzero(self.feature >= 0)
+        return f"NodeSums: {len(self.node)} nodes, {n_splits} splits"
+
+    def _columns(self) -> Columns:
+        return {
+            "tree": self.tree,
+            "node": self.node,
+            "feature": self.feature,
+            "G": self.G,
+            "H": self.H,
+            "weight": self.weight,
+            "score": self.score,
+            "gain": self.gain,
+        }
+
+    def _draw(self, ax: Any) -> None:
+        split = self.feature >= 0
+        ax.scatter(self.tree[split] + 1, self.gain[split], s=8, color=GREEN, alpha=0.5, linewidth=0)
+        ax.set(xlabel="tree", ylabel="gain of a split")
+        if split.any():
+            ax.set_yscale("log")
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """λ, α and γ."""
+
+    reg_lambda: float
+    reg_alpha: float
+    min_split_gain: float
+
+    def score(self, G: Floats, H: Floats) -> Floats:
+        """Return −½ max(|G| − α, 0)² / (H + λ); 0 where there is nothing to divide by."""
+        T = np.maximum(np.abs(G) - self.reg_alpha, 0.0)
+        D = H + self.reg_lambda
+        return -0.5 * np.divide(T * T, D, out=np.zeros_like(D), where=D > 0.0)
+
+
+def _warn_of_coarse_sums(found: StructureScore) -> None:
+    """Warn of trees whose J is not that of the rows: they were grown on sums in fixed point."""
+    if found.recomputed is None:
+        return
+    apart = np.abs(found.score - found.recomputed)
+    off = apart > COARSE * (np.abs(found.score) + np.abs(found.recomputed) + TINY)
+    if off.any():
+        warn_user(
+            f"structure_score: J of {np.count_nonzero(off)} trees differs from J of the rows, "
+            f"first in tree {int(off.argmax())}. Trees are grown on sums in fixed point, and "
+            "hessians of some leaves are smaller than its steps: nothing bounds such leaves but a "
+            "reg_lambda or min_child_weight above 0."
+        )
+
+
+def _require_newton_steps(model: Any) -> None:
+    if hasattr(model, "auto_") and model.auto_.n_members > 1:
+        raise ParameterError(
+            f"n_estimators='auto' took the mean of {model.auto_.n_members} models, of which no "
+            "tree is a step from the sum of those before. Fit with a number of rounds."
+        )
+    if model._fitted_model().ensemble.value.shape[1] > 1:  # noqa: SLF001
+        raise ParameterError(
+            "multi_strategy='vector': nodes keep the mean of the outputs' H, from which their G "
+            "cannot be told. Fit with multi_strategy='separate'."
+        )
+    if model._fitted_model().ensemble.slopes is not None:  # noqa: SLF001
+        raise ParameterError(
+            "linear_leaves: a structure is scored by what its leaves gain as constants, and these "
+            "have slopes. Fit with linear_leaves=False."
+        )
+    classes = getattr(model, "classes_", None)
+    loss = choose_loss(model._task, model, classes, model.n_outputs_)  # noqa: SLF001
+    if isinstance(loss, NativeLoss) and (loss.has_corners or any(loss.leaf_rates)):
+        raise ParameterError(
+            f"loss={model.loss!r}: its leaves take the loss's own best step, not −G / (H + λ), so "
+            "their structure has no score."
+        )
+
+
+def _require_free_weights(weight: Floats, max_delta_step: float) -> None:
+    if max_delta_step > 0.0 and (np.abs(weight) >= max_delta_step * (1.0 - ROUNDING)).any():
+        raise ParameterError(
+            f"model: max_delta_step={max_delta_step!r} cut weights off, and from such a weight G "
+            "cannot be told. Fit with max_delta_step=0."
+        )
+
+
+def _read_nodes(ensemble: Ensemble, weight: Floats, rules: _Rules) -> NodeSums:
+    """Undo w = −T(G) / (H + λ), and take the gains of the splits from it."""
+    H = ensemble.cover
+    T = -weight * (H + rules.reg_lambda)
+    score = 0.5 * weight * T
+    G = np.where(T == 0.0, np.nan if rules.reg_alpha > 0.0 else 0.0, T + rules.reg_alpha * _sign(T))
+    size = np.diff(ensemble.tree_offset)
+    tree = np.repeat(np.arange(ensemble.n_trees), size)
+    node = np.arange(ensemble.n_nodes) - np.repeat(ensemble.tree_offset[:-1], size)
+    parent, left, right = _families(ensemble)
+    gain = np.zeros(ensemble.n_nodes)
+    gain[parent] = score[parent] - score[left] - score[right] - rules.min_split_gain
+    return NodeSums(tree, node, ensemble.feature, G, H, weight, score, gain)
+
+
+def _sign(T: Floats) -> Floats:
+    return np.where(T > 0.0, 1.0, -1.0)
+
+
+def _families(ensemble: Ensemble) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the nodes that were split, and their children, counted over all trees."""
+    parent = np.flatnonzero(ensemble.feature >= 0)
+    size = np.diff(ensemble.tree_offset)
+    first = np.repeat(ensemble.tree_offset[:-1], size)[parent]
+    return parent, first + ensemble.left[parent], first + ensemble.right[parent]
+
+
+def _require_gains(ensemble: Ensemble, nodes: NodeSums, rules: _Rules) -> None:
+    """Hold the gains that were written down in training to those of the weights."""
+    parent, left, right = _families(ensemble)
+    scale = np.abs(nodes.score[parent]) + np.abs(nodes.score[left]) + np.abs(nodes.score[right])
+    slack = ROUNDING * (scale + rules.min_split_gain)
+    is_equal = np.abs(ensemble.gain[parent] - nodes.gain[parent]) <= slack
+    # A split that sorted categories was chosen by children with a larger λ.
+    sorted_gain = (
+        nodes.score[parent]
+        - _with_more_lambda(nodes, left, rules)
+        - _with_more_lambda(nodes, right, rules)
+        - rules.min_split_gain
+    )
+    is_sorted = np.abs(ensemble.gain[parent] - sorted_gain) <= slack
+    is_equal |= is_sorted & (ensemble.category_set[parent] >= 0)
+    if not is_equal.all():
+        raise ParameterError(
+            f"model: the gains of tree {nodes.tree[parent[~is_equal][0]]} do not fit its weights "
+            f"with reg_lambda={rules.reg_lambda!r}, reg_alpha={rules.reg_alpha!r}, "
+            f"min_split_gain={rules.min_split_gain!r} and the learning_rate. Were parameters "
+            "changed after fit, or between fits with warm_start?"
+        )
+
+
+def _with_more_lambda(nodes: NodeSums, of: NDArray[Any], rules: _Rules) -> Floats:
+    D = nodes.H[of] + rules.reg_lambda
+    more = D + GrowParams().cat_l2
+    return nodes.score[of] * D / more
+
+
+def _score_trees(
+    ensemble: Ensemble, nodes: NodeSums, rules: _Rules, recomputed: Floats | None
+) -> StructureScore:
+    leaf = nodes.feature < 0
+    n_leaves = _by_tree(ensemble, leaf.astype(np.float64)).astype(np.int64)
+    squares = rules.reg_lambda * nodes.weight**2 / 2.0 + rules.reg_alpha * np.abs(nodes.weight)
+    gamma = rules.min_split_gain
+    return StructureScore(
+        score=_by_tree(ensemble, np.where(leaf, nodes.score, 0.0)) + gamma * n_leaves,
+        root_score=nodes.score[ensemble.tree_offset[:-1]] + gamma,
+        gain=_by_tree(ensemble, nodes.gain),
+        penalty=_by_tree(ensemble, np.where(leaf, squares, 0.0)) + gamma * n_leaves,
+        n_leaves=n_leaves,
+        output=ensemble.tree_output,
+        nodes=nodes,
+        recomputed=recomputed,
+    )
+
+
+def _by_tree(ensemble: Ensemble, of_nodes: Floats) -> Floats:
+    return np.add.reduceat(of_nodes, ensemble.tree_offset[:-1])
+
+
+def _from_rows(model: Any, rules: _Rules, X: Any, y: Any, sample_weight: Any) -> Floats:
+    scores = []
+    for G, H in leaf_sums(model, X, y, sample_weight):
+        scores.append(rules.score(G, H).sum() + rules.min_split_gain * len(G))
+    return np.array(scores)

@@ -1,6 +1,0 @@
-"""How well a model does on rows that it has not seen: `cross_validate`."""
-
-from hedgerow.validation.cross_validation import cross_validate
-from hedgerow.validation.result import CrossValidation
-
-__all__ = ["CrossValidation", "cross_validate"]

@@ -1,0 +1,245 @@
+"""The page: it escapes all that users wrote, is one file, and is written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import hedgerow as hr
+from hedgerow.exceptions import DataError, ParameterError
+from reporting.tables import number_of, table
+
+pytest.importorskip("altair")
+pytest.importorskip("jinja2")
+pytest.importorskip("vl_convert")
+
+from hedgerow._reporting.charts import charts_of
+from hedgerow._reporting.rendering import json_text, render
+from hedgerow._reporting.summary import Wishes, summarise
+
+EVIL = "</script><script>alert('x')</script>"
+X, NEW = (table(n, seed).rename(columns={"size": EVIL}) for n, seed in ((300, 0), (100, 7)))
+NUMBER, NEW_NUMBER = (number_of(frame.rename(columns={EVIL: "size"})) for frame in (X, NEW))
+TWO, NEW_TWO = (np.where(y > 2.0, EVIL, "no & no") for y in (NUMBER, NEW_NUMBER))
+WISHES = Wishes(title=EVIL, target_name=EVIL, n_mistakes=3, n_bootstrap=10, seed=0)
+
+
+@pytest.fixture(scope="module")
+def summary() -> dict[str, Any]:
+    model = hr.GradientBoostingClassifier(n_estimators=8, early_stopping=True).fit(X, TWO)
+    return summarise(model, NEW, NEW_TWO, WISHES)
+
+
+@pytest.fixture(scope="module")
+def page(summary: dict[str, Any]) -> str:
+    return render(summary)
+
+
+def test_all_that_users_wrote_is_escaped(page: str) -> None:
+    assert "alert(" in page
+    assert EVIL not in page
+    assert len(re.findall(r"<script[ >]", _without_library(page))) == 3
+    assert page.count("</script>") == 3
+
+
+def _without_library(page: str) -> str:
+    """Return the page without the charts' library, whose strings may hold anything."""
+    start = page.index("<script>(() => {") + len("<script>")
+    return page[:start] + page[page.index("</script>", start) :]
+
+
+def test_data_in_the_page_is_the_summarys(page: str, summary: dict[str, Any]) -> None:
+    found = re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    data = json.loads(found[1])
+    assert data["what_if"] == summary["what_if"]
+    assert data["trees"] == summary["trees"]
+
+
+def test_json_in_a_page_cannot_end_its_element() -> None:
+    value = {"</script>": ["<!--", "&amp;", "\u2028", 0.1]}
+    text = json_text(value)
+    assert json.loads(text) == value
+    assert not set("<>&\u2028") & set(text)
+    with pytest.raises(ValueError, match="Out of range"):
+        json_text(float("nan"))
+
+
+def test_nothing_is_fetched(page: str) -> None:
+    markup = _without_library(page)
+    assert not re.findall(r'(?:src|href)="(?!#)[^"]*"', markup)
+    assert "@import" not in markup
+    assert "url(" not in markup
+    assert len(page) < 5_000_000
+
+
+def test_sections_are_landmarks_with_names(page: str) -> None:
+    ids = re.findall(r'<section id="([\w-]+)" aria-labelledby="([\w-]+)"', page)
+    assert len(ids) == 12
+    for section, title in ids:
+        assert f'<h2 id="{title}"' in page
+        assert f'<a href="#{section}">' in page  # in the contents
+    assert '<main id="content"' in page
+    assert '<nav id="contents" aria-label="' in page
+    assert '<html lang="en">' in page
+
+
+def test_charts_hold_to_the_schema(summary: dict[str, Any]) -> None:
+    import altair as alt
+
+    for chart in charts_of(summary):
+        spec = {name: part for name, part in chart["spec"].items() if name != "config"}
+        alt.Chart.from_dict(spec, validate=True)
+
+
+def test_a_page_of_a_model_without_trees_says_why() -> None:
+    filled = NEW[["single", "count"]].to_numpy(float)
+    model = hr.SVC().fit(filled, NEW_TWO)
+    page = render(summarise(model, filled, NEW_TWO, WISHES))
+    assert page.count("Not available:") >= 3
+
+
+def test_panels_of_partial_dependence_have_one_scale(summary: dict[str, Any]) -> None:
+    panels = [chart["spec"] for chart in charts_of(summary) if chart["place"] == "effects"]
+    assert len(panels) == 6
+    scales = [layer["encoding"]["y"]["scale"] for panel in panels for layer in panel["layer"]]
+    domains = {tuple(scale["domain"]) for scale in scales if scale["range"][1] == 0}
+    assert len(domains) == 1
+    values = [p["y"] for curve in summary["effects"]["curves"] for p in curve["points"]]
+    (domain,) = domains
+    assert domain[0] < min(values) < max(values) < domain[1]
+
+
+def test_a_feature_without_effect_has_an_axis_about_its_number() -> None:
+    from hedgerow._reporting.feature_charts import shared_domain
+
+    assert shared_domain([0.3, 0.3])["domain"] == pytest.approx([0.27, 0.33])
+    assert shared_domain([0.0])["domain"] == [-1.0, 1.0]
+    assert shared_domain([0.3, 0.4])["domain"] == pytest.approx([0.295, 0.405])
+
+
+def test_sections_have_their_usual_names(page: str) -> None:
+    for name in (
+        *("Metrics", "Confusion matrix", "ROC curve", "Precision–recall curve"),
+        *("Calibration curve", "Permutation importance", "SHAP summary", "Partial dependence"),
+        *("Largest errors", "What-if", "Data profile", "Learning curve"),
+    ):
+        assert re.search(rf"<a href=\"#[\w-]+\">{name}</a>", page), name
+
+
+def test_a_waterfall_has_a_number_at_every_bar(page: str, summary: dict[str, Any]) -> None:
+    entry = summary["mistakes"]["kinds"][0]["rows"][0]
+    bars = re.findall(r'<span class="(up|down)" style="[^"]*"></span></td><td class="n">(.)', page)
+    n_bars = sum(
+        len(row["waterfall"]["bars"])
+        for kind in summary["mistakes"]["kinds"]
+        for row in kind["rows"]
+    )
+    assert len(bars) == n_bars
+    assert all((side == "up") == (sign == "+") for side, sign in bars)
+    assert f"Row {entry['id']}<" in page
+
+
+def test_a_page_says_how_large_it_is(page: str, summary: dict[str, Any]) -> None:
+    from hedgerow._reporting import rendering
+
+    assert f"a single file of {len(page.encode()) / 1e6:.1f} MB and" in page
+    assert "most of it the trees" in rendering._size_words(" " * 4_000_000)
+
+
+def test_possible_leakage_is_said_at_the_top() -> None:
+    rows = NEW.assign(outcome_code=(NEW_TWO == EVIL) * 1.0)
+    model = hr.GradientBoostingClassifier(n_estimators=3).fit(rows, NEW_TWO)
+    page = render(summarise(model, rows, NEW_TWO, WISHES))
+    top = page[page.index("<h1>") : page.index("<section")]
+    assert "Possible target leakage:</strong> outcome_code" in top
+
+
+def report_of(path: Any, **options: Any) -> None:
+    model = hr.GradientBoostingRegressor(n_estimators=3).fit(X, NUMBER)
+    hr.report(model, NEW, NEW_NUMBER, path, **({"n_bootstrap": 3} | options))
+
+
+def test_a_report_is_a_file_that_is_the_same_every_time(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.html", tmp_path / "b.html"
+    report_of(first)
+    report_of(str(second))
+    assert first.read_bytes() == second.read_bytes()
+    assert "<title>GradientBoostingRegressor</title>" in first.read_text()
+
+
+def test_an_error_leaves_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    model = hr.GradientBoostingRegressor(n_estimators=3).fit(X, NUMBER)
+    scaled = make_pipeline(StandardScaler(), hr.LinearSVR()).fit(np.eye(3), [1.0, 2.0, 3.0])
+    for error, arguments in (
+        (NotFittedError, (hr.GradientBoostingRegressor(), NEW, NEW_NUMBER)),
+        (ParameterError, (scaled, np.eye(3), [1.0, 2.0, 3.0])),
+        (ParameterError, ("model", NEW, NEW_NUMBER)),
+        (DataError, (model, NEW[["single"]], NEW_NUMBER)),
+        (DataError, (model, NEW.rename(columns={"single": "other"}), NEW_NUMBER)),
+        (DataError, (model, NEW, None)),
+        (DataError, (model, NEW, NEW_NUMBER[:5])),
+    ):
+        with pytest.raises(error):
+            hr.report(*arguments, path)
+    for options in (
+        *({"n_bootstrap": -1}, {"n_mistakes": 1.5}, {"n_mistakes": 51}, {"random_state": None}),
+        *({"title": 3}, {"target_name": object()}),
+    ):
+        with pytest.raises(ParameterError, match=next(iter(options))):
+            report_of(path, **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_old_report_stays_if_the_new_one_fails(tmp_path: Path, monkeypatch: Any) -> None:
+    from hedgerow._reporting import rendering
+
+    def interrupted(*_: Any) -> str:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    monkeypatch.setattr(rendering, "render", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        report_of(path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_half_a_surrogate_pair_is_written_as_a_question_mark(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    report_of(path, title="half \ud800", target_name="\udfff")
+    assert "<title>half ?</title>" in path.read_text(encoding="utf-8")
+
+
+def test_a_bad_path_is_refused_before_any_work(tmp_path: Path, monkeypatch: Any) -> None:
+    def no_work(*_: Any, **__: Any) -> None:
+        raise AssertionError("worked before the path was looked at")
+
+    from hedgerow._reporting import writing
+
+    monkeypatch.setattr(writing, "summarise", no_work)
+    with pytest.raises(FileNotFoundError):
+        report_of(tmp_path / "no such folder" / "report.html")
+    with pytest.raises(IsADirectoryError):
+        report_of(tmp_path)
+    for path in (None, 3, tmp_path.as_posix() + "/a\0b.html"):
+        with pytest.raises(ParameterError, match="path="):
+            report_of(path)
+
+
+def test_a_package_that_is_missing_is_named(tmp_path: Path, monkeypatch: Any) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(ImportError, match=r"pip install hedgerow\[report\]"):
+        report_of(tmp_path / "report.html")
