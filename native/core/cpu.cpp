@@ -2,7 +2,7 @@
 // instructions only: it decides whether any of the other modules may be loaded.
 #include <Python.h>
 
-#include "cpu_level.hpp"
+#include "core/cpu_level.hpp"
 
 namespace {
 
