@@ -1,14 +1,20 @@
-# Each target works on a fresh clone: it makes .venv, builds the kernels and goes on.
+# Each target works on a fresh clone: it makes .venv, builds what it needs and goes on.
 PYTHON ?= python3
 BIN := .venv/bin
 NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: usually five to ten minutes on two cores, once.
 
-.PHONY: demo docs pictures test check format bench sanitize races soak clean
+.PHONY: demo dev docs pictures test check format bench sanitize races soak clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
+
+# Compiles the kernels for this processor's best instruction-set level alone, in place and only what has
+# changed, then runs tests: make dev TESTS=tests/tree, make dev TESTS="tests/tree/test_grower.py -k bounds".
+dev: .venv/dev build/dev/build.ninja
+	$(BIN)/ninja -C build/dev
+	$(if $(TESTS),PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q $(TESTS))
 
 # The site, in out/site: pages, reference, and a gallery whose pictures are drawn now. A warning is an error.
 docs: .venv/installed
@@ -81,8 +87,10 @@ races: .venv-tsan/installed .venv/installed
 	HEDGEROW_TSAN_PYTHON=.venv-tsan/bin/python $(BIN)/python -m soak data_races $(ARGS)
 
 # What is compiled is compiled once: the packages that demo and tests need are added to it.
+# .venv holds either this build, with all instruction-set levels, or the one of make dev.
 .venv/built: $(NATIVE)
 	test -d .venv || $(PYTHON) -m venv .venv
+	@rm -f .venv/dev
 	@echo "$(COMPILING)"
 	$(BIN)/python tools/install.py --editable .
 	@touch $@
@@ -92,10 +100,28 @@ races: .venv-tsan/installed .venv/installed
 	$(BIN)/python tools/install.py 'hedgerow[demo]'
 	@touch $@
 
-.venv/installed: .venv/built
-	@echo "Installing what tests and documentation need: a minute or two, once."
-	$(BIN)/python tools/install.py 'hedgerow[dev]'
+.venv/installed: .venv/built .venv/packages
 	@touch $@
+
+.venv/packages: pyproject.toml tools/install.py
+	test -d .venv || $(PYTHON) -m venv .venv
+	@echo "Installing what tests and documentation need: a minute or two, once."
+	$(BIN)/python tools/install.py --dependencies-of dev
+	@touch $@
+
+# The Python sources where they are, without a build of the kernels.
+.venv/dev: .venv/packages
+	@rm -f .venv/built .venv/installed
+	$(BIN)/python tools/install.py --no-deps --editable . \
+	--config-settings=wheel.cmake=false --config-settings=wheel.py-api=py3 \
+	--config-settings=editable.mode=inplace
+	@touch $@
+
+build/dev/build.ninja: CMakeLists.txt .venv/dev
+	$(BIN)/cmake -S . -B build/dev -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+	-DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(abspath $(BIN))/python \
+	-DHEDGEROW_INPLACE=ON -DHEDGEROW_LEVELS=native -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
+	$(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 
 .venv-bench/installed: $(NATIVE) benchmarks/requirements.txt
 	test -d .venv-bench || $(PYTHON) -m venv .venv-bench
