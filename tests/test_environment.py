@@ -1,6 +1,7 @@
 """How tests are run: CI's environment, what `make` shows while it installs, signals."""
 
 import os
+import re
 import runpy
 import shutil
 import signal
@@ -57,3 +58,10 @@ def test_signals_that_the_shell_ignores_reach_the_tests(number):
         assert signal.getsignal(number) == usual
     finally:
         signal.signal(number, before)
+
+
+def test_no_test_is_expected_to_fail():
+    """What is not met is in `contract.UNMET` and in the documentation, with the reason."""
+    marks = re.compile(r"\bx(?:fail)\b|\bexpected_(?:failed_checks)\b")
+    files = (ROOT / "tests").rglob("*.py")
+    assert [str(file) for file in files if marks.search(file.read_text(encoding="utf-8"))] == []
