@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/compiler.hpp"
 #include "hist/histogram.hpp"
 #include "shared/least_weight.hpp"
 
@@ -138,14 +139,12 @@ struct OccupiedBins {
 // Running sums of four pairs (g, hc).
 inline ULong8 running_sum(ULong8 pairs) {
   const ULong8 zero = {};
-  pairs += __builtin_shuffle(pairs, zero, Long8{8, 8, 0, 1, 2, 3, 4, 5});
-  pairs += __builtin_shuffle(pairs, zero, Long8{8, 8, 8, 8, 0, 1, 2, 3});
+  pairs += shuffle<8, 8, 0, 1, 2, 3, 4, 5>(pairs, zero);
+  pairs += shuffle<8, 8, 8, 8, 0, 1, 2, 3>(pairs, zero);
   return pairs;
 }
 
-inline ULong8 last_pair(ULong8 pairs) {
-  return __builtin_shuffle(pairs, Long8{6, 7, 6, 7, 6, 7, 6, 7});
-}
+inline ULong8 last_pair(ULong8 pairs) { return shuffle<6, 7, 6, 7, 6, 7, 6, 7>(pairs, pairs); }
 
 inline Double8 to_double(Long8 v) { return __builtin_convertvector(v, Double8); }
 
@@ -259,8 +258,8 @@ Best8 scan8(const Node& node, const CutScore& fraction, const Scan& scan, const 
     const ULong8 low = carry + running_sum(scan.four(i));
     const ULong8 high = last_pair(low) + running_sum(scan.four(i + 4));
     carry = last_pair(high);
-    const Long8 left_g = (Long8)__builtin_shuffle(low, high, Long8{0, 2, 4, 6, 8, 10, 12, 14});
-    const ULong8 left_hc = __builtin_shuffle(low, high, Long8{1, 3, 5, 7, 9, 11, 13, 15});
+    const Long8 left_g = (Long8)shuffle<0, 2, 4, 6, 8, 10, 12, 14>(low, high);
+    const ULong8 left_hc = shuffle<1, 3, 5, 7, 9, 11, 13, 15>(low, high);
     const Long8 left_h = (Long8)left_hc & fraction.h_mask;
     const ULong8 left_steps = (ULong8)left_h + (left_hc >> node.fixed.count_shift);
 

@@ -10,7 +10,9 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <utility>
 
+#include "core/compiler.hpp"
 #include "shared/least_weight.hpp"
 #include "tree/category_order.hpp"
 
@@ -171,36 +173,44 @@ struct ScoreShares {
 };
 
 // The sums of lanes 0 and 1, 2 and 3 … of x, and between them those of y.
-template <int W>
-Double<W> add_pairs(const Fractions<W>& x, const Fractions<W>& y, Long<W> even, Long<W> odd) {
-  const Double<W> n0 = __builtin_shuffle(x.numerator, y.numerator, even);
-  const Double<W> n1 = __builtin_shuffle(x.numerator, y.numerator, odd);
-  const Double<W> d0 = __builtin_shuffle(x.denominator, y.denominator, even);
-  const Double<W> d1 = __builtin_shuffle(x.denominator, y.denominator, odd);
+template <int W, int... i>
+Double<W> add_pairs(const Fractions<W>& x, const Fractions<W>& y,
+                    std::integer_sequence<int, i...>) {
+  // Lanes 0 of x, 0 of y, 2 of x, 2 of y …, and those after each.
+  const auto even = [](Double<W> a, Double<W> b) {
+    return shuffle<i - i % 2 + i % 2 * W...>(a, b);
+  };
+  const auto odd = [](Double<W> a, Double<W> b) {
+    return shuffle<i - i % 2 + i % 2 * W + 1 ...>(a, b);
+  };
+  const Double<W> n0 = even(x.numerator, y.numerator), n1 = odd(x.numerator, y.numerator);
+  const Double<W> d0 = even(x.denominator, y.denominator), d1 = odd(x.denominator, y.denominator);
   return (n0 * d1 + n1 * d0) / (d0 * d1);
+}
+
+template <int W>
+Double<W> add_pairs(const Fractions<W>& x, const Fractions<W>& y) {
+  return add_pairs<W>(x, y, std::make_integer_sequence<int, W>());
 }
 
 // The sums over the lanes of each of W fractions.
 inline Double<4> add_lanes(const Fractions<4> (&v)[4]) {
-  const Long<4> even = {0, 4, 2, 6}, odd = {1, 5, 3, 7};
-  const Double<4> low = add_pairs<4>(v[0], v[1], even, odd);
-  const Double<4> high = add_pairs<4>(v[2], v[3], even, odd);
-  return __builtin_shuffle(low, high, Long<4>{0, 1, 4, 5}) +
-         __builtin_shuffle(low, high, Long<4>{2, 3, 6, 7});
+  const Double<4> low = add_pairs<4>(v[0], v[1]);
+  const Double<4> high = add_pairs<4>(v[2], v[3]);
+  return shuffle<0, 1, 4, 5>(low, high) + shuffle<2, 3, 6, 7>(low, high);
 }
 
 inline Double<8> add_lanes(const Fractions<8> (&v)[8]) {
-  const Long<8> even = {0, 8, 2, 10, 4, 12, 6, 14}, odd = {1, 9, 3, 11, 5, 13, 7, 15};
   Double<8> fours[2];
   for (int half = 0; half < 2; ++half) {
     const Fractions<8>* of_half = v + 4 * half;
-    const Double<8> low = add_pairs<8>(of_half[0], of_half[1], even, odd);
-    const Double<8> high = add_pairs<8>(of_half[2], of_half[3], even, odd);
-    fours[half] = __builtin_shuffle(low, high, Long<8>{0, 1, 8, 9, 4, 5, 12, 13}) +
-                  __builtin_shuffle(low, high, Long<8>{2, 3, 10, 11, 6, 7, 14, 15});
+    const Double<8> low = add_pairs<8>(of_half[0], of_half[1]);
+    const Double<8> high = add_pairs<8>(of_half[2], of_half[3]);
+    fours[half] = shuffle<0, 1, 8, 9, 4, 5, 12, 13>(low, high) +
+                  shuffle<2, 3, 10, 11, 6, 7, 14, 15>(low, high);
   }
-  return __builtin_shuffle(fours[0], fours[1], Long<8>{0, 1, 2, 3, 8, 9, 10, 11}) +
-         __builtin_shuffle(fours[0], fours[1], Long<8>{4, 5, 6, 7, 12, 13, 14, 15});
+  return shuffle<0, 1, 2, 3, 8, 9, 10, 11>(fours[0], fours[1]) +
+         shuffle<4, 5, 6, 7, 12, 13, 14, 15>(fours[0], fours[1]);
 }
 
 // Adds a panel's shares of the gain of every cut; `start`, if it is not null, is on the left side
