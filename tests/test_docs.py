@@ -107,3 +107,15 @@ def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(tmp_path
     assert list(links["dead_links"](tmp_path / "site")) == []
     reference = (tmp_path / "site/api/generated/hedgerow.SVC.html").read_text(encoding="utf-8")
     assert ">gamma</span>" in reference.split("</dt>")[0]  # a signature has the parameters
+
+
+def test_files_that_the_architecture_page_names_exist():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:native|tests|_[a-z_]+)/[\w/.]+|_[a-z]+\.py)`", page))
+    missing = [
+        name
+        for name in sorted(named)
+        if not (ROOT / name).exists() and not (ROOT / "src" / "hedgerow" / name).exists()
+    ]
+    assert len(named) > 20
+    assert not missing
