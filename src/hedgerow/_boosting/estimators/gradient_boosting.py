@@ -15,11 +15,12 @@ from hedgerow._accuracy import ScoredClassifier
 from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.estimators.parameters import PARAMETERS
 from hedgerow._boosting.fit.calibration import interval
+from hedgerow._boosting.losses.regression import as_levels
 from hedgerow._boosting.metrics import d2_pinball
 from hedgerow._boosting.model import BoostedModel, class_probabilities, prediction_of
 from hedgerow._boosting.targets.classes import labels_of
 from hedgerow._boosting.targets.multi_output import LabelClassification, NumberRegression
-from hedgerow._boosting.targets.tasks import Task, as_levels
+from hedgerow._boosting.targets.tasks import Task
 from hedgerow._constructor import with_parameters
 from hedgerow._data.target import read_regression_target, read_weights
 from hedgerow._params import Number, parameters_for

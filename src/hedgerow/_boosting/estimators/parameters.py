@@ -12,6 +12,9 @@ from hedgerow._boosting.fit.constraints import (
     INTERACTION_CONSTRAINTS,
     MONOTONIC_CONSTRAINTS,
 )
+from hedgerow._boosting.losses.base import describe
+from hedgerow._boosting.losses.classification import TWO_CLASS_LOSSES
+from hedgerow._boosting.losses.regression import REGRESSION_LOSSES
 from hedgerow._params import (
     AUTO,
     CATEGORICAL_FEATURES,
@@ -67,11 +70,10 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "loss",
         "log_loss",
-        any_of(Options(("log_loss", "exponential", "hinge", "focal", "cross_entropy")), FUNCTION),
+        any_of(Options(("log_loss", *TWO_CLASS_LOSSES, "cross_entropy")), FUNCTION),
         "What is minimised. 'log_loss' is the binary log loss for two classes and the multinomial "
-        "one, with a tree a class a round, for more. Of two classes alone: 'exponential' is "
-        "AdaBoost's loss, 'hinge' that of a margin, without probabilities, and 'focal' a log loss "
-        "in which rows count less the better they are told apart. 'cross_entropy' learns from "
+        "one, with a tree a class a round, for more. For two classes: "
+        f"{describe(TWO_CLASS_LOSSES)} 'cross_entropy' learns from "
         "probabilities: y has a column for each class, and each row adds up to 1. A function gets "
         "y as class numbers 0 … K−1 and raw_scores of shape (n,) for two classes, (n, K) for more, "
         "and returns gradient and hessian of the same shape; its scores start at "
@@ -84,21 +86,9 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "loss",
         "squared_error",
-        any_of(
-            Options(
-                (
-                    *("squared_error", "absolute_error", "huber", "pseudo_huber", "log_cosh"),
-                    *("mape", "quantile", "expectile", "poisson", "gamma", "tweedie", "log_loss"),
-                )
-            ),
-            FUNCTION,
-        ),
-        "What is minimised. 'huber', 'pseudo_huber' and 'log_cosh' square small residuals and take "
-        "the size of large ones; 'mape' is the absolute error as a part of ``|y|``, which counts "
-        "as at least 1 or, if that is less, the mean ``|y|``; 'quantile' and 'expectile' weigh "
-        "residuals above and below by quantile; 'poisson', 'gamma' and 'tweedie' are deviances of "
-        "positive means and predict e^score; 'log_loss' is for y between 0 and 1, and predicts the "
-        "same. A function gets y and raw_scores of shape (n,) and returns gradient "
+        any_of(Options(tuple(REGRESSION_LOSSES)), FUNCTION),
+        f"What is minimised. {describe(REGRESSION_LOSSES)} "
+        "A function gets y and raw_scores of shape (n,) and returns gradient "
         "and hessian of the same shape; its scores start at the best constant. Weights "
         "multiply what it returns, unless it takes sample_weight itself. hedgerow.Loss makes such "
         "a function of a formula for the loss.",
