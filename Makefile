@@ -28,16 +28,16 @@ pictures: .venv/demo
 
 # The many processes that tests start are to find modules that are compiled already. A worker takes
 # neighbouring tests, so that what these share is made once.
-test: check
+test: check .venv/installed
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
 
-check: .venv/installed
+check: .venv/packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	$(BIN)/mypy
 
-format: .venv/installed
+format: .venv/packages
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(NATIVE_SOURCES)
