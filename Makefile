@@ -5,7 +5,7 @@ NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: usually five to ten minutes on two cores, once.
 
-.PHONY: demo dev docs pictures test check format bench sanitize races soak clean
+.PHONY: demo dev docs pictures test check format coverage bench sanitize races soak clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -81,6 +81,21 @@ sanitize: .venv-sanitize/installed
 	HEDGEROW_ISA=$$level $(SANITIZED_PYTEST) $(KERNEL_TESTS) -k "not instruction_set and not scikit_learn_check" || exit 1; done
 	$(SANITIZED) tests/fuzz_model_file.py 10000
 
+# Which lines of src/ and native/ the suite executes, in the processes that tests start too; the pages are in
+# out/coverage. Left out are tests of how fast things are: counting slows them down.
+COVERAGE = COVERAGE_FILE=$(abspath out/coverage/data) .venv-coverage/bin/python -m coverage
+
+coverage: .venv-coverage/installed
+	rm -rf out/coverage && mkdir -p out/coverage/native
+	find build/coverage -name '*.gcda' -delete
+	$(COVERAGE) run -m pytest -n 2 --dist worksteal \
+	-k "not far_faster and not no_processor_time and not half_a_second"
+	$(COVERAGE) combine --quiet
+	$(COVERAGE) html --quiet --directory out/coverage/python
+	$(COVERAGE) report --skip-covered --skip-empty
+	.venv-coverage/bin/gcovr --root . --filter native/ --exclude-throw-branches --print-summary \
+	--html-details out/coverage/native/index.html build/coverage
+
 # Concurrent fits, predictions and forks under the thread sanitizer.
 races: .venv-tsan/installed .venv/installed
 	HEDGEROW_TSAN_PYTHON=.venv-tsan/bin/python $(BIN)/python -m soak data_races $(ARGS)
@@ -136,6 +151,13 @@ build/dev/build.ninja: CMakeLists.txt .venv/dev
 	--config-settings=cmake.define.HEDGEROW_SANITIZE=ON
 	@touch $@
 
+.venv-coverage/installed: $(NATIVE)
+	test -d .venv-coverage || $(PYTHON) -m venv .venv-coverage
+	.venv-coverage/bin/python tools/install.py --editable '.[dev]' \
+	--config-settings=build-dir=build/coverage --config-settings=install.strip=false \
+	--config-settings=cmake.define.HEDGEROW_COVERAGE=ON --config-settings=cmake.define.HEDGEROW_LEVELS=native
+	@touch $@
+
 .venv-tsan/installed: $(NATIVE)
 	test -d .venv-tsan || $(PYTHON) -m venv .venv-tsan
 	@echo "$(COMPILING)"
@@ -145,4 +167,4 @@ build/dev/build.ninja: CMakeLists.txt .venv/dev
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-bench .venv-sanitize .venv-tsan build dist out src/hedgerow/_native/*.so
+	rm -rf .venv .venv-bench .venv-coverage .venv-sanitize .venv-tsan build dist out src/hedgerow/_native/*.so
