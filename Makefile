@@ -49,7 +49,7 @@ bench: .venv-bench/installed
 soak: .venv/installed
 	$(BIN)/python -m soak $(ARGS)
 
-# The tests that reach the kernels and 10,000 mutated model files, under address and undefined-behaviour
+# The tests that reach the kernels and 10,000 mutated model files (FILES=1: 100,000), under address and undefined-behaviour
 # sanitizers: all of it at this processor's best level, the kernels' own tests at the lower ones too.
 #   Leaks are not looked for: the interpreter and other libraries keep thousands of blocks to the end.
 #   Allocations that cannot be had fail as they do without the sanitizer, and are not its errors.
@@ -57,6 +57,7 @@ soak: .venv/installed
 #   --capture=sys: a report goes to the terminal, and not down with the process that pytest captured.
 # Left out: a limit on the address space (the sanitizer itself takes terabytes of it), how fast things are,
 # and slow tests that no kernel takes part in.
+FILES ?= 0.1
 SANITIZED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=1 \
@@ -79,7 +80,7 @@ sanitize: .venv-sanitize/installed
 	for level in $$($(SANITIZED) -c "from hedgerow import _native; \
 	print(*(level for level in _native.LEVELS if level < _native.isa_level()))"); do \
 	HEDGEROW_ISA=$$level $(SANITIZED_PYTEST) $(KERNEL_TESTS) -k "not instruction_set and not scikit_learn_check" || exit 1; done
-	$(SANITIZED) tests/fuzz_model_file.py 10000
+	PYTHONPATH=. $(SANITIZED) -m soak model_files --share $(FILES)
 
 # Which lines of src/ and native/ the suite executes, in the processes that tests start too; the pages are in
 # out/coverage. Left out are tests of how fast things are: counting slows them down.

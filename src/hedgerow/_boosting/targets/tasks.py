@@ -19,7 +19,6 @@ from hedgerow._boosting.losses import (
     CustomLoss,
     ExpectileLoss,
     ExponentialLoss,
-    Floats,
     FocalLoss,
     HingeLoss,
     Loss,
@@ -41,6 +40,7 @@ from hedgerow._data.target import (
     read_regression_target,
     require_moderate,
 )
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 Labels = NDArray[Any]
