@@ -19,9 +19,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples
 
-from hedgerow._bagging.sampling import BaggingSamples, Floats, Indices
+from hedgerow._bagging.sampling import BaggingSamples
 from hedgerow._estimator import Estimator
 from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs
+from hedgerow._types import Floats, Indices
 from hedgerow._warning import deduplicate_warnings
 from hedgerow.exceptions import DataError
 

@@ -21,18 +21,12 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from hedgerow._bagging.base_models import BaggedModel, BaggingTrainingSet, Jobs, in_parallel
-from hedgerow._bagging.sampling import BaggingSamples, Floats, column_samples, read_samples
+from hedgerow._bagging.sampling import BaggingSamples, column_samples, read_samples
 from hedgerow._data.intake import as_matrix
 from hedgerow._data.pass_through import check_columns, fitted_columns, learn_columns
 from hedgerow._data.target import has_columns, read_weights
 from hedgerow._estimator import column_attributes, seed_of
-from hedgerow._forest.fitting import (
-    Attributes,
-    ForestSettings,
-    bootstrap_samples,
-    fit_trees,
-    read_data,
-)
+from hedgerow._forest.fitting import ForestSettings, bootstrap_samples, fit_trees, read_data
 from hedgerow._forest.model import ForestModel
 from hedgerow._forest.out_of_bag import attributes_of_means
 from hedgerow._params import check_parameters
@@ -40,6 +34,7 @@ from hedgerow._progress import progress
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hedgerow._tree.outputs import ClassOutputs, Outputs
 from hedgerow._tree.parameters import GROWTH, TABLE
+from hedgerow._types import Attributes, Floats
 from hedgerow.exceptions import DataError, ParameterError
 
 T = TypeVar("T")

@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._tree.cart import BootstrapSamples
+from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Above all seeds of a `random_state`, so that rows and columns are drawn independently.
 _OTHER_SEEDS = 2**32

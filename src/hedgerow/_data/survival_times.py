@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from hedgerow._data.sources import as_array
 from hedgerow._data.target import read_numbers_with_missing
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
-
-Floats = NDArray[np.float64]
 
 FORMS = (
     "y must be a structured array or data frame with a bool (event observed) and a time; two "

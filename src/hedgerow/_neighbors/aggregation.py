@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._neighbors.metrics import Floats
+from hedgerow._types import Floats, RowNumbers
 from hedgerow.exceptions import DataError, ParameterError
 
-Indices = NDArray[np.int64]
 Weights = str | Callable[[Floats], Any] | None
 
 
@@ -90,12 +89,12 @@ def weighted_mean(numbers: Floats, weights: Floats) -> Floats:
 class RadiusNeighborhoods:
     """The neighbours within a radius, a varying number per query, one query after another."""
 
-    counts: Indices  # (n_queries,)
+    counts: RowNumbers  # (n_queries,)
     distances: Floats  # (n_neighbours of all,)
-    rows: Indices
+    rows: RowNumbers
 
     @cached_property
-    def query_index(self) -> Indices:
+    def query_index(self) -> RowNumbers:
         """The query of each neighbour."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
@@ -107,7 +106,7 @@ class RadiusNeighborhoods:
         by_query = [_of_one(weights, distances) for distances in of_queries if len(distances)]
         return np.concatenate(by_query) if by_query else np.empty(0)
 
-    def votes(self, classes: Indices, weights: Floats, n_classes: int) -> Floats:
+    def votes(self, classes: RowNumbers, weights: Floats, n_classes: int) -> Floats:
         """Return the sum of the weights of the neighbours of each class, (n_queries, n_classes)."""
         slots = self.query_index * n_classes + classes[self.rows]
         return _sums(slots, weights, len(self.counts) * n_classes).reshape(-1, n_classes)
@@ -123,7 +122,7 @@ class RadiusNeighborhoods:
         return np.column_stack(totals) / weight[:, None]
 
 
-def _sums(slots: Indices, terms: Floats, n: int) -> Floats:
+def _sums(slots: RowNumbers, terms: Floats, n: int) -> Floats:
     """Sum the terms of each slot, in their order."""
     sums = np.zeros(n)
     np.add.at(sums, slots, terms)

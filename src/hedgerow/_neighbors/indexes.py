@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._neighbors.gower import GowerColumns
-from hedgerow._neighbors.metrics import DistanceMetric, Floats
+from hedgerow._neighbors.metrics import DistanceMetric
+from hedgerow._types import Floats, RowNumbers
 
-Indices = NDArray[np.int64]
 # For each query the number of its neighbours, then the distances and indices of all of them.
-Within = tuple[Indices, Floats, Indices]
+Within = tuple[RowNumbers, Floats, RowNumbers]
 # Values, indices and row or column starts of a sparse matrix.
-Compressed = tuple[Floats, NDArray[np.int32], Indices]
+Compressed = tuple[Floats, NDArray[np.int32], RowNumbers]
 
 # Measured for ten neighbours of normally distributed rows, for which trees help least; one thread,
 # AVX-512. Euclidean distance: a tree is faster up to this number of columns.
@@ -38,7 +38,7 @@ _SAMPLE = 4096
 class Index(Protocol):
     """An index of the training rows."""
 
-    def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
+    def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
         """Fill in the nearest rows of each query, as many as the arrays have columns."""
 
     def within(self, queries: Any, radius: float, threads: int) -> Within:
@@ -121,7 +121,7 @@ class PanelIndex:
             "cosine": self.is_cosine,
         }
 
-    def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
+    def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
         """Fill in the nearest rows of each query."""
         output: dict[str, Any] = {"distances": distances, "indices": indices}
         _native.nearest_in_panels(**self._parts, queries=queries, **output, threads=threads)
@@ -190,7 +190,7 @@ class BlockIndex:
             "inverse_ranges": None if self.gower is None else self.gower.inverse_ranges,
         }
 
-    def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
+    def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
         """Fill in the nearest rows of each query."""
         output: dict[str, Any] = {"distances": distances, "indices": indices}
         _native.nearest_in_blocks(**self._parts, queries=queries, **output, threads=threads)
@@ -215,7 +215,7 @@ class SparseIndex:
         """Store the matrix in both orders."""
         return cls(_compressed(rows), _compressed(rows.tocsc()), metric.name == "cosine")
 
-    def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
+    def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
         """Fill in the nearest rows of each query."""
         query_args = _compressed(queries)
         _native.nearest_in_sparse(

@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._params import Number
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
-
-Floats = NDArray[np.float64]
 
 # Powers of differences up to 2^(_HIGH / p) can be summed without overflow; differences as small as
 # 2^(_LOW / p) are far from underflow.

@@ -10,9 +10,10 @@ import numpy as np
 import scipy.sparse
 
 from hedgerow._neighbors.gower import GowerColumns
-from hedgerow._neighbors.indexes import Index, Indices, Within, build_index
-from hedgerow._neighbors.metrics import DistanceMetric, Extent, Floats, unit_rows
+from hedgerow._neighbors.indexes import Index, Within, build_index
+from hedgerow._neighbors.metrics import DistanceMetric, Extent, unit_rows
 from hedgerow._neighbors.precomputed import FunctionIndex, PrecomputedIndex
+from hedgerow._types import Floats, RowNumbers
 
 # Number of multiplications below which a second thread does not pay off.
 _SMALL_WORK = 1 << 20
@@ -59,7 +60,7 @@ class NeighborSearch:
             index = build_index(_scaled(rows, exponent), metric, gower, use_tree, threads)
         return cls(rows, metric, use_tree, gower, extent, exponent, index)
 
-    def nearest(self, queries: Any, k: int, threads: int) -> tuple[Floats, Indices]:
+    def nearest(self, queries: Any, k: int, threads: int) -> tuple[Floats, RowNumbers]:
         """Return distances and indices of the k nearest rows, (n_queries, k), nearest first."""
         distances = np.empty((queries.shape[0], k))
         indices = np.empty((queries.shape[0], k), np.int64)
@@ -107,7 +108,7 @@ class NeighborSearch:
 
     def _close(
         self, queries: Any, index: Index, exponent: int, threads: int
-    ) -> Iterator[tuple[Indices, Indices, NeighborSearch]]:
+    ) -> Iterator[tuple[RowNumbers, RowNumbers, NeighborSearch]]:
         """Find rows so close to queries that scaling may have underflowed their powers.
 
         Yield the queries that are close to the same rows, these rows, and a search among them.
@@ -139,7 +140,7 @@ class NeighborSearch:
             queries = queries.toarray()
         return unit_rows(queries, threads) if self.metric.name == "cosine" else queries
 
-    def _by_exponent(self, queries: Any) -> list[tuple[Indices, int]]:
+    def _by_exponent(self, queries: Any) -> list[tuple[RowNumbers, int]]:
         """Group queries by the exponent they need: nearly always that of the index."""
         every = np.arange(queries.shape[0])
         if self.extent is None:
@@ -154,7 +155,9 @@ class NeighborSearch:
         )
         return [(np.flatnonzero(exponents == e), int(e)) for e in np.unique(exponents)]
 
-    def _at(self, queries: Any, batch: Indices, exponent: int, threads: int) -> tuple[Any, Index]:
+    def _at(
+        self, queries: Any, batch: RowNumbers, exponent: int, threads: int
+    ) -> tuple[Any, Index]:
         """Return some queries times 2^exponent, and an index of rows at that scale."""
         if len(batch) < queries.shape[0]:
             queries = queries[batch]

@@ -19,7 +19,6 @@ from sklearn.utils.validation import _num_samples
 
 from hedgerow._boosting.fit.loop import BestRound
 from hedgerow._boosting.fit.training_data import Examples, hold_out
-from hedgerow._boosting.losses import Floats
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._data.columns import ColumnTypeError
 from hedgerow._data.pass_through import check_anything, fitted_columns, learn_anything
@@ -43,10 +42,9 @@ from hedgerow._stagewise.rounds import (
     negligible_gradient,
 )
 from hedgerow._stagewise.steps import PER_LEAF, StepData
+from hedgerow._types import Attributes, Floats
 from hedgerow._warning import deduplicate_warnings
 from hedgerow.exceptions import DataError, ParameterError
-
-Attributes = dict[str, Any]
 
 
 class PassThroughTable:

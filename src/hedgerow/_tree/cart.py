@@ -18,9 +18,9 @@ from hedgerow._data.binning import BinnedMatrix
 from hedgerow._tree.exact import category_bins
 from hedgerow._tree.outputs import TreeTarget
 from hedgerow._tree.structure import NATIVE_FIELDS, Tree
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
-Floats = NDArray[np.float64]
 Criterion = Literal["gini", "entropy", "squared_error", "absolute_error"]
 
 

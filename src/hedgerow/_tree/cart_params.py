@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from hedgerow._tree.cart import CartParams
-from hedgerow._tree.outputs import Floats, TreeTarget
+from hedgerow._tree.outputs import TreeTarget
+from hedgerow._types import Floats
 
 _LOG_2 = math.log(2.0)
 

@@ -18,8 +18,9 @@ from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.cart import BootstrapSamples, SortedMatrix, grow_trees
 from hedgerow._tree.cart_params import cart_params, impurity_unit, root_impurity
 from hedgerow._tree.no_split import warn_if_never_split
-from hedgerow._tree.outputs import ClassOutputs, Floats, Outputs, TreeTarget
+from hedgerow._tree.outputs import ClassOutputs, Outputs, TreeTarget
 from hedgerow._tree.structure import Ensemble, Tree
+from hedgerow._types import Floats
 
 
 @dataclass(frozen=True, eq=False)

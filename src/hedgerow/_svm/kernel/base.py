@@ -23,8 +23,6 @@ from hedgerow._svm.kernel.cache import RowCache
 from hedgerow._svm.kernel.certificate import KernelSolution
 from hedgerow._svm.kernel.dual import DualProblem
 from hedgerow._svm.kernel.kernels import (
-    Floats,
-    Indices,
     Kernel,
     KernelTable,
     gamma_of,
@@ -38,6 +36,7 @@ from hedgerow._svm.kernel.kernels import (
 from hedgerow._svm.kernel.model import Certificate, KernelModel
 from hedgerow._svm.kernel.solver import LARGEST_SET, ReportViolation, SolverOptions, solve
 from hedgerow._threads import effective_n_jobs
+from hedgerow._types import Floats, RowNumbers
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError
 
@@ -92,7 +91,7 @@ class KernelExpansion:
         """Return a constant f, for data with a single class."""
         return cls(np.zeros(n_rows), value, scores=np.full(n_rows, value))
 
-    def on(self, rows: Indices, n_rows: int) -> KernelExpansion:
+    def on(self, rows: RowNumbers, n_rows: int) -> KernelExpansion:
         """Extend an expansion over some rows to all rows, without the scores."""
         coefficients = np.zeros(n_rows)
         coefficients[rows] = self.coefficients
@@ -183,7 +182,9 @@ class KernelSVM(Estimator):
         with progress(int(self.verbose), 100, unit="percent", title="kernel SVMs") as bar:
             yield FitProgress(bar, n_problems, float(self.tol))
 
-    def _warn(self, svms: Sequence[KernelExpansion], rows: KernelInput, support: Indices) -> None:
+    def _warn(
+        self, svms: Sequence[KernelExpansion], rows: KernelInput, support: RowNumbers
+    ) -> None:
         """Warn about solutions that did not converge, and about indefinite kernels."""
         name = type(self).__name__
         worst = max(svms, key=lambda svm: (not svm.converged, svm.relative_gap))
@@ -279,7 +280,7 @@ class FitProgress:
 
 def model_of(
     rows: KernelInput,
-    support: Indices,
+    support: RowNumbers,
     coefficients: Floats,
     svms: Sequence[KernelExpansion],
     **others: Any,

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._svm.kernel.kernels import Indices, KernelTable
+from hedgerow._svm.kernel.kernels import KernelTable
+from hedgerow._types import RowNumbers
 
 
 class RowCache:
@@ -31,7 +32,7 @@ class RowCache:
         self._used = np.zeros(n_slots, np.int64)  # time of the last use
         self._now = 0
 
-    def move_to_subset(self, rows: Indices) -> RowCache:
+    def move_to_subset(self, rows: RowNumbers) -> RowCache:
         """Return a cache for a subset of the rows, with their cached values, and empty this one."""
         subset = RowCache(self.table.take(rows), self.megabytes, self.least)
         cached = np.flatnonzero(self._slot[rows] >= 0)[: len(subset.values)]
@@ -41,7 +42,7 @@ class RowCache:
         self._empty()
         return subset
 
-    def slots(self, rows: Indices, threads: int) -> Indices:
+    def slots(self, rows: RowNumbers, threads: int) -> RowNumbers:
         """Return the slots of these rows, computing the rows that are not cached."""
         self._now += 1
         cached = self._slot[rows] >= 0
@@ -58,5 +59,5 @@ class RowCache:
             self._used[free] = self._now
         return self._slot[rows]
 
-    def _least_used(self, count: int) -> Indices:
+    def _least_used(self, count: int) -> RowNumbers:
         return np.argsort(self._used, kind="stable")[:count]

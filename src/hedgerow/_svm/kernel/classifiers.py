@@ -11,10 +11,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from hedgerow._arithmetic import sum_of
+from hedgerow._constructor import with_parameters
 from hedgerow._data.class_weight import class_weight_vector
 from hedgerow._data.target import read_classification_target, read_weights, require_moderate
 from hedgerow._estimator import adopt, seed_of
-from hedgerow._params import check_parameters, documented
+from hedgerow._params import check_parameters
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.base import (
     FitProgress,
@@ -26,7 +27,6 @@ from hedgerow._svm.kernel.base import (
 )
 from hedgerow._svm.kernel.cache import RowCache
 from hedgerow._svm.kernel.certificate import KernelSolution
-from hedgerow._svm.kernel.kernels import Floats, Indices
 from hedgerow._svm.kernel.model import KernelModel
 from hedgerow._svm.kernel.multiclass import (
     BinaryTask,
@@ -39,6 +39,7 @@ from hedgerow._svm.kernel.multiclass import (
 from hedgerow._svm.kernel.parameters import NU_SVC_PARAMETERS, SVC_PARAMETERS
 from hedgerow._svm.kernel.platt import N_FOLDS, couple, fit_sigmoid, folds, probability
 from hedgerow._threads import effective_n_jobs
+from hedgerow._types import Floats, RowNumbers
 from hedgerow.exceptions import DataError, ParameterError
 
 
@@ -111,7 +112,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         pass
 
     def _weights(
-        self, classes: NDArray[Any], index: Indices, sample_weights: Floats | None
+        self, classes: NDArray[Any], index: RowNumbers, sample_weights: Floats | None
     ) -> tuple[Floats, Floats]:
         """Return each row's weight, and each class's part of it."""
         of_classes = np.ones(len(classes))
@@ -128,7 +129,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         return weights, of_classes
 
     def _fit_svms(
-        self, rows: KernelInput, index: Indices, n_classes: int, weights: Floats
+        self, rows: KernelInput, index: RowNumbers, n_classes: int, weights: Floats
     ) -> tuple[list[KernelExpansion], Floats | None]:
         """Fit the SVMs of all contests, and their sigmoids if they are asked for."""
         scheme = str(self.multi_class)
@@ -149,10 +150,10 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
 
     def _fitter(
         self, cache: RowCache, y: Floats, weights: Floats, threads: int, progress_bar: FitProgress
-    ) -> Callable[[Indices], KernelExpansion]:
+    ) -> Callable[[RowNumbers], KernelExpansion]:
         """Return what fits an SVM to some of the rows that the cache has the kernels of."""
 
-        def fit(some: Indices) -> KernelExpansion:
+        def fit(some: RowNumbers) -> KernelExpansion:
             used = some[weights[some] > 0.0]
             if len(np.unique(y[used])) < 2:
                 progress_bar.end()
@@ -169,7 +170,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
 
     def _sigmoid(
         self,
-        fit: Callable[[Indices], KernelExpansion],
+        fit: Callable[[RowNumbers], KernelExpansion],
         task: BinaryTask,
         weights: Floats,
         seed: int,
@@ -191,7 +192,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         self,
         rows: KernelInput,
         classes: NDArray[Any],
-        index: Indices,
+        index: RowNumbers,
         of_classes: Floats,
         svms: Sequence[KernelExpansion],
         sigmoids: Floats | None,
@@ -288,7 +289,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
             )
 
 
-@documented
+@with_parameters
 class SVC(KernelClassifier):
     """A support vector machine for classes.
 
@@ -360,45 +361,6 @@ class SVC(KernelClassifier):
 
     _parameters: ClassVar = SVC_PARAMETERS
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool = False,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        max_iter: int = -1,
-        multi_class: str = "ovo",
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.multi_class = multi_class
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
     def _check_combination(self) -> None:
         if np.inf == self.C and self.probability:
             raise ParameterError(
@@ -417,7 +379,7 @@ class SVC(KernelClassifier):
         return KernelExpansion.of(solution, solution.levels[0])
 
 
-@documented
+@with_parameters
 class NuSVC(KernelClassifier):
     """A support vector machine for classes, with a bound of rows within the margin, not their cost.
 
@@ -453,45 +415,6 @@ class NuSVC(KernelClassifier):
     """
 
     _parameters: ClassVar = NU_SVC_PARAMETERS
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool = False,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        max_iter: int = -1,
-        multi_class: str = "ovo",
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.multi_class = multi_class
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _costs(self, weights: Floats) -> Floats:
         return weights

@@ -23,20 +23,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow._arithmetic import sum_of
 from hedgerow._svm.linear.problem import SVMProblem
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from hedgerow._types import Floats, RowNumbers
 
 
 @dataclass(frozen=True, eq=False)
 class DualProblem:
     """A dual problem; see the module. Variables of the second group follow those of the first."""
 
-    row: Indices
+    row: RowNumbers
     linear: Floats
     low: Floats
     high: Floats
@@ -56,7 +53,7 @@ class DualProblem:
         """Whether the variables are unbounded: a hard margin."""
         return bool(np.isinf(self.high).any())
 
-    def part(self, variables: Indices, rows: Indices, beta: Floats) -> DualProblem:
+    def part(self, variables: RowNumbers, rows: RowNumbers, beta: Floats) -> DualProblem:
         """Return the problem restricted to some variables on these rows, with the others fixed."""
         return DualProblem(
             row=np.searchsorted(rows, self.row[variables]),
@@ -67,7 +64,7 @@ class DualProblem:
             second=int(np.searchsorted(variables, self.second)),
         )
 
-    def of_rows(self, rows: Indices) -> DualProblem:
+    def of_rows(self, rows: RowNumbers) -> DualProblem:
         """Return the problem for these rows of a larger table."""
         return replace(self, row=rows[self.row])
 

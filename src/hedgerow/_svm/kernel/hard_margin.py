@@ -11,8 +11,9 @@ import numpy as np
 
 from hedgerow._arithmetic import sum_of
 from hedgerow._svm.kernel.certificate import square_of_w
-from hedgerow._svm.kernel.dual import DualProblem, Floats
+from hedgerow._svm.kernel.dual import DualProblem
 from hedgerow._svm.kernel.kernels import KernelTable
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
 # Hulls closer than this fraction of the diameter of the data count as intersecting.

@@ -32,8 +32,9 @@ from hedgerow._svm.kernel.certificate import (
     square_of_w,
     violation,
 )
-from hedgerow._svm.kernel.dual import DualProblem, Floats, Indices
+from hedgerow._svm.kernel.dual import DualProblem
 from hedgerow._svm.kernel.hard_margin import HardMargin
+from hedgerow._types import Floats, RowNumbers
 
 # Size of a working set: a third of all variables, within these limits, or all if there are few.
 # Half are new in each round. Larger sets need fewer but slower rounds.
@@ -194,7 +195,7 @@ class State:
             self._solve_set(np.sort(self._working), max(ROUND_PART * violated_by, enough))
         self.n_rounds += 1
 
-    def _solve_set(self, working: Indices, tolerance: float) -> None:
+    def _solve_set(self, working: RowNumbers, tolerance: float) -> None:
         dual, rows = self.dual, self.dual.row[working]
         slots = self.cache.slots(rows, self.threads)
         beta, pull = self.beta[working], self.pull[working]
@@ -232,13 +233,13 @@ class State:
         self.pull = self.dual.linear - self.scores[self.dual.row]
         self._moved = square
 
-    def part(self, variables: Indices, rows: Indices) -> State:
+    def part(self, variables: RowNumbers, rows: RowNumbers) -> State:
         """Return the state of the problem restricted to some variables."""
         dual = self.dual.part(variables, rows, self.beta)
         left = self.most_steps - self.n_iter, self.most_rounds - self.n_rounds
         return State(dual, self.cache.move_to_subset(rows), self.scores[rows], *left, self.threads)
 
-    def merge(self, part: State, variables: Indices, rows: Indices) -> None:
+    def merge(self, part: State, variables: RowNumbers, rows: RowNumbers) -> None:
         """Merge the solution of a restricted problem."""
         change = np.zeros(len(self.cache.table))
         np.add.at(change, self.dual.row[variables], part.beta - self.beta[variables])
@@ -252,7 +253,7 @@ class State:
         self._moved += part._moved
 
 
-def _working_set(dual: DualProblem, beta: Floats, pull: Floats, last: Indices) -> Indices:
+def _working_set(dual: DualProblem, beta: Floats, pull: Floats, last: RowNumbers) -> RowNumbers:
     """Return the working set: recent variables of the last set, then the most violating ones."""
     size = min(len(beta), max(SMALLEST_SET, min(len(beta) // 3, LARGEST_SET)))
     share = max(1, size // (4 if len(last) else 2) // len(dual.groups))

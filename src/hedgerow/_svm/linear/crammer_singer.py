@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
 from hedgerow._svm.linear.design_matrix import DesignMatrix
-from hedgerow._svm.linear.problem import Floats, GapCriterion, LinearSolution, square
+from hedgerow._svm.linear.problem import GapCriterion, LinearSolution, square
+from hedgerow._types import Floats
 
 # Epochs between two evaluations of the gap.
 EPOCHS = 10

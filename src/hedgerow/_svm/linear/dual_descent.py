@@ -18,7 +18,6 @@ from hedgerow._arithmetic import sum_of
 from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._svm.linear.gradients import conjugate_gradients
 from hedgerow._svm.linear.problem import (
-    Floats,
     GapCriterion,
     LinearSolution,
     PrimalDualPair,
@@ -26,6 +25,7 @@ from hedgerow._svm.linear.problem import (
     certified,
     square,
 )
+from hedgerow._types import Floats
 
 # Epochs before the first active-set step, and between two. Measured on text of 100,000 rows, where
 # 8 to 20 and 3 to 5 take about the same time: with fewer at first, steps hit bounds at once.

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hedgerow._svm.linear.problem import Floats, dot, square
+from hedgerow._svm.linear.problem import dot, square
+from hedgerow._types import Floats
 
 # Relative residual at which to stop: steps are clipped at bounds or by other rows' slacks, so
 # higher accuracy does not pay off.

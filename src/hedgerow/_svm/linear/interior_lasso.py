@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
 from hedgerow._svm.linear.design_matrix import DesignMatrix
-from hedgerow._svm.linear.problem import Floats, SVMProblem
+from hedgerow._svm.linear.problem import SVMProblem
+from hedgerow._types import Floats
 
 # Steps at most, and those that may make nothing better; the part of the way to the nearest bound
 # that one goes; and the relative gap at which it ends.

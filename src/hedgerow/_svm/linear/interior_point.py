@@ -32,13 +32,13 @@ from hedgerow._arithmetic import mean_of
 from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._svm.linear.newton import PATIENCE, by_cholesky, newton
 from hedgerow._svm.linear.problem import (
-    Floats,
     GapCriterion,
     LinearSolution,
     PrimalDualPair,
     SVMProblem,
     certified,
 )
+from hedgerow._types import Floats
 
 # Part of the way to the nearest bound that a step goes at most.
 WITHIN = 0.98

@@ -27,7 +27,8 @@ from hedgerow._arithmetic import mean_of, sum_of
 from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._svm.linear.gradients import conjugate_gradients
 from hedgerow._svm.linear.interior_lasso import interior_lasso
-from hedgerow._svm.linear.problem import Floats, GapCriterion, LinearSolution, SVMProblem, square
+from hedgerow._svm.linear.problem import GapCriterion, LinearSolution, SVMProblem, square
+from hedgerow._types import Floats
 
 # Epochs between two evaluations of the gap.
 EPOCHS = 10

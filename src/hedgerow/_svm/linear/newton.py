@@ -20,14 +20,8 @@ import numpy as np
 from hedgerow import _native
 from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._svm.linear.gradients import conjugate_gradients
-from hedgerow._svm.linear.problem import (
-    Floats,
-    GapCriterion,
-    LinearSolution,
-    SVMProblem,
-    dot,
-    square,
-)
+from hedgerow._svm.linear.problem import GapCriterion, LinearSolution, SVMProblem, dot, square
+from hedgerow._types import Floats
 
 # Armijo's rule: required fraction of the predicted decrease, and maximum number of halvings.
 PART, HALVINGS = 1e-4, 40
