@@ -209,7 +209,7 @@ FIT = (
     ("X one column", lambda: classifier().fit(X[:, 0], Y), r"X must have two.*X\.reshape\(-1, 1\)"),
     ("X of three", lambda: classifier().fit(X[None], Y), r"X must have two dimensions, .*\(1, 40"),
     ("X infinite", lambda: classifier().fit(X + np.inf, Y), "X, column 0 contains infinity.*NaN"),
-    ("X a path", lambda: classifier().fit("train.csv", Y), "X is a str. Give a table"),
+    ("X a path", lambda: classifier().fit("train.csv", Y), "X is a str. Pass a table"),
     ("X empty", lambda: classifier().fit(X[:0], Y[:0]), "X has 0 sample"),
     (
         "X lazy",

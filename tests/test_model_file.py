@@ -687,7 +687,7 @@ def test_a_forged_array_is_refused(name, change, reason, categorical):
         ("features", lambda a: a.reshape(1, 2), "features is not int64"),
         ("features", lambda a: a.reshape(-1)[0].reshape(()), "features is not int64"),
         ("numbers", put((1, 2), np.nan), "category's number is not finite"),
-        ("numbers", put((1, 5), np.inf), "number of gaps is infinite"),
+        ("numbers", put((1, 5), np.inf), "number of missing values is infinite"),
         ("numbers", lambda a: a[:, 1:], "numbers is not float64 of shape"),
         ("numbers", lambda a: a.ravel(), "numbers is not float64 of shape"),
         ("priors", put(0, np.nan), "a prior is not finite"),

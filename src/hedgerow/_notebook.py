@@ -81,7 +81,7 @@ def _rows(estimator: Any) -> str | None:
     shape = getattr(estimator, "shape_fit_", (None,))
     known = (
         getattr(model, "n_rows", None),
-        getattr(getattr(model, "draws", None), "n_rows", None),
+        getattr(getattr(model, "sampling", None), "n_rows", None),
         getattr(estimator, "n_samples_fit_", None),
         shape[0] if len(shape) else None,
     )

@@ -46,7 +46,7 @@ def state_of(bag):
 
 
 def is_grown_together(bag):
-    return not hasattr(bag._model, "members")
+    return not hasattr(bag._model, "estimators")
 
 
 # Naive loops over the same samples.
@@ -791,7 +791,7 @@ def test_out_of_bag_needs_rows_that_are_not_drawn(estimator):
 
 @pytest.mark.parametrize("estimator", [None, KNeighborsClassifier()])
 def test_rows_that_everyone_drew_have_no_out_of_bag_prediction(estimator):
-    with pytest.warns(UserWarning, match="drawn by every estimator") as warned:
+    with pytest.warns(UserWarning, match="in the sample of every estimator") as warned:
         bag = BaggingClassifier(estimator, 2, oob_score=True).fit(*IRIS)
     assert warned[0].filename == __file__
     counts = [np.bincount(sample, minlength=150) for sample in bag.estimators_samples_]

@@ -126,7 +126,7 @@ def test_the_out_of_bag_error_is_near_the_test_error():
 
 
 def test_a_row_that_every_tree_drew_has_no_out_of_bag_prediction():
-    with pytest.warns(UserWarning, match="drawn by every tree"):
+    with pytest.warns(UserWarning, match="in the sample of every tree"):
         model = RandomForestClassifier(n_estimators=2, oob_score=True).fit(*IRIS)
     gaps = np.isnan(model.oob_decision_function_).any(axis=1)
     assert 0 < gaps.sum() < len(gaps)

@@ -30,25 +30,25 @@ MAX_SEED = np.iinfo(np.int32).max
 
 
 class Learner(Protocol):
-    """Fits a member to weights that sum to 1."""
+    """Fits base models to weights that sum to 1."""
 
     @property
     def resamples(self) -> bool:
         """Whether rows are drawn by the weights."""
 
     def classify(self, weights: Floats) -> tuple[Any, Labels]:
-        """Return a member and the number of the class that it gives each row."""
+        """Return a base model and its predicted class index of each row."""
 
     def estimate(self, weights: Floats) -> tuple[Any, Floats]:
-        """Return a member and the probabilities that it gives each row, (n_rows, n_classes)."""
+        """Return a base model and its class probabilities, (n_rows, n_classes)."""
 
     def regress(self, target: Floats, weights: Floats) -> tuple[Any, Floats]:
-        """Return a member and the number that it gives each row, fitted by least squares."""
+        """Return a base model, fitted by least squares, and its predictions."""
 
 
 @dataclass(frozen=True, eq=False)
 class AdaBoostTree:
-    """A tree, and for each node what it says of the rows in it: class, probabilities or number."""
+    """A tree with an output for each node: class, probabilities or number."""
 
     tree: Tree
     output: NDArray[Any]
@@ -57,8 +57,8 @@ class AdaBoostTree:
 class TreeLearner:
     """Grows trees on a table that was binned once.
 
-    The kernel weighs rows in fixed point, which is enough to choose splits. What a leaf says is
-    taken from the weights as they are: they may span more decades than fixed point does.
+    The kernel uses fixed-point weights, which are accurate enough to choose splits. Leaf outputs
+    are computed from the exact weights, which may span more decades than fixed point does.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ def class_numbers(base_model: Any, X: Any, classes: NDArray[Any]) -> Labels:
 
 
 def probabilities(base_model: Any, X: Any, classes: NDArray[Any]) -> Floats:
-    """Return a column for each class; one that the member never saw has probability 0."""
+    """Return a column for each class; one that the base model never saw has probability 0."""
     p_own = base_model.predict_proba(X)
     p = np.zeros((len(p_own), len(classes)))
     p[:, np.searchsorted(classes, base_model.classes_)] = p_own

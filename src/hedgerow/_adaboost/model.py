@@ -1,7 +1,6 @@
-"""What a fit of AdaBoost leaves behind: a committee of trees, or of any fitted estimators.
+"""The fitted model: a committee of trees, or of any fitted estimators.
 
-Either reads a table and adds up its members' votes, all at once or stage after stage; a prediction
-does not care which of them it asks.
+Both read a table and sum the votes of their base models, all at once or stage by stage.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ class TreeCommittee:
 
     @cached_property
     def category_bins(self) -> list[Any]:
-        """Of each categorical feature, the bin of each category code."""
+        """The bin of each category code, for each categorical feature."""
         return self.binner.category_bins
 
     @property
     def estimators(self) -> list[Any]:
-        """The trees of each round, to be looked at one by one."""
+        """The trees of each round, as views."""
         views = [TreeView(self, t) for t in range(self.ensemble.n_trees)]
         per_round = len(views) // len(self.weights)
         if per_round == 1:
@@ -86,7 +85,7 @@ class TreeCommittee:
         return Ensemble.from_trees(trees, nothing, self.ensemble.base_score, self.schema.n_features)
 
     def feature_importances(self) -> Floats:
-        """Return the mean of the trees' parts of their gain, by the weights of the rounds."""
+        """Return the mean normalized gain of the trees, weighted by round."""
         ensemble = self.ensemble
         gains = np.zeros((ensemble.n_trees, ensemble.n_features))
         inner = np.flatnonzero(ensemble.feature >= 0)
@@ -103,7 +102,7 @@ def tree_committee(
     rounds: AdaBoostRounds,
     classes: NDArray[Any] | None,
 ) -> TreeCommittee:
-    """Write the votes of the trees that the rounds grew into their leaves."""
+    """Write the votes of the trees into their leaves."""
     trees: list[Tree] = []
     outputs: list[int] = []
     for estimators, weight in zip(rounds.estimators, rounds.weights, strict=True):
@@ -122,7 +121,7 @@ def tree_committee(
 
 @dataclass(frozen=True, eq=False)
 class TreeView:
-    """A tree of a committee by itself."""
+    """A single tree of a committee."""
 
     committee: TreeCommittee
     index: int
@@ -175,12 +174,12 @@ class EstimatorCommittee:
 
     def predictions(self, rows: Any, n_threads: int) -> Floats:  # noqa: ARG002
         """Return what each estimator predicts, (n_rows, n_estimators)."""
-        if _num_samples(rows) == 0:  # which not every estimator takes
+        if _num_samples(rows) == 0:  # not every estimator accepts an empty table
             return np.empty((0, len(self.fitted)))
         return np.stack([numbers(base_model, rows) for (base_model,) in self.fitted], axis=1)
 
     def feature_importances(self) -> Floats:
-        """Return the mean of the members' importances, by the weights of the rounds."""
+        """Return the mean importances of the base models, weighted by round."""
         estimators = [base_model for estimators in self.fitted for base_model in estimators]
         by_model = [getattr(base_model, "feature_importances_", None) for base_model in estimators]
         available = [importances for importances in by_model if importances is not None]

@@ -1,7 +1,7 @@
-"""A bag of estimators of any make: how each is fitted on its sample, and what they say together.
+"""Bagging of any estimator: fitting the base models on their samples, and averaging them.
 
-What a member says of rows is put as `Outputs` has it for the leaves of trees: the shares of the
-classes, or numbers. Members are asked in parallel and added up in their order, so that the sum does
+Predictions have the form that `Outputs` defines for the leaves of trees: class shares, or numbers.
+Base models predict in parallel and are summed in their order, so that the sum does
 not depend on the number of jobs.
 """
 

@@ -70,7 +70,7 @@ class Bagging(TableEstimator):
         y : array of shape (n_rows,) or (n_rows, n_outputs)
             The target.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the rows, not negative and not all 0. With ``bootstrap`` rows are drawn in
+            Sample weights, nonnegative and not all 0. With ``bootstrap`` rows are drawn in
             proportion to them; otherwise rows that are drawn have them as their weights.
         samples : list of arrays of row numbers, optional
             The rows of each estimator, instead of rows drawn at random.
@@ -124,7 +124,7 @@ class Bagging(TableEstimator):
         return self._tree(splitter="hist") if self.estimator is None else self.estimator
 
     def _tree_of(self, model: ForestModel, index: int) -> Any:
-        """Return one of the trees as an estimator by itself."""
+        """Return one of the trees as an estimator."""
         tree = clone(self.estimator_)
         return tree._adopt_model(model.tree(index, tree.criterion))  # noqa: SLF001  as its own fit does
 
@@ -136,7 +136,7 @@ class Bagging(TableEstimator):
         return jobs_of(self, self.estimator_)
 
     def _means(self, X: Any) -> Floats:
-        """Return the mean over the estimators of what they say of rows, (n_rows, n_values)."""
+        """Return the mean prediction of the estimators, (n_rows, n_values)."""
         model, hard = self._fitted_model(), is_hard(self)
         if isinstance(model, BaggedModel):
             return model.mean(check_columns(self, X), self._jobs(), hard=hard)
@@ -169,7 +169,7 @@ class Bagging(TableEstimator):
         return by_leaf[leaves.T]
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return which parameters of `fit` are for the bag, and which for its estimators."""
+        """Return which parameters of `fit` are for bagging, and which for its estimators."""
         to_fit = MethodMapping().add(caller="fit", callee="fit")
         router = MetadataRouter(owner=self).add_self_request(self)
         return router.add(estimator=self._base(), method_mapping=to_fit)
@@ -185,7 +185,7 @@ class Bagging(TableEstimator):
 
 
 def _can_decide(bagging: Bagging) -> bool:
-    # Of a fitted bag its members count, whatever the parameter has become since.
+    # After a fit the fitted base models count, not the current parameter.
     return hasattr(getattr(bagging, "estimator_", bagging.estimator), "decision_function")
 
 
@@ -209,11 +209,11 @@ class BaggingClassifier(ScoredClassifier, Bagging):
     n_classes_ : int, or a list of int
         How many there are.
     n_outputs_ : int
-        Columns of y.
+        Number of outputs (columns of y).
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     estimator_ : estimator
         What was cloned for each sample.
     estimators_ : list of estimators
@@ -223,7 +223,7 @@ class BaggingClassifier(ScoredClassifier, Bagging):
     estimators_features_ : list of arrays
         The columns of each estimator.
     oob_score_ : float
-        The score of the out-of-bag predictions, if ``oob_score`` asked for it.
+        The score of the out-of-bag predictions, if ``oob_score`` is set.
     oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such
         Probabilities of the training rows by the estimators that did not draw them.
 
@@ -302,11 +302,11 @@ class BaggingRegressor(RegressorMixin, Bagging):
     Attributes
     ----------
     n_outputs_ : int
-        Columns of y.
+        Number of outputs (columns of y).
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     estimator_ : estimator
         What was cloned for each sample.
     estimators_ : list of estimators
@@ -316,7 +316,7 @@ class BaggingRegressor(RegressorMixin, Bagging):
     estimators_features_ : list of arrays
         The columns of each estimator.
     oob_score_ : float
-        The score of the out-of-bag predictions, if ``oob_score`` asked for it.
+        The score of the out-of-bag predictions, if ``oob_score`` is set.
     oob_prediction_ : array of shape (n_rows,) or (n_rows, n_outputs)
         Predictions for the training rows by the estimators that did not draw them.
 

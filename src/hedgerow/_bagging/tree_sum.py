@@ -1,7 +1,7 @@
-"""A bag of Hedgerow's trees, each fitted by itself on columns of its own, as one sum of trees.
+"""Bagged trees, each with its own columns, as one sum of trees.
 
-Every member reads its columns in its own way (it has categories and bins of its own), so the trees'
-features are the columns of the first member, then those of the second, and so on.
+Every base model has its own categories and bins, so the trees'
+features are the columns of the first base model, then those of the second, and so on.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def joined_trees(
     model : MemberModel
         Fitted decision trees.
     labels : Labels
-        What the columns are called.
+        Names of the columns.
     checked : function of a table
-        Returns the table as `columns_for` takes it.
+        Returns the table as input of `columns_for`.
     n_threads : int
         Threads to use.
     hard : bool
-        Whether a member votes for one class.
+        Whether base models vote by class.
     """
     columns = [model.sampling.features(index) for index in range(len(model.estimators))]
     starts = np.concatenate([[0], np.cumsum([len(own) for own in columns])])
     trees = [
-        _as_part(base_model, int(first), model, hard=hard)
+        _scaled_tree(base_model, int(first), model, hard=hard)
         for base_model, first in zip(model.estimators, starts, strict=False)
     ]
 
@@ -70,8 +70,8 @@ def joined_trees(
     )
 
 
-def _as_part(base_model: Any, first_feature: int, model: BaggedModel, *, hard: bool) -> Tree:
-    """Return a member's tree with its features moved, and its values as its part of the mean."""
+def _scaled_tree(base_model: Any, first_feature: int, model: BaggedModel, *, hard: bool) -> Tree:
+    """Return a base model's tree with shifted features, and its share of the mean as values."""
     tree: Tree = base_model.tree_
     own: Outputs = base_model._model.outputs  # noqa: SLF001
     values = _values(tree.value, own, model.outputs, hard=hard) / len(model.estimators)
@@ -79,11 +79,11 @@ def _as_part(base_model: Any, first_feature: int, model: BaggedModel, *, hard: b
 
 
 def _values(values: Floats, own: Outputs, outputs: Outputs, *, hard: bool) -> Floats:
-    """Return what a member's values mean to the bag, of whose classes it may not know all."""
+    """Return a base model's values for the classes of the ensemble, which may be more."""
     if not isinstance(outputs, ClassOutputs):
         return values
     assert isinstance(own, ClassOutputs)
     shares = list(map(spread, own.probabilities(values), own.classes, outputs.classes))
-    if hard:  # the first of equal classes wins, among those known to the member as among all
+    if hard:  # ties go to the first class, as in the base model
         return outputs.certain(outputs.votes(outputs.values(shares)))
     return outputs.values(shares)

@@ -12,7 +12,7 @@ from hedgerow._bagging.base_models import BaggedModel
 from hedgerow._bagging.sampling import BaggingSamples
 from hedgerow._model_file import forests
 from hedgerow._model_file.base_models import (
-    read_members,
+    read_base_models,
     require_classes,
     require_columns,
     require_numbers,
@@ -29,14 +29,14 @@ def write(estimator: Any) -> tuple[Document, Arrays]:
     """Return what a fit has learned."""
     from hedgerow._model_file.contents import write_parameter
 
-    model = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    model = estimator._fitted_model()  # noqa: SLF001
     is_forest = not isinstance(model, BaggedModel)
-    learned, arrays = forests.write(estimator) if is_forest else _write_members(estimator)
+    learned, arrays = forests.write(estimator) if is_forest else _write_base_models(estimator)
     base = write_parameter(estimator.estimator_)
     return {"is_forest": is_forest, "base": base} | learned, arrays
 
 
-def _write_members(estimator: Any) -> tuple[Document, Arrays]:
+def _write_base_models(estimator: Any) -> tuple[Document, Arrays]:
     from hedgerow._model_file.contents import write_estimator
 
     model: BaggedModel = estimator._fitted_model()  # noqa: SLF001
@@ -68,16 +68,16 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     is_forest = stored.flag("is_forest")
     require(not is_forest or type(base) is kind._tree, "a forest is of other trees")  # noqa: SLF001
     require(isinstance(base, BaseEstimator), "there is no estimator that was bagged")
-    read_model = forests.read if is_forest else _read_members
+    read_model = forests.read if is_forest else _read_base_models
     attributes = read_model(kind, stored)
     if not is_forest:
-        _check_members(attributes, type(base))
+        _check_base_models(attributes, type(base))
     return attributes | {"estimator_": base}
 
 
-def _read_members(kind: type[Any], stored: Stored) -> dict[str, Any]:
-    estimators = read_members(stored, "members")
-    require(len(estimators) > 0, "there are no members")
+def _read_base_models(kind: type[Any], stored: Stored) -> dict[str, Any]:
+    estimators = read_base_models(stored, "members")
+    require(len(estimators) > 0, "there are no base models")
     outputs = read_outputs(kind._outputs, stored.field("outputs"))  # noqa: SLF001
     attributes = read_columns(stored)
     rows, n_rows = read_draws(stored.field("rows"))
@@ -98,8 +98,8 @@ def _read_members(kind: type[Any], stored: Stored) -> dict[str, Any]:
     return attributes if score is None else attributes | {"oob_score_": score}
 
 
-def _check_members(attributes: dict[str, Any], kind: type[Any]) -> None:
-    """Check that members are what the bag will ask: of its kind, its columns and its outputs."""
+def _check_base_models(attributes: dict[str, Any], kind: type[Any]) -> None:
+    """Check the base models: their type, columns and outputs."""
     model: BaggedModel = attributes["_model"]
     sampling, outputs = model.sampling, model.outputs
     for index, base_model in enumerate(model.estimators):

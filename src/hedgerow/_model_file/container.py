@@ -5,7 +5,7 @@ checksum in hexadecimal, and the rest of the header. The checksum covers every o
 file and is compared before anything is parsed, so that damage is found wherever it is.
 
 Safetensors files are written here, not by the library, whose order of metadata and of tensors may
-change between its versions: the same model shall give the same bytes. The library reads them.
+change between its versions: the same model must give the same bytes. The library reads them.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _refuse_foreign(beginning: bytes) -> NoReturn:
 
 
 def _other_kind(beginning: bytes) -> str:
-    """Say what a file is instead, if its first bytes tell."""
+    """Return what a file is instead, if its first bytes identify it."""
     for start, what in _OTHER_FILES.items():
         if beginning.startswith(start):
             return f", but {what}"

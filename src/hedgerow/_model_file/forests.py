@@ -32,7 +32,7 @@ _OUT_OF_BAG_SCORE = "oob_score_"
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
     """Return what a fit has learned."""
-    model: ForestModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    model: ForestModel = estimator._fitted_model()  # noqa: SLF001
     score = vars(estimator).get(_OUT_OF_BAG_SCORE)
     document = {
         "schema": model.schema.to_dict(),

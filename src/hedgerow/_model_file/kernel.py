@@ -35,7 +35,7 @@ _CERTIFICATE = {"objective": np.float64, "duality_gap": np.float64, "n_iter": np
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
     """Return what a fit has learned."""
-    model: KernelModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    model: KernelModel = estimator._fitted_model()  # noqa: SLF001
     kernel = model.kernel
     is_sparse = scipy.sparse.issparse(model.vectors)
     document = {
@@ -78,8 +78,8 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     support = stored.arrays("", ["support"])["support"]
     check_array(support, (len(support),), "support", np.int64)
     require(((support >= 0) & (support < n_rows)).all(), "a support vector is no row")
-    tells_classes = issubclass(kind, KernelClassifier)
-    classes = read_some_classes(stored.field("classes"), tells_classes=tells_classes)
+    is_classifier = issubclass(kind, KernelClassifier)
+    classes = read_some_classes(stored.field("classes"), is_classifier=is_classifier)
     has_pairs = stored.flag("has_pairs")
     may_have_pairs = classes is not None and len(classes) > 2
     require(may_have_pairs or not has_pairs, "there are no pairs of classes")

@@ -30,7 +30,7 @@ _MOST_ROWS = 1 << 32  # the kernels' numbers of rows have 32 bits
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
     """Return what a fit has learned."""
-    model: NeighborsModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    model: NeighborsModel = estimator._fitted_model()  # noqa: SLF001
     is_sparse = scipy.sparse.issparse(model.rows)
     document = {
         "schema": model.schema.to_dict(),
@@ -120,12 +120,12 @@ def _read_dense(stored: Stored, schema: TableSchema) -> NDArray[Any]:
 
 
 def _check_mixed(rows: NDArray[Any], schema: TableSchema) -> None:
-    """Check that numbers are finite, and that categories are codes of the schema's, or gaps."""
+    """Check that numbers are finite, and that categories are codes of the schema, or missing."""
     require(not np.isinf(rows).any(), "a row is not finite")
     for j, categories in schema.categories.items():
         codes = rows[:, j][~np.isnan(rows[:, j])]
-        known = (codes >= 0) & (codes < len(categories.values)) & (codes == np.floor(codes))
-        require(known.all(), "a row has a category that is not there")
+        is_valid = (codes >= 0) & (codes < len(categories.values)) & (codes == np.floor(codes))
+        require(is_valid.all(), "a row has a category that is not there")
 
 
 def _read_gower(stored: Stored, rows: NDArray[Any], schema: TableSchema) -> GowerColumns:

@@ -155,9 +155,9 @@ def read_classes(stored: Any) -> NDArray[Any]:
     return classes
 
 
-def read_some_classes(stored: Any, *, tells_classes: bool) -> NDArray[Any] | None:
-    """Read the two or more classes of a machine that tells classes, None of another."""
-    require(tells_classes == (stored is not None), "the classes do not suit the machine")
+def read_some_classes(stored: Any, *, is_classifier: bool) -> NDArray[Any] | None:
+    """Read the classes of a classifier, None for other estimators."""
+    require(is_classifier == (stored is not None), "the classes do not suit the estimator")
     if stored is None:
         return None
     classes = read_classes(stored)

@@ -58,7 +58,7 @@ def _read_features(features: NDArray[Any], schema: TableSchema) -> list[int]:
 
 
 def _checked(numbers: Floats) -> Floats:
-    """Check the numbers of a column; only gaps, which come last, may have none."""
+    """Check the numbers of a column; only the last, for missing values, may be NaN."""
     require(np.isfinite(numbers[:, :-1]).all(), "a category's number is not finite")
-    require(not np.isinf(numbers[:, -1]).any(), "the number of gaps is infinite")
+    require(not np.isinf(numbers[:, -1]).any(), "the number of missing values is infinite")
     return numbers

@@ -58,7 +58,7 @@ def check_tests(schema: TableSchema, ensemble: Ensemble) -> None:
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
     """Return what a tree has learned."""
-    model: TreeModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    model: TreeModel = estimator._fitted_model()  # noqa: SLF001
     document = {"schema": model.schema.to_dict(), "outputs": write_outputs(model.outputs)}
     arrays = ensemble_arrays(model.ensemble) | with_prefix("binner.", model.binner.to_dict())
     return document, arrays

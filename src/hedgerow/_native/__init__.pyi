@@ -203,7 +203,7 @@ class Draw:
 class GradientStore:
     def __init__(self, n_rows: int, n_outputs: int, threads: int, vector: bool = False) -> None: ...
 
-    def differentiate(self, loss: str, shape: Sequence, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, draw: Draw | None = None) -> tuple[NDArray[numpy.uint32], NDArray[numpy.float64]] | None:
+    def differentiate(self, loss: str, parameters: Sequence, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, draw: Draw | None = None) -> tuple[NDArray[numpy.uint32], NDArray[numpy.float64]] | None:
         """
         Adds the leaf values to the scores and takes the loss's gradients at the new ones. With a draw: the rows drawn by them, and how often each counts.
         """
@@ -233,7 +233,10 @@ class VectorGrower:
 def update_scores(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> None:
     """scores += leaf_value[leaf]."""
 
-def loss_gradients(loss: str, shape: Sequence, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], target: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int) -> tuple:
+def loss_names() -> list[str]:
+    """The losses whose gradients are native."""
+
+def loss_gradients(loss: str, parameters: Sequence, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], target: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int) -> tuple:
     """
     Gradients and hessians of a built-in loss as numbers, two (n_outputs, n_rows) arrays.
     """

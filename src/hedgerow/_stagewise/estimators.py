@@ -19,7 +19,7 @@ from hedgerow._constructor import with_parameters
 from hedgerow._data.pass_through import check_anything
 from hedgerow._estimator import Estimator, adopt
 from hedgerow._params import Parameter, check_parameters, parameters_for
-from hedgerow._stagewise.fitting import StagewiseFitting, count_rows
+from hedgerow._stagewise.fitting import count_rows, fit_stagewise
 from hedgerow._stagewise.learners import adopt_input_tags, default_learner
 from hedgerow._stagewise.losses import (
     StagewiseLoss,
@@ -49,7 +49,7 @@ class Stagewise(Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is left unchanged.
 
         Parameters
         ----------
@@ -58,15 +58,15 @@ class Stagewise(Estimator):
         y : array of shape (n_rows,)
             The target.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the rows, not negative and not all 0. Rows of weight 0 are left out.
+            Sample weights, nonnegative and not all 0. Rows of weight 0 are left out.
 
         Returns
         -------
         self
         """
         check_parameters(self)
-        start = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
-        adopt(self, StagewiseFitting(self, self._task, start).run(X, y, sample_weight))
+        init_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
+        adopt(self, fit_stagewise(self, self._task, init_model, X, y, sample_weight))
         return self
 
     def _scores(self, X: Any) -> Floats:
@@ -142,9 +142,9 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
     classes_ : array of shape (n_classes,)
         The classes, sorted.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     n_iter_ : int
         Rounds in the model.
     estimators_ : list of estimators
@@ -156,7 +156,7 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
     train_score_ : array with a number for each round
         Mean loss on the training rows after each round.
     validation_score_, best_iteration_, best_score_ : array, int, float
-        With early stopping, the loss on the held-out rows after each round of the last fit, the
+        With early stopping, the loss on the validation set after each round of the last fit, the
         best round, counted from 1, and its loss.
 
     Examples
@@ -264,9 +264,9 @@ class StagewiseRegressor(RegressorMixin, Stagewise):
     Attributes
     ----------
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     n_iter_ : int
         Rounds in the model.
     estimators_ : list of estimators
@@ -278,7 +278,7 @@ class StagewiseRegressor(RegressorMixin, Stagewise):
     train_score_ : array with a number for each round
         Mean loss on the training rows after each round; of the Huber loss, with that round's δ.
     validation_score_, best_iteration_, best_score_ : array, int, float
-        With early stopping, the loss on the held-out rows after each round of the last fit, the
+        With early stopping, the loss on the validation set after each round of the last fit, the
         best round, counted from 1, and its loss.
 
     Examples

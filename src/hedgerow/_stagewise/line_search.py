@@ -17,12 +17,12 @@ from hedgerow._warning import warn_user
 
 Function = Callable[[float], float]
 
-# A slope this much smaller than at the start counts as level if it does not change sign soon. By
-# this a loss that falls for ever, as the log loss of rows of one class, has a finite step.
+# A slope smaller than the initial one by this factor counts as 0 if it does not change sign soon.
+# So a loss without a minimum, such as the log loss of rows of one class, has a finite step.
 NEGLIGIBLE = 1e-10
 # Doublings or halvings of the first guess: steps from 1e-150 to 1e150.
 MAX_DOUBLINGS = 500
-# Halvings of a step that leads up; after so many, what is left of it changes no digit of the loss.
+# Maximum number of halvings of an ascending step; a smaller step would not change the loss.
 MAX_HALVINGS = 50
 
 

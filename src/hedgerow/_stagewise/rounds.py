@@ -30,7 +30,7 @@ from hedgerow.exceptions import ParameterError
 
 
 def negligible_gradient(loss: StagewiseLoss, start: StepData) -> float:
-    """Return the size of gradients, relative to those at the start, that are but rounding."""
+    """Return the size of gradients below which they are rounding errors."""
     loss = loss.adapted(start.y, start.F, start.w)
     gradient = loss.checked_gradient(start.y, start.F)
     return float(np.finfo(float).eps * np.abs(gradient).max())
@@ -38,7 +38,7 @@ def negligible_gradient(loss: StagewiseLoss, start: StepData) -> float:
 
 @dataclass
 class StagewiseBooster:
-    """The training rows with their scores so far, and how a round goes on from there."""
+    """The training set with its current scores, and the parameters of a round."""
 
     X: Any
     rows: StepData
@@ -53,7 +53,7 @@ class StagewiseBooster:
     least_gradient: float
 
     def boost(self, index: int) -> tuple[list[Stage], float]:
-        """Do a round; return its stages, none if there is nothing left to learn, and the loss."""
+        """Do a round; return its stages (none if all gradients vanish) and the loss."""
         rows, random = self.rows, np.random.RandomState([self.seed, index])
         loss = self.loss.adapted(rows.y, rows.F, rows.w)
         gradient = loss.checked_gradient(rows.y, rows.F)
@@ -65,14 +65,14 @@ class StagewiseBooster:
         return stages, self._checked_loss(loss)
 
     def _respond(self, loss: StagewiseLoss, gradient: Floats) -> tuple[Floats, Floats | None]:
-        """Return what learners are fitted to and, if need be, with which weights."""
+        """Return the response that learners are fitted to, and the weights, if any."""
         if self.response == "gradient":
             return -gradient, self.rows.w if self.is_weighted else None
         hessian = np.maximum(loss.hessian(self.rows.y, self.rows.F), LEAST_HESSIAN)
         return -gradient / hessian, by_row(self.rows.w, hessian) * hessian
 
     def _draw(self, random: np.random.RandomState) -> Any:
-        """Return the rows of this round, in order."""
+        """Return the sample of rows of this round, in order."""
         if self.subsample == 1.0:
             return slice(None)
         n_rows = len(self.rows.y)
@@ -94,7 +94,7 @@ class StagewiseBooster:
         ]
 
     def _advance(self, loss: StagewiseLoss, learners: Sequence[Any], sample: Any) -> list[Stage]:
-        """Find the steps on the rows drawn, and add the stages to the scores of all rows."""
+        """Find the steps on the sample, and add the stages to the scores of all rows."""
         inputs = [self._inputs_for(learner) for learner in learners]
         sample_inputs = [values[sample] for values in inputs]
         steps = find_steps(
@@ -112,11 +112,11 @@ class StagewiseBooster:
         return (leaves_of if self.step in PER_LEAF else output_of)(learner, self.X)
 
     def _checked_loss(self, loss: StagewiseLoss) -> float:
-        """Return the loss, or raise if the scores are not to be worked with any more."""
+        """Return the loss, or raise if it has diverged."""
         value = loss.mean_loss(self.rows.y, self.rows.F, self.rows.w)
         if not (np.isfinite(value) and np.abs(self.rows.F).max() <= LARGEST):
             raise ParameterError(
-                f"learning_rate={self.learning_rate!r} lets the loss grow beyond all bounds. "
+                f"learning_rate={self.learning_rate!r} makes the loss diverge. "
                 "Choose a smaller one, or step='line_search'."
             )
         return value
@@ -124,7 +124,7 @@ class StagewiseBooster:
 
 @dataclass
 class ValidationSet:
-    """Rows that are not trained on; their loss tells which round is the best."""
+    """The validation set, whose loss determines the best round."""
 
     X: Any
     rows: StepData
@@ -140,20 +140,20 @@ class ValidationSet:
         self.best.update(round_, self.history[-1], higher_is_better=False)
 
     def is_patience_over(self, round_: int) -> bool:
-        """Whether the best round is long ago."""
+        """Return whether the best round was `patience` rounds ago."""
         return round_ - self.best.round >= self.patience
 
 
 @dataclass
 class StagewiseRounds:
-    """What the rounds have brought so far."""
+    """The rounds so far: stages and losses."""
 
     stages: list[Stage]
     train_score: list[float]
     validation_set: ValidationSet | None
 
     def run(self, booster: StagewiseBooster, rounds: range, progress_bar: Progress | None) -> None:
-        """Boost until there is nothing left to learn, or it is time to stop."""
+        """Boost until all gradients vanish or early stopping applies."""
         for index in rounds:
             stages, loss = booster.boost(index)
             if not stages:

@@ -1,4 +1,4 @@
-"""How far to go along what a round's learners have found: one ρ, or a step for every leaf."""
+"""The step of a round: one ρ, or a step for every leaf."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PER_LEAF = ("per_leaf", "newton")
 
 @dataclass(frozen=True)
 class StepData:
-    """Rows of the training data: target, scores so far, weights."""
+    """Target, current scores and weights of some rows."""
 
     y: Floats
     F: Floats
@@ -41,9 +41,9 @@ def find_steps(
     kind : {"line_search", "per_leaf", "newton", "unit"}
         The parameter `step` of the estimators.
     loss, rows
-        What is to be made small.
+        What is minimised.
     seen : list of arrays
-        For each output, what its learner says of the rows, or the leaves in which they end.
+        For each output, the predictions of its learner, or the leaves of the rows.
     shrinkage : float
         ν, which each class's steps per leaf are multiplied by before the next class's are found.
     """
@@ -65,9 +65,9 @@ def _line_step(loss: StagewiseLoss, rows: StepData, outputs: Sequence[Floats]) -
 def _leaf_steps_in_turn(
     loss: StagewiseLoss, rows: StepData, leaves: Sequence[Leaves], shrinkage: float
 ) -> list[Step]:
-    """Return the minimisers in the leaves of each output, the outputs before it being updated.
+    """Return the optimal steps in the leaves of each output, after updating the previous outputs.
 
-    Found all at once, the steps of the classes would go the same way together, and too far.
+    If computed simultaneously, the steps of the classes would overshoot together.
     """
     F = rows.F.copy()
     steps: list[Step] = []
@@ -82,6 +82,6 @@ def _leaf_steps(rule: LeafRule, rows: StepData, leaf: Leaves, output: int) -> Fl
     """Return a step for every leaf number; 0 for numbers that no row has."""
     steps = np.zeros(leaf.max() + 1)
     for number in np.unique(leaf):
-        members = rows.take(leaf == number)
-        steps[number] = rule(members.y, members.F, members.w, output)
+        in_leaf = rows.take(leaf == number)
+        steps[number] = rule(in_leaf.y, in_leaf.F, in_leaf.w, output)
     return steps

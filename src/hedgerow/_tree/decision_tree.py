@@ -36,17 +36,17 @@ class DecisionTree(TableEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is left unchanged.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
             NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. NaN, None and NA are
-            missing values; strings and categories are taken as they are.
+            missing values; strings and categories are categorical features.
         y : array of shape (n_rows,) or (n_rows, n_outputs)
             The target.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the rows, not negative and not all 0.
+            Sample weights, nonnegative and not all 0.
 
         Returns
         -------
@@ -146,7 +146,7 @@ class DecisionTree(TableEstimator):
         feature_names : list of str, optional
             Names of the columns; those of `fit`, or ``feature_0`` and so on, if left out.
         max_depth : int
-            Splits from the root that are shown; below, the depth of what is left out is told.
+            Maximum depth to print; deeper branches are summarized by their depth.
         spacing : int
             How far to indent.
         decimals : int
@@ -214,13 +214,13 @@ class DecisionTreeClassifier(ScoredClassifier, DecisionTree):
     n_classes_ : int, or a list of int
         How many there are.
     n_outputs_ : int
-        Columns of y.
+        Number of outputs (columns of y).
     max_features_ : int
         Features that a node tries.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     feature_importances_ : array of shape (n_features,)
         Each feature's part of the fall of impurity.
     tree_ : Tree
@@ -296,13 +296,13 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     Attributes
     ----------
     n_outputs_ : int
-        Columns of y.
+        Number of outputs (columns of y).
     max_features_ : int
         Features that a node tries.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     feature_importances_ : array of shape (n_features,)
         Each feature's part of the fall of impurity.
     tree_ : Tree

@@ -1,7 +1,7 @@
-"""Leaves of losses that are straight on both sides of a corner.
+"""Leaf values of piecewise linear losses with a kink.
 
-Newton's step knows nothing of such a loss. So after a tree has grown, a leaf gets what is best for
-its rows: a weighted quantile of their steps to the corner.
+A Newton step is useless for such a loss, whose hessian is 0. So after a tree has grown, a leaf gets
+the value that is best for its rows: a weighted quantile of their steps to the kink.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hedgerow._types import Floats
 
 
 class TrainedLoss(Protocol):
-    """What trainers ask of a loss whose gradients are native."""
+    """The interface of a loss for trainers."""
 
     name: str
     has_corners: bool

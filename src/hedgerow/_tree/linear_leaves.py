@@ -1,6 +1,6 @@
 """Slopes of leaves as flat arrays: what a leaf adds along the features on its path.
 
-A leaf with slopes adds ``value + Σ coefficient · (x − centre)``, where x is held within ``low`` …
+A leaf with slopes adds ``value + Σ coefficient · (x − centre)``, where x is clipped to ``low`` …
 ``high``, about the range of the leaf's training rows, and a missing x adds nothing.
 """
 
@@ -40,7 +40,7 @@ class LinearLeaves:
     coefficient, centre : float64 arrays (n_terms, n_values)
         The slope of each of the leaf's values (shrinkage included), and where it adds nothing.
     low, high : float64 arrays (n_terms,)
-        The range that x is held within.
+        The range that x is clipped to.
     """
 
     start: NDArray[np.int64]
@@ -147,7 +147,7 @@ class LinearLeaves:
 def joined_slopes(
     slopes: Sequence[LinearLeaves | None], sizes: Sequence[int]
 ) -> LinearLeaves | None:
-    """Return the slopes of trees one after another, of so many nodes each; None if none has any."""
+    """Concatenate the slopes of trees; None if there are none."""
     some = [of_tree for of_tree in slopes if of_tree is not None]
     if not some:
         return None

@@ -2,7 +2,7 @@
 
 A grower keeps the values of its leaves monotone. Whoever gives the leaves other values afterwards
 (a loss with a minimiser of its own, a refit) has them brought back into order here: all leaves at
-once, so that none is held to what another was before.
+once, so that none is bounded by an outdated value.
 """
 
 from __future__ import annotations

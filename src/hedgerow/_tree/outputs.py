@@ -1,6 +1,6 @@
-"""What trees learn and what their leaves mean: classes or numbers, of one output or of several.
+"""The outputs of trees: classes or numbers, one output or several.
 
-A leaf holds the shares of the classes, of two classes that of the second alone, or the numbers.
+A leaf stores the shares of the classes (for two classes only the second), or the numbers.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class ClassOutputs:
         return len(self.classes) == 1
 
     def attributes(self) -> dict[str, Any]:
-        """Return what scikit-learn's classifiers tell of y."""
+        """Return scikit-learn's fitted attributes for y."""
         counts = [len(of_output) for of_output in self.classes]
         return {
             "classes_": one_or_list(self.classes, self),
@@ -85,33 +85,33 @@ class ClassOutputs:
 
     @property
     def n_values(self) -> int:
-        """Numbers that a leaf holds."""
+        """Number of values in a leaf."""
         return sum(end - begin for begin, end in self._stored)
 
     def target(self, index: NDArray[np.int64]) -> TreeTarget:
-        """Return what the kernels learn: labels, or for several outputs, ones and zeros."""
+        """Return the target of the kernels: labels, or one-hot columns for several outputs."""
         if self.is_single:
             return TreeTarget.of_classes(index[:, 0].astype(np.uint16), len(self.classes[0]))
         numbers = np.ascontiguousarray(np.concatenate(self._ones(index), axis=1))
         return TreeTarget.of_numbers(numbers, len(self.classes))
 
     def stored(self, tree: Tree) -> Tree:
-        """Return a grown tree with what its leaves need to hold."""
+        """Return a tree with only the values that need to be stored."""
         return replace(tree, value=np.ascontiguousarray(tree.value[:, self._stored_columns]))
 
     def probabilities(self, values: Floats) -> list[Floats]:
-        """Return the probabilities of each output's classes that the values of rows mean."""
+        """Return the class probabilities of each output, from leaf values."""
         return [
             _both(values[:, begin]) if len(of_output) == 2 else values[:, begin:end].copy()
             for (begin, end), of_output in zip(self._stored, self.classes, strict=True)
         ]
 
     def values(self, probabilities: Sequence[Floats]) -> Floats:
-        """Return the values that mean these probabilities of each output's classes."""
+        """Return the leaf values of class probabilities."""
         return np.ascontiguousarray(np.concatenate(probabilities, axis=1)[:, self._stored_columns])
 
     def certain(self, votes: NDArray[np.integer[Any]]) -> Floats:
-        """Return the values that mean one class alone, given its index for each output."""
+        """Return the leaf values of a certain class, by its index for each output."""
         return self.values(self._ones(votes))
 
     def votes(self, values: Floats) -> NDArray[np.int32]:
@@ -134,14 +134,14 @@ class ClassOutputs:
 
     @cached_property
     def _stored(self) -> list[tuple[int, int]]:
-        """Of each output, from where to where its values are stored."""
+        """The range of stored values of each output."""
         widths = [1 if len(of_output) == 2 else len(of_output) for of_output in self.classes]
         ends = np.cumsum(widths).tolist()
         return list(zip([0, *ends[:-1]], ends, strict=True))
 
     @cached_property
     def _stored_columns(self) -> NDArray[np.intp]:
-        """Of the values that are grown, those that are stored."""
+        """Indices of the values of a node that are stored."""
         columns: list[int] = []
         begin = 0
         for of_output in self.classes:
@@ -166,15 +166,15 @@ class NumberOutputs:
 
     @property
     def n_values(self) -> int:
-        """Numbers that a leaf holds."""
+        """Number of values in a leaf."""
         return self.n_outputs
 
     def attributes(self) -> dict[str, Any]:
-        """Return what scikit-learn's regressors tell of y."""
+        """Return scikit-learn's fitted attributes for y."""
         return {"n_outputs_": self.n_outputs}
 
     def target(self, numbers: Floats) -> TreeTarget:
-        """Return what the kernels learn."""
+        """Return the target of the kernels."""
         return TreeTarget.of_numbers(numbers)
 
     def stored(self, tree: Tree) -> Tree:

@@ -1,4 +1,4 @@
-"""Forests of deep trees, packed: what each node must say and nothing that can be derived.
+"""Packed forests of deep trees: nodes without redundant fields.
 
 Nodes are in preorder, so that a node's left child is the next node and the right child follows the
 left one's last. Tests refer to bins, whose thresholds all trees share. That takes a fifth of the

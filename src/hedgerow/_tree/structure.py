@@ -1,6 +1,6 @@
 """Trees as flat arrays: ``Tree``, and ``Ensemble``, a model.
 
-The arrays are the model; ``docs/architecture.md`` says what each one holds. What prediction needs
+The arrays are the model; ``docs/architecture.md`` describes each one. What prediction needs
 beyond them is derived on first use and never stored.
 """
 
@@ -98,7 +98,7 @@ class Tree(_Nodes):
         return replace(self, value=factor * self.value, slopes=slopes)
 
     def with_features_moved(self, by: int) -> Tree:
-        """Return the tree for a table that has so many other columns before its own."""
+        """Return the tree for a table with additional columns before its own."""
         moved = np.where(self.feature < 0, self.feature, self.feature + by)
         return replace(self, feature=moved.astype(np.int32))
 
@@ -151,7 +151,7 @@ class Tree(_Nodes):
         if self.split_bin is None:
             raise ValueError("a tree taken from a model no longer knows its bins")
         if self.slopes is not None:
-            raise ValueError("bins do not tell what leaves with slopes add")
+            raise ValueError("leaves with slopes need numbers, not bins")
         _native.add_tree_binned(
             self.feature,
             self.split_bin,
@@ -305,7 +305,7 @@ class Ensemble(_Nodes):
         X : float32 or float64 array of shape (n_rows, n_features), of any strides
             NaN is missing. A categorical feature holds bin numbers; what is not one is missing.
         n_trees : int, optional
-            Stop after so many trees.
+            Number of trees to use.
         n_threads : int
             Threads to use.
 
@@ -426,7 +426,7 @@ def _check_trees(e: Ensemble) -> None:
 
 
 def _check_nodes(e: Ensemble) -> None:
-    """Check what each node says of itself."""
+    """Check the fields of each node."""
     _require(_within(e.feature, -1, e.n_features), "feature is out of range")
     _require(_within(e.category_set, -1, len(e.category_bits)), "category_set is out of range")
     _require((e.count >= 0).all(), "count is negative")

@@ -131,7 +131,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
     def _fit_svms(
         self, rows: KernelInput, index: RowNumbers, n_classes: int, weights: Floats
     ) -> tuple[list[KernelExpansion], Floats | None]:
-        """Fit the SVMs of all contests, and their sigmoids if they are asked for."""
+        """Fit the SVMs of all binary tasks, and their sigmoids if requested."""
         scheme = str(self.multi_class)
         seed = seed_of(self.random_state)
         n_fits = 1 + (N_FOLDS if self.probability else 0)

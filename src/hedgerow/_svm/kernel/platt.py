@@ -1,4 +1,4 @@
-"""Scores → probabilities: Platt's sigmoids, and what those of pairs say about all classes."""
+"""Scores → probabilities: Platt's sigmoids, and pairwise coupling for several classes."""
 
 from __future__ import annotations
 
