@@ -14,7 +14,7 @@ from hedgerow._accuracy import ScoredClassifier
 from hedgerow._estimator import TableEstimator, adopt
 from hedgerow._forest.fitting import ForestSettings, fit_forest
 from hedgerow._forest.model import ForestModel
-from hedgerow._forest.out_of_bag import PermutationImportance, permutation_importance
+from hedgerow._forest.out_of_bag import OutOfBagImportance, permutation_importance
 from hedgerow._params import IMPORTANCE_KIND, check_parameters
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees
@@ -125,7 +125,7 @@ class Forest(TableEstimator):
         importances: Floats = self._importances_by_tree(kind).sum(axis=0)
         return importances
 
-    def permutation_importances(self, X: Any, y: Any) -> PermutationImportance:
+    def permutation_importances(self, X: Any, y: Any) -> OutOfBagImportance:
         """Return the increase of the out-of-bag loss when a feature is shuffled.
 
         Parameters
@@ -135,7 +135,7 @@ class Forest(TableEstimator):
 
         Returns
         -------
-        PermutationImportance
+        OutOfBagImportance
             With ``mean``, ``std`` and ``z``, a number for each feature.
         """
         matrix = self._training_matrix(X)

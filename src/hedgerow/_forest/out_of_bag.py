@@ -77,7 +77,7 @@ def _accuracy(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PermutationImportance(Result):
+class OutOfBagImportance(Result):
     """The increase of the out-of-bag loss of the trees when a feature is shuffled.
 
     The loss is the error rate, or the squared error. `mean` is over the trees, `std` between them,
@@ -99,7 +99,7 @@ class PermutationImportance(Result):
 
     def _title(self) -> str:
         n_trees, n_features = self.by_tree.shape
-        return f"PermutationImportance: {n_features} features, {n_trees} trees, largest first"
+        return f"OutOfBagImportance: {n_features} features, {n_trees} trees, largest first"
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         order = np.argsort(-self.mean, kind="stable")
@@ -125,7 +125,7 @@ class PermutationImportance(Result):
 
 def permutation_importance(
     model: ForestModel, matrix: Rows, y: NDArray[Any], n_threads: int
-) -> PermutationImportance:
+) -> OutOfBagImportance:
     """Shuffle one column after another among the out-of-bag rows of each tree."""
     forest, outputs = model.forest, model.outputs
     rises = np.empty((forest.n_trees, forest.n_features + 1))
@@ -149,4 +149,4 @@ def permutation_importance(
     labels = labels_of(model.schema.feature_names, forest.n_features)
     numbered = model.schema.has_no_names
     feature = np.arange(forest.n_features) if numbered else np.array(labels, dtype=object)
-    return PermutationImportance(feature, by_tree.mean(axis=0), by_tree.std(axis=0), by_tree)
+    return OutOfBagImportance(feature, by_tree.mean(axis=0), by_tree.std(axis=0), by_tree)
