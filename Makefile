@@ -1,14 +1,20 @@
-# Each target works on a fresh clone: it makes .venv, builds the kernels and goes on.
+# Each target works on a fresh clone: it makes .venv, builds what it needs and goes on.
 PYTHON ?= python3
 BIN := .venv/bin
 NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: usually five to ten minutes on two cores, once.
 
-.PHONY: demo docs pictures test check format bench sanitize races soak clean
+.PHONY: demo dev docs pictures test check format coverage bench sanitize races soak clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
+
+# Compiles the kernels for this processor's best instruction-set level alone, in place and only what has
+# changed, then runs tests: make dev TESTS=tests/tree, make dev TESTS="tests/tree/test_grower.py -k bounds".
+dev: .venv/dev build/dev/build.ninja
+	$(BIN)/ninja -C build/dev
+	$(if $(TESTS),PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q $(TESTS))
 
 # The site, in out/site: pages, reference, and a gallery whose pictures are drawn now. A warning is an error.
 docs: .venv/installed
@@ -22,16 +28,18 @@ pictures: .venv/demo
 
 # The many processes that tests start are to find modules that are compiled already. A worker takes
 # neighbouring tests, so that what these share is made once.
-test: check
+test: check .venv/installed
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
 
-check: .venv/installed
+check: .venv/packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	$(BIN)/mypy
 
-format: .venv/installed
+# The package's stub is written anew from the declarations of parameters.
+format: .venv/packages .venv/built
+	$(BIN)/python -m tools.stubs
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(NATIVE_SOURCES)
@@ -76,13 +84,30 @@ sanitize: .venv-sanitize/installed
 	HEDGEROW_ISA=$$level $(SANITIZED_PYTEST) $(KERNEL_TESTS) -k "not instruction_set and not scikit_learn_check" || exit 1; done
 	PYTHONPATH=. $(SANITIZED) -m soak model_files --share $(FILES)
 
+# Which lines of src/ and native/ the suite executes, in the processes that tests start too; the pages are in
+# out/coverage. Left out are tests of how fast things are: counting slows them down.
+COVERAGE = COVERAGE_FILE=$(abspath out/coverage/data) .venv-coverage/bin/python -m coverage
+
+coverage: .venv-coverage/installed
+	rm -rf out/coverage && mkdir -p out/coverage/native
+	find build/coverage -name '*.gcda' -delete
+	$(COVERAGE) run -m pytest -n 2 --dist worksteal \
+	-k "not far_faster and not no_processor_time and not half_a_second"
+	$(COVERAGE) combine --quiet
+	$(COVERAGE) html --quiet --directory out/coverage/python
+	$(COVERAGE) report --skip-covered --skip-empty
+	.venv-coverage/bin/gcovr --root . --filter native/ --exclude-throw-branches --print-summary \
+	--html-details out/coverage/native/index.html build/coverage
+
 # Concurrent fits, predictions and forks under the thread sanitizer.
 races: .venv-tsan/installed .venv/installed
 	HEDGEROW_TSAN_PYTHON=.venv-tsan/bin/python $(BIN)/python -m soak data_races $(ARGS)
 
 # What is compiled is compiled once: the packages that demo and tests need are added to it.
+# .venv holds either this build, with all instruction-set levels, or the one of make dev.
 .venv/built: $(NATIVE)
 	test -d .venv || $(PYTHON) -m venv .venv
+	@rm -f .venv/dev
 	@echo "$(COMPILING)"
 	$(BIN)/python tools/install.py --editable .
 	@touch $@
@@ -92,10 +117,28 @@ races: .venv-tsan/installed .venv/installed
 	$(BIN)/python tools/install.py 'hedgerow[demo]'
 	@touch $@
 
-.venv/installed: .venv/built
-	@echo "Installing what tests and documentation need: a minute or two, once."
-	$(BIN)/python tools/install.py 'hedgerow[dev]'
+.venv/installed: .venv/built .venv/packages
 	@touch $@
+
+.venv/packages: pyproject.toml tools/install.py
+	test -d .venv || $(PYTHON) -m venv .venv
+	@echo "Installing what tests and documentation need: a minute or two, once."
+	$(BIN)/python tools/install.py --dependencies-of dev
+	@touch $@
+
+# The Python sources where they are, without a build of the kernels.
+.venv/dev: .venv/packages
+	@rm -f .venv/built .venv/installed
+	$(BIN)/python tools/install.py --no-deps --editable . \
+	--config-settings=wheel.cmake=false --config-settings=wheel.py-api=py3 \
+	--config-settings=editable.mode=inplace
+	@touch $@
+
+build/dev/build.ninja: CMakeLists.txt .venv/dev
+	$(BIN)/cmake -S . -B build/dev -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+	-DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(abspath $(BIN))/python \
+	-DHEDGEROW_INPLACE=ON -DHEDGEROW_LEVELS=native -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
+	$(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 
 .venv-bench/installed: $(NATIVE) benchmarks/requirements.txt
 	test -d .venv-bench || $(PYTHON) -m venv .venv-bench
@@ -111,6 +154,13 @@ races: .venv-tsan/installed .venv/installed
 	--config-settings=cmake.define.HEDGEROW_SANITIZE=ON
 	@touch $@
 
+.venv-coverage/installed: $(NATIVE)
+	test -d .venv-coverage || $(PYTHON) -m venv .venv-coverage
+	.venv-coverage/bin/python tools/install.py --editable '.[dev]' \
+	--config-settings=build-dir=build/coverage --config-settings=install.strip=false \
+	--config-settings=cmake.define.HEDGEROW_COVERAGE=ON --config-settings=cmake.define.HEDGEROW_LEVELS=native
+	@touch $@
+
 .venv-tsan/installed: $(NATIVE)
 	test -d .venv-tsan || $(PYTHON) -m venv .venv-tsan
 	@echo "$(COMPILING)"
@@ -120,4 +170,4 @@ races: .venv-tsan/installed .venv/installed
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-bench .venv-sanitize .venv-tsan build dist out src/hedgerow/_native/*.so
+	rm -rf .venv .venv-bench .venv-coverage .venv-sanitize .venv-tsan build dist out src/hedgerow/_native/*.so

@@ -1,8 +1,6 @@
 // Split finding for all outputs. A panel's lanes are one vector: the scan adds up bin after bin and
-// turns every cut into a share of gain for each lane. As in a search for one output, with
-// a = H_L + λ, b = H_R + λ and S = a + b,
-//     G_L²/a + G_R²/b = G²/S + S · t²/(a b),   t = G_L − (G/S) a,
-// one fraction a lane. Fractions of two lanes are added before they are divided, and the lanes of
+// turns every cut into a share of gain for each lane, a fraction as in a search for one output (see
+// shared/objective.hpp). Fractions of two lanes are added before they are divided, and the lanes of
 // several cuts together; the panels follow one another. The best cut's gain is then computed from
 // its sums.
 #include "hist/vector_split.hpp"
@@ -67,32 +65,32 @@ struct Node {
   bool allowed(const Sum& left) const {
     return least.fits(left) && least.fits(count_of(total) - left);
   }
-  double score(const Sum& side, int k, double reg_lambda) const {
-    return leaf_score(rules, gradients.g_unit[k] * static_cast<double>(side.g),
-                      gradients.h_unit[k] * static_cast<double>(side.hc), reg_lambda);
+  double score(const Sum& side, int k, const Penalties& penalties) const {
+    return leaf_score(penalties, gradients.g_unit[k] * static_cast<double>(side.g),
+                      gradients.h_unit[k] * static_cast<double>(side.hc));
   }
   double weight(const Sum& side, int k) const {
-    return leaf_weight(rules, gradients.g_unit[k] * static_cast<double>(side.g),
-                       gradients.h_unit[k] * static_cast<double>(side.hc));
+    return rules.weight(gradients.g_unit[k] * static_cast<double>(side.g),
+                        gradients.h_unit[k] * static_cast<double>(side.hc));
   }
   double gain(const Words& left, double extra_lambda = 0.0, int direction = 0) const;
 };
 
 // An output whose two weights are not ordered as a direction demands gains nothing.
 double Node::gain(const Words& left, double extra_lambda, int direction) const {
-  const double reg_lambda = rules.reg_lambda + extra_lambda;
+  const Penalties penalties = rules.penalties(extra_lambda);
   double children = 0.0;
   for (int k = 1; k <= gradients.lanes.n_outputs; ++k) {
     const Sum all = gradients.lane(total, k), of_left = gradients.lane(left.data(), k);
     const Sum of_right = all - of_left;
     if (direction != 0 && direction * weight(of_left, k) > direction * weight(of_right, k)) {
-      children += score(all, k, reg_lambda);
+      children += score(all, k, penalties);
     } else {
-      children += score(of_left, k, reg_lambda);
-      children += score(of_right, k, reg_lambda);
+      children += score(of_left, k, penalties);
+      children += score(of_right, k, penalties);
     }
   }
-  return 0.5 * (children - parent_score) - rules.min_split_gain;
+  return split_gain(children, parent_score, rules.min_split_gain);
 }
 
 // Running sums of a panel's lanes, as they stand in histograms.
@@ -130,9 +128,7 @@ Double<W> load(const double* from) {
 }
 
 template <int W>
-struct Fractions {
-  Double<W> numerator, denominator;
-};
+using Fractions = Fraction<Double<W>>;
 
 // A cut's shares of gain where there is no penalty but λ, and so no denominator of 0.
 template <int W>
@@ -144,8 +140,8 @@ struct PlainShares {
         factor(load<W>(panel.factor)) {}
 
   Fractions<W> operator()(Double<W> g, Double<W> h) const {
-    const Double<W> a = h + reg_lambda, b = both_sides - a, t = g - mean * a;
-    return {factor * (t * t), a * b};
+    const Fractions<W> cut = cut_fraction(g, h, reg_lambda, both_sides, mean);
+    return {factor * cut.numerator, cut.denominator};
   }
 
   Double<W> reg_lambda, both_sides, mean, factor;
@@ -159,9 +155,7 @@ struct ScoreShares {
         h(load<W>(panel.h)),
         g_unit(load<W>(panel.g_unit)),
         h_unit(load<W>(panel.h_unit)),
-        reg_lambda(node.rules.reg_lambda),
-        reg_alpha(node.rules.reg_alpha),
-        cap(node.rules.max_delta_step) {}
+        penalties(node.rules.penalties()) {}
 
   Fractions<W> operator()(Double<W> left_g, Double<W> left_h) const {
     const Fractions<W> left = score(left_g, left_h), right = score(g - left_g, h - left_h);
@@ -170,20 +164,12 @@ struct ScoreShares {
   }
 
   Fractions<W> score(Double<W> g_steps, Double<W> h_steps) const {
-    const Double<W> zero = {}, one = zero + 1.0;
-    const Double<W> G = g_steps * g_unit, D = h_steps * h_unit + reg_lambda;
-    const Double<W> size = (G < zero ? -G : G) - reg_alpha;
-    const Double<W> T = D > zero ? (size > zero ? size : zero) : zero;
-    Fractions<W> found = {T * T, D > zero ? D : one};
-    if (!(cap > 0.0)) return found;
-    const Double<W> capped = 2.0 * T * cap - D * (cap * cap);
-    found.numerator = T > cap * D ? capped : found.numerator;
-    found.denominator = T > cap * D ? one : found.denominator;
-    return found;
+    const Double<W> G = g_steps * g_unit, d = h_steps * h_unit + penalties.lambda;
+    return score_fraction(penalties, G, d);
   }
 
   Double<W> g, h, g_unit, h_unit;
-  double reg_lambda, reg_alpha, cap;
+  Penalties penalties;
 };
 
 // The sums of lanes 0 and 1, 2 and 3 … of x, and between them those of y.
@@ -572,7 +558,7 @@ void VectorSearch::describe_lane(int k) {
   panel.g_unit[place] = is_output ? g_unit : 0.0;
   panel.h_unit[place] = is_output ? h_unit : 0.0;
   if (!is_output) return;
-  parent_score_ += leaf_score(rules_, g * g_unit, h * h_unit, rules_.reg_lambda);
+  parent_score_ += leaf_score(rules_.penalties(), g * g_unit, h * h_unit);
   if (is_plain_) constant_ += g * g / both_sides * g_unit * g_unit / h_unit;
 }
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from hedgerow._data.names import are_places, labels_of
 from hedgerow._estimator import fitted_names
-from hedgerow._result import Floats
+from hedgerow._types import Floats
 
 TOP = 5  # features that are shown
 LONGEST = 60  # characters of a parameter's value

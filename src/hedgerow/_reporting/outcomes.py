@@ -16,8 +16,8 @@ from sklearn.base import is_classifier, is_regressor
 
 from hedgerow._boosting import GradientBoostingRanker, GradientBoostingSurvival
 from hedgerow._boosting.losses import RankingLoss
+from hedgerow._boosting.losses.regression import as_levels
 from hedgerow._boosting.targets.ranking import Judgements
-from hedgerow._boosting.targets.tasks import as_levels
 from hedgerow._data.survival_times import read_survival_times
 from hedgerow._data.target import (
     has_columns,
@@ -26,10 +26,8 @@ from hedgerow._data.target import (
     read_probabilities,
 )
 from hedgerow._svm import OneClassSVM
+from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 USUAL_COVERAGE = 0.9  # the default of `predict_interval`
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # that intervals are compared at

@@ -22,8 +22,7 @@ from hedgerow._tree.leaf_slopes import LeafSlopes
 from hedgerow._tree.monotone import OrderedLeaves
 from hedgerow._tree.row_sampling import Bag, RowDraws
 from hedgerow._tree.structure import GROWN_FIELDS, Ensemble, Tree
-
-Floats = NDArray[np.float64]
+from hedgerow._types import Floats
 
 MOST_LEAVES: int = _native.most_leaves
 
@@ -155,7 +154,7 @@ class Trainer:
         target = self._target[0] if len(self._target) == 1 else self._target
         drawn = self._gradients.differentiate(
             self._loss.name,
-            self._loss.shape(target, scores, self._weights),
+            self._loss.parameters(target, scores, self._weights),
             self._scores,
             self._leaf_of_row if self._pending else None,
             self._leaf_value,

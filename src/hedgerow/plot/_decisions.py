@@ -11,7 +11,7 @@ from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow._data.target import read_known_classes
-from hedgerow._result import Floats
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._machines import has_margins
 

@@ -17,7 +17,7 @@ from hedgerow._boosting.fit.problem import read_problem
 from hedgerow._boosting.fit.refit import Refitting
 from hedgerow._boosting.fit.settings import Settings
 from hedgerow._boosting.fit.training_data import Given
-from hedgerow._boosting.losses import Floats, Link
+from hedgerow._boosting.losses import Link
 from hedgerow._boosting.model import BoostedModel, prediction_of
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._estimator import TableEstimator, adopt
@@ -31,6 +31,7 @@ from hedgerow._tree.additive import (
     number_names,
     sums_over_splits,
 )
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 Importance = Literal["gain", "split", "cover"]
@@ -51,7 +52,7 @@ class GradientBoosting(TableEstimator):
 
     _task: ClassVar[Task]
     _predicted_unit: ClassVar[str] = "the target"
-    _parameter_groups: ClassVar[Mapping[str, Sequence[str]]] = PARAMETER_GROUPS
+    _parameter_groups: ClassVar[Sequence[str]] = PARAMETER_GROUPS
     _not_needed: ClassVar[Mapping[str, str]] = NOT_NEEDED_FOR_BOOSTING
     _model: BoostedModel
 

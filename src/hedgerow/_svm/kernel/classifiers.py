@@ -11,14 +11,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from hedgerow._arithmetic import sum_of
+from hedgerow._constructor import with_parameters
 from hedgerow._data.class_weight import class_weight_vector
 from hedgerow._data.target import read_classification_target, read_weights, require_moderate
 from hedgerow._estimator import adopt, seed_of
-from hedgerow._params import check_parameters, documented
+from hedgerow._params import check_parameters
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.cache import RowCache
 from hedgerow._svm.kernel.certificate import Solution
-from hedgerow._svm.kernel.kernels import Floats, Indices
 from hedgerow._svm.kernel.machine import (
     KernelMachine,
     Machine,
@@ -39,6 +39,7 @@ from hedgerow._svm.kernel.multiclass import (
 from hedgerow._svm.kernel.parameters import NU_SVC_PARAMETERS, SVC_PARAMETERS
 from hedgerow._svm.kernel.platt import N_FOLDS, couple, fit_sigmoid, folds, probability
 from hedgerow._threads import effective_n_jobs
+from hedgerow._types import Floats, RowNumbers
 from hedgerow.exceptions import DataError, ParameterError
 
 
@@ -111,7 +112,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         pass
 
     def _weights(
-        self, classes: NDArray[Any], index: Indices, given: Floats | None
+        self, classes: NDArray[Any], index: RowNumbers, given: Floats | None
     ) -> tuple[Floats, Floats]:
         """Return each row's weight, and each class's part of it."""
         of_classes = np.ones(len(classes))
@@ -126,7 +127,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         return weights, of_classes
 
     def _fit_machines(
-        self, rows: Rows, index: Indices, n_classes: int, weights: Floats
+        self, rows: Rows, index: RowNumbers, n_classes: int, weights: Floats
     ) -> tuple[list[Machine], Floats | None]:
         """Fit the machines of all contests, and their sigmoids if they are asked for."""
         scheme = str(self.multi_class)
@@ -147,10 +148,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     def _fitter(
         self, cache: RowCache, y: Floats, weights: Floats, threads: int, shown: Shown
-    ) -> Callable[[Indices], Machine]:
+    ) -> Callable[[RowNumbers], Machine]:
         """Return what fits a machine to some of the rows that the cache has the kernels of."""
 
-        def fit(some: Indices) -> Machine:
+        def fit(some: RowNumbers) -> Machine:
             kept = some[weights[some] > 0.0]
             if len(np.unique(y[kept])) < 2:
                 shown.end()
@@ -166,7 +167,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         return fit
 
     def _sigmoid(
-        self, fit: Callable[[Indices], Machine], contest: Contest, weights: Floats, seed: int
+        self, fit: Callable[[RowNumbers], Machine], contest: Contest, weights: Floats, seed: int
     ) -> tuple[float, float]:
         """Fit a sigmoid to scores of machines that have not seen the rows.
 
@@ -185,7 +186,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self,
         rows: Rows,
         classes: NDArray[Any],
-        index: Indices,
+        index: RowNumbers,
         of_classes: Floats,
         machines: Sequence[Machine],
         sigmoids: Floats | None,
@@ -282,7 +283,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             )
 
 
-@documented
+@with_parameters
 class SVC(KernelClassifier):
     """A support vector machine for classes.
 
@@ -354,45 +355,6 @@ class SVC(KernelClassifier):
 
     _parameters: ClassVar = SVC_PARAMETERS
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool = False,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        max_iter: int = -1,
-        multi_class: str = "ovo",
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.multi_class = multi_class
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
     def _check_combination(self) -> None:
         if np.inf == self.C and self.probability:
             raise ParameterError(
@@ -411,7 +373,7 @@ class SVC(KernelClassifier):
         return Machine.of(solution, solution.levels[0])
 
 
-@documented
+@with_parameters
 class NuSVC(KernelClassifier):
     """A support vector machine for classes, with a bound of rows within the margin, not their cost.
 
@@ -447,45 +409,6 @@ class NuSVC(KernelClassifier):
     """
 
     _parameters: ClassVar = NU_SVC_PARAMETERS
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool = False,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        max_iter: int = -1,
-        multi_class: str = "ovo",
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.multi_class = multi_class
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _costs(self, weights: Floats) -> Floats:
         return weights
