@@ -17,6 +17,7 @@
 #include <immintrin.h>
 #endif
 
+#include "core/compiler.hpp"
 #include "shared/double_double.hpp"
 #include "shared/math.hpp"
 
@@ -40,12 +41,9 @@ inline constexpr std::size_t kVectors = kLanes == 8 ? 4 : 8;
 inline constexpr std::size_t kPart = kVectors * kLanes;
 static_assert(kBlockRows % kPart == 0);
 using Lanes = double __attribute__((vector_size(kLanes * sizeof(double))));
-// The same in memory, where it need not be aligned.
-using StoredLanes = double
-    __attribute__((vector_size(kLanes * sizeof(double)), aligned(sizeof(double)), may_alias));
 
-inline Lanes load(const double* from) { return *reinterpret_cast<const StoredLanes*>(from); }
-inline void store(double* to, Lanes lanes) { *reinterpret_cast<StoredLanes*>(to) = lanes; }
+inline Lanes load(const double* from) { return load_unaligned<Lanes>(from); }
+inline void store(double* to, Lanes lanes) { store_unaligned(to, lanes); }
 // Whether a comparison holds in any lane.
 template <class Mask>
 bool any(Mask mask) {
