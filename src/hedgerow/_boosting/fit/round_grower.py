@@ -17,7 +17,7 @@ from hedgerow._boosting.losses import Differentiate
 from hedgerow._boosting.losses.formula import LeafSearch, WrittenLoss
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._data.target_statistics import TargetStatistics
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaf_slopes import LeafSlopes
 from hedgerow._tree.row_sampling import RowDraws
 from hedgerow._tree.structure import Tree
@@ -97,7 +97,6 @@ def _trainer(prepared: Prepared, settings: Settings) -> Trainer | ExactTrainer:
         "base_score": prepared.base_score,
         "params": params,
         "draws": row_draws(train, settings),
-        "colsample_bytree": estimator.colsample_bytree,
         "leaves": leaf_search(problem, settings, train),
         "slopes": slopes,
         "n_threads": settings.n_threads,
@@ -109,11 +108,11 @@ def _trainer(prepared: Prepared, settings: Settings) -> Trainer | ExactTrainer:
     return Trainer(prepared.binned, target, weights, vector=problem.grows_vectors, **options)
 
 
-def grow_params(problem: Problem, settings: Settings, statistics: TargetStatistics) -> GrowParams:
+def grow_params(problem: Problem, settings: Settings, statistics: TargetStatistics) -> GrowthParams:
     """Translate an estimator's parameters into a grower's, where 0 is no limit."""
     estimator, native = settings.estimator, problem.native_loss
-    falls, rises = (0.0, 0.0) if native is None else native.leaf_rates
-    return GrowParams(
+    decay_rate, growth_rate = (0.0, 0.0) if native is None else native.leaf_rates
+    return GrowthParams(
         max_leaves=estimator.max_leaves or 0,
         max_depth=estimator.max_depth or 0,
         min_samples_leaf=estimator.min_samples_leaf,
@@ -124,10 +123,11 @@ def grow_params(problem: Problem, settings: Settings, statistics: TargetStatisti
         max_delta_step=estimator.max_delta_step,
         learning_rate=estimator.learning_rate,
         grow_policy=estimator.grow_policy,
+        colsample_bytree=estimator.colsample_bytree,
         colsample_bylevel=estimator.colsample_bylevel,
         colsample_bynode=estimator.colsample_bynode,
-        leaf_falls=falls,
-        leaf_rises=rises,
+        leaf_decay_rate=decay_rate,
+        leaf_growth_rate=growth_rate,
         seed=settings.seed,
         **problem.constraints.of_columns(statistics.sources.tolist()),
     )
