@@ -17,7 +17,7 @@ from hedgerow._boosting.losses import BinaryLogLoss
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import learn_schema
 from hedgerow._threads import available_cpus
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.trainer import Trainer
 
 
@@ -47,7 +47,7 @@ def main():
     binned = binner.transform(table, threads=threads)
     lap("values to bins")
     target = y.astype(np.float64)
-    params = GrowParams(max_leaves=63, min_samples_leaf=20, min_child_weight=1.0)
+    params = GrowthParams(max_leaves=63, min_samples_leaf=20, min_child_weight=1.0)
     trainer = Trainer(
         binned, target, None, loss=BinaryLogLoss(), n_outputs=1,
         base_score=BinaryLogLoss().base_score(target, None), params=params, n_threads=threads,

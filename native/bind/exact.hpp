@@ -12,6 +12,7 @@
 
 #include "bind/constraints.hpp"
 #include "bind/gil.hpp"
+#include "bind/growth_params.hpp"
 #include "core/threads.hpp"
 #include "exact/grower.hpp"
 
@@ -67,34 +68,6 @@ void exact_presort(const nb::typed<nb::sequence, nb::object>& columns, const Exa
   });
 }
 
-hedgerow::exact::Params exact_params(const nb::object& params, std::uint64_t tree_id) {
-  const auto real = [&](const char* name) { return nb::cast<double>(params.attr(name)); };
-  const auto integer = [&](const char* name) { return nb::cast<std::int64_t>(params.attr(name)); };
-  return {
-      .max_leaves = integer("max_leaves"),
-      .max_depth = integer("max_depth"),
-      .min_samples_leaf = integer("min_samples_leaf"),
-      .min_child_weight = real("min_child_weight"),
-      .reg_lambda = real("reg_lambda"),
-      .reg_alpha = real("reg_alpha"),
-      .min_split_gain = real("min_split_gain"),
-      .max_delta_step = real("max_delta_step"),
-      .learning_rate = real("learning_rate"),
-      .leafwise = nb::cast<std::string>(params.attr("grow_policy")) == "leafwise",
-      .max_cat_to_onehot = nb::cast<int>(params.attr("max_cat_to_onehot")),
-      .max_cat_threshold = nb::cast<int>(params.attr("max_cat_threshold")),
-      .cat_smooth = real("cat_smooth"),
-      .cat_l2 = real("cat_l2"),
-      .min_category_weight = real("min_category_weight"),
-      .colsample_bylevel = real("colsample_bylevel"),
-      .colsample_bynode = real("colsample_bynode"),
-      .leaf = {.falls = real("leaf_falls"), .rises = real("leaf_rises")},
-      .constraints = bind_constraints::constraints_of(params),
-      .seed = nb::cast<std::uint64_t>(params.attr("seed")),
-      .tree_id = tree_id,
-  };
-}
-
 template <class T>
 nb::object exact_array(std::vector<T>&& values, std::size_t columns = 0) {
   auto* kept = new std::vector<T>(std::move(values));
@@ -140,14 +113,16 @@ struct ExactGrower {
     if (g.shape(0) != n_rows || h.shape(0) != n_rows) {
       throw nb::value_error("g and h need one value for each row");
     }
-    const hedgerow::exact::Params plain = exact_params(params, tree_id);
+    const GrowthParams growth = bind_growth_params::growth_params_of(params);
+    const Constraints constraints = bind_constraints::constraints_of(params);
     std::span<const std::uint32_t> in_bag;
     if (bag) in_bag = {bag->data(), bag->size()};
-    const std::span<const std::int32_t> allowed(features.data(), features.size());
+    const hedgerow::exact::TreePlan plan = {
+        growth, constraints, tree_id, {features.data(), features.size()}};
     hedgerow::exact::GrownTree tree;
     {
       const GilReleased unlocked;
-      tree = grower.grow(g.data(), h.data(), in_bag, allowed, plain, threads);
+      tree = grower.grow(g.data(), h.data(), in_bag, plan, threads);
     }
     return exact_tree(std::move(tree));
   }

@@ -14,6 +14,7 @@
 #include "bind/arrays.hpp"
 #include "bind/exact.hpp"
 #include "bind/gil.hpp"
+#include "bind/names.hpp"
 #include "cart/forest.hpp"
 #include "core/threads.hpp"
 
@@ -35,12 +36,10 @@ nb::tuple to_arrays(const CartTree& tree, bool binned) {
       binned ? nb::cast(to_numpy<std::uint8_t>(tree.split_bin)) : nb::none());
 }
 
-Impurity impurity_named(const std::string& name) {
-  if (name == "gini" || name == "squared_error") return Impurity::quadratic;
-  if (name == "entropy") return Impurity::entropy;
-  if (name == "absolute_error") return Impurity::absolute;
-  throw std::invalid_argument("no criterion is called " + name);
-}
+inline constexpr Named<Impurity> kCriteria[] = {{"gini", Impurity::quadratic},
+                                                {"squared_error", Impurity::quadratic},
+                                                {"entropy", Impurity::entropy},
+                                                {"absolute_error", Impurity::absolute}};
 
 using Labels = std::optional<Array<const std::uint16_t, nb::ndim<1>>>;
 using Numbers = std::optional<Array<const double, nb::ndim<2>>>;
@@ -100,7 +99,9 @@ inline void bind(nb::module_& m) {
       .def(nb::init<>())
       .def(
           "set_criterion",
-          [](CartRules& rules, const std::string& name) { rules.impurity = impurity_named(name); },
+          [](CartRules& rules, const std::string& name) {
+            rules.impurity = value_named(kCriteria, name, "criterion");
+          },
           "name"_a)
       .def_rw("max_depth", &CartRules::max_depth)
       .def_rw("max_leaves", &CartRules::max_leaves)

@@ -109,11 +109,7 @@ inline void bind(nb::module_& m) {
            "feature"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
            "category_set"_a.noconvert(), "count"_a.noconvert(), "value"_a.noconvert());
   nb::class_<SlopeRules>(m, "SlopeRules")
-      .def(nb::init<>())
-      .def_rw("linear_lambda", &SlopeRules::linear_lambda)
-      .def_rw("learning_rate", &SlopeRules::learning_rate)
-      .def_rw("max_delta_step", &SlopeRules::max_delta_step)
-      .def_rw("leaf", &SlopeRules::leaf);
+      .def(nb::init<const GrowthParams&, double>(), "params"_a, "linear_lambda"_a);
   bind_tables_of<float>(m);
   bind_tables_of<double>(m);
 }

@@ -7,6 +7,7 @@
 #include "bind/dependence.hpp"
 #include "bind/exact.hpp"
 #include "bind/forest.hpp"
+#include "bind/growth_params.hpp"
 #include "bind/linear_leaves.hpp"
 #include "bind/linear_svm.hpp"
 #include "bind/monotone.hpp"
@@ -35,6 +36,7 @@ HEDGEROW_NB_MODULE(HEDGEROW_MODULE, m) {
   hedgerow::bind_binning::bind(m);
   hedgerow::bind_target_statistics::bind(m);
   hedgerow::bind_constraints::bind(m);
+  hedgerow::bind_growth_params::bind(m);
   hedgerow::bind_training::bind(m);
   hedgerow::bind_ranking::bind(m);
   hedgerow::bind_survival::bind(m);

@@ -20,6 +20,8 @@
 #include "bind/binning.hpp"
 #include "bind/constraints.hpp"
 #include "bind/gil.hpp"
+#include "bind/growth_params.hpp"
+#include "bind/names.hpp"
 #include "bind/sequences.hpp"
 #include "gradient/row_sampling.hpp"
 #include "gradient/store.hpp"
@@ -140,8 +142,11 @@ void bind_grower(nb::module_& m, const char* name, Grow grow, const char* about)
              Array<const bool, nb::ndim<1>> is_categorical,
              const bind_binning::Places& given_places, int width,
              Array<const double, nb::ndim<1>> thresholds,
-             Array<const std::int64_t, nb::ndim<1>> threshold_offset, const GrowSettings& settings,
-             int threads) {
+             Array<const std::int64_t, nb::ndim<1>> threshold_offset, const GrowthParams& params,
+             const Constraints& constraints, int threads,
+             std::optional<std::size_t> histogram_bytes) {
+            EngineLimits limits;
+            if (histogram_bytes) limits.histogram_bytes = *histogram_bytes;
             auto places = bind_binning::places_of(given_places, by_column.shape(0));
             // The vector's memory stays where it is when the vector moves.
             const BinnedView view =
@@ -153,10 +158,11 @@ void bind_grower(nb::module_& m, const char* name, Grow grow, const char* about)
                              std::move(places),
                              thresholds,
                              threshold_offset,
-                             AnyGrower(view, settings, threads)};
+                             AnyGrower(view, params, constraints, threads, limits)};
           },
           "by_column"_a, "by_row"_a, "n_bins"_a, "is_categorical"_a, "places"_a, "width"_a,
-          "thresholds"_a, "threshold_offset"_a, "settings"_a, "threads"_a)
+          "thresholds"_a, "threshold_offset"_a, "params"_a, "constraints"_a, "threads"_a,
+          "histogram_bytes"_a.none() = nb::none())
       .def(
           "grow",
           [grow](Bound& self, const GradientStore& gradients, int output,
@@ -186,46 +192,16 @@ void bind_grower(nb::module_& m, const char* name, Grow grow, const char* about)
 }
 
 inline void bind(nb::module_& m) {
-  nb::class_<LeafRule>(m, "LeafRule")
-      .def(nb::init<>())
-      .def_rw("falls", &LeafRule::falls)
-      .def_rw("rises", &LeafRule::rises);
-  nb::class_<SplitRules>(m, "SplitRules")
-      .def(nb::init<>())
-      .def_rw("reg_lambda", &SplitRules::reg_lambda)
-      .def_rw("reg_alpha", &SplitRules::reg_alpha)
-      .def_rw("min_split_gain", &SplitRules::min_split_gain)
-      .def_rw("max_delta_step", &SplitRules::max_delta_step)
-      .def_rw("min_child_weight", &SplitRules::min_child_weight)
-      .def_rw("min_samples_leaf", &SplitRules::min_samples_leaf)
-      .def_rw("max_cat_to_onehot", &SplitRules::max_cat_to_onehot)
-      .def_rw("max_cat_threshold", &SplitRules::max_cat_threshold)
-      .def_rw("cat_smooth", &SplitRules::cat_smooth)
-      .def_rw("cat_l2", &SplitRules::cat_l2)
-      .def_rw("min_category_weight", &SplitRules::min_category_weight)
-      .def_rw("leaf", &SplitRules::leaf);
-  nb::class_<GrowSettings>(m, "GrowSettings")
-      .def(nb::init<>())
-      .def_rw("rules", &GrowSettings::rules)
-      .def_rw("constraints", &GrowSettings::constraints)
-      .def_rw("max_leaves", &GrowSettings::max_leaves)
-      .def_rw("max_depth", &GrowSettings::max_depth)
-      .def_rw("leafwise", &GrowSettings::leafwise)
-      .def_rw("learning_rate", &GrowSettings::learning_rate)
-      .def_rw("colsample_bytree", &GrowSettings::colsample_bytree)
-      .def_rw("colsample_bylevel", &GrowSettings::colsample_bylevel)
-      .def_rw("colsample_bynode", &GrowSettings::colsample_bynode)
-      .def_rw("seed", &GrowSettings::seed)
-      .def_rw("histogram_bytes", &GrowSettings::histogram_bytes);
   m.attr("most_leaves") = kMostLeaves;
 
   nb::class_<Draw>(m, "Draw").def(
       "__init__",
-      [](Draw* self, bool minimal_variance, double fraction, double reg_lambda, std::uint64_t seed,
-         std::uint64_t round) {
-        new (self) Draw{{minimal_variance, fraction, reg_lambda, seed}, round};
+      [](Draw* self, const std::string& sampling, double fraction, double reg_lambda,
+         std::uint64_t seed, std::uint64_t round) {
+        const auto method = value_named(kSamplingMethods, sampling, "sampling by gradients");
+        new (self) Draw{{method, fraction, reg_lambda, seed}, round};
       },
-      "minimal_variance"_a, "fraction"_a, "reg_lambda"_a, "seed"_a, "round"_a);
+      "sampling"_a, "fraction"_a, "reg_lambda"_a, "seed"_a, "round"_a);
 
   nb::class_<GradientStore>(m, "GradientStore")
       .def(nb::init<std::size_t, int, int, bool>(), "n_rows"_a, "n_outputs"_a, "threads"_a,
@@ -343,27 +319,27 @@ inline void bind(nb::module_& m) {
       "Gradients and hessians of a built-in loss as numbers, two (n_outputs, n_rows) arrays.");
   m.def(
       "leaf_weights",
-      [](const SplitRules& rules, Array<const double, nb::ndim<1>> G,
+      [](const GrowthParams& params, Array<const double, nb::ndim<1>> G,
          Array<const double, nb::ndim<1>> H) {
         std::vector<double> weight(G.size());
         for (std::size_t i = 0; i < weight.size(); ++i) {
-          weight[i] = rules.weight(G.data()[i], H.data()[i]);
+          weight[i] = params.weight(G.data()[i], H.data()[i]);
         }
         return to_numpy<double>(weight);
       },
-      "rules"_a, "G"_a, "H"_a, "The weights of leaves with these sums.");
+      "params"_a, "G"_a, "H"_a, "The weights of leaves with these sums.");
   m.def(
       "common_step",
-      [](const SplitRules& rules, double learning_rate, Array<const double, nb::ndim<1>> G,
+      [](const GrowthParams& params, Array<const double, nb::ndim<1>> G,
          Array<const double, nb::ndim<1>> H, Array<const double, nb::ndim<1>> value) {
-        if (!rules.steps_together()) return 0.0;
-        CommonStep common(rules.leaf, learning_rate);
+        if (!params.has_common_step()) return 0.0;
+        CommonStep common(params.leaf, params.learning_rate);
         for (std::size_t i = 0; i < G.size(); ++i) {
           common.add(G.data()[i], H.data()[i], value.data()[i]);
         }
         return common.step();
       },
-      "rules"_a, "learning_rate"_a, "G"_a, "H"_a, "value"_a,
+      "params"_a, "G"_a, "H"_a, "value"_a,
       "What leaves with these sums and values, all of a tree, add in common.");
   m.def(
       "leaf_quantiles",

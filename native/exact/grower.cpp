@@ -53,21 +53,16 @@ struct Node {
   std::size_t size() const { return end - begin; }
 };
 
-Penalties penalties_of(const Params& params) {
-  return {params.reg_lambda, params.reg_alpha, params.max_delta_step};
-}
-
-double weight_of(const Params& params, const Node& node) {
-  const Penalties penalties = penalties_of(params);
+double weight_of(const GrowthParams& params, const Node& node) {
   if (params.leaf.is_newton()) {
-    return static_cast<double>(newton_weight(penalties, node.G, node.H));
+    return static_cast<double>(newton_weight(params.penalties(), node.G, node.H));
   }
-  return leaf_weight(penalties, params.leaf, static_cast<double>(node.G),
-                     static_cast<double>(node.H));
+  return params.weight(static_cast<double>(node.G), static_cast<double>(node.H));
 }
 
 // The gain of a split from compensated sums, in the node's units so that nothing overflows.
-double written_gain(const Params& params, const Node& node, const Node& left, const Node& right) {
+double written_gain(const GrowthParams& params, const Node& node, const Node& left,
+                    const Node& right) {
   const Units& units = node.units;
   const auto accurate = [&](const Node& n, double extra_lambda, const Limits& limits) {
     const DoubleDouble G(n.G.high * units.g_scale, n.G.low * units.g_scale);
@@ -198,13 +193,15 @@ namespace {
 // One tree while it grows.
 class Growth {
  public:
-  Growth(Workspace& work, std::span<const std::int32_t> features, const Params& params, int threads)
+  Growth(Workspace& work, const TreePlan& plan, int threads)
       : work_(work),
-        params_(params),
-        features_(features.begin(), features.end()),
+        params_(plan.params),
+        constraints_(plan.constraints),
+        tree_id_(plan.tree_id),
+        features_(plan.features.begin(), plan.features.end()),
         threads_(threads),
-        least_(static_cast<std::size_t>(std::max<std::int64_t>(1, params.min_samples_leaf))) {
-    std::erase_if(features_, [&](int f) { return params.constraints.weight(f) == 0.0; });
+        least_(static_cast<std::size_t>(plan.params.fewest_rows())) {
+    std::erase_if(features_, [&](int f) { return constraints_.weight(f) == 0.0; });
   }
 
   void start(const double* g, const double* h, std::span<const std::uint32_t> bag);
@@ -217,18 +214,18 @@ class Growth {
   void set_units(Node& node, double size_g, double size_h);
   void set_floor(Units& units, double size) const;
   bool may_split(const Node& node) const;
-  bool is_monotone() const { return params_.constraints.are_monotone(); }
+  bool is_monotone() const { return constraints_.are_monotone(); }
   void limit_children(int parent, std::vector<int>& leaves);
   void limit_score(int leaf);
   void choose_values();
-  void move_together();
+  void apply_common_step();
   bool full() const { return params_.max_leaves > 0 && n_leaves_ >= params_.max_leaves; }
   std::vector<int> next_batch();
   List list_of(int node, int feature) const;
   Values values_of(int feature) const {
     return {work_.table.columns[static_cast<std::size_t>(feature)], work_.row_of.data()};
   }
-  void settle_cut(int parent);
+  void fix_threshold(int parent);
   std::size_t number_rows(int parent);
   void divide_rows(int parent);
   void divide_list(int parent, int feature, std::vector<std::uint32_t>& copy);
@@ -238,16 +235,18 @@ class Growth {
   std::vector<int> features_above(int node) const;
   std::vector<std::uint8_t> allowed_features(int node) const;
   double gain_of(const Node& leaf, const Candidate& candidate) const;
-  double merit(const Node& leaf, const Candidate& candidate) const;
-  double merit(const Node& leaf) const {
-    return params_.constraints.weight(leaf.best.feature) * leaf.gain;
+  double weighted_gain(const Node& leaf, const Candidate& candidate) const;
+  double weighted_gain(const Node& leaf) const {
+    return constraints_.weight(leaf.best.feature) * leaf.gain;
   }
   void open(int node);
   bool opens_later(int a, int b) const;
   void append(GrownTree& tree, const Node& node) const;
 
   Workspace& work_;
-  const Params& params_;
+  const GrowthParams& params_;
+  const Constraints& constraints_;
+  std::uint64_t tree_id_;
   std::vector<std::int32_t> features_;
   int threads_;
   std::size_t least_;
@@ -274,8 +273,7 @@ void Growth::start(const double* g, const double* h, std::span<const std::uint32
   nodes_.push_back(root);
   if (is_monotone()) {
     const double cap = params_.max_delta_step;
-    monotone_.plant(params_.constraints.directions, cap > 0.0 ? Limits{-cap, cap} : Limits{},
-                    root.value);
+    monotone_.plant(constraints_.directions, cap > 0.0 ? Limits{-cap, cap} : Limits{}, root.value);
   }
   if (may_split(root)) scan({}, {0});
 }
@@ -369,7 +367,7 @@ std::vector<int> Growth::next_batch() {
     open_.erase(next);
     return {leaf};
   }
-  if (params_.leafwise) {
+  if (params_.is_leafwise()) {
     std::pop_heap(open_.begin(), open_.end(), [this](int a, int b) { return opens_later(a, b); });
     const int best = open_.back();
     open_.pop_back();
@@ -384,17 +382,17 @@ std::vector<int> Growth::next_batch() {
 }
 
 bool Growth::opens_later(int a, int b) const {
-  if (!params_.leafwise) {
+  if (!params_.is_leafwise()) {
     const std::int64_t depth_a = nodes_[a].depth, depth_b = nodes_[b].depth;
     return depth_a != depth_b ? depth_a > depth_b : a > b;
   }
-  const double merit_a = merit(nodes_[a]), merit_b = merit(nodes_[b]);
-  return merit_a < merit_b || (merit_a == merit_b && a > b);
+  const double gain_a = weighted_gain(nodes_[a]), gain_b = weighted_gain(nodes_[b]);
+  return gain_a < gain_b || (gain_a == gain_b && a > b);
 }
 
 void Growth::open(int node) {
   open_.push_back(node);
-  if (!params_.leafwise || is_monotone()) return;
+  if (!params_.is_leafwise() || is_monotone()) return;
   std::push_heap(open_.begin(), open_.end(), [this](int a, int b) { return opens_later(a, b); });
 }
 
@@ -426,7 +424,7 @@ std::size_t Growth::number_rows(int parent) {
 
 // What a numeric cut needs to be written down: the threshold, and where missing values go that the
 // node has not seen, which is to the larger child.
-void Growth::settle_cut(int parent) {
+void Growth::fix_threshold(int parent) {
   Node& node = nodes_[parent];
   if (node.best.categorical) return;
   const List list = list_of(parent, node.best.feature);
@@ -439,7 +437,7 @@ void Growth::settle_cut(int parent) {
 }
 
 void Growth::divide_rows(int parent) {
-  settle_cut(parent);
+  fix_threshold(parent);
   Node& node = nodes_[parent];
   const std::size_t n_left = number_rows(parent);
   for (std::size_t i = node.begin; i < node.end; ++i) {
@@ -507,7 +505,8 @@ void Growth::scan(const std::vector<int>& parents, const std::vector<int>& leave
       const Candidate& candidate = found[i * features_.size() + index];
       if (!candidate.found()) continue;
       const bool is_first = !leaf.best.found();
-      if (is_first || merit(leaf, candidate) > merit(leaf, leaf.best)) leaf.best = candidate;
+      if (is_first || weighted_gain(leaf, candidate) > weighted_gain(leaf, leaf.best))
+        leaf.best = candidate;
     }
     if (!leaf.best.found()) continue;
     leaf.gain = gain_of(leaf, leaf.best);
@@ -522,9 +521,9 @@ double Growth::gain_of(const Node& leaf, const Candidate& candidate) const {
 
 // What the candidates of a leaf compete by. Where all weights are 1 that is the total, for two of
 // them may round to the same gain.
-double Growth::merit(const Node& leaf, const Candidate& candidate) const {
-  if (params_.constraints.feature_weights.empty()) return candidate.total;
-  return params_.constraints.weight(candidate.feature) * gain_of(leaf, candidate);
+double Growth::weighted_gain(const Node& leaf, const Candidate& candidate) const {
+  if (constraints_.feature_weights.empty()) return candidate.total;
+  return constraints_.weight(candidate.feature) * gain_of(leaf, candidate);
 }
 
 void Growth::bring_up_to_date(const std::vector<int>& parents, int feature) {
@@ -566,11 +565,11 @@ std::vector<int> Growth::features_above(int node) const {
 // Flags by feature: what the level drew, of that what interactions allow, and of that what the node
 // drew. The same draws as the histogram engine's.
 std::vector<std::uint8_t> Growth::allowed_features(int node) const {
-  const std::uint64_t tree = mix_u64(params_.tree_id);
+  const std::uint64_t tree = mix_u64(tree_id_);
   const auto depth = static_cast<std::uint64_t>(nodes_[node].depth);
   std::vector<std::int32_t> drawn = draw(features_, params_.colsample_bylevel, params_.seed,
                                          Purpose::level_features, tree + depth);
-  const Interactions& interactions = params_.constraints.interactions;
+  const Interactions& interactions = constraints_.interactions;
   if (interactions.any()) drawn = interactions.allowed(drawn, features_above(node));
   drawn = draw(std::move(drawn), params_.colsample_bynode, params_.seed, Purpose::node_features,
                tree + static_cast<std::uint64_t>(node));
@@ -628,8 +627,8 @@ void Growth::choose_values() {
 }
 
 // Lets all leaves take the step that is best for them together, where their own leave one.
-void Growth::move_together() {
-  if (params_.leaf.is_newton() || params_.max_delta_step > 0.0) return;
+void Growth::apply_common_step() {
+  if (!params_.has_common_step()) return;
   CommonStep common(params_.leaf, params_.learning_rate);
   for (const Node& node : nodes_) {
     if (node.left >= 0) continue;
@@ -642,7 +641,7 @@ void Growth::move_together() {
 
 GrownTree Growth::finish() {
   if (is_monotone()) choose_values();
-  move_together();
+  apply_common_step();
   GrownTree tree;
   for (const Node& node : nodes_) append(tree, node);
   tree.leaf_of_row.assign(work_.table.n_rows, -1);
@@ -680,8 +679,8 @@ Grower::Grower(const SortedTable& table) : workspace_(std::make_unique<Workspace
 Grower::~Grower() = default;
 
 GrownTree Grower::grow(const double* g, const double* h, std::span<const std::uint32_t> bag,
-                       std::span<const std::int32_t> features, const Params& params, int threads) {
-  Growth growth(*workspace_, features, params, threads);
+                       const TreePlan& plan, int threads) {
+  Growth growth(*workspace_, plan, threads);
   growth.start(g, h, bag);
   while (growth.step()) {
   }

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "shared/leaf_rule.hpp"
+#include "shared/growth_params.hpp"
 #include "table/presort.hpp"
 #include "tree/constraints.hpp"
 
@@ -25,29 +25,12 @@ struct SortedTable {
   int n_features;
 };
 
-// Names and meanings as in the Python GrowParams.
-struct Params {
-  std::int64_t max_leaves;
-  std::int64_t max_depth;
-  std::int64_t min_samples_leaf;
-  double min_child_weight;
-  double reg_lambda;
-  double reg_alpha;
-  double min_split_gain;
-  double max_delta_step;
-  double learning_rate;
-  bool leafwise;
-  int max_cat_to_onehot;
-  int max_cat_threshold;
-  double cat_smooth;
-  double cat_l2;
-  double min_category_weight;
-  double colsample_bylevel;
-  double colsample_bynode;
-  LeafRule leaf;
-  Constraints constraints;
-  std::uint64_t seed;
-  std::uint64_t tree_id;  // not one of them: which tree this is, for the column draws
+// What grows: which tree it is, by whose number its columns are drawn, and how.
+struct TreePlan {
+  const GrowthParams& params;
+  const Constraints& constraints;
+  std::uint64_t tree_id;
+  std::span<const std::int32_t> features;  // those that it may use
 };
 
 // The arrays of a Tree.
@@ -71,7 +54,7 @@ class Grower {
 
   // g and h are of all rows; an empty bag is all rows, otherwise it lists distinct ones, ascending.
   GrownTree grow(const double* g, const double* h, std::span<const std::uint32_t> bag,
-                 std::span<const std::int32_t> features, const Params& params, int threads);
+                 const TreePlan& plan, int threads);
 
  private:
   std::unique_ptr<Workspace> workspace_;

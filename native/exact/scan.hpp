@@ -84,19 +84,19 @@ inline double limited_score(const Units& units, double G, double H, double extra
   return score_at(G, d, penalties.alpha, w);
 }
 
-// Collected candidates; exact_scan.cpp knows.
+// Collected candidates; see exact/scan.cpp.
 struct Chunk;
 
 // Scans the lists of one node, whose rows' integers are sums[row].
 class Scanner {
  public:
-  Scanner(const Params& params, const Units& units, const Sum* sums, std::size_t n_rows,
+  Scanner(const GrowthParams& params, const Units& units, const Sum* sums, std::size_t n_rows,
           const Values& values, int feature, const LimitedLeaf& limited)
       : params_(params),
         units_(units),
         sums_(sums),
         n_(static_cast<std::int64_t>(n_rows)),
-        least_(std::max<std::int64_t>(1, params.min_samples_leaf)),
+        least_(params.fewest_rows()),
         values_(values),
         feature_(feature),
         limited_(limited.matters(feature) ? limited : LimitedLeaf{}) {}
@@ -127,7 +127,7 @@ class Scanner {
   void one_against_rest(const std::vector<Category>& present, Candidate& best) const;
   void sorted_prefixes(std::vector<Category>& present, Candidate& best) const;
 
-  const Params& params_;
+  const GrowthParams& params_;
   const Units& units_;
   const Sum* sums_;
   std::int64_t n_;

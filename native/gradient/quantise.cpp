@@ -1,5 +1,3 @@
-// Quantisation. Wide: one step of g is Σ|g| / 2^62, so no sum can overflow and none loses what a
-// float64 sum would keep. Packed: as many bits as leave room to add 4095 rows before spilling.
 #include "gradient/quantise.hpp"
 
 #include <algorithm>
@@ -14,71 +12,26 @@
 namespace hedgerow {
 namespace {
 
-// The mean |g| of a packed row keeps at least 2^14 / 64 = 256 steps.
-constexpr double kLargestToMean = 64.0;
-constexpr int kCountBits = 12;
-constexpr int kRowBitsG = 14;
-constexpr int kRowBitsH = 13;
-static_assert(kCountBits + (kRowBitsH + kCountBits) + (1 + kRowBitsG + kCountBits) == 64);
-
 typedef std::int32_t Word32 __attribute__((may_alias));
 typedef std::uint64_t Word64 __attribute__((may_alias));
 
-double steps(int bits) { return static_cast<double>((std::int64_t{1} << bits) - 1); }
-
-FixedPoint packed_units(const GradientSummary& summary) {
-  FixedPoint fixed;
-  fixed.packed = true;
-  fixed.count_bits = kCountBits;
-  // If all h are equal, one step says it all.
-  fixed.row_h_bits = summary.min_h == summary.max_h ? 1 : kRowBitsH;
-  fixed.h_bits = fixed.row_h_bits + kCountBits;
-  fixed.h_unit = unit_for(summary.max_h, steps(fixed.row_h_bits));
-  // Single precision holds 24 bits: more would be noise.
-  const int row_bits_g = std::min(64 - fixed.h_bits - 2 * kCountBits - 1, 23);
-  fixed.g_unit = unit_for(summary.max_g, steps(row_bits_g));
-  return fixed;
-}
-
-FixedPoint wide_units(const GradientSummary& summary, std::size_t n, int count_shift) {
-  FixedPoint fixed;
-  // Rounding may add a step a row, and a few parts in 2^53 of the whole.
-  const double room = std::ldexp(1.0 - 0x1p-40, count_shift) - 2.0 * static_cast<double>(n);
-  fixed.g_unit = unit_for(summary.sum_g, std::ldexp(1.0, 62));
-  fixed.h_unit = unit_for(summary.sum_h, room);
-  return fixed;
-}
-
 // Floats and integers take turns in the memory of g.
 void quantise_narrow(const FixedPoint& fixed, float* g, const float* h, std::size_t n) {
-  const auto per_g = static_cast<float>(1.0 / fixed.g_unit);
-  const auto per_h = static_cast<float>(1.0 / fixed.h_unit);
-  const int row_h_bits = fixed.row_h_bits;
-  const std::int32_t largest_h = (1 << row_h_bits) - 1;
+  const PackedQuantiser quantiser(fixed);
   auto* rows = reinterpret_cast<Word32*>(g);
   for (std::size_t i = 0; i < n; ++i) {
-    const auto gradient = std::bit_cast<float>(rows[i]);
-    const auto g_steps = static_cast<std::int32_t>(std::floor(gradient * per_g + 0.5f));
-    // A row with weight never vanishes: H stays positive wherever there are rows.
-    auto h_steps = static_cast<std::int32_t>(std::floor(h[i] * per_h + 0.5f));
-    h_steps = h_steps < 1 ? 1 : h_steps;
-    h_steps = h_steps > largest_h ? largest_h : h_steps;
-    h_steps = h[i] > 0.0f ? h_steps : 0;
-    rows[i] = g_steps << row_h_bits | h_steps;
+    rows[i] = quantiser(std::bit_cast<float>(rows[i]), h[i]);
   }
 }
 
 void quantise_wide(const FixedPoint& fixed, WidePair* pairs, std::size_t n) {
-  const double per_g = 1.0 / fixed.g_unit, per_h = 1.0 / fixed.h_unit;
-  const std::uint64_t one = std::uint64_t{1} << fixed.count_shift;
+  const WideQuantiser quantiser(fixed);
   auto* words = reinterpret_cast<Word64*>(pairs);
   for (std::size_t i = 0; i < n; ++i) {
-    const auto g = std::bit_cast<double>(words[2 * i]), h = std::bit_cast<double>(words[2 * i + 1]);
-    const auto g_steps = static_cast<std::int64_t>(std::floor(g * per_g + 0.5));
-    const auto h_steps = static_cast<std::int64_t>(std::floor(h * per_h + 0.5));
-    const std::int64_t positive = h_steps < 1 ? 1 : h_steps;
-    words[2 * i] = static_cast<std::uint64_t>(g_steps);
-    words[2 * i + 1] = (h > 0.0 ? static_cast<std::uint64_t>(positive) : 0) + one;
+    const Sum row =
+        quantiser(std::bit_cast<double>(words[2 * i]), std::bit_cast<double>(words[2 * i + 1]));
+    words[2 * i] = static_cast<std::uint64_t>(row.g);
+    words[2 * i + 1] = row.hc;
   }
 }
 
@@ -155,36 +108,6 @@ GradientSummary take_gradients(const double* g, const double* h, std::size_t n,
   GradientSummary total;
   for (const GradientSummary& summary : summaries) total.add(summary);
   return total;
-}
-
-void GradientSummary::add(const GradientSummary& other) {
-  max_g = std::max(max_g, other.max_g);
-  max_h = std::max(max_h, other.max_h);
-  min_h = std::min(min_h, other.min_h);
-  sum_g += other.sum_g;
-  sum_h += other.sum_h;
-}
-
-double unit_for(double largest, double steps) {
-  return largest > 0.0 ? std::max(largest / steps, std::numeric_limits<double>::min()) : 1.0;
-}
-
-bool is_moderate(double largest) { return largest == 0.0 || (largest > 1e-30 && largest < 1e30); }
-
-bool fits_packed(const GradientSummary& summary, std::size_t n) {
-  const auto rows = static_cast<double>(n);
-  return n >= kPackedFromRows && is_moderate(summary.max_g) && is_moderate(summary.max_h) &&
-         summary.max_g * rows <= kLargestToMean * summary.sum_g &&
-         summary.max_h * rows <= kLargestToMean * summary.sum_h;
-}
-
-FixedPoint choose_units(const GradientSummary& summary, std::size_t n, bool packed) {
-  const int count_shift = 64 - static_cast<int>(std::bit_width(n));
-  FixedPoint fixed = packed ? packed_units(summary) : wide_units(summary, n, count_shift);
-  fixed.count_shift = count_shift;
-  // Packed rows pass through single precision, where the smallest numbers vanish.
-  fixed.has_zero_h = !(summary.min_h > (packed ? 0x1p-126 : 0.0));
-  return fixed;
 }
 
 Gradients quantise(const RawGradients& raw, const FixedPoint& fixed, std::size_t n, int threads) {

@@ -32,7 +32,8 @@ Pair read(const RawGradients& raw, std::size_t i) {
 // How much a row matters: the size of its gradients.
 std::vector<double> sizes(const GradientSampling& sampling,
                           const std::vector<RawGradients>& outputs, std::size_t n, int threads) {
-  const double lambda = sampling.minimal_variance ? sampling.reg_lambda : 0.0;
+  const bool counts_hessians = sampling.method == SamplingMethod::minimal_variance;
+  const double lambda = counts_hessians ? sampling.reg_lambda : 0.0;
   std::vector<double> size(n);
   for_each_block(n, threads, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -84,6 +85,17 @@ Probability minimal_variance(const std::vector<double>& size, double wanted) {
   return {0.0, 0.0, 0.0};
 }
 
+Probability choose_probability(SamplingMethod method, const std::vector<double>& size,
+                               double wanted) {
+  switch (method) {
+    case SamplingMethod::one_sided:
+      return one_sided(size, wanted);
+    case SamplingMethod::minimal_variance:
+      return minimal_variance(size, wanted);
+  }
+  return {0.0, 0.0, 1.0};
+}
+
 }  // namespace
 
 DrawnRows sample_by_gradient(const GradientSampling& sampling, std::uint64_t round,
@@ -91,8 +103,7 @@ DrawnRows sample_by_gradient(const GradientSampling& sampling, std::uint64_t rou
                              GradientSummary* summary, int threads) {
   const std::vector<double> size = sizes(sampling, outputs, n, threads);
   const double wanted = sampling.fraction * static_cast<double>(n);
-  const Probability probability =
-      sampling.minimal_variance ? minimal_variance(size, wanted) : one_sided(size, wanted);
+  const Probability probability = choose_probability(sampling.method, size, wanted);
   const std::uint64_t key = hash_key(sampling.seed, Purpose::row_sample, round);
   const std::size_t blocks = (n + kRowBlock - 1) / kRowBlock, K = outputs.size();
   std::vector<DrawnRows> drawn(blocks);

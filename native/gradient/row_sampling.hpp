@@ -10,14 +10,20 @@
 #include <vector>
 
 #include "gradient/quantise.hpp"
+#include "shared/named.hpp"
 
 namespace hedgerow {
 
+// One-sided (GOSS; Ke et al., 2017): two thirds of the sample are the rows of the largest
+// gradients, one third comes from all others alike. Minimal variance (MVS; Ibragimov and Gusev,
+// 2019): p grows with √(g² + λh²) up to 1.
+enum class SamplingMethod { one_sided, minimal_variance };
+inline constexpr Named<SamplingMethod> kSamplingMethods[] = {
+    {"gradient", SamplingMethod::one_sided},
+    {"minimal_variance", SamplingMethod::minimal_variance}};
+
 struct GradientSampling {
-  // One-sided (Ke et al., 2017): two thirds of the draw are the rows of the largest gradients, one
-  // third comes from all others alike. Minimal variance (Ibragimov and Gusev, 2019): p grows with
-  // √(g² + λh²) up to 1.
-  bool minimal_variance = false;
+  SamplingMethod method = SamplingMethod::one_sided;
   double fraction = 1.0;  // of the rows, on average
   double reg_lambda = 1.0;
   std::uint64_t seed = 0;

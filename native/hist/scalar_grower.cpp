@@ -58,10 +58,11 @@ std::vector<std::span<const ColumnGroup>> by_block(const std::vector<ColumnGroup
 }  // namespace
 
 struct Grower::State : Growth {
-  State(const BinnedView& view, const GrowSettings& given, int team)
-      : Growth(view, given, team,
+  State(const BinnedView& view, const GrowthParams& growth, const Constraints& constrained,
+        int team, const EngineLimits& limits)
+      : Growth(view, growth, constrained, team,
                HistogramPool(sizeof(Sum) * kColumnStride * static_cast<std::size_t>(view.n_columns),
-                             given.histogram_bytes, kFewestSlots)),
+                             limits.histogram_bytes, kFewestSlots)),
         scratch(make_scratch(team)) {}
 
   Buffer<Scratch> scratch;  // by slot
@@ -96,10 +97,10 @@ struct Grower::State : Growth {
   void choose_values();
   void move_together();
   void evaluate_children(Leaf& small, Leaf& large, int parent_slot);
-  bool is_monotone() const { return settings.constraints.are_monotone(); }
+  bool is_monotone() const { return constraints.are_monotone(); }
   SplitSearch search(const Leaf& leaf) const {
     const LimitedLeaf limited = {is_monotone() ? &monotone : nullptr, leaf.node};
-    return {settings.rules, gradients.fixed, leaf.sum, limited};
+    return {params, gradients.fixed, leaf.sum, limited};
   }
   FeatureHistogram feature_histogram(std::size_t feature, const Sum& node, Sum* column,
                                      Sum* room) const;
@@ -115,17 +116,17 @@ struct Grower::State : Growth {
 };
 
 double Grower::State::weight(const Sum& sum) const {
-  return settings.rules.weight(gradients.fixed.g(sum), gradients.fixed.h(sum));
+  return params.weight(gradients.fixed.g(sum), gradients.fixed.h(sum));
 }
 
 int Grower::State::add_leaf(const Sum& sum) {
-  tree.value.push_back(settings.learning_rate * weight(sum));
+  tree.value.push_back(params.learning_rate * weight(sum));
   return add_node(gradients.fixed.h(sum), gradients.fixed.count(sum));
 }
 
 bool Grower::State::may_split(const Leaf& leaf) const {
   return is_splittable(leaf) &&
-         Least(settings.rules, gradients.fixed).fits_twice(gradients.fixed, leaf.sum);
+         Least(params, gradients.fixed).fits_twice(gradients.fixed, leaf.sum);
 }
 
 int Grower::State::team_for(std::size_t rows) const {
@@ -184,7 +185,7 @@ FeatureHistogram Grower::State::feature_histogram(std::size_t feature, const Sum
                                                   Sum* room) const {
   const Place& place = bins.places[feature];
   const int n_bins = bins.n_bins[feature], index = static_cast<int>(feature);
-  const double weight = settings.constraints.weight(feature);
+  const double weight = constraints.weight(feature);
   if (!place.is_shared()) return {column, index, n_bins, bins.is_categorical[feature], weight};
   Sum* sums = room;
   std::fill_n(sums + n_bins, 8, Sum{0, 0});  // as far as a scan may read
@@ -269,8 +270,7 @@ void Grower::State::plant_root() {
   root.sum = sum_of_rows(root);
   root.node = add_leaf(root.sum);
   if (is_monotone()) {
-    monotone.plant(settings.constraints.directions, widest_limits(settings.rules),
-                   weight(root.sum));
+    monotone.plant(constraints.directions, widest_limits(params), weight(root.sum));
   }
   if (may_split(root)) evaluate(root);
   settle(root);
@@ -279,7 +279,7 @@ void Grower::State::plant_root() {
 // Evaluates two new leaves. The smaller one's histogram is built from its rows; the larger one's is
 // what remains of the parent's, if the parent kept it.
 void Grower::State::evaluate_children(Leaf& small, Leaf& large, int parent_slot) {
-  const bool room = n_leaves() + 2 < settings.max_leaves;  // or they would never be split
+  const bool room = n_leaves() + 2 < max_leaves;  // or they would never be split
   const bool scan_small = room && may_split(small), scan_large = room && may_split(large);
   const bool subtract = scan_large && parent_slot >= 0;
   if (!subtract) pool.release(parent_slot);
@@ -348,7 +348,7 @@ void Grower::State::limit_children(const Leaf& parent, const Leaf& left, const L
   const Cut cut = {split.feature, end, split.missing_left, split.categorical, split.categories};
   monotone.split(parent.node, cut, left.node, right.node, weight(left.sum), weight(right.sum));
   for (const int node : {left.node, right.node}) {
-    tree.value[static_cast<std::size_t>(node)] = settings.learning_rate * monotone.value(node);
+    tree.value[static_cast<std::size_t>(node)] = params.learning_rate * monotone.value(node);
   }
 }
 
@@ -383,21 +383,21 @@ void Grower::State::choose_values() {
   for (const Leaf& leaf : closed) {
     nodes.push_back(leaf.node);
     target.push_back(weight(leaf.sum));
-    weights.push_back(gradients.fixed.h(leaf.sum) + settings.rules.reg_lambda);
+    weights.push_back(gradients.fixed.h(leaf.sum) + params.reg_lambda);
   }
   const std::vector<double> value = isotonic(monotone.links(nodes), target, weights);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    tree.value[static_cast<std::size_t>(nodes[i])] = settings.learning_rate * value[i];
+    tree.value[static_cast<std::size_t>(nodes[i])] = params.learning_rate * value[i];
   }
 }
 
 // Lets all leaves take the step that is best for them together, where their own leave one.
 void Grower::State::move_together() {
-  if (!settings.rules.steps_together()) return;
-  CommonStep common(settings.rules.leaf, settings.learning_rate);
+  if (!params.has_common_step()) return;
+  CommonStep common(params.leaf, params.learning_rate);
   for (const Leaf& leaf : closed) {
     common.add(gradients.fixed.g(leaf.sum), gradients.fixed.h(leaf.sum),
-               settings.learning_rate * weight(leaf.sum));
+               params.learning_rate * weight(leaf.sum));
   }
   const double step = common.step();
   for (double& value : tree.value) value += step;
@@ -409,8 +409,9 @@ void Grower::State::finish(std::uint16_t* leaf_of_row) {
   move_together();
 }
 
-Grower::Grower(const BinnedView& bins, const GrowSettings& settings, int threads)
-    : state_(std::make_unique<State>(bins, settings, threads)) {}
+Grower::Grower(const BinnedView& bins, const GrowthParams& params, const Constraints& constraints,
+               int threads, const EngineLimits& limits)
+    : state_(std::make_unique<State>(bins, params, constraints, threads, limits)) {}
 
 Grower::~Grower() = default;
 

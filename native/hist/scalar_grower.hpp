@@ -18,17 +18,8 @@ namespace hedgerow {
 
 inline constexpr int kMostLeaves = 65535;  // leaf numbers of rows are 16 bits wide
 
-struct GrowSettings {
-  SplitRules rules;
-  Constraints constraints;
-  int max_leaves = 31;  // at most kMostLeaves
-  int max_depth = 0;    // 0: no limit
-  bool leafwise = true;
-  double learning_rate = 0.1;
-  double colsample_bytree = 1.0;
-  double colsample_bylevel = 1.0;
-  double colsample_bynode = 1.0;
-  std::uint64_t seed = 0;
+// What an engine may spend; no tree depends on it.
+struct EngineLimits {
   // Memory that histograms may take; beyond it the smallest open leaf gives its own up, and its
   // children are built from their rows.
   std::size_t histogram_bytes = std::size_t{512} << 20;
@@ -49,7 +40,8 @@ struct GrownTree {
 // Grows trees on one table; memory is kept from tree to tree.
 class Grower {
  public:
-  Grower(const BinnedView& bins, const GrowSettings& settings, int threads);
+  Grower(const BinnedView& bins, const GrowthParams& params, const Constraints& constraints,
+         int threads, const EngineLimits& limits = {});
   ~Grower();
 
   // Grows a tree on the rows in `bag` (increasing; empty: on all rows). tree_id tells apart the

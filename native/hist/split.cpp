@@ -39,7 +39,7 @@ double limited_score(const Penalties& penalties, double G, double H, const Limit
 
 // What the scan of one feature needs to know of the node and of the features before.
 struct Node {
-  const SplitRules& rules;
+  const GrowthParams& params;
   const FixedPoint& fixed;
   const Sum& total;
   const Least& least;
@@ -58,21 +58,21 @@ struct Node {
   bool has_room() const { return least.fits_twice(fixed, total); }
   // Whether cuts can be compared as fractions: no weight is capped, no denominator is zero.
   bool has_fractions() const {
-    return rules.max_delta_step <= 0.0 && (rules.reg_lambda > 0.0 || least.h > 0);
+    return params.max_delta_step <= 0.0 && (params.reg_lambda > 0.0 || least.h > 0);
   }
   double gain(const Sum& left, double extra_lambda = 0.0) const {
     const Sum right = total - left;
-    const Penalties penalties = rules.penalties(extra_lambda);
+    const Penalties penalties = params.penalties(extra_lambda);
     return split_gain(leaf_score(penalties, fixed.g(left), fixed.h(left)) +
                           leaf_score(penalties, fixed.g(right), fixed.h(right)),
-                      parent_score, rules.min_split_gain);
+                      parent_score, params.min_split_gain);
   }
   double gain(const Sum& left, const SideLimits& limits, double extra_lambda = 0.0) const {
     const Sum right = total - left;
-    const Penalties penalties = rules.penalties(extra_lambda);
+    const Penalties penalties = params.penalties(extra_lambda);
     return split_gain(limited_score(penalties, fixed.g(left), fixed.h(left), limits.left) +
                           limited_score(penalties, fixed.g(right), fixed.h(right), limits.right),
-                      parent_score, rules.min_split_gain);
+                      parent_score, params.min_split_gain);
   }
   // Of a split on categories.
   double gain(const Split& split, double extra_lambda = 0.0) const {
@@ -161,11 +161,12 @@ struct Fractions {
   explicit Fractions(const Node& node)
       : h_mask(Long8{} + static_cast<std::int64_t>(node.fixed.h_mask())),
         total_g(Long8{} + node.total.g),
-        reg_lambda(node.rules.reg_lambda / node.fixed.h_unit),
-        alpha(node.rules.reg_alpha / node.fixed.g_unit),
+        reg_lambda(node.params.reg_lambda / node.fixed.h_unit),
+        alpha(node.params.reg_alpha / node.fixed.g_unit),
         both_sides(static_cast<double>(node.h(node.total)) + 2.0 * reg_lambda),
         mean(static_cast<double>(node.total.g) / both_sides) {
-    const double parent = node.parent_score + 2.0 * (node.gain_to_beat + node.rules.min_split_gain);
+    const double parent =
+        node.parent_score + 2.0 * (node.gain_to_beat + node.params.min_split_gain);
     const double per_g = 1.0 / node.fixed.g_unit;
     to_beat = parent * node.fixed.h_unit * per_g * per_g;
     if (!kL1) to_beat = (to_beat - static_cast<double>(node.total.g) * mean) / both_sides;
@@ -200,9 +201,9 @@ struct LimitedCuts {
 // A cut's score within limits, over 1, in the units of g and h themselves: a limit is a weight.
 struct LimitedScores {
   LimitedScores(const Node& node, const LimitedCuts& given)
-      : rules(node.rules), fixed(node.fixed), cuts(given), total(node.total) {
+      : params(node.params), fixed(node.fixed), cuts(given), total(node.total) {
     total_h = static_cast<std::int64_t>(node.h(total));
-    to_beat = node.parent_score + 2.0 * (node.gain_to_beat + rules.min_split_gain);
+    to_beat = node.parent_score + 2.0 * (node.gain_to_beat + params.min_split_gain);
     h_mask = Long8{} + static_cast<std::int64_t>(fixed.h_mask());
   }
 
@@ -222,14 +223,14 @@ struct LimitedScores {
 
   Double8 score(Long8 g, Long8 h, const LimitSeries& limits, std::size_t at, Double8& w) const {
     const Double8 G = to_double(g) * fixed.g_unit;
-    const Double8 d = to_double(h) * fixed.h_unit + rules.reg_lambda;
+    const Double8 d = to_double(h) * fixed.h_unit + params.reg_lambda;
     const Double8 low = *reinterpret_cast<const Double8Array*>(limits.low + at);
     const Double8 high = *reinterpret_cast<const Double8Array*>(limits.high + at);
-    w = limited_weight(G, d, rules.reg_alpha, low, high);
-    return score_at(G, d, rules.reg_alpha, w);
+    w = limited_weight(G, d, params.reg_alpha, low, high);
+    return score_at(G, d, params.reg_alpha, w);
   }
 
-  const SplitRules& rules;
+  const GrowthParams& params;
   const FixedPoint& fixed;
   const LimitedCuts& cuts;
   Sum total;
@@ -313,8 +314,8 @@ int scan_one_by_one(const Node& node, const Scan& scan, const Sum& start) {
 template <class Scan>
 int best_position(const Node& node, const Scan& scan, const Sum& start) {
   if (!node.has_fractions()) return scan_one_by_one(node, scan, start);
-  const Best8 best = node.rules.reg_alpha > 0.0 ? scan8(node, Fractions<true>(node), scan, start)
-                                                : scan8(node, Fractions<false>(node), scan, start);
+  const Best8 best = node.params.reg_alpha > 0.0 ? scan8(node, Fractions<true>(node), scan, start)
+                                                 : scan8(node, Fractions<false>(node), scan, start);
   return winner(best, scan.count);
 }
 
@@ -492,7 +493,7 @@ void consider_one_against_rest(const Node& node, const std::uint8_t* occupied, i
 // Drops the categories whose Σh is too little to say where they belong; they will go right.
 int keep_heavy(const Node& node, std::uint8_t* occupied, int count, const Sum* histogram) {
   const auto too_light = [&](std::uint8_t bin) {
-    return node.fixed.h(histogram[bin]) < node.rules.min_category_weight;
+    return node.fixed.h(histogram[bin]) < node.params.min_category_weight;
   };
   return static_cast<int>(std::remove_if(occupied, occupied + count, too_light) - occupied);
 }
@@ -506,11 +507,11 @@ void consider_sorted(const Node& node, std::uint8_t* occupied, int count, const 
   double ratio[kBins];
   for (int i = 0; i < count; ++i) {
     const Sum& sum = histogram[occupied[i]];
-    ratio[occupied[i]] = node.fixed.g(sum) / (node.fixed.h(sum) + node.rules.cat_smooth);
+    ratio[occupied[i]] = node.fixed.g(sum) / (node.fixed.h(sum) + node.params.cat_smooth);
   }
   std::stable_sort(occupied, occupied + count,
                    [&](std::uint8_t a, std::uint8_t b) { return ratio[a] < ratio[b]; });
-  const int longest = std::min(node.rules.max_cat_threshold, count);
+  const int longest = std::min(node.params.max_cat_threshold, count);
   for (const bool from_high : {false, true}) {
     Split tried;
     for (int taken = 1; taken <= longest; ++taken) {
@@ -518,7 +519,7 @@ void consider_sorted(const Node& node, std::uint8_t* occupied, int count, const 
       set_category(tried, bin);
       tried.left += histogram[bin];
       if (!node.allowed(tried.left)) continue;
-      tried.gain = node.gain(tried, node.rules.cat_l2);
+      tried.gain = node.gain(tried, node.params.cat_l2);
       if (tried.gain > best.gain) best = tried;
     }
   }
@@ -533,7 +534,7 @@ Split best_categorical(const Node& node, const FeatureHistogram& histogram) {
     occupied[count] = static_cast<std::uint8_t>(b);
     count += histogram.sums[b].hc != 0;
   }
-  if (count <= node.rules.max_cat_to_onehot) {
+  if (count <= node.params.max_cat_to_onehot) {
     consider_one_against_rest(node, occupied, count, histogram.sums, best);
   } else {
     consider_sorted(node, occupied, count, histogram.sums, best);
@@ -545,31 +546,30 @@ Split best_categorical(const Node& node, const FeatureHistogram& histogram) {
 }  // namespace
 
 // Where all h are one step, S = c and nothing was rounded: S ≥ T is S + c ≥ 2T.
-Least::Least(const SplitRules& rules, const FixedPoint& fixed) {
-  const auto rows = static_cast<std::uint64_t>(std::max<std::int64_t>(1, rules.min_samples_leaf));
-  hc = rows << fixed.count_shift;
+Least::Least(const GrowthParams& params, const FixedPoint& fixed) {
+  hc = static_cast<std::uint64_t>(params.fewest_rows()) << fixed.count_shift;
   const double enough =
-      least_steps(rules.min_child_weight, fixed.h_unit) * (fixed.has_equal_h() ? 2.0 : 1.0);
+      least_steps(params.min_child_weight, fixed.h_unit) * (fixed.has_equal_h() ? 2.0 : 1.0);
   steps = enough < kMostUnits ? static_cast<std::uint64_t>(enough) : kMostUnits;
-  h = rules.min_child_weight > 0.0 ? 1 : 0;
+  h = params.min_child_weight > 0.0 ? 1 : 0;
 }
 
-Limits widest_limits(const SplitRules& rules) {
-  const double cap = rules.max_delta_step;
+Limits widest_limits(const GrowthParams& params) {
+  const double cap = params.max_delta_step;
   return cap > 0.0 ? Limits{-cap, cap} : Limits{};
 }
 
-SplitSearch::SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const Sum& node,
+SplitSearch::SplitSearch(const GrowthParams& params, const FixedPoint& fixed, const Sum& node,
                          const LimitedLeaf& limited)
-    : rules_(rules), fixed_(fixed), total_(node), least_(rules, fixed), limited_(limited) {
+    : params_(params), fixed_(fixed), total_(node), least_(params, fixed), limited_(limited) {
   const double G = fixed.g(node), H = fixed.h(node);
-  parent_score_ = score_size_ = leaf_score(rules.penalties(), G, H);
+  parent_score_ = score_size_ = leaf_score(params.penalties(), G, H);
   if (limited.leaves) {
     const Limits limits = limited.leaves->limits(limited.node);
-    const double d = H + rules.reg_lambda;
-    const double w = limited_weight(G, d, rules.reg_alpha, limits.low, limits.high);
-    parent_score_ = score_at(G, d, rules.reg_alpha, w);
-    score_size_ = -score_at(std::fabs(G), d, rules.reg_alpha, std::fabs(w));
+    const double d = H + params.reg_lambda;
+    const double w = limited_weight(G, d, params.reg_alpha, limits.low, limits.high);
+    parent_score_ = score_at(G, d, params.reg_alpha, w);
+    score_size_ = -score_at(std::fabs(G), d, params.reg_alpha, std::fabs(w));
   }
   least_gain_ = 0.5 * kRelativeNoise * score_size_;
 }
@@ -579,12 +579,12 @@ SplitSearch::SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const
 // were offered before, in this group or in another thread's.
 double SplitSearch::gain_to_beat(const Split& best, double weight) const {
   const double gain = best.merit() / weight;
-  return gain - kScanNoise * (score_size_ + 2.0 * (gain + rules_.min_split_gain));
+  return gain - kScanNoise * (score_size_ + 2.0 * (gain + params_.min_split_gain));
 }
 
 void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
   const bool is_limited = limited_.matters(histogram.feature);
-  const Node node{rules_,
+  const Node node{params_,
                   fixed_,
                   total_,
                   least_,
@@ -602,7 +602,7 @@ void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
 
 void SplitSearch::offer_remaining(const FeatureHistogram& parent, const Sum* child,
                                   Split& best) const {
-  const Node node{rules_,         fixed_,        total_,      least_,
+  const Node node{params_,        fixed_,        total_,      least_,
                   parent.feature, parent_score_, least_gain_, gain_to_beat(best, parent.weight),
                   LimitedLeaf{}};
   const bool plain =

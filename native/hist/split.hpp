@@ -3,35 +3,11 @@
 #include <cstdint>
 
 #include "shared/fixed_point.hpp"
-#include "shared/leaf_rule.hpp"
-#include "shared/objective.hpp"
+#include "shared/growth_params.hpp"
 #include "table/binned_view.hpp"
 #include "tree/monotone.hpp"
 
 namespace hedgerow {
-
-// What a split must respect; names as in the Python GrowParams.
-struct SplitRules {
-  double reg_lambda = 1.0;
-  double reg_alpha = 0.0;
-  double min_split_gain = 0.0;
-  double max_delta_step = 0.0;
-  double min_child_weight = 0.0;
-  std::int64_t min_samples_leaf = 1;
-  int max_cat_to_onehot = 4;
-  int max_cat_threshold = 32;
-  double cat_smooth = 10.0;
-  double cat_l2 = 10.0;
-  double min_category_weight = 2.5;
-  LeafRule leaf = {};
-
-  Penalties penalties(double extra_lambda = 0.0) const {
-    return {reg_lambda + extra_lambda, reg_alpha, max_delta_step};
-  }
-  double weight(double G, double H) const { return leaf_weight(penalties(), leaf, G, H); }
-  // Whether the leaves of a tree take one more step in common; not beyond the longest allowed.
-  bool steps_together() const { return !leaf.is_newton() && max_delta_step == 0.0; }
-};
 
 struct Split {
   double gain = 0.0;  // ½[score(L) + score(R) − score(parent)] − γ; 0 when no split is worth making
@@ -54,7 +30,7 @@ struct Split {
 };
 
 // What max_delta_step leaves.
-Limits widest_limits(const SplitRules& rules);
+Limits widest_limits(const GrowthParams& params);
 
 // A gain below this share of the parent's score is rounding, not improvement.
 inline constexpr double kRelativeNoise = 0x1p-48;
@@ -75,7 +51,7 @@ struct FeatureHistogram {
 struct Least {
   std::uint64_t hc, steps, h;
 
-  Least(const SplitRules& rules, const FixedPoint& fixed);
+  Least(const GrowthParams& params, const FixedPoint& fixed);
   // Whether two such children fit into a node.
   bool fits_twice(const FixedPoint& fixed, const Sum& node) const {
     return node.hc >= 2 * hc && fixed.most_steps(node) >= 2 * steps && fixed.h_steps(node) >= 2 * h;
@@ -86,7 +62,7 @@ struct Least {
 // worked out once.
 class SplitSearch {
  public:
-  SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const Sum& node,
+  SplitSearch(const GrowthParams& params, const FixedPoint& fixed, const Sum& node,
               const LimitedLeaf& limited = {});
 
   const Sum& node() const { return total_; }
@@ -100,7 +76,7 @@ class SplitSearch {
   void offer_remaining(const FeatureHistogram& parent, const Sum* child, Split& best) const;
 
  private:
-  SplitRules rules_;
+  const GrowthParams& params_;
   FixedPoint fixed_;
   Sum total_;
   Least least_;

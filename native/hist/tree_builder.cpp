@@ -67,6 +67,11 @@ AllowedFeatures only(const std::vector<int>& features, int n_features) {
   return allowed;
 }
 
+int most_leaves(const GrowthParams& params) {
+  if (params.max_leaves <= 0) return kMostLeaves;
+  return static_cast<int>(std::min<std::int64_t>(params.max_leaves, kMostLeaves));
+}
+
 bool goes_left(const GrownTree& tree, int node, std::uint8_t bin) {
   const auto i = static_cast<std::size_t>(node);
   if (bin == kMissingBin) return tree.missing_left[i];
@@ -101,10 +106,12 @@ void HistogramPool::release_all() {
   std::iota(free_.rbegin(), free_.rend(), 0);
 }
 
-Growth::Growth(const BinnedView& view, const GrowSettings& given, int team,
-               HistogramPool histograms)
+Growth::Growth(const BinnedView& view, const GrowthParams& growth, const Constraints& constrained,
+               int team, HistogramPool histograms)
     : bins(view),
-      settings(given),
+      params(growth),
+      constraints(constrained),
+      max_leaves(most_leaves(growth)),
       threads(team),
       pool(std::move(histograms)),
       members(members_of(view.places, static_cast<std::size_t>(view.n_columns))),
@@ -137,9 +144,7 @@ std::size_t Growth::mean_codes() const {
   return sum / columns.size() + 1;
 }
 
-std::size_t Growth::fewest_rows() const {
-  return static_cast<std::size_t>(std::max<std::int64_t>(1, settings.rules.min_samples_leaf));
-}
+std::size_t Growth::fewest_rows() const { return static_cast<std::size_t>(params.fewest_rows()); }
 
 bool Growth::begin(std::span<const std::uint32_t> rows, std::uint64_t id) {
   bag = rows;
@@ -149,9 +154,9 @@ bool Growth::begin(std::span<const std::uint32_t> rows, std::uint64_t id) {
   open.clear();
   closed.clear();
   pool.release_all();
-  if (!features.empty() && settings.colsample_bytree >= 1.0) return false;
-  const std::vector<int> usable = settings.constraints.usable(bins.n_features);
-  features = sample_tree_features(usable, settings.colsample_bytree, settings.seed, tree_id);
+  if (!features.empty() && params.colsample_bytree >= 1.0) return false;
+  const std::vector<int> usable = constraints.usable(bins.n_features);
+  features = sample_tree_features(usable, params.colsample_bytree, params.seed, tree_id);
   const bool all = features.size() == static_cast<std::size_t>(bins.n_features);
   in_tree = all ? AllowedFeatures{} : only(features, bins.n_features);
   columns = columns_to_add_up();
@@ -190,7 +195,7 @@ std::vector<ColumnGroup> Growth::make_groups(std::size_t wanted, std::size_t wid
 
 bool Growth::is_splittable(const Leaf& leaf) const {
   return leaf.count >= 2 * fewest_rows() &&
-         (settings.max_depth == 0 || leaf.depth < settings.max_depth);
+         (params.max_depth == 0 || leaf.depth < params.max_depth);
 }
 
 int Growth::add_node(double cover, std::size_t count) {
@@ -220,7 +225,7 @@ std::array<Leaf, 2> Growth::children(const Leaf& parent, std::size_t n_left) con
 
 // The heap's order: whether a waits longer than b.
 bool Growth::after(const Leaf& a, const Leaf& b) const {
-  if (settings.leafwise) {
+  if (params.is_leafwise()) {
     const double merit_a = a.best.merit(), merit_b = b.best.merit();
     return merit_a != merit_b ? merit_a < merit_b : a.node > b.node;
   }
@@ -294,16 +299,16 @@ std::vector<int> Growth::features_above(int node) const {
 
 // What the level drew, of that what interactions allow, and of that what the node drew.
 AllowedFeatures Growth::allowed_features(const Leaf& leaf) const {
-  const Interactions& interactions = settings.constraints.interactions;
-  const bool draws = settings.colsample_bylevel < 1.0 || settings.colsample_bynode < 1.0;
+  const Interactions& interactions = constraints.interactions;
+  const bool draws = params.colsample_bylevel < 1.0 || params.colsample_bynode < 1.0;
   if (!draws && !interactions.any()) return in_tree;
   const std::uint64_t tree_key = mix_u64(tree_id);
   auto level =
-      sample_features(features, settings.colsample_bylevel, settings.seed, Purpose::level_features,
+      sample_features(features, params.colsample_bylevel, params.seed, Purpose::level_features,
                       tree_key + static_cast<std::uint64_t>(leaf.depth));
   if (interactions.any()) level = interactions.allowed(level, features_above(leaf.node));
   const auto node =
-      sample_features(level, settings.colsample_bynode, settings.seed, Purpose::node_features,
+      sample_features(level, params.colsample_bynode, params.seed, Purpose::node_features,
                       tree_key + static_cast<std::uint64_t>(leaf.node));
   return only(node, bins.n_features);
 }

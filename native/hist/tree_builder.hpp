@@ -54,7 +54,8 @@ struct AllowedFeatures {
 
 class Growth {
  public:
-  Growth(const BinnedView& view, const GrowSettings& given, int team, HistogramPool histograms);
+  Growth(const BinnedView& view, const GrowthParams& growth, const Constraints& constrained,
+         int team, HistogramPool histograms);
 
   // A new tree on some rows; whether it has other features than the last.
   bool begin(std::span<const std::uint32_t> rows, std::uint64_t id);
@@ -64,7 +65,7 @@ class Growth {
     return {bag.empty() ? nullptr : bag.data(), 0, leaf.count};
   }
   int n_leaves() const { return static_cast<int>(open.size() + closed.size()); }
-  bool is_full() const { return n_leaves() >= settings.max_leaves; }
+  bool is_full() const { return n_leaves() >= max_leaves; }
 
   // Files an evaluated leaf: open if it has a split worth making.
   void settle(Leaf leaf);
@@ -95,7 +96,9 @@ class Growth {
   void finish(std::uint16_t* leaf_of_row);
 
   BinnedView bins;
-  GrowSettings settings;
+  GrowthParams params;
+  Constraints constraints;
+  int max_leaves;
   int threads;
   HistogramPool pool;
   std::vector<std::vector<std::size_t>> members;  // the features of each column

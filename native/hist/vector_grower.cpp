@@ -84,8 +84,12 @@ void add(const std::uint64_t* __restrict part, std::uint64_t* __restrict total, 
 }  // namespace
 
 struct VectorGrower::State : Growth {
-  State(const BinnedView& view, const GrowSettings& given, int team)
-      : Growth(view, given, team, HistogramPool(1, 0, 0)) {}
+  State(const BinnedView& view, const GrowthParams& growth, const Constraints& constrained,
+        int team, const EngineLimits& limits)
+      : Growth(view, growth, constrained, team, HistogramPool(1, 0, 0)),
+        histogram_bytes(limits.histogram_bytes) {}
+
+  std::size_t histogram_bytes;
 
   // Of the tree being grown.
   VectorGradients gradients;
@@ -138,8 +142,7 @@ void VectorGrower::State::begin(const VectorGradients& given, std::span<const st
   groups = make_groups((team + blocks - 1) / blocks, widest);
   group_best.resize(groups.size());
   if (!new_form) return;
-  pool =
-      HistogramPool(bytes * static_cast<std::size_t>(bins.n_columns), settings.histogram_bytes, 0);
+  pool = HistogramPool(bytes * static_cast<std::size_t>(bins.n_columns), histogram_bytes, 0);
   scratch.resize(VectorHistograms::size(gradients, widest));
 }
 
@@ -167,7 +170,7 @@ Words VectorGrower::State::sum_up(const Leaf& leaf) const {
 int VectorGrower::State::add_leaf(Words of_rows) {
   for (int k = 1; k <= gradients.lanes.n_outputs; ++k) {
     const double G = gradients.g(of_rows.data(), k), H = gradients.h(of_rows.data(), k);
-    tree.value.push_back(settings.learning_rate * settings.rules.weight(G, H));
+    tree.value.push_back(params.learning_rate * params.weight(G, H));
   }
   sums.push_back(std::move(of_rows));
   left_sums.emplace_back();
@@ -176,11 +179,11 @@ int VectorGrower::State::add_leaf(Words of_rows) {
 
 bool VectorGrower::State::may_split(const Leaf& leaf) const {
   const Sum count = gradients.lane(sums_of(leaf).data(), 0);
-  return is_splittable(leaf) && VectorLeast(settings.rules, gradients).fits(count, 2);
+  return is_splittable(leaf) && VectorLeast(params, gradients).fits(count, 2);
 }
 
 Candidate VectorGrower::State::candidate(Leaf& leaf, bool scan) {
-  return {leaf, scan, allowed_features(leaf), {settings.rules, gradients, sums_of(leaf).data()}};
+  return {leaf, scan, allowed_features(leaf), {params, gradients, sums_of(leaf).data()}};
 }
 
 // Threads share the rows of a node out where there are more threads than groups of columns.
@@ -252,8 +255,8 @@ void VectorGrower::State::look(const Candidate& node, const ColumnGroup& group,
       if (!node.allowed[feature]) continue;
       node.search.offer(
           {static_cast<int>(feature), bins.n_bins[feature], bins.is_categorical[feature],
-           settings.constraints.weight(feature), settings.constraints.direction(feature),
-           bins.places[feature], of_group, k, occupied ? occupied + k : nullptr},
+           constraints.weight(feature), constraints.direction(feature), bins.places[feature],
+           of_group, k, occupied ? occupied + k : nullptr},
           best);
     }
   }
@@ -262,7 +265,7 @@ void VectorGrower::State::look(const Candidate& node, const ColumnGroup& group,
 // Evaluates a leaf, and its larger sibling if there is one. The smaller one's histograms are built
 // from its rows; the larger one's are what remains of the parent's, if the parent kept them.
 void VectorGrower::State::evaluate(Leaf& small, Leaf* large, int parent_slot) {
-  const bool room = n_leaves() + (large ? 2 : 1) < settings.max_leaves;  // or none would be split
+  const bool room = n_leaves() + (large ? 2 : 1) < max_leaves;  // or none would be split
   const bool scan_small = room && may_split(small), scan_large = room && large && may_split(*large);
   const bool subtracts = scan_large && parent_slot >= 0;
   if (!subtracts) pool.release(parent_slot);
@@ -336,10 +339,10 @@ void VectorGrower::State::split(const Leaf& parent) {
 // Lets all leaves take the steps that are best for them together, one for each output, where their
 // own leave one.
 void VectorGrower::State::move_together() {
-  if (!settings.rules.steps_together()) return;
+  if (!params.has_common_step()) return;
   const int n_outputs = gradients.lanes.n_outputs;
   for (int k = 0; k < n_outputs; ++k) {
-    CommonStep common(settings.rules.leaf, settings.learning_rate);
+    CommonStep common(params.leaf, params.learning_rate);
     for (const Leaf& leaf : closed) {
       const Words& of_rows = sums_of(leaf);
       common.add(gradients.g(of_rows.data(), k + 1), gradients.h(of_rows.data(), k + 1),
@@ -358,8 +361,9 @@ void VectorGrower::State::finish(std::uint16_t* leaf_of_row) {
   move_together();
 }
 
-VectorGrower::VectorGrower(const BinnedView& bins, const GrowSettings& settings, int threads)
-    : state_(std::make_unique<State>(bins, settings, threads)) {}
+VectorGrower::VectorGrower(const BinnedView& bins, const GrowthParams& params,
+                           const Constraints& constraints, int threads, const EngineLimits& limits)
+    : state_(std::make_unique<State>(bins, params, constraints, threads, limits)) {}
 
 VectorGrower::~VectorGrower() = default;
 

@@ -13,7 +13,8 @@ namespace hedgerow {
 // Grows trees on one table; memory is kept from tree to tree.
 class VectorGrower {
  public:
-  VectorGrower(const BinnedView& bins, const GrowSettings& settings, int threads);
+  VectorGrower(const BinnedView& bins, const GrowthParams& params, const Constraints& constraints,
+               int threads, const EngineLimits& limits = {});
   ~VectorGrower();
 
   // As Grower's. The tree has a value for each node and output, and the mean over the outputs of

@@ -53,7 +53,7 @@ struct CutValues {
 
 // What the search for a split of one feature needs to know of the node.
 struct Node {
-  const SplitRules& rules;
+  const GrowthParams& params;
   const VectorGradients& gradients;
   const std::uint64_t* total;
   const VectorLeast& least;
@@ -70,15 +70,15 @@ struct Node {
                       gradients.h_unit[k] * static_cast<double>(side.hc));
   }
   double weight(const Sum& side, int k) const {
-    return rules.weight(gradients.g_unit[k] * static_cast<double>(side.g),
-                        gradients.h_unit[k] * static_cast<double>(side.hc));
+    return params.weight(gradients.g_unit[k] * static_cast<double>(side.g),
+                         gradients.h_unit[k] * static_cast<double>(side.hc));
   }
   double gain(const Words& left, double extra_lambda = 0.0, int direction = 0) const;
 };
 
 // An output whose two weights are not ordered as a direction demands gains nothing.
 double Node::gain(const Words& left, double extra_lambda, int direction) const {
-  const Penalties penalties = rules.penalties(extra_lambda);
+  const Penalties penalties = params.penalties(extra_lambda);
   double children = 0.0;
   for (int k = 1; k <= gradients.lanes.n_outputs; ++k) {
     const Sum all = gradients.lane(total, k), of_left = gradients.lane(left.data(), k);
@@ -90,7 +90,7 @@ double Node::gain(const Words& left, double extra_lambda, int direction) const {
       children += score(of_right, k, penalties);
     }
   }
-  return split_gain(children, parent_score, rules.min_split_gain);
+  return split_gain(children, parent_score, params.min_split_gain);
 }
 
 // Running sums of a panel's lanes, as they stand in histograms.
@@ -155,7 +155,7 @@ struct ScoreShares {
         h(load<W>(panel.h)),
         g_unit(load<W>(panel.g_unit)),
         h_unit(load<W>(panel.h_unit)),
-        penalties(node.rules.penalties()) {}
+        penalties(node.params.penalties()) {}
 
   Fractions<W> operator()(Double<W> left_g, Double<W> left_h) const {
     const Fractions<W> left = score(left_g, left_h), right = score(g - left_g, h - left_h);
@@ -394,7 +394,7 @@ void consider(const Node& node, const VectorFeature& feature, const BinList& bin
     cuts.is_set = true;
   }
   const double to_beat =
-      node.parent_score + 2.0 * (gain_to_beat + node.rules.min_split_gain) - node.constant;
+      node.parent_score + 2.0 * (gain_to_beat + node.params.min_split_gain) - node.constant;
   const int position = largest_value(node, feature, bins, cuts, missing_left, to_beat);
   if (position < 0) return;
   Words left = no_sums(node);
@@ -470,7 +470,7 @@ void sort_categories(const Node& node, const VectorFeature& feature,
     for (int k = 1; k <= K; ++k) {
       const double part = gradients.h(node.total, k) / (K * gradients.weight(node.total));
       point.push_back(std::sqrt(part) * gradients.g(sums.data(), k) /
-                      (gradients.h(sums.data(), k) + node.rules.cat_smooth));
+                      (gradients.h(sums.data(), k) + node.params.cat_smooth));
     }
   }
   cart::spread_out(weight, point, K, rank);
@@ -486,17 +486,17 @@ void consider_sorted(const Node& node, const VectorFeature& feature,
   std::erase_if(categories, [&](std::uint8_t category) {
     const Sum count = node.count_of(sums_at(node, feature, 0, category));
     const double weight = static_cast<double>(count.g) * node.gradients.g_unit[0];
-    return weight < node.rules.min_category_weight;
+    return weight < node.params.min_category_weight;
   });
   if (categories.empty()) return;
   sort_categories(node, feature, categories);
-  const auto most = static_cast<std::size_t>(node.rules.max_cat_threshold);
+  const auto most = static_cast<std::size_t>(node.params.max_cat_threshold);
   for (const bool from_high : {false, true}) {
     if (from_high) std::reverse(categories.begin(), categories.end());
     Words left = no_sums(node);
     for (std::size_t taken = 1; taken <= std::min(most, categories.size()); ++taken) {
       add_bin(node, feature, categories[taken - 1], left);
-      consider_categories(node, std::span(categories).first(taken), left, node.rules.cat_l2, best);
+      consider_categories(node, std::span(categories).first(taken), left, node.params.cat_l2, best);
     }
   }
 }
@@ -510,7 +510,7 @@ VectorSplit best_categorical(const Node& node, const VectorFeature& feature) {
     }
   }
   VectorSplit best;
-  if (categories.size() <= static_cast<std::size_t>(node.rules.max_cat_to_onehot)) {
+  if (categories.size() <= static_cast<std::size_t>(node.params.max_cat_to_onehot)) {
     consider_one_against_rest(node, feature, categories, best);
   } else {
     consider_sorted(node, feature, std::move(categories), best);
@@ -521,21 +521,21 @@ VectorSplit best_categorical(const Node& node, const VectorFeature& feature) {
 
 }  // namespace
 
-VectorLeast::VectorLeast(const SplitRules& rules, const VectorGradients& gradients) {
-  const double doubt = gradients.wide ? kWeightDoubt : kFloatWeightDoubt;
-  const double steps = least_steps(rules.min_child_weight, gradients.g_unit[0], doubt);
+VectorLeast::VectorLeast(const GrowthParams& params, const VectorGradients& gradients) {
+  const double tolerance = gradients.wide ? kWeightTolerance : kFloatWeightTolerance;
+  const double steps = least_steps(params.min_child_weight, gradients.g_unit[0], tolerance);
   sum.g = static_cast<std::int64_t>(std::min(steps, kMostSteps));
-  sum.hc = static_cast<std::uint64_t>(std::max<std::int64_t>(1, rules.min_samples_leaf));
-  h = rules.min_child_weight > 0.0 ? 1 : 0;
+  sum.hc = static_cast<std::uint64_t>(params.fewest_rows());
+  h = params.min_child_weight > 0.0 ? 1 : 0;
 }
 
-VectorSearch::VectorSearch(const SplitRules& rules, const VectorGradients& gradients,
+VectorSearch::VectorSearch(const GrowthParams& params, const VectorGradients& gradients,
                            const std::uint64_t* node)
-    : rules_(rules),
+    : params_(params),
       gradients_(gradients),
       node_(node),
-      least_(rules, gradients),
-      is_plain_(rules.max_delta_step <= 0.0 && rules.reg_alpha <= 0.0 && rules.reg_lambda > 0.0),
+      least_(params, gradients),
+      is_plain_(params.max_delta_step <= 0.0 && params.reg_alpha <= 0.0 && params.reg_lambda > 0.0),
       panels_(static_cast<std::size_t>(gradients.lanes.n_panels())) {
   for (int k = 0; k < gradients.lanes.count(); ++k) describe_lane(k);
 }
@@ -547,7 +547,7 @@ void VectorSearch::describe_lane(int k) {
   const auto g = static_cast<double>(sum.g), h = static_cast<double>(sum.hc);
   const double g_unit = gradients_.g_unit[k], h_unit = gradients_.h_unit[k];
   const bool is_output = k >= 1 && k <= gradients_.lanes.n_outputs;
-  const double reg_lambda = is_output ? rules_.reg_lambda / h_unit : 1.0;
+  const double reg_lambda = is_output ? params_.reg_lambda / h_unit : 1.0;
   const double both_sides = h + 2.0 * reg_lambda;
   panel.reg_lambda[place] = reg_lambda;
   panel.both_sides[place] = both_sides;
@@ -558,17 +558,17 @@ void VectorSearch::describe_lane(int k) {
   panel.g_unit[place] = is_output ? g_unit : 0.0;
   panel.h_unit[place] = is_output ? h_unit : 0.0;
   if (!is_output) return;
-  parent_score_ += leaf_score(rules_.penalties(), g * g_unit, h * h_unit);
+  parent_score_ += leaf_score(params_.penalties(), g * g_unit, h * h_unit);
   if (is_plain_) constant_ += g * g / both_sides * g_unit * g_unit / h_unit;
 }
 
 void VectorSearch::offer(const VectorFeature& feature, VectorSplit& best) const {
-  const Node node{rules_, gradients_, node_, least_, parent_score_, constant_, is_plain_, panels_};
+  const Node node{params_, gradients_, node_, least_, parent_score_, constant_, is_plain_, panels_};
   if (!least_.fits(node.count_of(node_), 2)) return;
   // What comes near the best so far is judged by its gain, which does not depend on the features
   // offered before.
   const double to_beat = best.merit() / feature.weight;
-  const double noise = kScanNoise * (parent_score_ + 2.0 * (to_beat + rules_.min_split_gain));
+  const double noise = kScanNoise * (parent_score_ + 2.0 * (to_beat + params_.min_split_gain));
   VectorSplit found = feature.categorical ? best_categorical(node, feature)
                                           : best_numeric(node, feature, to_beat - noise);
   found.feature = feature.feature;

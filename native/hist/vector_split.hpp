@@ -43,7 +43,7 @@ struct VectorLeast {
   Sum sum;
   std::int64_t h;
 
-  VectorLeast(const SplitRules& rules, const VectorGradients& gradients);
+  VectorLeast(const GrowthParams& params, const VectorGradients& gradients);
   bool fits(const Sum& child, int times = 1) const {
     const auto count = static_cast<std::int64_t>(child.hc);
     return child.hc >= times * sum.hc && child.g + count >= times * sum.g && child.g >= times * h;
@@ -54,7 +54,7 @@ struct VectorLeast {
 class VectorSearch {
  public:
   // `node` is the node's sums, words_per_row() of them; it must outlive the search.
-  VectorSearch(const SplitRules& rules, const VectorGradients& gradients,
+  VectorSearch(const GrowthParams& params, const VectorGradients& gradients,
                const std::uint64_t* node);
 
   // Replaces `best` if the feature has a better split: its rules are SplitSearch's, with the mean
@@ -65,7 +65,7 @@ class VectorSearch {
  private:
   void describe_lane(int k);
 
-  const SplitRules& rules_;
+  const GrowthParams& params_;
   const VectorGradients& gradients_;
   const std::uint64_t* node_;
   VectorLeast least_;

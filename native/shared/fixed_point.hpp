@@ -1,7 +1,11 @@
-// Gradients in fixed point, and their sums.
+// Gradients in fixed point: their sums, the choice of units, and how a row becomes integers.
 #pragma once
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace hedgerow {
 
@@ -70,6 +74,134 @@ struct Gradients {
   FixedPoint fixed;
 
   Sum row(std::size_t i) const { return fixed.packed ? fixed.widen(packed[i]) : wide[i]; }
+};
+
+// What the choice of units depends on.
+struct GradientSummary {
+  double max_g = 0.0, sum_g = 0.0;  // of |g|
+  double max_h = 0.0, sum_h = 0.0;
+  double min_h = std::numeric_limits<double>::infinity();
+
+  void add(const GradientSummary& other) {
+    max_g = std::max(max_g, other.max_g);
+    max_h = std::max(max_h, other.max_h);
+    min_h = std::min(min_h, other.min_h);
+    sum_g += other.sum_g;
+    sum_h += other.sum_h;
+  }
+};
+
+// Fewer rows than this are trained on in wide form: the time is elsewhere, and precision is free.
+inline constexpr std::size_t kPackedFromRows = 32768;
+
+// Whether numbers of this size have reciprocals in single precision, through which packed rows
+// pass.
+inline bool is_moderate(double largest) {
+  return largest == 0.0 || (largest > 1e-30 && largest < 1e30);
+}
+
+// One of `steps` steps to the largest number; at least the smallest that has a reciprocal.
+inline double unit_for(double largest, double steps) {
+  return largest > 0.0 ? std::max(largest / steps, std::numeric_limits<double>::min()) : 1.0;
+}
+
+namespace fixed_point {
+
+// The mean |g| of a packed row keeps at least 2^14 / 64 = 256 steps.
+inline constexpr double kLargestToMean = 64.0;
+inline constexpr int kCountBits = 12;
+inline constexpr int kRowBitsG = 14;
+inline constexpr int kRowBitsH = 13;
+static_assert(kCountBits + (kRowBitsH + kCountBits) + (1 + kRowBitsG + kCountBits) == 64);
+
+inline double steps(int bits) { return static_cast<double>((std::int64_t{1} << bits) - 1); }
+
+// Packed: as many bits as leave room to add 4095 rows before spilling.
+inline FixedPoint packed_units(const GradientSummary& summary) {
+  FixedPoint fixed;
+  fixed.packed = true;
+  fixed.count_bits = kCountBits;
+  // If all h are equal, one step says it all.
+  fixed.row_h_bits = summary.min_h == summary.max_h ? 1 : kRowBitsH;
+  fixed.h_bits = fixed.row_h_bits + kCountBits;
+  fixed.h_unit = unit_for(summary.max_h, steps(fixed.row_h_bits));
+  // Single precision holds 24 bits: more would be noise.
+  const int row_bits_g = std::min(64 - fixed.h_bits - 2 * kCountBits - 1, 23);
+  fixed.g_unit = unit_for(summary.max_g, steps(row_bits_g));
+  return fixed;
+}
+
+// Wide: one step of g is Σ|g| / 2^62, so no sum can overflow and none loses what a float64 sum
+// would keep.
+inline FixedPoint wide_units(const GradientSummary& summary, std::size_t n, int count_shift) {
+  FixedPoint fixed;
+  // Rounding may add a step a row, and a few parts in 2^53 of the whole.
+  const double room = std::ldexp(1.0 - 0x1p-40, count_shift) - 2.0 * static_cast<double>(n);
+  fixed.g_unit = unit_for(summary.sum_g, std::ldexp(1.0, 62));
+  fixed.h_unit = unit_for(summary.sum_h, room);
+  return fixed;
+}
+
+}  // namespace fixed_point
+
+// Whether packed rows are precise enough: many rows, none of which towers over the rest.
+inline bool fits_packed(const GradientSummary& summary, std::size_t n) {
+  const auto rows = static_cast<double>(n);
+  return n >= kPackedFromRows && is_moderate(summary.max_g) && is_moderate(summary.max_h) &&
+         summary.max_g * rows <= fixed_point::kLargestToMean * summary.sum_g &&
+         summary.max_h * rows <= fixed_point::kLargestToMean * summary.sum_h;
+}
+
+// Units for `n` rows with this summary; `packed` says which form the raw gradients are in.
+inline FixedPoint choose_units(const GradientSummary& summary, std::size_t n, bool packed) {
+  const int count_shift = 64 - static_cast<int>(std::bit_width(n));
+  FixedPoint fixed = packed ? fixed_point::packed_units(summary)
+                            : fixed_point::wide_units(summary, n, count_shift);
+  fixed.count_shift = count_shift;
+  // Packed rows pass through single precision, where the smallest numbers vanish.
+  fixed.has_zero_h = !(summary.min_h > (packed ? 0x1p-126 : 0.0));
+  return fixed;
+}
+
+// A row as a packed integer. A row with weight never vanishes: H stays positive wherever there are
+// rows.
+struct PackedQuantiser {
+  float per_g, per_h;
+  int row_h_bits;
+  std::int32_t largest_h;
+
+  explicit PackedQuantiser(const FixedPoint& fixed)
+      : per_g(static_cast<float>(1.0 / fixed.g_unit)),
+        per_h(static_cast<float>(1.0 / fixed.h_unit)),
+        row_h_bits(fixed.row_h_bits),
+        largest_h((1 << fixed.row_h_bits) - 1) {}
+
+  std::int32_t operator()(float g, float h) const {
+    const auto g_steps = static_cast<std::int32_t>(std::floor(g * per_g + 0.5f));
+    auto h_steps = static_cast<std::int32_t>(std::floor(h * per_h + 0.5f));
+    h_steps = h_steps < 1 ? 1 : h_steps;
+    h_steps = h_steps > largest_h ? largest_h : h_steps;
+    h_steps = h > 0.0f ? h_steps : 0;
+    return g_steps << row_h_bits | h_steps;
+  }
+};
+
+// A row as a wide sum of one.
+struct WideQuantiser {
+  double per_g, per_h;
+  std::uint64_t one;
+
+  explicit WideQuantiser(const FixedPoint& fixed)
+      : per_g(1.0 / fixed.g_unit),
+        per_h(1.0 / fixed.h_unit),
+        one(std::uint64_t{1} << fixed.count_shift) {}
+
+  Sum operator()(double g, double h) const {
+    const auto g_steps = static_cast<std::int64_t>(std::floor(g * per_g + 0.5));
+    const auto h_steps = static_cast<std::int64_t>(std::floor(h * per_h + 0.5));
+    const std::int64_t positive = h_steps < 1 ? 1 : h_steps;
+    return {g_steps, (h > 0.0 ? static_cast<std::uint64_t>(positive) : 0) + one};
+  }
 };
 
 }  // namespace hedgerow

@@ -8,12 +8,13 @@
 namespace hedgerow {
 
 // How a leaf's weight follows from G and H. Most losses take Newton's step. Those of the form
-// Σ (B e^(rises·s)/rises + A e^(−falls·s)/falls) are known from G = B − A and H = rises·B + falls·A
-// wherever s goes, so a leaf can take the step that is best: Newton's may be far too long there.
+// Σ (B e^(b·s)/b + A e^(−a·s)/a), with b the growth rate and a the decay rate, are known from
+// G = B − A and H = b·B + a·A wherever s goes, so a leaf can take the step that is best: Newton's
+// may be far too long there.
 struct LeafRule {
-  double falls = 0.0, rises = 0.0;  // both 0: Newton's step
+  double decay_rate = 0.0, growth_rate = 0.0;  // both 0: Newton's step
 
-  bool is_newton() const { return falls + rises == 0.0; }
+  bool is_newton() const { return decay_rate + growth_rate == 0.0; }
 };
 
 namespace leaf_rule {
@@ -27,16 +28,16 @@ struct Parts {
   double rising, falling;
 
   Parts(const LeafRule& rule, double G, double H)
-      : rising(std::max(0.0, (H + rule.falls * G) / (rule.falls + rule.rises))),
-        falling(std::max(0.0, (H - rule.rises * G) / (rule.falls + rule.rises))) {}
+      : rising(std::max(0.0, (H + rule.decay_rate * G) / (rule.decay_rate + rule.growth_rate))),
+        falling(std::max(0.0, (H - rule.growth_rate * G) / (rule.decay_rate + rule.growth_rate))) {}
   Parts(double up, double down) : rising(up), falling(down) {}
 
   Parts moved(const LeafRule& rule, double step) const {
-    return {rising * exp(rule.rises * step), falling * exp(-rule.falls * step)};
+    return {rising * exp(rule.growth_rate * step), falling * exp(-rule.decay_rate * step)};
   }
 };
 
-// The root v of rising e^(rises·v) − falling e^(−falls·v) + λv + constant, which increases and has
+// The root v of rising e^(b·v) − falling e^(−a·v) + λv + constant, which increases and has
 // the sign given: Newton's method from 0 on, within an interval that holds the root.
 inline double root(const LeafRule& rule, const Parts& parts, double reg_lambda, double constant,
                    double sign) {
@@ -44,7 +45,7 @@ inline double root(const LeafRule& rule, const Parts& parts, double reg_lambda, 
   for (int i = 0; i < kMostSteps; ++i) {
     const auto [rising, falling] = parts.moved(rule, v);
     const double slope = rising - falling + reg_lambda * v + constant;
-    const double curvature = rule.rises * rising + rule.falls * falling + reg_lambda;
+    const double curvature = rule.growth_rate * rising + rule.decay_rate * falling + reg_lambda;
     (slope * sign < 0.0 ? near : far) = v;
     const double next = v - slope / curvature;
     const bool inside = (next - near) * sign > 0.0 && (far - next) * sign > 0.0;

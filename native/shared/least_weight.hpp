@@ -23,12 +23,12 @@
 
 namespace hedgerow {
 
-inline constexpr double kWeightDoubt = 0x1p-40;       // ε
-inline constexpr double kFloatWeightDoubt = 0x1p-22;  // of weights that went through float32
+inline constexpr double kWeightTolerance = 0x1p-40;       // ε
+inline constexpr double kFloatWeightTolerance = 0x1p-22;  // of weights that went through float32
 
 // The right-hand side of the rule, rounded up: S + c is an integer.
-inline double least_steps(double weight, double unit, double doubt = kWeightDoubt) {
-  return std::ceil(weight / unit * (1.0 - doubt));
+inline double least_steps(double weight, double unit, double tolerance = kWeightTolerance) {
+  return std::ceil(weight / unit * (1.0 - tolerance));
 }
 
 }  // namespace hedgerow

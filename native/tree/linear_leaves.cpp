@@ -72,12 +72,13 @@ struct Shift {
   Shift() = default;
   Shift(const LeafRule& rule, double step) {
     if (rule.is_newton()) return;
-    const double rates = rule.rises + rule.falls;
-    const double up = exp(rule.rises * step) / rates, down = exp(-rule.falls * step) / rates;
-    g_of_g = up * rule.falls + down * rule.rises;
+    const double rates = rule.growth_rate + rule.decay_rate;
+    const double up = exp(rule.growth_rate * step) / rates,
+                 down = exp(-rule.decay_rate * step) / rates;
+    g_of_g = up * rule.decay_rate + down * rule.growth_rate;
     g_of_h = up - down;
-    h_of_g = rule.rises * rule.falls * (up - down);
-    h_of_h = rule.rises * up + rule.falls * down;
+    h_of_g = rule.growth_rate * rule.decay_rate * (up - down);
+    h_of_h = rule.growth_rate * up + rule.decay_rate * down;
   }
 
   GradientPair operator()(const GradientPair& row) const {
@@ -191,8 +192,8 @@ void SlopeFit<T, RowGradient>::plan(const TreeNodes& tree) {
     paths.add(node, terms_.feature);
     const std::size_t count = terms_.feature.size() - first;
     const double value = tree.value[node * tree.value_stride];
-    leaves_.push_back(
-        {first, count, n_products_, Shift(rules_.leaf, value / rules_.learning_rate)});
+    leaves_.push_back({first, count, n_products_,
+                       Shift(rules_.growth.leaf, value / rules_.growth.learning_rate)});
     leaf_value_.push_back(value);
     n_products_ += count + count * (count + 1) / 2;
   }
@@ -302,7 +303,8 @@ void SlopeFit<T, RowGradient>::solve(std::size_t index) {
   }
   solve_symmetric(leaf.count, s, r);
   for (std::size_t j = 0; j < leaf.count; ++j) {
-    terms_.coefficient[leaf.first + j] = rules_.learning_rate * r[j] * per_range_[leaf.first + j];
+    terms_.coefficient[leaf.first + j] =
+        rules_.growth.learning_rate * r[j] * per_range_[leaf.first + j];
   }
   bound(leaf, leaf_value_[index]);
 }
@@ -316,7 +318,7 @@ void SlopeFit<T, RowGradient>::bound(const LeafPlan& leaf, double value) {
                                      terms_.centre[t] - terms_.low[t]);
     reach += std::fabs(terms_.coefficient[t]) * furthest;
   }
-  const double most = rules_.learning_rate * rules_.max_delta_step;
+  const double most = rules_.growth.learning_rate * rules_.growth.max_delta_step;
   double part = 1.0;
   if (!std::isfinite(std::fabs(value) + reach)) {
     part = 0.0;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gradient/store.hpp"
-#include "shared/leaf_rule.hpp"
+#include "shared/growth_params.hpp"
 #include "table/strided.hpp"
 
 namespace hedgerow {
@@ -29,10 +29,8 @@ struct TreeNodes {
 };
 
 struct SlopeRules {
+  GrowthParams growth;  // how the tree grew
   double linear_lambda = 0.0;
-  double learning_rate = 0.1;
-  double max_delta_step = 0.0;  // 0: no limit
-  LeafRule leaf;
 };
 
 // The rows of a tree: each one's leaf, counted in the order of nodes, and those that the tree was

@@ -11,7 +11,7 @@ from hedgerow import _native
 from hedgerow._boosting.losses import SquaredError
 from hedgerow._data import intake
 from hedgerow._data.binning import Binner, own_columns
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.trainer import Trainer
 
@@ -97,8 +97,11 @@ def test_every_bin_can_be_read_back(seed, n_rows, n_features):
     assert matrix.by_row.max(initial=0) < 255 or (matrix.by_column == 255).any()
 
 
-def trees(matrix, y, *, n_threads=2, **options):
-    params = GrowParams(max_leaves=24, min_samples_leaf=3, colsample_bynode=0.7, seed=5)
+def trees(matrix, y, *, n_threads=2, colsample_bytree=1.0, **options):
+    params = GrowthParams(
+        max_leaves=24, min_samples_leaf=3, colsample_bytree=colsample_bytree, colsample_bynode=0.7,
+        seed=5,
+    )  # fmt: skip
     trainer = Trainer(
         matrix, y, None, loss=SquaredError(), n_outputs=1, base_score=np.zeros(1),
         params=params, n_threads=n_threads, **options,

@@ -50,7 +50,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 
 MISSING_BIN = 255
 MISSING = -1
@@ -144,7 +144,7 @@ def soft_threshold(G, alpha):
     return np.sign(G) * np.maximum(np.abs(G) - alpha, 0)
 
 
-def weight(G, H, params: GrowParams, extra_lambda: float = 0.0):
+def weight(G, H, params: GrowthParams, extra_lambda: float = 0.0):
     """The leaf weight that minimises the objective, within max_delta_step."""
     denominator = H + params.reg_lambda + extra_lambda
     safe = np.where(denominator > 0, denominator, 1)
@@ -153,7 +153,7 @@ def weight(G, H, params: GrowParams, extra_lambda: float = 0.0):
     return np.clip(w, -cap, cap) if cap > 0 else w
 
 
-def score(G, H, params: GrowParams, extra_lambda: float = 0.0):
+def score(G, H, params: GrowthParams, extra_lambda: float = 0.0):
     """What the objective falls by, doubled, when these rows become a leaf."""
     w = weight(G, H, params, extra_lambda)
     penalty = (H + params.reg_lambda + extra_lambda) * w * w + 2 * params.reg_alpha * np.abs(w)
@@ -192,7 +192,7 @@ def numeric_candidates(columns: Columns, f: int, codes, g, h) -> Candidates:
     return _candidates(lefts, splits)
 
 
-def categorical_candidates(codes, g, h, params: GrowParams) -> Candidates:
+def categorical_candidates(codes, g, h, params: GrowthParams) -> Candidates:
     seen = codes != MISSING
     present, G, H, n = group_sums(codes[seen], g[seen], h[seen])
     if len(present) <= params.max_cat_to_onehot:
@@ -214,7 +214,7 @@ def _candidates(lefts, splits, extra_lambda: float = 0.0) -> Candidates:
     return Candidates(G, H, np.array([left[2] for left in lefts], np.int64), splits, extra_lambda)
 
 
-def best_of_feature(columns: Columns, f: int, rows, g, h, params: GrowParams) -> Split | None:
+def best_of_feature(columns: Columns, f: int, rows, g, h, params: GrowthParams) -> Split | None:
     codes = columns.codes[f, rows]
     if columns.is_categorical[f]:
         tried = categorical_candidates(codes, g, h, params)
@@ -239,16 +239,16 @@ def best_of_feature(columns: Columns, f: int, rows, g, h, params: GrowParams) ->
     )
 
 
-def least_weight(params: GrowParams) -> float:
+def least_weight(params: GrowthParams) -> float:
     """Return the Σh that a child must have."""
     return params.min_child_weight * (1 - WEIGHT_DOUBT)
 
 
-def feature_weight(params: GrowParams, f: int) -> float:
+def feature_weight(params: GrowthParams, f: int) -> float:
     return params.feature_weights[f] if params.feature_weights else 1.0
 
 
-def may_follow(f: int, path: frozenset[int], params: GrowParams) -> bool:
+def may_follow(f: int, path: frozenset[int], params: GrowthParams) -> bool:
     """Whether a feature may be tested below a path on which these have been."""
     together = path | {f}
     if feature_weight(params, f) == 0:
@@ -260,7 +260,7 @@ def may_follow(f: int, path: frozenset[int], params: GrowParams) -> bool:
 
 
 def best_split(
-    columns: Columns, rows, g, h, params: GrowParams, features=None, path=frozenset()
+    columns: Columns, rows, g, h, params: GrowthParams, features=None, path=frozenset()
 ) -> Split | None:
     """Return the best split of a node of these rows (g, h of all rows), positive gain or not."""
     g, h = g[rows].astype(np.longdouble), h[rows].astype(np.longdouble)
@@ -274,7 +274,7 @@ def best_split(
     return best
 
 
-def grow(columns: Columns, g, h, params: GrowParams, rows=None, features=None) -> SimpleNamespace:
+def grow(columns: Columns, g, h, params: GrowthParams, rows=None, features=None) -> SimpleNamespace:
     """Grow one tree.
 
     Returns the arrays of a `Tree` (`value` one-dimensional) with `split_bin` as int64 codes,
@@ -308,7 +308,7 @@ def grow(columns: Columns, g, h, params: GrowParams, rows=None, features=None) -
     return _as_tree(node_rows, made, g, h, params)
 
 
-def can_split(i, depth, splits, params: GrowParams) -> bool:
+def can_split(i, depth, splits, params: GrowthParams) -> bool:
     within = params.max_depth == 0 or depth[i] < params.max_depth
     return within and splits[i] is not None and splits[i].gain > 0
 
@@ -347,7 +347,7 @@ def node_sums(rows, g, h) -> tuple[float, float]:
 
 
 def assert_same_splits(
-    tree: Any, columns: Columns, g, h, params: GrowParams, rows=None, features=None, rtol=1e-9
+    tree: Any, columns: Columns, g, h, params: GrowthParams, rows=None, features=None, rtol=1e-9
 ) -> None:
     """Walk a grown tree and hold every node to the oracle, ties aside.
 
@@ -374,7 +374,7 @@ class Walk:
     columns: Columns
     g: NDArray[np.float64]
     h: NDArray[np.float64]
-    params: GrowParams
+    params: GrowthParams
     features: Any
     rtol: float
 

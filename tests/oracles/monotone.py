@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 from oracles.grow import (
     MISSING,
     Columns,
@@ -181,7 +181,7 @@ class Tried:
 class Growth:
     """A tree's growth, replayed split by split."""
 
-    def __init__(self, columns: Columns, g, h, params: GrowParams, rtol: float) -> None:
+    def __init__(self, columns: Columns, g, h, params: GrowthParams, rtol: float) -> None:
         self.columns, self.g, self.h, self.params, self.rtol = columns, g, h, params, rtol
         rows = np.arange(columns.codes.shape[1])
         self.leaves = {0: Leaf(rows, {}, 0, frozenset(), 0.0)}
@@ -324,7 +324,7 @@ class Growth:
 
 
 def assert_best_growth(
-    tree: Any, columns: Columns, g, h, params: GrowParams, rtol: float = 1e-9
+    tree: Any, columns: Columns, g, h, params: GrowthParams, rtol: float = 1e-9
 ) -> None:
     """Hold every split, the order of splits and all values of a tree to the rule."""
     growth, by_bin = Growth(columns, g, h, params, rtol), None

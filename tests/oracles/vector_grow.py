@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 from oracles.grow import (
     MISSING,
     Columns,
@@ -52,7 +52,7 @@ def sums_by_code(codes, values) -> dict[int, NDArray[np.longdouble]]:
     return {int(c): values[codes == c].sum(axis=0) for c in np.unique(codes)}
 
 
-def candidates(columns: Columns, f: int, codes, g, h, params: GrowParams) -> list[Candidate]:
+def candidates(columns: Columns, f: int, codes, g, h, params: GrowthParams) -> list[Candidate]:
     """Return a feature's splits in order of preference."""
     present = [int(c) for c in np.unique(codes) if c != MISSING]
     if columns.is_categorical[f]:
@@ -73,7 +73,7 @@ def candidates(columns: Columns, f: int, codes, g, h, params: GrowParams) -> lis
     return found
 
 
-def categorical_candidates(present, codes, g, h, params: GrowParams) -> list[Candidate]:
+def categorical_candidates(present, codes, g, h, params: GrowthParams) -> list[Candidate]:
     fields = {"missing_left": False}
     if len(present) <= params.max_cat_to_onehot:
         return [Candidate([c], fields | {"categories": frozenset([c])}) for c in present]
@@ -83,7 +83,7 @@ def categorical_candidates(present, codes, g, h, params: GrowParams) -> list[Can
     return [Candidate(r, fields | {"categories": frozenset(r)}, params.cat_l2) for r in runs]
 
 
-def category_order(present, codes, g, h, params: GrowParams) -> list[int]:
+def category_order(present, codes, g, h, params: GrowthParams) -> list[int]:
     G, H = sums_by_code(codes, g), sums_by_code(codes, h)
     heavy = [c for c in present if H[c].mean() >= params.min_category_weight]
     if not heavy:
@@ -107,7 +107,7 @@ def spread_out(weights, points) -> NDArray[np.float64]:
 
 
 def best_split(
-    columns: Columns, rows, g, h, params: GrowParams, features=None, path=frozenset()
+    columns: Columns, rows, g, h, params: GrowthParams, features=None, path=frozenset()
 ) -> Split | None:
     """Return the best split of a node of these rows (g, h of all rows), positive gain or not."""
     g, h = g[rows].astype(np.longdouble), h[rows].astype(np.longdouble)
@@ -129,14 +129,14 @@ def best_split(
     return best
 
 
-def direction_of(columns: Columns, f: int, fields: dict[str, Any], params: GrowParams) -> int:
+def direction_of(columns: Columns, f: int, fields: dict[str, Any], params: GrowthParams) -> int:
     """Return how a split orders its children's weights: not at all if one side has no numbers."""
     takes_all = not columns.is_categorical[f] and fields["code"] == columns.n_bins[f] - 1
     return 0 if takes_all or not params.directions else params.directions[f]
 
 
 def judged(
-    tried: Candidate, f: int, left, node, params: GrowParams, direction: int
+    tried: Candidate, f: int, left, node, params: GrowthParams, direction: int
 ) -> Split | None:
     """Return a candidate with its gain, or None if it is not allowed."""
     right = tuple(whole - part for whole, part in zip(node, left, strict=True))
@@ -150,7 +150,7 @@ def judged(
 
 
 def gain_of(
-    left, right, node, params: GrowParams, *, extra_lambda: float, direction: int
+    left, right, node, params: GrowthParams, *, extra_lambda: float, direction: int
 ) -> tuple[float, float]:
     """Return the gain, and the size of the numbers whose difference it is."""
     wrong = direction * (weight(*left, params) - weight(*right, params)) > 0
@@ -165,7 +165,7 @@ def gain_of(
 
 
 def assert_same_splits(
-    tree: Any, columns: Columns, g, h, params: GrowParams, rows=None, features=None, rtol=1e-9
+    tree: Any, columns: Columns, g, h, params: GrowthParams, rows=None, features=None, rtol=1e-9
 ) -> None:
     """Walk a grown tree and hold every node to the oracle, as `oracles.grow` does."""
     rows = np.arange(columns.codes.shape[1]) if rows is None else np.asarray(rows)

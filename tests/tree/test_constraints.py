@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow._tree.exact import ExactGrower
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 from oracles.grow import Columns, assert_same_splits
 from oracles.vector_grow import assert_same_splits as assert_same_vector_splits
 from tree.test_grower import binned_table, columns_of, grow, in_both_layouts, random_params
@@ -80,7 +80,7 @@ def test_no_path_mixes_groups_whatever_is_drawn(groups, draws):
     rng = np.random.default_rng(1)
     binned = binned_table(rng, 3_000, 5)
     g, h = rng.standard_normal(3_000), np.ones(3_000)
-    params = GrowParams(interaction_groups=groups, **draws)
+    params = GrowthParams(interaction_groups=groups, **draws)
     tree = grow(binned, g, h, params, colsample_bytree=0.8)
     assert tree.n_leaves > 10
     assert all(any(path <= set(group) for group in groups) for path in paths_of(tree))
@@ -93,7 +93,7 @@ def test_a_node_draws_from_the_features_that_may_follow():
     binned = in_both_layouts(bins, np.full(20, 200, np.int32), np.zeros(20, bool))
     g, h = rng.standard_normal(4_000), np.ones(4_000)
     pairs = tuple((f, f + 1) for f in range(0, 20, 2))
-    params = GrowParams(max_depth=3, max_leaves=8, interaction_groups=pairs, colsample_bynode=0.5)
+    params = GrowthParams(max_depth=3, max_leaves=8, interaction_groups=pairs, colsample_bynode=0.5)
     assert grow(binned, g, h, params).n_leaves == 8
 
 
@@ -101,7 +101,7 @@ def test_trees_draw_their_features_from_those_with_a_weight():
     rng = np.random.default_rng(3)
     binned = binned_table(rng, 2_000, 20, missing=0.0)
     weights = tuple(float(f in (4, 7, 9, 11)) for f in range(20))
-    params = GrowParams(feature_weights=weights)
+    params = GrowthParams(feature_weights=weights)
     for seed in range(5):
         one = replace(params, seed=seed)
         g, h = rng.standard_normal(2_000), np.ones(2_000)

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow._tree.exact import ExactGrower
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 from interrupts import seconds_until_interrupted
 from levels import printed_at_every_level
 from oracles.grow import Columns, assert_same_splits, category_set
 
 PARAMS = st.builds(
-    GrowParams,
+    GrowthParams,
     max_leaves=st.sampled_from([0, 2, 5, 16]),
     max_depth=st.sampled_from([0, 1, 3]),
     min_samples_leaf=st.sampled_from([0, 1, 4]),
@@ -92,7 +92,7 @@ def test_heavy_tailed_targets_get_the_oracle_s_splits(tail, policy):
     X = rng.normal(size=(800, 4))
     y = HEAVY[tail](rng, 800)
     g, h = y.mean() - y, np.ones(800)
-    params = GrowParams(max_leaves=31, grow_policy=policy, reg_lambda=0.0)
+    params = GrowthParams(max_leaves=31, grow_policy=policy, reg_lambda=0.0)
     tree = grown(X, g, h, params)
     assert_same_splits(tree, Columns.from_values(X), g, h, params, rtol=1e-12)
 
@@ -103,7 +103,7 @@ def test_weights_over_ten_decades_get_the_oracle_s_splits(reg_lambda):
     X = rng.normal(size=(800, 4))
     w = 10 ** rng.uniform(-5, 5, 800)
     g, h = w * rng.normal(size=800), w
-    params = GrowParams(max_leaves=63, reg_lambda=reg_lambda, min_child_weight=0.0)
+    params = GrowthParams(max_leaves=63, reg_lambda=reg_lambda, min_child_weight=0.0)
     tree = grown(X, g, h, params)
     assert_same_splits(tree, Columns.from_values(X), g, h, params, rtol=1e-12)
 
@@ -123,7 +123,7 @@ def test_gains_and_weights_equal_the_formulas_in_rational_arithmetic(tail):
     y = HEAVY.get(tail, lambda rng, n: rng.normal(size=n))(rng, 200)
     w = 10 ** rng.uniform(-5, 5, 200)
     g, h = w * (np.average(y, weights=w) - y), w
-    params = GrowParams(
+    params = GrowthParams(
         max_leaves=20, reg_alpha=0.01, learning_rate=1.0, min_split_gain=0.125, reg_lambda=0.5
     )
     tree = grown(X, g, h, params)
@@ -166,7 +166,7 @@ def test_a_stump_has_the_best_structure_score_of_all_stumps(seed):
         if 0 < left.sum() < 7:
             sides = structure_score(left) + structure_score(~left)
             best = max(best, (sides - whole) / 2)
-    tree = grown(X, g, h, GrowParams(max_leaves=2, min_child_weight=0.0))
+    tree = grown(X, g, h, GrowthParams(max_leaves=2, min_child_weight=0.0))
     assert tree["gain"][0] == pytest.approx(float(best), rel=1e-12, abs=1e-12)
 
 
@@ -174,7 +174,7 @@ def test_gains_add_up_to_what_the_objective_falls_by():
     rng = np.random.default_rng(8)
     X, is_categorical = random_table(rng, 500, 5, 0.1)
     g, h = rng.normal(size=500), rng.uniform(0.1, 1, 500)
-    params = GrowParams(max_leaves=25, learning_rate=1.0, cat_l2=0.0, min_split_gain=0.1)
+    params = GrowthParams(max_leaves=25, learning_rate=1.0, cat_l2=0.0, min_split_gain=0.1)
     tree = grown(X, g, h, params, is_categorical)
 
     def objective(w, leaf, n_leaves):
@@ -197,7 +197,7 @@ def larger_tree(n_threads, policy="levelwise"):
     X, is_categorical = random_table(rng, 20_000, 6, 0.05)
     g, h = rng.normal(size=20_000), rng.uniform(0.1, 1, 20_000)
     rows = rng.permutation(20_000)[:15_000]
-    params = GrowParams(
+    params = GrowthParams(
         max_leaves=64, colsample_bylevel=0.8, colsample_bynode=0.8, grow_policy=policy
     )
     grower = ExactGrower(X, is_categorical, n_threads=n_threads)
@@ -219,9 +219,9 @@ def test_a_grower_that_grew_another_tree_before_grows_the_same_tree():
     X, is_categorical = random_table(rng, 300, 4, 0.1)
     g, h = rng.normal(size=300), np.ones(300)
     used = ExactGrower(X, is_categorical)
-    used.grow(rng.normal(size=300), h, GrowParams(), rows=np.arange(0, 300, 3))
-    assert digest(used.grow(g, h, GrowParams())) == digest(
-        grown(X, g, h, GrowParams(), is_categorical)
+    used.grow(rng.normal(size=300), h, GrowthParams(), rows=np.arange(0, 300, 3))
+    assert digest(used.grow(g, h, GrowthParams())) == digest(
+        grown(X, g, h, GrowthParams(), is_categorical)
     )
 
 
@@ -230,8 +230,8 @@ def test_the_order_of_rows_does_not_matter():
     X = np.round(rng.normal(size=(500, 4)), 1)
     g, h = rng.normal(size=500), rng.uniform(0.1, 1, 500)
     shuffled = rng.permutation(500)
-    tree = grown(X, g, h, GrowParams())
-    other = grown(X[shuffled], g[shuffled], h[shuffled], GrowParams())
+    tree = grown(X, g, h, GrowthParams())
+    other = grown(X[shuffled], g[shuffled], h[shuffled], GrowthParams())
     np.testing.assert_array_equal(tree["feature"], other["feature"])
     np.testing.assert_array_equal(tree["threshold"], other["threshold"])
 
@@ -253,8 +253,8 @@ def test_dtype_and_layout_do_not_matter(layout, dtype):
     rng = np.random.default_rng(12)
     X = np.round(100 * rng.normal(size=(200, 3)))
     g, h = rng.normal(size=200), np.ones(200)
-    expected = digest(grown(X, g, h, GrowParams()))
-    assert digest(grown(LAYOUTS[layout](X.astype(dtype)), g, h, GrowParams())) == expected
+    expected = digest(grown(X, g, h, GrowthParams()))
+    assert digest(grown(LAYOUTS[layout](X.astype(dtype)), g, h, GrowthParams())) == expected
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float64])
@@ -264,10 +264,10 @@ def test_categories_may_come_in_any_dtype(dtype):
     g = rng.normal(size=30)[bins]
     missing = {np.uint8: 255, np.int32: -1, np.float64: np.nan}[dtype]
     column = np.where(rng.random(400) < 0.1, missing, bins).astype(dtype)
-    tree = grown([column], g, np.ones(400), GrowParams(), np.array([True]))
+    tree = grown([column], g, np.ones(400), GrowthParams(), np.array([True]))
     reference = np.where(np.isin(column, [255, -1]) | np.isnan(column), np.nan, column)
     assert_same_splits(
-        tree, Columns.from_values(reference[:, None], [True]), g, np.ones(400), GrowParams()
+        tree, Columns.from_values(reference[:, None], [True]), g, np.ones(400), GrowthParams()
     )
 
 
@@ -279,7 +279,7 @@ def test_a_threshold_separates_its_neighbours(a, b):
     lower, upper = min(a, b), max(a, b)
     if lower < upper:
         X, g = np.array([[upper], [lower]]), np.array([1.0, -1.0])
-        tree = grown(X, g, np.ones(2), GrowParams(max_leaves=2))
+        tree = grown(X, g, np.ones(2), GrowthParams(max_leaves=2))
         assert lower <= tree["threshold"][0] < upper
 
 
@@ -291,19 +291,19 @@ def test_neighbouring_floats_and_extremes_are_told_apart(dtype):
     for cut in range(1, len(values)):
         X = np.array(values, dtype)[::-1, None]
         g = np.where(np.arange(len(values))[::-1] < cut, 1.0, -1.0)
-        tree = grown(X, g, np.ones(len(values)), GrowParams(max_leaves=2))
+        tree = grown(X, g, np.ones(len(values)), GrowthParams(max_leaves=2))
         np.testing.assert_array_equal(X[:, 0] <= tree["threshold"][0], g > 0)
 
 
 def test_negative_zero_is_zero():
     X = np.array([[0.0], [-0.0], [0.0], [-0.0]])
-    tree = grown(X, np.array([1.0, -1, 1, -1]), np.ones(4), GrowParams())
+    tree = grown(X, np.array([1.0, -1, 1, -1]), np.ones(4), GrowthParams())
     assert tree["feature"].tolist() == [-1]
 
 
 def test_missing_against_all_values_is_a_split():
     X = np.array([[1.0], [2.0], [np.nan], [np.nan]])
-    tree = grown(X, np.array([1.0, 1, -1, -1]), np.ones(4), GrowParams(max_leaves=2))
+    tree = grown(X, np.array([1.0, 1, -1, -1]), np.ones(4), GrowthParams(max_leaves=2))
     assert tree["threshold"][0] == np.finfo(np.float64).max
     assert not tree["missing_left"][0]
 
@@ -312,7 +312,7 @@ def test_missing_against_all_values_is_a_split():
 def test_a_split_does_not_depend_on_the_size_of_the_gradients(exponent):
     rng = np.random.default_rng(4)
     X, g, h = rng.normal(size=(200, 3)), rng.normal(size=200), np.ones(200)
-    params = GrowParams(max_leaves=2, reg_lambda=0.0)
+    params = GrowthParams(max_leaves=2, reg_lambda=0.0)
     expected, found = (grown(X, g * 2.0**e, h, params) for e in (0, exponent))
     for name in ("feature", "threshold", "count"):
         np.testing.assert_array_equal(found[name], expected[name])
@@ -321,14 +321,14 @@ def test_a_split_does_not_depend_on_the_size_of_the_gradients(exponent):
 def test_gradients_whose_sizes_have_no_sum_are_not_split():
     X = np.arange(200.0)[:, None]
     g = np.where(np.arange(200) % 2, 1e307, -1e307)
-    assert grown(X, g, np.ones(200), GrowParams(max_leaves=2))["feature"].tolist() == [-1]
+    assert grown(X, g, np.ones(200), GrowthParams(max_leaves=2))["feature"].tolist() == [-1]
 
 
 def test_rows_are_in_the_leaf_that_the_tests_lead_to():
     rng = np.random.default_rng(14)
     X, is_categorical = random_table(rng, 300, 4, 0.2)
     rows = np.flatnonzero(rng.random(300) < 0.6)
-    tree = grown(X, rng.normal(size=300), np.ones(300), GrowParams(), is_categorical, rows=rows)
+    tree = grown(X, rng.normal(size=300), np.ones(300), GrowthParams(), is_categorical, rows=rows)
     for row in range(300):
         expected = leaf_of(tree, X[row]) if row in rows else -1
         assert tree["leaf_of_row"][row] == expected
@@ -356,14 +356,14 @@ class _Namespace:
 def test_of_equal_features_the_first_is_used():
     rng = np.random.default_rng(15)
     x = rng.normal(size=(200, 1))
-    tree = grown(np.hstack([-x, x, 2 * x]), rng.normal(size=200), np.ones(200), GrowParams())
+    tree = grown(np.hstack([-x, x, 2 * x]), rng.normal(size=200), np.ones(200), GrowthParams())
     assert set(tree["feature"]) == {0, -1}
 
 
 @pytest.mark.parametrize("reg_lambda", [0.0, 1.0])
 def test_equal_gradients_are_not_split(reg_lambda):
     X = np.random.default_rng(16).normal(size=(1000, 3))
-    params = GrowParams(reg_lambda=reg_lambda)
+    params = GrowthParams(reg_lambda=reg_lambda)
     tree = grown(X, np.full(1000, 0.1), np.full(1000, 0.3), params)
     assert len(tree["feature"]) == 1
 
@@ -371,7 +371,7 @@ def test_equal_gradients_are_not_split(reg_lambda):
 @pytest.mark.parametrize("n_rows", [1, 2, 50])
 def test_a_constant_column_makes_a_single_leaf(n_rows):
     g = np.linspace(-1, 2, n_rows)
-    tree = grown(np.ones((n_rows, 1)), g, np.ones(n_rows), GrowParams(learning_rate=1.0))
+    tree = grown(np.ones((n_rows, 1)), g, np.ones(n_rows), GrowthParams(learning_rate=1.0))
     assert tree["feature"].tolist() == [-1]
     assert tree["value"][0, 0] == pytest.approx(-g.sum() / (n_rows + 1))
 
@@ -388,7 +388,7 @@ def features_by_depth(tree):
 def test_a_level_uses_only_the_features_it_drew():
     rng = np.random.default_rng(17)
     X, g = rng.normal(size=(2000, 20)), rng.normal(size=2000)
-    params = GrowParams(max_leaves=0, max_depth=5, colsample_bylevel=0.1)
+    params = GrowthParams(max_leaves=0, max_depth=5, colsample_bylevel=0.1)
     draws = []
     for tree_id in range(5):
         used = features_by_depth(grown(X, g, np.ones(2000), params, tree_id=tree_id))
@@ -402,7 +402,7 @@ def test_a_node_that_drew_one_feature_splits_on_that_feature_best():
     X, g, h = rng.normal(size=(500, 8)), rng.normal(size=500), np.ones(500)
     roots = set()
     for seed in range(40):
-        params = GrowParams(max_leaves=2, colsample_bynode=0.125, seed=seed)
+        params = GrowthParams(max_leaves=2, colsample_bynode=0.125, seed=seed)
         tree = grown(X, g, h, params)
         roots.add(int(tree["feature"][0]))
         only = Columns.from_values(X)

@@ -1,5 +1,6 @@
 """The histogram engine against the float64 oracle, and the promises of `Trainer`."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,13 +10,13 @@ from hedgerow import _native
 from hedgerow._boosting.losses import MultinomialLogLoss, SquaredError
 from hedgerow._data.binning import BinnedMatrix, block_shape, own_columns
 from hedgerow._tree.exact import ExactGrower
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.structure import Ensemble
 from hedgerow._tree.trainer import ExactTrainer, Trainer
 from oracles.grow import Columns, assert_same_splits, category_set
 
-PARAMS = GrowParams(max_leaves=31, min_samples_leaf=5)
+PARAMS = GrowthParams(max_leaves=31, min_samples_leaf=5)
 
 
 def binned_table(rng, n_rows, n_features, *, n_categorical=0, most_bins=255, missing=0.1):
@@ -44,7 +45,8 @@ def in_both_layouts(by_column, n_bins, is_categorical):
     return BinnedMatrix(by_column, by_row, width, *features)
 
 
-def make_trainer(binned, params=PARAMS, target=None, weights=None, **options):
+def make_trainer(binned, params=PARAMS, target=None, weights=None, colsample_bytree=1.0, **options):
+    params = replace(params, colsample_bytree=colsample_bytree)
     target = np.zeros(binned.n_rows) if target is None else target
     defaults = {"loss": SquaredError(), "n_outputs": 1, "base_score": np.zeros(1)}
     return Trainer(binned, target, weights, params=params, **(defaults | options))
@@ -61,7 +63,7 @@ def columns_of(binned):
 
 
 def random_params(rng):
-    return GrowParams(
+    return GrowthParams(
         max_leaves=int(rng.choice([0, 2, 8, 31])),
         max_depth=int(rng.choice([0, 1, 3, 6])),
         min_samples_leaf=int(rng.choice([1, 5, 20])),
@@ -113,7 +115,7 @@ def test_nearly_constant_columns_have_the_oracles_splits(n_rows, n_others):
     ]
     g = rng.standard_normal(n_rows) - 5.0 * np.any(apart, axis=0)
     h = np.ones(n_rows)
-    params = GrowParams(max_leaves=8, min_samples_leaf=20, min_category_weight=0.0)
+    params = GrowthParams(max_leaves=8, min_samples_leaf=20, min_category_weight=0.0)
     tree = grow(binned, g, h, params)
     assert_same_splits(tree, columns_of(binned), g, h, params)
     assert bool({0, 2, 3, 6} & set(tree.feature.tolist())) == (n_others >= 20)
@@ -125,7 +127,7 @@ def test_a_tree_of_constant_columns_is_a_leaf_of_all_rows(colsample):
     by_column[:3] = 0
     binned = in_both_layouts(by_column, np.full(5, 3, np.int32), np.zeros(5, bool))
     g, h = np.arange(100.0), np.ones(100)
-    tree = grow(binned, g, h, GrowParams(reg_lambda=1.0), colsample_bytree=colsample)
+    tree = grow(binned, g, h, GrowthParams(reg_lambda=1.0), colsample_bytree=colsample)
     assert tree.feature.tolist() == [-1]
     assert tree.count.tolist() == [100]
     assert tree.value[0] == pytest.approx(-0.1 * g.sum() / 101.0, rel=1e-12)
@@ -145,7 +147,7 @@ def test_heavy_tailed_targets_do_not_change_the_splits(target, n_rows):
     rng = np.random.default_rng(4)
     binned = binned_table(rng, n_rows, 4)
     g, h = -target(rng, n_rows), np.ones(n_rows)
-    for params in (PARAMS, GrowParams(max_leaves=0, max_depth=5, grow_policy="levelwise")):
+    for params in (PARAMS, GrowthParams(max_leaves=0, max_depth=5, grow_policy="levelwise")):
         assert_same_splits(grow(binned, g, h, params), columns_of(binned), g, h, params)
 
 
@@ -156,7 +158,7 @@ def test_weights_over_ten_decades_do_not_change_the_splits(n_rows, reg_lambda):
     binned = binned_table(rng, n_rows, 6)
     weights = 10.0 ** rng.uniform(-10, 0, n_rows)
     g, h = weights * (rng.standard_normal(n_rows) + (binned.by_column[1] > 60)), weights
-    params = GrowParams(max_leaves=31, min_samples_leaf=5, reg_lambda=reg_lambda)
+    params = GrowthParams(max_leaves=31, min_samples_leaf=5, reg_lambda=reg_lambda)
     assert_same_splits(grow(binned, g, h, params), columns_of(binned), g, h, params, rtol=1e-7)
 
 
@@ -191,12 +193,12 @@ def test_a_small_budget_for_histograms_changes_no_tree():
     store.take(rng.standard_normal((1, n_rows)), np.ones((1, n_rows)))
 
     def grow_within(histogram_bytes):
-        settings = _native.GrowSettings()
-        settings.max_leaves, settings.histogram_bytes = 60, histogram_bytes
+        params = GrowthParams(max_leaves=60)
         grower = _native.Grower(
             binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical,
             binned.bundle_slots,
-            binned.width, binned.threshold_values, binned.threshold_starts, settings, 2,
+            binned.width, binned.threshold_values, binned.threshold_starts,
+            _native.GrowthParams(params), _native.Constraints(params), 2, histogram_bytes,
         )  # fmt: skip
         leaf_of_row, leaf_value = np.zeros((1, n_rows), np.uint16), np.zeros((1, 60))
         return grower.grow(store, 0, None, 0, leaf_of_row, leaf_value), leaf_of_row
@@ -297,7 +299,9 @@ def test_column_samples_bound_what_a_tree_a_level_and_a_node_may_use():
     allowed = _native.sample_tree_features(list(range(20)), 0.2, 0, 0)
     assert len(allowed) == 4
     assert set(by_tree.feature[by_tree.feature >= 0]) <= set(allowed)
-    levels = GrowParams(max_leaves=0, max_depth=4, grow_policy="levelwise", colsample_bylevel=0.05)
+    levels = GrowthParams(
+        max_leaves=0, max_depth=4, grow_policy="levelwise", colsample_bylevel=0.05
+    )
     by_level = grow(binned, g, h, levels)
     depth = np.zeros(by_level.n_nodes, int)
     for node in np.flatnonzero(by_level.feature >= 0):
@@ -305,13 +309,13 @@ def test_column_samples_bound_what_a_tree_a_level_and_a_node_may_use():
     for level in range(4):
         used = by_level.feature[(depth == level) & (by_level.feature >= 0)]
         assert len(set(used)) == 1
-    by_node = grow(binned, g, h, GrowParams(max_leaves=31, colsample_bynode=0.05))
+    by_node = grow(binned, g, h, GrowthParams(max_leaves=31, colsample_bynode=0.05))
     assert len(set(by_node.feature[by_node.feature >= 0])) > 4
 
 
 def first_categories(bins, g, engine, **params):
     """Grow a stump on one categorical column (255 is missing, h is 1) and give its left set."""
-    grow_params = GrowParams(max_leaves=2, **params)
+    grow_params = GrowthParams(max_leaves=2, **params)
     if engine == "exact":
         X = np.where(bins == 255, np.nan, bins)[:, None]
         arrays = ExactGrower(X, np.array([True])).grow(g, np.ones(len(g)), grow_params)

@@ -13,7 +13,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow._tree.exact import ExactGrower
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 
 from .test_grower import grow, in_both_layouts
 from .test_vector_grower import grow_vector
@@ -31,7 +31,7 @@ def one_column(n_rows):
 
 def rows_left(engine, g, h, least, **options):
     """Return how many rows a stump sends left; 0 if there is no split."""
-    params = GrowParams(
+    params = GrowthParams(
         max_leaves=2, min_samples_leaf=1, min_child_weight=least, reg_lambda=1e-6,
         learning_rate=1.0, **options,
     )  # fmt: skip

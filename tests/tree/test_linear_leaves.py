@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaf_slopes import LeafSlopes
 from hedgerow._tree.linear_leaves import mixed_slopes
 from hedgerow._tree.structure import Ensemble
@@ -45,7 +45,7 @@ def grown(seed=0, *, categorical=1, missing=0.1, n_values=1):
 
 
 def fit(tree, X, node, g, h, *, bag=None, linear_lambda=1.0, n_threads=1, **params):
-    slopes = LeafSlopes(X, GrowParams(learning_rate=0.3, **params), linear_lambda)
+    slopes = LeafSlopes(X, GrowthParams(learning_rate=0.3, **params), linear_lambda)
     gradients = list(zip(np.atleast_2d(g), np.atleast_2d(h), strict=True))
     return slopes.fit(tree, gradients, leaf_numbers(tree, node), bag, n_threads).slopes
 
@@ -206,7 +206,7 @@ def test_scores_are_those_of_the_definition(dtype, vector):
 
 def test_trees_added_in_training_are_those_of_prediction():
     tree, X, node, g, h = grown(10, n_values=2)
-    slopes = LeafSlopes(X, GrowParams(), 1.0)
+    slopes = LeafSlopes(X, GrowthParams(), 1.0)
     leaf = leaf_numbers(tree, node)
     tree = slopes.fit(tree, list(zip(g, h, strict=True)), leaf, None, 1)
     ensemble = Ensemble.from_trees([tree], [0], [0.5, -1.0], F)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hedgerow import _native
 from hedgerow._tree.exact import ExactGrower
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.monotone import is_monotone, monotone_links, nearest_monotone
 from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.structure import Tree
@@ -96,7 +96,7 @@ def crowded(rng):
     bins[rng.random(bins.shape) < rng.choice([0.0, 0.2])] = 255
     directions = (1, 0, -1)
     g = random_gradients(rng, np.where(bins == 255, np.nan, bins), directions)
-    params = GrowParams(max_leaves=14, min_samples_leaf=2, reg_lambda=0.1, directions=directions)
+    params = GrowthParams(max_leaves=14, min_samples_leaf=2, reg_lambda=0.1, directions=directions)
     return bins, n_bins, g, rng.uniform(0.3, 1.5, 120), params
 
 
@@ -140,7 +140,7 @@ def test_leaves_are_clipped_only_by_leaves_that_they_meet():
     """Halfway between the first two leaves lies 1.25: a bound there would cut off 4 and 5."""
     x0, x1 = np.repeat([0, 0, 1, 1], 50), np.repeat([0, 1, 0, 1], 50)
     y = np.array([-10.0, 4.0, 5.0, 6.0])[2 * x0 + x1]
-    params = GrowParams(max_leaves=4, reg_lambda=0.0, learning_rate=1.0, directions=(1, 0))
+    params = GrowthParams(max_leaves=4, reg_lambda=0.0, learning_rate=1.0, directions=(1, 0))
     tree = ExactGrower(np.c_[x0, x1].astype(float)).grow(-y, np.ones(200), params)
     assert tree["feature"][0] == 0
     np.testing.assert_allclose(tree["value"][tree["leaf_of_row"], 0], y, rtol=1e-12)
@@ -149,7 +149,7 @@ def test_leaves_are_clipped_only_by_leaves_that_they_meet():
 def test_missing_values_are_bound_to_none():
     x = np.repeat([0.0, 1.0, np.nan], 50)
     y = np.repeat([1.0, 2.0, -100.0], 50)
-    params = GrowParams(max_leaves=3, reg_lambda=0.0, learning_rate=1.0, directions=(1,))
+    params = GrowthParams(max_leaves=3, reg_lambda=0.0, learning_rate=1.0, directions=(1,))
     tree = ExactGrower(x[:, None]).grow(-y, np.ones(150), params)
     np.testing.assert_allclose(tree["value"][tree["leaf_of_row"], 0], y, rtol=1e-12)
     bins = binned_table(np.random.default_rng(0), 150, 1, most_bins=2, missing=0.0)
@@ -166,7 +166,7 @@ def test_a_monotone_tree_is_the_same_on_any_number_of_threads(n_rows):
     directions = (0, 0, *rng.choice([-1, 1], 28).tolist())
     g = rng.normal(size=n_rows) - 0.02 * (binned.by_column[5] % 90) * directions[5]
     h = rng.uniform(0.1, 1, n_rows)
-    params = GrowParams(directions=directions, min_samples_leaf=5)
+    params = GrowthParams(directions=directions, min_samples_leaf=5)
     first = grow(binned, g, h, params)
     assert len(monotone_links(first, directions)) > 10
     for n_threads in (2, 3, 8):
@@ -210,7 +210,7 @@ def test_isotonic_values_are_there_for_any_weights(weights):
 def any_tree(rng):
     """Give a tree that was grown without constraints, and whether its columns are categorical."""
     X, is_categorical, directions, g = draw_values(rng, 200, 4)
-    arrays = ExactGrower(X, is_categorical).grow(g, np.ones(200), GrowParams(max_leaves=12))
+    arrays = ExactGrower(X, is_categorical).grow(g, np.ones(200), GrowthParams(max_leaves=12))
     arrays.pop("leaf_of_row")
     return Tree(**arrays), is_categorical, directions
 

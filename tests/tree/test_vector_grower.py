@@ -6,7 +6,7 @@ import pytest
 from hedgerow import _native
 from hedgerow._boosting.losses import MultinomialLogLoss
 from hedgerow._data.binning import own_columns
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.structure import Ensemble
 from oracles.grow import category_set
@@ -66,7 +66,7 @@ def test_rows_in_one_word_agree_with_the_oracle_up_to_their_rounding(n_outputs):
     rng = np.random.default_rng(1)
     binned = binned_table(rng, 5_000, 3, n_categorical=1, most_bins=60)
     g, h = some_gradients(rng, binned, n_outputs)
-    params = GrowParams(max_leaves=8, min_samples_leaf=5)
+    params = GrowthParams(max_leaves=8, min_samples_leaf=5)
     tree = grow_vector(binned, g, h, params)
     assert_same_splits(tree, columns_of(binned), g, h, params, rtol=4e-6)
 
@@ -76,7 +76,7 @@ def test_a_row_that_towers_over_the_rest_does_not_blur_them():
     binned = binned_table(rng, 5_000, 3, most_bins=60)
     g, h = some_gradients(rng, binned, 2)
     g[0, 1] = 1e6
-    params = GrowParams(max_leaves=8, min_samples_leaf=5)
+    params = GrowthParams(max_leaves=8, min_samples_leaf=5)
     assert_same_splits(
         grow_vector(binned, g, h, params), columns_of(binned), g, h, params, rtol=1e-9
     )
@@ -120,12 +120,12 @@ def test_a_small_budget_for_histograms_changes_no_tree(n_threads):
     store.take(np.ascontiguousarray(g.T), np.ascontiguousarray(h.T))
 
     def grow_within(histogram_bytes):
-        settings = _native.GrowSettings()
-        settings.max_leaves, settings.histogram_bytes = 40, histogram_bytes
+        params = GrowthParams(max_leaves=40)
         grower = _native.VectorGrower(
             binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical,
             binned.bundle_slots,
-            binned.width, binned.threshold_values, binned.threshold_starts, settings, n_threads,
+            binned.width, binned.threshold_values, binned.threshold_starts,
+            _native.GrowthParams(params), _native.Constraints(params), n_threads, histogram_bytes,
         )  # fmt: skip
         leaf_of_row, leaf_value = np.zeros((1, n_rows), np.uint16), np.zeros((n_outputs, 40))
         return *grower.grow(store, 0, None, 0, leaf_of_row, leaf_value), leaf_of_row, leaf_value
@@ -142,7 +142,7 @@ def test_outputs_that_are_copies_give_the_tree_of_one(n_outputs):
     rng = np.random.default_rng(9)
     binned = binned_table(rng, 1_300, 70, n_categorical=1)
     g, h = some_gradients(rng, binned, 1)
-    params = GrowParams(max_leaves=3, min_samples_leaf=5)
+    params = GrowthParams(max_leaves=3, min_samples_leaf=5)
     one = grow_vector(binned, g, h, params)
     many = grow_vector(binned, np.tile(g, n_outputs), np.tile(h, n_outputs), params)
     for name in ("feature", "split_bin", "missing_left", "category_bits", "count"):
@@ -162,7 +162,7 @@ def test_trees_are_the_same_with_and_without_shared_columns(n_rows, fraction, op
     assert len(set(shared.bundle_slots[:, 0])) < X.shape[1]
     g = rng.standard_normal((n_rows, 4)) + np.nan_to_num(X[:, [0, 5, 12, 39]])
     h = rng.uniform(0.1, 1, (n_rows, 4))
-    params = GrowParams(max_leaves=24, min_samples_leaf=3, colsample_bynode=0.7, seed=5)
+    params = GrowthParams(max_leaves=24, min_samples_leaf=3, colsample_bynode=0.7, seed=5)
     first = grow_vector(
         shared, g, h, params, n_threads=2, draws=RowSampler(n_rows, fraction), **options
     )
@@ -232,6 +232,6 @@ def test_categories_are_parted_along_their_main_direction():
         bins[None].astype(np.uint8), np.array([10], np.int32), np.array([True])
     )
     g = np.array([[3.0, -1.0, -1.0], [0.0, 1.0, 0.5], [0.0, 0.8, 0.9]])[kind[bins]]
-    tree = grow_vector(binned, g, np.ones_like(g), GrowParams(max_leaves=2, cat_smooth=1.0))
+    tree = grow_vector(binned, g, np.ones_like(g), GrowthParams(max_leaves=2, cat_smooth=1.0))
     of_one_kind = frozenset(np.flatnonzero(kind == 0).tolist())
     assert category_set(tree, 0) in (of_one_kind, frozenset(range(10)) - of_one_kind)

@@ -34,171 +34,24 @@ def sums_before(codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order
 
 class Constraints:
     def __init__(self, params: object) -> None:
-        """Takes the constraints among the fields of a GrowParams."""
+        """Takes the constraints among the fields of a GrowthParams."""
 
-class LeafRule:
-    def __init__(self) -> None: ...
+def constraint_names() -> list[str]:
+    """The fields of GrowthParams that are constraints."""
 
-    @property
-    def falls(self) -> float: ...
+class GrowthParams:
+    """How trees grow, as kernels take it."""
 
-    @falls.setter
-    def falls(self, arg: float, /) -> None: ...
+    def __init__(self, params: object) -> None:
+        """Takes the fields of these names from a GrowthParams of Python."""
 
-    @property
-    def rises(self) -> float: ...
-
-    @rises.setter
-    def rises(self, arg: float, /) -> None: ...
-
-class SplitRules:
-    def __init__(self) -> None: ...
-
-    @property
-    def reg_lambda(self) -> float: ...
-
-    @reg_lambda.setter
-    def reg_lambda(self, arg: float, /) -> None: ...
-
-    @property
-    def reg_alpha(self) -> float: ...
-
-    @reg_alpha.setter
-    def reg_alpha(self, arg: float, /) -> None: ...
-
-    @property
-    def min_split_gain(self) -> float: ...
-
-    @min_split_gain.setter
-    def min_split_gain(self, arg: float, /) -> None: ...
-
-    @property
-    def max_delta_step(self) -> float: ...
-
-    @max_delta_step.setter
-    def max_delta_step(self, arg: float, /) -> None: ...
-
-    @property
-    def min_child_weight(self) -> float: ...
-
-    @min_child_weight.setter
-    def min_child_weight(self, arg: float, /) -> None: ...
-
-    @property
-    def min_samples_leaf(self) -> int: ...
-
-    @min_samples_leaf.setter
-    def min_samples_leaf(self, arg: int, /) -> None: ...
-
-    @property
-    def max_cat_to_onehot(self) -> int: ...
-
-    @max_cat_to_onehot.setter
-    def max_cat_to_onehot(self, arg: int, /) -> None: ...
-
-    @property
-    def max_cat_threshold(self) -> int: ...
-
-    @max_cat_threshold.setter
-    def max_cat_threshold(self, arg: int, /) -> None: ...
-
-    @property
-    def cat_smooth(self) -> float: ...
-
-    @cat_smooth.setter
-    def cat_smooth(self, arg: float, /) -> None: ...
-
-    @property
-    def cat_l2(self) -> float: ...
-
-    @cat_l2.setter
-    def cat_l2(self, arg: float, /) -> None: ...
-
-    @property
-    def min_category_weight(self) -> float: ...
-
-    @min_category_weight.setter
-    def min_category_weight(self, arg: float, /) -> None: ...
-
-    @property
-    def leaf(self) -> LeafRule: ...
-
-    @leaf.setter
-    def leaf(self, arg: LeafRule, /) -> None: ...
-
-class GrowSettings:
-    def __init__(self) -> None: ...
-
-    @property
-    def rules(self) -> SplitRules: ...
-
-    @rules.setter
-    def rules(self, arg: SplitRules, /) -> None: ...
-
-    @property
-    def constraints(self) -> Constraints: ...
-
-    @constraints.setter
-    def constraints(self, arg: Constraints, /) -> None: ...
-
-    @property
-    def max_leaves(self) -> int: ...
-
-    @max_leaves.setter
-    def max_leaves(self, arg: int, /) -> None: ...
-
-    @property
-    def max_depth(self) -> int: ...
-
-    @max_depth.setter
-    def max_depth(self, arg: int, /) -> None: ...
-
-    @property
-    def leafwise(self) -> bool: ...
-
-    @leafwise.setter
-    def leafwise(self, arg: bool, /) -> None: ...
-
-    @property
-    def learning_rate(self) -> float: ...
-
-    @learning_rate.setter
-    def learning_rate(self, arg: float, /) -> None: ...
-
-    @property
-    def colsample_bytree(self) -> float: ...
-
-    @colsample_bytree.setter
-    def colsample_bytree(self, arg: float, /) -> None: ...
-
-    @property
-    def colsample_bylevel(self) -> float: ...
-
-    @colsample_bylevel.setter
-    def colsample_bylevel(self, arg: float, /) -> None: ...
-
-    @property
-    def colsample_bynode(self) -> float: ...
-
-    @colsample_bynode.setter
-    def colsample_bynode(self, arg: float, /) -> None: ...
-
-    @property
-    def seed(self) -> int: ...
-
-    @seed.setter
-    def seed(self, arg: int, /) -> None: ...
-
-    @property
-    def histogram_bytes(self) -> int: ...
-
-    @histogram_bytes.setter
-    def histogram_bytes(self, arg: int, /) -> None: ...
+def growth_param_names() -> list[str]:
+    """The fields of GrowthParams that are numbers or names."""
 
 most_leaves: int = 65535
 
 class Draw:
-    def __init__(self, minimal_variance: bool, fraction: float, reg_lambda: float, seed: int, round: int) -> None: ...
+    def __init__(self, sampling: str, fraction: float, reg_lambda: float, seed: int, round: int) -> None: ...
 
 class GradientStore:
     def __init__(self, n_rows: int, n_outputs: int, threads: int, vector: bool = False) -> None: ...
@@ -215,7 +68,7 @@ class GradientStore:
         """The quantised gradients and hessians as numbers, a row each."""
 
 class Grower:
-    def __init__(self, by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 3), order='C', device='cpu', writable=False)], width: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], settings: GrowSettings, threads: int) -> None: ...
+    def __init__(self, by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 3), order='C', device='cpu', writable=False)], width: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], params: GrowthParams, constraints: Constraints, threads: int, histogram_bytes: int | None = None) -> None: ...
 
     def grow(self, gradients: GradientStore, output: int, bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, tree_id: int, leaf_of_row: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> tuple:
         """
@@ -223,7 +76,7 @@ class Grower:
         """
 
 class VectorGrower:
-    def __init__(self, by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 3), order='C', device='cpu', writable=False)], width: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], settings: GrowSettings, threads: int) -> None: ...
+    def __init__(self, by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 3), order='C', device='cpu', writable=False)], width: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], params: GrowthParams, constraints: Constraints, threads: int, histogram_bytes: int | None = None) -> None: ...
 
     def grow(self, gradients: GradientStore, output: int, bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, tree_id: int, leaf_of_row: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> tuple:
         """
@@ -241,10 +94,10 @@ def loss_gradients(loss: str, parameters: Sequence, scores: Annotated[NDArray[nu
     Gradients and hessians of a built-in loss as numbers, two (n_outputs, n_rows) arrays.
     """
 
-def leaf_weights(rules: SplitRules, G: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], H: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float64]:
+def leaf_weights(params: GrowthParams, G: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], H: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float64]:
     """The weights of leaves with these sums."""
 
-def common_step(rules: SplitRules, learning_rate: float, G: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], H: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> float:
+def common_step(params: GrowthParams, G: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], H: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> float:
     """What leaves with these sums and values, all of a tree, add in common."""
 
 def leaf_quantiles(corner: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, level: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> NDArray[numpy.float64]:
@@ -479,31 +332,7 @@ class TreeNodes:
     def __init__(self, feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], category_set: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], count: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
 
 class SlopeRules:
-    def __init__(self) -> None: ...
-
-    @property
-    def linear_lambda(self) -> float: ...
-
-    @linear_lambda.setter
-    def linear_lambda(self, arg: float, /) -> None: ...
-
-    @property
-    def learning_rate(self) -> float: ...
-
-    @learning_rate.setter
-    def learning_rate(self, arg: float, /) -> None: ...
-
-    @property
-    def max_delta_step(self) -> float: ...
-
-    @max_delta_step.setter
-    def max_delta_step(self, arg: float, /) -> None: ...
-
-    @property
-    def leaf(self) -> LeafRule: ...
-
-    @leaf.setter
-    def leaf(self, arg: LeafRule, /) -> None: ...
+    def __init__(self, params: GrowthParams, linear_lambda: float) -> None: ...
 
 @overload
 def fit_slopes(tree: TreeNodes, place: int, leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, table: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], gradients: GradientStore, output: int, rules: SlopeRules, threads: int) -> tuple: ...

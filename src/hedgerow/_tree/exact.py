@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 
 MISSING_BIN = 255
 
@@ -58,7 +58,7 @@ class ExactGrower:
         self,
         g: NDArray[np.float64],
         h: NDArray[np.float64],
-        params: GrowParams,
+        params: GrowthParams,
         *,
         rows: NDArray[np.integer[Any]] | None = None,
         features: NDArray[np.bool_] | None = None,
@@ -71,7 +71,7 @@ class ExactGrower:
         ----------
         g, h : float64 arrays (n_rows,)
             Gradients and hessians of all rows, weights multiplied in.
-        params : GrowParams
+        params : GrowthParams
             How to grow.
         rows : integer array, optional
             Distinct rows in the bag, at least one; all by default.

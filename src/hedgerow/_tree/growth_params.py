@@ -1,6 +1,8 @@
 """The parameters of growing one tree, as every grower takes them.
 
 Plain numbers, already checked where the user gave them; 0 is "no limit" where a limit can be off.
+Kernels take a `GrowthParams` as it is: ``native/shared/growth_params.hpp`` and
+``native/tree/constraints.hpp`` have fields of the same names, and a test holds them together.
 """
 
 from __future__ import annotations
@@ -120,7 +122,7 @@ COLSAMPLE_BYNODE = Parameter(
 
 
 @dataclass(frozen=True)
-class GrowParams:
+class GrowthParams:
     """How a tree grows, when it stops, and what its leaves are worth.
 
     Attributes
@@ -153,11 +155,12 @@ class GrowParams:
         Sum of hessians below which a category of a node is not sorted with the others, but goes
         right: too few rows to say where it belongs. 2.5 is ten rows of an even log loss,
         three of a squared error; no whole number, so that rounding does not decide.
-    colsample_bylevel, colsample_bynode : float
-        Fraction of the tree's features that a level, and of those that a node, may use.
-    leaf_falls, leaf_rises : float
-        Rates of the loss's two exponentials e^(−falls s) and e^(rises s), of a loss that consists
-        of them: its leaves take the best step. Both 0 is any other loss: Newton's step.
+    colsample_bytree, colsample_bylevel, colsample_bynode : float
+        Fraction of the features that a tree may use, of those that a level, and of those that a
+        node may.
+    leaf_decay_rate, leaf_growth_rate : float
+        Rates a and b of a loss that consists of the exponentials e^(−a s) and e^(b s): its leaves
+        take the best step. Both 0 is any other loss: Newton's step.
     interaction_groups : tuple of tuples of int
         Features that may be on a path together, increasing; a path's features all belong to one
         group. None given: any may.
@@ -188,10 +191,11 @@ class GrowParams:
     cat_smooth: float = 10.0
     cat_l2: float = 10.0
     min_category_weight: float = 2.5
+    colsample_bytree: float = 1.0
     colsample_bylevel: float = 1.0
     colsample_bynode: float = 1.0
-    leaf_falls: float = 0.0
-    leaf_rises: float = 0.0
+    leaf_decay_rate: float = 0.0
+    leaf_growth_rate: float = 0.0
     interaction_groups: tuple[tuple[int, ...], ...] = ()
     most_features_on_path: int = 0
     directions: tuple[int, ...] = ()
@@ -199,7 +203,7 @@ class GrowParams:
     seed: int = 0
 
     @classmethod
-    def of(cls, estimator: Any, **others: Any) -> GrowParams:
+    def of(cls, estimator: Any, **others: Any) -> GrowthParams:
         """Return the estimator's parameters of the same names, and others by name.
 
         An estimator has None where a limit is off, and the growers 0.

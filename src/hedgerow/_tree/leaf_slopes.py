@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.linear_leaves import LinearLeaves
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
@@ -31,14 +31,14 @@ class LeafSlopes:
     ----------
     table : float32 or float64 array (n_rows, n_features)
         The rows that trees are grown on, as the predictor sees them.
-    params : GrowParams
+    params : GrowthParams
         How trees grow.
     linear_lambda : float
         The ridge.
     """
 
     table: NDArray[Any]
-    params: GrowParams
+    params: GrowthParams
     linear_lambda: float
 
     def fit(
@@ -57,7 +57,7 @@ class LeafSlopes:
         nodes = _native.TreeNodes(
             tree.feature, tree.left, tree.right, tree.category_set, tree.count, tree.value
         )
-        rules = self._rules()
+        rules = _native.SlopeRules(_native.GrowthParams(self.params), self.linear_lambda)
         fitted = []
         for place, (first, second) in enumerate(gradients):
             terms = _native.fit_slopes(
@@ -77,15 +77,6 @@ class LeafSlopes:
             return
         terms = tree.slopes.native_by_leaf(is_leaf)
         _native.add_linear_leaves(terms, leaf, value, place, self.table, scores, n_threads)
-
-    def _rules(self) -> _native.SlopeRules:
-        rules, leaf = _native.SlopeRules(), _native.LeafRule()
-        leaf.falls, leaf.rises = self.params.leaf_falls, self.params.leaf_rises
-        rules.leaf = leaf
-        rules.linear_lambda = self.linear_lambda
-        rules.learning_rate = self.params.learning_rate
-        rules.max_delta_step = self.params.max_delta_step
-        return rules
 
 
 def _side_by_side(fitted: Sequence[LinearLeaves]) -> LinearLeaves:

@@ -67,8 +67,7 @@ class RowSampler:
         """Return the draw that gradients decide, if they do."""
         if self.sampling not in BY_GRADIENT or self.fraction >= 1.0:
             return None
-        is_minimal = self.sampling == "minimal_variance"
-        return _native.Draw(is_minimal, self.fraction, self.reg_lambda, self.seed, round_index)
+        return _native.Draw(self.sampling, self.fraction, self.reg_lambda, self.seed, round_index)
 
     def bag(
         self, round_index: int, gradient_sample: tuple[NDArray[np.uint32], Floats] | None

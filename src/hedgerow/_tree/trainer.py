@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._data.binning import BinnedMatrix
 from hedgerow._tree.exact import ExactGrower
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaf_quantiles import LeafQuantiles, LeafRows, LeafRule, TrainedLoss
 from hedgerow._tree.leaf_slopes import LeafSlopes
 from hedgerow._tree.monotone import OrderedLeaves
@@ -64,12 +64,10 @@ class Trainer:
         Whether one tree a round serves all outputs, or each output has its own.
     base_score : float64 array (n_outputs,)
         Where the scores start.
-    params : GrowParams
+    params : GrowthParams
         How trees grow.
     draws : RowSampler, optional
         Which rows a round has; all by default.
-    colsample_bytree : float
-        Part of the features that a tree may use.
     leaves : LeafRule, optional
         How leaves are replaced if gradients are given.
     slopes : LeafSlopes, optional
@@ -87,10 +85,9 @@ class Trainer:
         loss: TrainedLoss | None,
         n_outputs: int,
         base_score: Floats,
-        params: GrowParams,
+        params: GrowthParams,
         vector: bool = False,
         draws: RowSampler | None = None,
-        colsample_bytree: float = 1.0,
         leaves: LeafRule | None = None,
         slopes: LeafSlopes | None = None,
         n_threads: int = 1,
@@ -103,7 +100,6 @@ class Trainer:
         self._n_outputs, self._n_threads = n_outputs, n_threads
         self._n_trees = 1 if vector else n_outputs
         self._draws = draws or RowSampler(binned.n_rows)
-        settings = _settings(params, colsample_bytree)
         self._grower = (_native.VectorGrower if vector else _native.Grower)(
             binned.by_column,
             binned.by_row,
@@ -113,7 +109,8 @@ class Trainer:
             binned.width,
             binned.threshold_values,
             binned.threshold_starts,
-            settings,
+            _native.GrowthParams(params),
+            _native.Constraints(params),
             n_threads,
         )
         self._gradients = _native.GradientStore(binned.n_rows, n_outputs, n_threads, vector)
@@ -122,7 +119,7 @@ class Trainer:
         # The last round's trees as rows see them. They are added to the scores when the gradients
         # of the next round are taken: one pass over the rows instead of two.
         self._leaf_of_row = np.empty((self._n_trees, binned.n_rows), np.uint16)
-        self._leaf_value = np.empty((n_outputs, settings.max_leaves))
+        self._leaf_value = np.empty((n_outputs, min(params.max_leaves or MOST_LEAVES, MOST_LEAVES)))
         self._pending = False
 
     @property
@@ -222,9 +219,8 @@ class ExactTrainer:
         loss: TrainedLoss | None,
         n_outputs: int,
         base_score: Floats,
-        params: GrowParams,
+        params: GrowthParams,
         draws: RowSampler | None = None,
-        colsample_bytree: float = 1.0,
         leaves: LeafRule | None = None,
         slopes: LeafSlopes | None = None,
         n_threads: int = 1,
@@ -233,7 +229,7 @@ class ExactTrainer:
         self._target = np.atleast_2d(target)
         self._leaves = _ordered(leaves or leaf_rule(loss, params), params)
         self._slopes = slopes
-        self._params, self._colsample, self._n_threads = params, colsample_bytree, n_threads
+        self._params, self._n_threads = params, n_threads
         n_rows = len(matrix)
         self._draws = draws or RowSampler(n_rows)
         self._grower = ExactGrower(matrix, is_categorical, n_threads)
@@ -277,7 +273,8 @@ class ExactTrainer:
         n_features = self._matrix.shape[1]
         allowed = np.zeros(n_features, bool)
         usable = self._params.usable_features(n_features)
-        drawn = _native.sample_tree_features(usable, self._colsample, self._params.seed, tree_id)
+        fraction, seed = self._params.colsample_bytree, self._params.seed
+        drawn = _native.sample_tree_features(usable, fraction, seed, tree_id)
         # Of intp: NumPy crashes where it has no memory to convert indices in.
         allowed[drawn.astype(np.intp)] = True
         return allowed
@@ -330,7 +327,7 @@ def leaf_numbers(tree: Tree, leaf_of_row: NDArray[np.int32]) -> NDArray[np.uint1
     return number[np.maximum(leaf_of_row, 0)].astype(np.uint16)
 
 
-def leaf_rule(loss: TrainedLoss | None, params: GrowParams) -> LeafRule | None:
+def leaf_rule(loss: TrainedLoss | None, params: GrowthParams) -> LeafRule | None:
     """Return how leaves are replaced after a tree has grown, if they are."""
     if loss is None or not loss.has_corners:
         return None
@@ -338,40 +335,9 @@ def leaf_rule(loss: TrainedLoss | None, params: GrowParams) -> LeafRule | None:
 
 
 def _ordered(
-    rule: LeafRule | None, params: GrowParams, *, is_always: bool = False
+    rule: LeafRule | None, params: GrowthParams, *, is_always: bool = False
 ) -> LeafRule | None:
     """Return the rule for monotone leaves: growers of single trees keep them so unless replaced."""
     if not params.directions or (rule is None and not is_always):
         return rule
     return OrderedLeaves(rule, params.directions, params.reg_lambda)
-
-
-def split_rules(params: GrowParams) -> _native.SplitRules:
-    """Translate parameters into what splits and leaves must respect."""
-    rules = _native.SplitRules()
-    for name in (
-        *("reg_lambda", "reg_alpha", "min_split_gain", "max_delta_step", "min_child_weight"),
-        *("max_cat_to_onehot", "max_cat_threshold", "cat_smooth", "cat_l2"),
-        "min_category_weight",
-    ):
-        setattr(rules, name, getattr(params, name))
-    leaf = _native.LeafRule()
-    leaf.falls, leaf.rises = params.leaf_falls, params.leaf_rises
-    rules.leaf = leaf
-    rules.min_samples_leaf = max(1, params.min_samples_leaf)
-    return rules
-
-
-def _settings(params: GrowParams, colsample_bytree: float) -> _native.GrowSettings:
-    settings = _native.GrowSettings()
-    settings.rules = split_rules(params)
-    settings.constraints = _native.Constraints(params)
-    settings.max_leaves = min(params.max_leaves or MOST_LEAVES, MOST_LEAVES)
-    settings.max_depth = params.max_depth
-    settings.leafwise = params.grow_policy == "leafwise"
-    settings.learning_rate = params.learning_rate
-    settings.colsample_bytree = colsample_bytree
-    settings.colsample_bylevel = params.colsample_bylevel
-    settings.colsample_bynode = params.colsample_bynode
-    settings.seed = params.seed
-    return settings

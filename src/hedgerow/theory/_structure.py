@@ -21,7 +21,7 @@ from hedgerow._boosting.fit.settings import as_fitted
 from hedgerow._boosting.losses import NativeLoss
 from hedgerow._boosting.targets.multi_output import choose_loss
 from hedgerow._result import BROWN, GREEN, Columns, Result
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.structure import Ensemble
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
@@ -340,7 +340,7 @@ def _require_gains(ensemble: Ensemble, nodes: NodeSums, rules: _Rules) -> None:
 
 def _with_more_lambda(nodes: NodeSums, of: NDArray[Any], rules: _Rules) -> Floats:
     D = nodes.H[of] + rules.reg_lambda
-    more = D + GrowParams().cat_l2
+    more = D + GrowthParams().cat_l2
     return nodes.score[of] * D / more
 
 

@@ -1,7 +1,7 @@
 """What the user knows of features beforehand: how predictions follow each, which meet, what counts.
 
 The parameters name columns by name or by index. Here they are held against the columns of the table
-and become what a grower takes (see `GrowParams`): numbers by feature, groups of feature numbers.
+and become what a grower takes (see `GrowthParams`): numbers by feature, groups of feature numbers.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ FEATURE_WEIGHTS = any_of(
 
 @dataclass(frozen=True)
 class Constraints:
-    """The constraints on the features of a table; fields are those of `GrowParams`."""
+    """The constraints on the features of a table; fields are those of `GrowthParams`."""
 
     directions: tuple[int, ...]
     interaction_groups: tuple[tuple[int, ...], ...]

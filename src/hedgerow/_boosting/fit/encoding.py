@@ -18,7 +18,7 @@ from hedgerow._boosting.targets.classes import Classes
 from hedgerow._data.binning import Binner
 from hedgerow._data.table import Table
 from hedgerow._data.target_statistics import TargetStatistics, learn_statistics, no_statistics
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.trainer import Trainer
 from hedgerow._types import Floats
 
@@ -26,7 +26,7 @@ from hedgerow._types import Floats
 # left over.
 _MOST_LINES = 32
 # As good as thirty rounds with a rate of 0.1, on six columns of real tables and six generated ones.
-_ROUNDS, _GROWTH = 5, GrowParams(learning_rate=0.5, min_samples_leaf=20)
+_ROUNDS, _GROWTH = 5, GrowthParams(learning_rate=0.5, min_samples_leaf=20)
 
 
 def learn_encoding(

@@ -25,7 +25,7 @@ from hedgerow._tree.leaf_slopes import LeafSlopes
 from hedgerow._tree.linear_leaves import mixed_slopes
 from hedgerow._tree.monotone import put_in_order
 from hedgerow._tree.structure import Ensemble, Tree
-from hedgerow._tree.trainer import leaf_numbers, leaf_rule, split_rules
+from hedgerow._tree.trainer import leaf_numbers, leaf_rule
 from hedgerow._types import Attributes, Floats
 
 
@@ -118,9 +118,9 @@ class Refitting:
     ) -> None:
         G = np.bincount(node, g, minlength=tree.n_nodes).astype(np.float64)
         H = np.bincount(node, h, minlength=tree.n_nodes).astype(np.float64)
-        rules, rate = split_rules(self.params), self.params.learning_rate
-        value = rate * _native.leaf_weights(rules, G, H)
-        tree.value[:, place] = value + _native.common_step(rules, rate, G, H, value)
+        params, rate = _native.GrowthParams(self.params), self.params.learning_rate
+        value = rate * _native.leaf_weights(params, G, H)
+        tree.value[:, place] = value + _native.common_step(params, G, H, value)
 
     def _take_best_steps(
         self, tree: Tree, output: int, node: NDArray[np.int32], scores: Floats

@@ -17,7 +17,7 @@ from hedgerow._boosting.losses import Differentiate
 from hedgerow._boosting.losses.formula import LeafSearch, WrittenLoss
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._data.target_statistics import TargetStatistics
-from hedgerow._tree.growth_params import GrowParams
+from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaf_slopes import LeafSlopes
 from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.structure import Tree
@@ -97,7 +97,6 @@ def _trainer(prepared: Prepared, settings: Settings) -> Trainer | ExactTrainer:
         "base_score": prepared.base_score,
         "params": params,
         "draws": row_draws(train, settings),
-        "colsample_bytree": estimator.colsample_bytree,
         "leaves": leaf_search(problem, settings, train),
         "slopes": slopes,
         "n_threads": settings.n_threads,
@@ -109,14 +108,14 @@ def _trainer(prepared: Prepared, settings: Settings) -> Trainer | ExactTrainer:
     return Trainer(prepared.binned, target, weights, vector=problem.grows_vectors, **options)
 
 
-def grow_params(problem: Problem, settings: Settings, statistics: TargetStatistics) -> GrowParams:
+def grow_params(problem: Problem, settings: Settings, statistics: TargetStatistics) -> GrowthParams:
     """Return the parameters of growth: the estimator's, and those of the loss and the columns."""
     native = problem.native_loss
-    falls, rises = (0.0, 0.0) if native is None else native.leaf_rates
-    return GrowParams.of(
+    decay_rate, growth_rate = (0.0, 0.0) if native is None else native.leaf_rates
+    return GrowthParams.of(
         settings.estimator,
-        leaf_falls=falls,
-        leaf_rises=rises,
+        leaf_decay_rate=decay_rate,
+        leaf_growth_rate=growth_rate,
         seed=settings.seed,
         **problem.constraints.of_columns(statistics.sources.tolist()),
     )

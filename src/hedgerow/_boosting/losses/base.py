@@ -169,8 +169,8 @@ class NativeLoss(Loss):
     Attributes
     ----------
     leaf_rates : (float, float)
-        Of a loss of two exponentials e^(−falls s) and e^(rises s), their rates: its leaves take the
-        best step. (0, 0) is any other loss.
+        Rates a, b of a loss of two exponentials e^(−a s) and e^(b s): its leaves take the best
+        step. (0, 0) is any other loss.
     has_corners : bool
         Whether the loss is straight but for a corner: leaves then hold weighted quantiles.
     adapts : bool

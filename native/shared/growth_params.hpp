@@ -1,0 +1,80 @@
+// How a tree grows: the parameters of every boosting engine, plain numbers with a fixed layout.
+//
+// Names, meanings and defaults are those of the Python dataclass GrowthParams
+// (hedgerow/_tree/growth_params.py), which says what each is for; bind/growth_params.hpp fills one
+// from the other by name. Constraints, which are lists, stand in tree/constraints.hpp.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+
+#include "shared/leaf_rule.hpp"
+#include "shared/named.hpp"
+#include "shared/objective.hpp"
+
+namespace hedgerow {
+
+// Which leaf is split next: the one that gains most, or those of a level in turn.
+enum class GrowPolicy : std::int32_t { leafwise, levelwise };
+inline constexpr Named<GrowPolicy> kGrowPolicies[] = {{"leafwise", GrowPolicy::leafwise},
+                                                      {"levelwise", GrowPolicy::levelwise}};
+
+struct GrowthParams {
+  std::int64_t max_leaves = 31;  // 0: no limit
+  std::int64_t max_depth = 0;    // 0: no limit
+  std::int64_t min_samples_leaf = 1;
+  double min_child_weight = 1e-3;
+  double reg_lambda = 1.0;
+  double reg_alpha = 0.0;
+  double min_split_gain = 0.0;
+  double max_delta_step = 0.0;  // 0: no limit
+  double learning_rate = 0.1;
+  GrowPolicy grow_policy = GrowPolicy::leafwise;
+  std::int32_t max_cat_to_onehot = 4;
+  std::int32_t max_cat_threshold = 32;
+  double cat_smooth = 10.0;
+  double cat_l2 = 10.0;
+  double min_category_weight = 2.5;
+  double colsample_bytree = 1.0;
+  double colsample_bylevel = 1.0;
+  double colsample_bynode = 1.0;
+  LeafRule leaf = {};
+  std::uint64_t seed = 0;
+
+  Penalties penalties(double extra_lambda = 0.0) const {
+    return {reg_lambda + extra_lambda, reg_alpha, max_delta_step};
+  }
+  double weight(double G, double H) const { return leaf_weight(penalties(), leaf, G, H); }
+  // Whether the leaves of a tree take one more step in common; not beyond the longest allowed.
+  bool has_common_step() const { return !leaf.is_newton() && max_delta_step == 0.0; }
+  bool is_leafwise() const { return grow_policy == GrowPolicy::leafwise; }
+  std::int64_t fewest_rows() const { return min_samples_leaf > 1 ? min_samples_leaf : 1; }
+};
+static_assert(std::is_trivially_copyable_v<GrowthParams>);
+
+// visit(name in Python, field) for each.
+template <class Params, class Visit>
+void visit_fields(Params& params, Visit visit) {
+  visit("max_leaves", params.max_leaves);
+  visit("max_depth", params.max_depth);
+  visit("min_samples_leaf", params.min_samples_leaf);
+  visit("min_child_weight", params.min_child_weight);
+  visit("reg_lambda", params.reg_lambda);
+  visit("reg_alpha", params.reg_alpha);
+  visit("min_split_gain", params.min_split_gain);
+  visit("max_delta_step", params.max_delta_step);
+  visit("learning_rate", params.learning_rate);
+  visit("grow_policy", params.grow_policy);
+  visit("max_cat_to_onehot", params.max_cat_to_onehot);
+  visit("max_cat_threshold", params.max_cat_threshold);
+  visit("cat_smooth", params.cat_smooth);
+  visit("cat_l2", params.cat_l2);
+  visit("min_category_weight", params.min_category_weight);
+  visit("colsample_bytree", params.colsample_bytree);
+  visit("colsample_bylevel", params.colsample_bylevel);
+  visit("colsample_bynode", params.colsample_bynode);
+  visit("leaf_decay_rate", params.leaf.decay_rate);
+  visit("leaf_growth_rate", params.leaf.growth_rate);
+  visit("seed", params.seed);
+}
+
+}  // namespace hedgerow
