@@ -667,7 +667,7 @@ def exercise_forest(model, X, matrix):
     whole = Ensemble.from_trees(trees, [0] * len(trees), base, forest.n_features)
     np.testing.assert_array_equal(forest.sum_values(matrix), oracle.predict_raw(whole, matrix))
     np.testing.assert_array_equal(model.apply(X), oracle.apply(whole, matrix))
-    if model._model.leaf_rows is not None:
+    if model._model.leaf_targets is not None:
         model.predict_quantiles(X)
 
 

@@ -299,7 +299,7 @@ def test_weights_that_make_no_sense_are_refused():
         fitted(lambda d: d[:, 0]).predict(Q_FREE)
     with pytest.raises(DataError, match="negative"):
         fitted(lambda d: -d).predict(Q_FREE)
-    with pytest.raises(DataError, match="neighbours of row 0 the weight 0"):
+    with pytest.raises(DataError, match="returned 0 for all neighbours of row 0"):
         fitted(lambda d: d * 0).predict(Q_FREE)
 
 

@@ -159,7 +159,7 @@ def test_a_function_has_the_distances_of_a_query_from_the_nearest_on():
     [
         (lambda d: d[:0], r"shape \(0,\)"),
         (lambda d: -d, "negative"),
-        (lambda d: d * 0, "neighbours of a row the weight 0"),
+        (lambda d: d * 0, "returned 0 for all neighbours of a row"),
     ],
 )
 def test_weights_that_make_no_sense_are_refused(weights, message):

@@ -304,9 +304,9 @@ def test_kernels_refuse_arrays_that_do_not_fit():
     with pytest.raises(ValueError, match="every node must have a box"):
         _native.pack_blocks(rows, blocks, index, np.zeros((2, 2, 2)), 1)
     with pytest.raises(ValueError, match="there is no such metric"):
-        _native.within_in_blocks(blocks, index, None, 9, 2.0, None, None, rows, 1.0, 1)
+        _native.within_in_blocks(blocks, index, None, "hamming", 2.0, None, None, rows, 1.0, 1)
     with pytest.raises(ValueError, match="every column must have a weight"):
-        _native.within_in_blocks(blocks, index, None, 5, 2.0, centre, None, rows, 1.0, 1)
+        _native.within_in_blocks(blocks, index, None, "gower", 2.0, centre, None, rows, 1.0, 1)
 
 
 def test_every_metric_has_a_row_in_both_tables():

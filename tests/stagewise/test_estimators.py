@@ -588,8 +588,8 @@ def test_alpha_is_a_part(alpha):
 @pytest.mark.parametrize(
     ("model", "says"),
     [
-        (regressor(LinearRegression(), step="per_leaf"), "LinearRegression is no tree"),
-        (regressor(RandomForestRegressor(), step="newton"), "RandomForestRegressor is no tree"),
+        (regressor(LinearRegression(), step="per_leaf"), "LinearRegression is not a tree"),
+        (regressor(RandomForestRegressor(), step="newton"), "RandomForestRegressor is not a tree"),
         (regressor(loss="absolute_error", step="newton"), "'absolute_error' does not have"),
         (regressor(loss="quantile", step="newton"), "'quantile' does not have"),
         (regressor(loss="huber", response="newton"), "'huber' does not have"),

@@ -202,7 +202,7 @@ def test_strings_as_classes_and_a_verbose_fit(capsys):
     names = np.array(["ash", "beech", "elm"])[y]
     machine = LinearSVC(verbose=1).fit(X, names)
     assert set(machine.predict(X)) <= {"ash", "beech", "elm"}
-    assert "machine 3/3" in capsys.readouterr().err
+    assert "SVM 3/3" in capsys.readouterr().err
 
 
 FIT_AND_HASH = """
