@@ -644,7 +644,7 @@ def exercise_nearest(model, X):
     assert ((indices >= 0) & (indices < held.n_rows)).all()
     assert (distances[:, 1:] >= distances[:, :-1]).all()
     rows = held.rows.toarray() if scipy.sparse.issparse(held.rows) else held.rows
-    if held.metric.has_powers and held.metric.p <= 8:
+    if held.metric.spec.sums_powers and held.metric.p <= 8:
         parts = (np.asarray(part, np.longdouble) for part in (rows, X))
         named = (held.metric.name, held.metric.p)
         sums = oracle_of_neighbors.sums(*parts, *named)
