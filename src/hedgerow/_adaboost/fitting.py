@@ -44,7 +44,7 @@ from hedgerow._data.binning import Binner
 from hedgerow._data.intake import learn_schema
 from hedgerow._data.passed_on import learn_columns
 from hedgerow._data.target import read_classification_target, read_regression_target, read_weights
-from hedgerow._estimator import column_attributes, seed_of
+from hedgerow._estimator import Estimator, column_attributes, seed_of
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.cart import CartParams
 from hedgerow._warning import warn_user, warned_once
@@ -54,7 +54,9 @@ Attributes = dict[str, Any]
 MOST_CLASSES = 2**16  # the kernel's class numbers have 16 bits
 
 
-def fit_classifier(estimator: Any, X: Any, y: Any, sample_weight: Any, samples: Any) -> Attributes:
+def fit_classifier(
+    estimator: Estimator, X: Any, y: Any, sample_weight: Any, samples: Any
+) -> Attributes:
     """Read, boost, and return the attributes of the fitted classifier."""
     _check_classifier(estimator, samples)
     seed = seed_of(estimator.random_state)
@@ -77,7 +79,7 @@ def fit_classifier(estimator: Any, X: Any, y: Any, sample_weight: Any, samples: 
     }
 
 
-def fit_regressor(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Attributes:
+def fit_regressor(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Attributes:
     """Read, boost, and return the attributes of the fitted regressor."""
     _check_member(estimator, has_classifiers=False)
     seed = seed_of(estimator.random_state)
@@ -132,7 +134,7 @@ class _Bins:
 
     binner: Binner
 
-    def __init__(self, estimator: Any, X: Any, seed: int) -> None:
+    def __init__(self, estimator: Estimator, X: Any, seed: int) -> None:
         self.estimator, self.seed = estimator, seed
         self.random = np.random.RandomState(seed)
         self.n_threads = effective_n_jobs(estimator.n_jobs)
@@ -178,7 +180,7 @@ class _Bins:
 class _Clones:
     """Clones of an estimator, on the table as it came."""
 
-    def __init__(self, estimator: Any, X: Any, seed: int) -> None:
+    def __init__(self, estimator: Estimator, X: Any, seed: int) -> None:
         self.estimator = estimator.estimator
         self.random = np.random.RandomState(seed)
         self.X, self.columns = learn_columns(X)
@@ -203,11 +205,11 @@ class _Clones:
         return EstimatorCommittee(rounds.members, algorithm, np.array(rounds.weights), classes)
 
 
-def _ground(estimator: Any, X: Any, seed: int) -> _Ground:
+def _ground(estimator: Estimator, X: Any, seed: int) -> _Ground:
     return (_Bins if estimator.estimator is None else _Clones)(estimator, X, seed)
 
 
-def _classification_algorithm(estimator: Any, n_classes: int) -> Algorithm:
+def _classification_algorithm(estimator: Estimator, n_classes: int) -> Algorithm:
     rate = estimator.learning_rate
     if estimator.algorithm == "SAMME":
         return Discrete(n_classes, rate, estimator.error_divisor)
@@ -229,7 +231,7 @@ def _attributes(
     }
 
 
-def _check_classifier(estimator: Any, samples: Any) -> None:
+def _check_classifier(estimator: Estimator, samples: Any) -> None:
     """Refuse parameters that do not go together, before the table is looked at."""
     algorithm = estimator.algorithm
     if estimator.error_divisor == "rows" and algorithm != "SAMME":
@@ -249,7 +251,7 @@ def _check_classifier(estimator: Any, samples: Any) -> None:
         )
 
 
-def _check_member(estimator: Any, *, has_classifiers: bool) -> None:
+def _check_member(estimator: Estimator, *, has_classifiers: bool) -> None:
     member = estimator.estimator
     if member is None:
         return
@@ -271,7 +273,7 @@ def _takes_weights(member: Any) -> bool:
     return has_fit_parameter(member, "sample_weight")
 
 
-def _draw(estimator: Any, ground: _Ground, samples: Any) -> Draw | None:
+def _draw(estimator: Estimator, ground: _Ground, samples: Any) -> Draw | None:
     """Return what draws the rows of a round by their weights, if they are drawn at all."""
     if not estimator.resample:
         return None

@@ -17,6 +17,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils import _safe_indexing
 
 from hedgerow._boosting.losses import Floats
+from hedgerow._contract import SklearnEstimator
 from hedgerow._data.binning import BinnedMatrix
 from hedgerow._tree.cart import CartParams, RowDraws, grow_classifiers, grow_regressors
 from hedgerow._tree.structure import Tree
@@ -151,7 +152,7 @@ class EstimatorLearner:
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: SklearnEstimator,
         X: Any,
         *,
         labels: Labels | None = None,
@@ -194,7 +195,7 @@ class EstimatorLearner:
         return member.fit(_safe_indexing(self._X, rows), drawn)
 
 
-def _seeded(estimator: Any, random: np.random.RandomState) -> Any:
+def _seeded(estimator: SklearnEstimator, random: np.random.RandomState) -> Any:
     """Give every random_state of an estimator a seed, in scikit-learn's order."""
     names = sorted(estimator.get_params(deep=True))
     seeds = {

@@ -14,6 +14,7 @@ import numpy as np
 
 from hedgerow._bagging.draws import Floats
 from hedgerow._bagging.members import MemberModel, columns_for, spread
+from hedgerow._contract import internals
 from hedgerow._data.names import Labels
 from hedgerow._tree.additive import AdditiveTrees, leaf_names, leaf_unit
 from hedgerow._tree.outputs import ClassOutputs, Outputs
@@ -53,7 +54,7 @@ def joined_trees(
     def matrix(X: Any) -> Rows:
         X = checked(X)
         parts = [
-            member._matrix(columns_for(model.draws, index, X))  # noqa: SLF001  as its predict does
+            internals(member).matrix(columns_for(model.draws, index, X))
             for index, member in enumerate(model.members)
         ]
         return np.concatenate(parts, axis=1)
@@ -73,7 +74,7 @@ def joined_trees(
 def _as_part(member: Any, first_feature: int, model: MemberModel, *, hard: bool) -> Tree:
     """Return a member's tree with its features moved, and its values as its part of the mean."""
     tree: Tree = member.tree_
-    own: Outputs = member._model.outputs  # noqa: SLF001
+    own: Outputs = internals(member).model().outputs
     values = _values(tree.value, own, model.outputs, hard=hard) / len(model.members)
     return replace(tree.with_features_moved(first_feature), value=values)
 

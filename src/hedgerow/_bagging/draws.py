@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._estimator import Estimator
 from hedgerow._tree.cart import RowDraws
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -87,7 +88,7 @@ class BagDraws:
         return np.array_equal(self.weights, last.weights)
 
 
-def column_draws(estimator: Any, n_features: int, seed: int) -> RowDraws:
+def column_draws(estimator: Estimator, n_features: int, seed: int) -> RowDraws:
     """Return how the columns are drawn that `max_features` and `bootstrap_features` ask for."""
     given = estimator.max_features
     n_draws = int(given) if isinstance(given, Integral) else max(1, int(given * n_features))

@@ -27,14 +27,14 @@ from hedgerow._bagging.fitting import (
 from hedgerow._bagging.members import Jobs, MemberModel
 from hedgerow._bagging.parameters import BAGGING_PARAMETERS
 from hedgerow._data.intake import Table, TableSchema, read_table
-from hedgerow._data.names import labels_of
+from hedgerow._data.names import fitted_names, labels_of
 from hedgerow._data.passed_on import check_columns
-from hedgerow._estimator import TableEstimator, adopt, fitted_names
+from hedgerow._estimator import TableEstimator, adopt
 from hedgerow._forest.model import ForestModel
 from hedgerow._params import check_parameters, documented, parameters_for
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees
-from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor, as_fitted
 from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow.exceptions import ParameterError
 
@@ -125,7 +125,7 @@ class Bagging(TableEstimator):
     def _tree_of(self, model: ForestModel, index: int) -> Any:
         """Return one of the trees as an estimator by itself."""
         tree = clone(self.estimator_)
-        return tree._become(model.tree(index, tree.criterion))  # noqa: SLF001  as its own fit does
+        return as_fitted(tree, model.tree(index, tree.criterion))
 
     def _read(self, X: Any, schema: TableSchema) -> Table:
         name, unknown = type(self).__name__, self.estimator_.unknown_category

@@ -22,13 +22,14 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from hedgerow._bagging.draws import BagDraws, Floats, column_draws, read_samples
 from hedgerow._bagging.members import Jobs, Lesson, MemberModel, in_parallel
+from hedgerow._contract import SklearnEstimator
 from hedgerow._data.passed_on import check_columns, known_columns, learn_columns
 from hedgerow._data.target import has_columns, read_weights
 from hedgerow._estimator import seed_of
 from hedgerow._forest.fitting import Attributes, ForestFitting, row_draws
 from hedgerow._forest.model import ForestModel
 from hedgerow._forest.out_of_bag import attributes_of_means
-from hedgerow._params import check_parameters
+from hedgerow._params import check_parameters, parameters_of
 from hedgerow._progress import progress
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hedgerow._tree.outputs import ClassOutputs, Outputs
@@ -58,7 +59,7 @@ class Given:
 
 def fit_bag(
     bagging: Any,
-    estimator: Any,
+    estimator: SklearnEstimator,
     start: ForestModel | MemberModel | None,
     outputs: type[Outputs],
     given: Given,
@@ -83,7 +84,7 @@ def _continued(start: Any, kind: type[T]) -> T | None:
     return start
 
 
-def _check_estimator(bagging: Any, estimator: Any) -> None:
+def _check_estimator(bagging: Any, estimator: SklearnEstimator) -> None:
     if isinstance(estimator, OUR_TREES):
         check_parameters(estimator)
     kind, is_other = "classifier", is_regressor
@@ -95,9 +96,14 @@ def _check_estimator(bagging: Any, estimator: Any) -> None:
         )
 
 
-def _is_forest(bagging: Any, estimator: Any, given: Given) -> bool:
+def _is_forest(bagging: Any, estimator: SklearnEstimator, given: Given) -> bool:
     """Tell whether a bag is a forest: trees on bins of all columns, and rows drawn evenly."""
-    if type(estimator) not in OUR_TREES or given.samples is not None or given.fit_params:
+    if (
+        not isinstance(estimator, OUR_TREES)
+        or type(estimator) not in OUR_TREES
+        or given.samples is not None
+        or given.fit_params
+    ):
         return False
     is_weighted = given.sample_weight is not None
     if not _takes_all_columns(bagging, given.X) or (is_weighted and bagging.bootstrap):
@@ -130,7 +136,7 @@ def leaf_values(model: ForestModel, *, hard: bool) -> Floats | None:
     return model.outputs.certain(model.outputs.votes(model.forest.value))
 
 
-def jobs_of(bagging: Any, estimator: Any) -> Jobs:
+def jobs_of(bagging: Any, estimator: SklearnEstimator) -> Jobs:
     """Return how many estimators are at work at once: one of our trees uses all threads itself."""
     return {"n_jobs": 1 if isinstance(estimator, OUR_TREES) else bagging.n_jobs}
 
@@ -151,7 +157,7 @@ class TreeFitting(ForestFitting):
         return model, attributes_of_means(self.outputs, means, self.y, score, "estimator")
 
 
-def _as_forest(bagging: Any, tree: Any) -> SimpleNamespace:
+def _as_forest(bagging: Any, tree: Any) -> Any:
     """Return the parameters of the forest that a bag of trees is."""
     of_tree = {name: getattr(tree, name) for name in _OF_THE_TREE}
     of_bag = {name: getattr(bagging, name) for name in _OF_THE_BAG}
@@ -160,15 +166,17 @@ def _as_forest(bagging: Any, tree: Any) -> SimpleNamespace:
         **(of_tree | of_bag),
         class_weight="balanced_subsample" if class_weight == "balanced" else class_weight,
         feature_combinations=None,
-        _read=bagging._read,  # noqa: SLF001  a part of the estimator
-        _parameters=tree._parameters,  # noqa: SLF001
+        __hedgerow__=bagging.__hedgerow__,  # which reads tables
+        _parameters=parameters_of(tree),
     )
 
 
 class MemberFitting:
     """A fit of clones of an estimator, one by one."""
 
-    def __init__(self, bagging: Any, estimator: Any, start: MemberModel | None) -> None:
+    def __init__(
+        self, bagging: Any, estimator: SklearnEstimator, start: MemberModel | None
+    ) -> None:
         self.bagging = bagging
         self.estimator = clone(estimator)
         if isinstance(estimator, OUR_TREES):
@@ -275,7 +283,7 @@ def _targets(outputs: Outputs, y: NDArray[Any]) -> NDArray[Any]:
     return outputs.labels(y) if isinstance(outputs, ClassOutputs) else outputs.prediction(y)
 
 
-def _takes_weights(estimator: Any) -> bool:
+def _takes_weights(estimator: SklearnEstimator) -> bool:
     if isinstance(estimator, OUR_TREES):
         return True
     if _routing_enabled():

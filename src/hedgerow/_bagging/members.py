@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 
 from hedgerow._bagging.draws import BagDraws, Floats, Indices
 from hedgerow._bagging.tables import take_columns, take_rows
+from hedgerow._contract import SklearnEstimator
 from hedgerow._estimator import Estimator
 from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._warning import warned_once
@@ -37,7 +38,7 @@ class Lesson:
     0, which saves a copy of the table; not every estimator takes that for not being there.
     """
 
-    estimator: Any
+    estimator: SklearnEstimator
     X: Any
     y: NDArray[Any]
     draws: BagDraws

@@ -16,6 +16,7 @@ from hedgerow._cli.names import suggestion
 from hedgerow._cli.numerals import is_number
 from hedgerow._cli.options import Reading, source_name
 from hedgerow._cli.tables import SparseFile, read_file
+from hedgerow._contract import internals
 from hedgerow.exceptions import DataError
 
 Indices = NDArray[np.intp]
@@ -112,7 +113,7 @@ class Known:
     @classmethod
     def of_model(cls, model: Any, target: str | None = None) -> Known:
         """Tell what a model has learned of its columns."""
-        schema = getattr(model._fitted_model(), "schema", None)  # noqa: SLF001
+        schema = getattr(internals(model).model(), "schema", None)
         kinds: dict[str, ColumnKind] = {}
         if schema is not None and schema.feature_names is not None:
             for j, name in enumerate(schema.feature_names):

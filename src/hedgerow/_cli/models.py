@@ -12,6 +12,7 @@ from hedgerow._cli.examples import Examples
 from hedgerow._cli.names import model_suggestion
 from hedgerow._cli.parameters import read_parameters
 from hedgerow._cli.tasks import Task
+from hedgerow._params import parameters_of
 from hedgerow.exceptions import ParameterError
 
 
@@ -23,7 +24,7 @@ def new_model(name: str, task: Task, given: tuple[str, ...], machine: dict[str, 
     require_task(name, task.name)
     kind: type[Any] = getattr(hr, MODELS[name][task.name])
     parameters = {"loss": "poisson"} if task.name == "counts" else {}
-    declared = {parameter.name for parameter in kind._parameters}  # noqa: SLF001
+    declared = {parameter.name for parameter in parameters_of(kind)}
     parameters |= {name: value for name, value in machine.items() if name in declared}
     return kind(**parameters | read_parameters(given, kind))
 

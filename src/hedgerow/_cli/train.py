@@ -35,7 +35,7 @@ from hedgerow._cli.output import (
 from hedgerow._cli.report import write_report
 from hedgerow._cli.scores import fold_scores, measure, positive_class, require_classes
 from hedgerow._cli.tasks import Task, find_task, has_numeric_target
-from hedgerow._params import check_parameters
+from hedgerow._params import check_parameters, parameters_of
 from hedgerow.exceptions import ParameterError
 
 _ROUNDS_A_LINE = 100  # of progress, where there is no terminal for a bar
@@ -243,7 +243,7 @@ class Training:
     def _summary(self, model: Any, judged: Judged | None) -> dict[str, Any]:
         """Return what metrics.json says: all that does not depend on the machine."""
         kind = type(model)
-        defaults = {parameter.name: parameter.default for parameter in kind._parameters}  # noqa: SLF001
+        defaults = {parameter.name: parameter.default for parameter in parameters_of(kind)}
         of_machine = ("n_jobs", "verbose")
         return {
             "hedgerow": hr.__version__,

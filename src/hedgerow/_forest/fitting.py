@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._arithmetic import sum_of
+from hedgerow._contract import internals
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.class_weight import weigh_by_class
 from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow._data.target import read_weights
-from hedgerow._estimator import column_attributes, seed_of
+from hedgerow._estimator import TableEstimator, column_attributes, seed_of
 from hedgerow._forest.combinations import Combinations
 from hedgerow._forest.model import Floats, ForestModel
 from hedgerow._forest.out_of_bag import out_of_bag_attributes
@@ -49,7 +50,9 @@ class ForestFitting:
     binner: Binner
     combinations: Combinations | None = None
 
-    def __init__(self, estimator: Any, start: ForestModel | None, *, random_cuts: bool) -> None:
+    def __init__(
+        self, estimator: TableEstimator, start: ForestModel | None, *, random_cuts: bool
+    ) -> None:
         self.estimator = estimator
         self.start = start
         self.random_cuts = random_cuts
@@ -84,7 +87,7 @@ class ForestFitting:
             self.schema, table = learn_schema(X, self.estimator.categorical_features)
         else:
             self.schema = self.start.schema
-            table = self.estimator._read(X, self.schema)  # noqa: SLF001
+            table = internals(self.estimator).read(X, self.schema)
         self.outputs, self.y = outputs.learn(y, table.n_rows)
         self.draws = row_draws(self.estimator, table.n_rows, self.seed)
         if self.start is not None:
@@ -244,7 +247,7 @@ class ForestFitting:
         return model, judged
 
 
-def row_draws(estimator: Any, n_rows: int, seed: int) -> RowDraws:
+def row_draws(estimator: TableEstimator, n_rows: int, seed: int) -> RowDraws:
     """Return how rows are drawn that `max_samples` and `bootstrap` of an estimator ask for."""
     given = estimator.max_samples
     n_draws = n_rows if given is None else int(given)

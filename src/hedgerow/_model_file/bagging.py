@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator
 
 from hedgerow._bagging.draws import BagDraws
 from hedgerow._bagging.members import MemberModel
+from hedgerow._contract import internals
+from hedgerow._estimator import Estimator
 from hedgerow._model_file import forests
 from hedgerow._model_file.columns import read_columns, write_columns
 from hedgerow._model_file.container import Arrays, Document
@@ -20,26 +22,26 @@ from hedgerow._model_file.members import (
     require_columns,
     require_numbers,
 )
-from hedgerow._model_file.outputs import read_outputs, write_outputs
+from hedgerow._model_file.outputs import outputs_kind, read_outputs, write_outputs
 from hedgerow._model_file.stored import Stored, finite_or_none, joined, require
 from hedgerow._tree.outputs import ClassOutputs
 
 
-def write(estimator: Any) -> tuple[Document, Arrays]:
+def write(estimator: Estimator) -> tuple[Document, Arrays]:
     """Give what a fit has learned."""
     from hedgerow._model_file.contents import write_parameter
 
-    model = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    model = internals(estimator).model()
     is_forest = not isinstance(model, MemberModel)
     learned, arrays = forests.write(estimator) if is_forest else _write_members(estimator)
     base = write_parameter(estimator.estimator_)
     return {"is_forest": is_forest, "base": base} | learned, arrays
 
 
-def _write_members(estimator: Any) -> tuple[Document, Arrays]:
+def _write_members(estimator: Estimator) -> tuple[Document, Arrays]:
     from hedgerow._model_file.contents import write_estimator
 
-    model: MemberModel = estimator._fitted_model()  # noqa: SLF001
+    model: MemberModel = internals(estimator).model()
     draws = model.draws
     document, arrays = joined("members", [write_estimator(member) for member in model.members])
     score = vars(estimator).get("oob_score_")
@@ -76,7 +78,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
 def _read_members(kind: type[Any], stored: Stored) -> dict[str, Any]:
     members = read_members(stored, "members")
     require(len(members) > 0, "there are no members")
-    outputs = read_outputs(kind._outputs, stored.field("outputs"))  # noqa: SLF001
+    outputs = read_outputs(outputs_kind(kind), stored.field("outputs"))
     attributes = read_columns(stored)
     rows, n_rows = read_draws(stored.field("rows"))
     columns, n_features = read_draws(stored.field("columns"))

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._boosting.model import BoostedModel
-from hedgerow._data.names import labels_of
-from hedgerow._estimator import COLUMN_NAMES
+from hedgerow._contract import internals
+from hedgerow._data.names import COLUMN_NAMES, labels_of
 from hedgerow._model_file.stored import Stored, require
 
 
@@ -78,7 +78,7 @@ def require_numbers(member: Any, n_outputs: int = 1) -> None:
 
 
 def _n_numbers(member: Any) -> int:
-    model = member._model  # noqa: SLF001  the file is a friend
+    model = internals(member).model()
     if isinstance(model, BoostedModel):
         return model.ensemble.n_outputs
     outputs = getattr(model, "outputs", None)
@@ -103,7 +103,7 @@ def require_classes(member: Any, classes: Sequence[NDArray[Any]], *, shares: boo
 
 def require_one_tree(member: Any) -> None:
     """Check that a member is a single tree, which tells the leaf of a row."""
-    model = member._model  # noqa: SLF001
+    model = internals(member).model()
     trees = getattr(model, "ensemble", getattr(model, "forest", None))
     is_one = hasattr(member, "apply") and trees is not None and trees.n_trees == 1
     require(is_one, "a learner with steps by leaf is not one tree")

@@ -18,6 +18,11 @@ def write_outputs(outputs: Outputs) -> Document:
     return {"n_numbers": outputs.n_outputs, "is_single": outputs.is_single}
 
 
+def outputs_kind(estimator_kind: Any) -> Any:
+    """Return the class of an estimator's outputs, None if it has none."""
+    return estimator_kind._outputs  # noqa: SLF001
+
+
 def read_outputs(kind: type[Outputs], stored: Any) -> Outputs:
     """Read outputs of the kind that the estimator has."""
     fields = Stored(stored, {})

@@ -6,7 +6,7 @@ from typing import Any
 
 import scipy.sparse
 
-from hedgerow._estimator import column_attributes
+from hedgerow._estimator import Estimator, column_attributes
 from hedgerow._neighbors.gower import GowerColumns
 from hedgerow._neighbors.indexes import prefers_tree
 from hedgerow._neighbors.metrics import Metric, chosen_metric
@@ -17,7 +17,9 @@ from hedgerow._tree.outputs import Outputs
 from hedgerow.exceptions import DataError, ParameterError
 
 
-def fit_neighbors(estimator: Any, X: Any, y: Any, outputs: type[Outputs] | None) -> dict[str, Any]:
+def fit_neighbors(
+    estimator: Estimator, X: Any, y: Any, outputs: type[Outputs] | None
+) -> dict[str, Any]:
     """Return the attributes of a fitted estimator; `outputs` says what y is, None that it is not.
 
     The rows are prepared for queries here, so that the first query is as fast as any other.

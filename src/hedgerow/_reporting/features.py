@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import explain
-from hedgerow._estimator import fitted_names
+from hedgerow._data.names import fitted_names
 from hedgerow._reporting.columns import Column
 from hedgerow._reporting.curves import histogram
 from hedgerow._reporting.forest_payload import score_words

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow import explain
-from hedgerow._estimator import Estimator
+from hedgerow._contract import internals
 from hedgerow._reporting.features import MOST_OUTPUTS, renamed
 from hedgerow._reporting.forest_payload import score_words
 from hedgerow._reporting.outcomes import Floats, Outcome
@@ -53,7 +53,7 @@ def shap_summary(
 
 def why_not_explained(model: Any, error: HedgerowError) -> str:
     """Say why there are no SHAP values, to a reader who did not ask for them by a function."""
-    if type(model)._additive_trees is Estimator._additive_trees:  # noqa: SLF001
+    if not internals(model).can_be_additive:
         return f"SHAP values are computed for tree models, and {type(model).__name__} is not one."
     return str(error)
 

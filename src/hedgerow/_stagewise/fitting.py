@@ -6,7 +6,7 @@ in one step. So a fit that fails or is interrupted leaves the estimator as it wa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -25,7 +25,7 @@ from hedgerow._data.columns import ColumnTypeError
 from hedgerow._data.passed_on import check_anything, known_columns, learn_anything
 from hedgerow._data.sparse import sound_rows
 from hedgerow._data.target import read_weights
-from hedgerow._estimator import seed_of
+from hedgerow._estimator import Estimator, seed_of
 from hedgerow._progress import progress
 from hedgerow._stagewise.learners import (
     BaseLearner,
@@ -66,9 +66,16 @@ class StagewiseFitting:
     loss: StagewiseLoss
     step: str
 
-    def __init__(self, estimator: Any, task: Task, start: AdditiveModel | None) -> None:
+    def __init__(
+        self,
+        estimator: Estimator,
+        task: Task,
+        choose_loss: Callable[[Any], StagewiseLoss],
+        start: AdditiveModel | None,
+    ) -> None:
         self.estimator = estimator
         self.task = task
+        self.choose_loss = choose_loss
         self.start = start
         self.seed = seed_of(estimator.random_state)
         self.learner = BaseLearner(
@@ -108,7 +115,7 @@ class StagewiseFitting:
     def read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Examples, Examples | None]:
         """Check everything that was given; return what to train on and what to judge by."""
         examples = _with_weight(self._read_training(X, y, sample_weight))
-        self.loss = self.estimator._loss_for(self.classes)  # noqa: SLF001
+        self.loss = self.choose_loss(self.classes)
         self._require_target(examples.target)
         self.step = chosen_step(self.estimator.step, self.learner, self.loss)
         require_consistent(self.step, self.estimator.response, self.learner, self.loss)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow._data.binning import BinnedMatrix
+from hedgerow._estimator import Estimator
 from hedgerow._tree.cart import (
     CartParams,
     RowDraws,
@@ -40,7 +41,7 @@ def n_features_tried(max_features: Any, n_features: int) -> int:
 
 
 def cart_params(
-    estimator: Any, n_rows: int, n_features: int, total_weight: float, seed: int
+    estimator: Estimator, n_rows: int, n_features: int, total_weight: float, seed: int
 ) -> CartParams:
     """Translate an estimator's parameters; `n_features` are those a node may draw from."""
     criterion: Any = "entropy" if estimator.criterion == "log_loss" else estimator.criterion

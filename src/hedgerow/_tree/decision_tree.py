@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from hedgerow._tree.parameters import TREE_PARAMETERS
 from hedgerow._tree.pruning import prune, weakest_links
 from hedgerow._tree.structure import Tree
 from hedgerow.exceptions import ParameterError
+
+T = TypeVar("T", bound="DecisionTree")
 
 
 class DecisionTree(TableEstimator):
@@ -55,16 +57,10 @@ class DecisionTree(TableEstimator):
         model = grown.model
         if self.ccp_alpha > 0.0:
             model = grown.pruned(prune(model.tree, grown.falls, self.ccp_alpha))
-        return self._become(model)
+        return as_fitted(self, model)
 
     def _bins_tables(self) -> bool:
         return bool(self.splitter == "hist")
-
-    def _become(self, model: TreeModel) -> Self:
-        """Make the estimator one that a fit has given this model."""
-        attributes = column_attributes(model.schema) | model.outputs.attributes()
-        adopt(self, attributes | {"_model": model})
-        return self
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """Return the α at which subtrees are pruned one after another, and the impurity then.
@@ -193,6 +189,13 @@ class DecisionTree(TableEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def as_fitted(tree: T, model: TreeModel) -> T:
+    """Make a decision tree the result of a fit that gave this model."""
+    attributes = column_attributes(model.schema) | model.outputs.attributes()
+    adopt(tree, attributes | {"_model": model})
+    return tree
 
 
 @documented

@@ -13,7 +13,7 @@ from hedgerow._data.binning import Binner
 from hedgerow._data.class_weight import weigh_by_class
 from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow._data.target import read_weights
-from hedgerow._estimator import seed_of
+from hedgerow._estimator import Estimator, seed_of
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.cart import RowDraws, SortedMatrix
 from hedgerow._tree.cart_params import (
@@ -69,7 +69,7 @@ class GrownTree:
 
 
 def grow(
-    estimator: Any, outputs_kind: type[Outputs], X: Any, y: Any, sample_weight: Any
+    estimator: Estimator, outputs_kind: type[Outputs], X: Any, y: Any, sample_weight: Any
 ) -> GrownTree:
     """Read what was given and grow a tree as the estimator's parameters have it."""
     schema, table = learn_schema(X, estimator.categorical_features)
@@ -92,7 +92,7 @@ def grow(
 
 
 def _fit_binner(
-    estimator: Any,
+    estimator: Estimator,
     schema: TableSchema,
     table: Table,
     weights: Floats | None,
@@ -112,7 +112,7 @@ def _fit_binner(
 
 
 def _grow(
-    estimator: Any,
+    estimator: Estimator,
     table: Table,
     binner: Binner,
     target: Target,

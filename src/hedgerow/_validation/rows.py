@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from hedgerow._contract import internals
 from hedgerow._data.binned_table import BinnedTable, share_bins
 from hedgerow._data.binning import Binner
 from hedgerow._data.frames import with_usual_columns
@@ -80,7 +81,7 @@ class Rows:
 
     def share_bins(self) -> None:
         """Read the table and learn its bins once for all folds, if the model can use that."""
-        is_ours = isinstance(self.model, Estimator) and self.model._bins_tables()  # noqa: SLF001
+        is_ours = isinstance(self.model, Estimator) and internals(self.model).bins_tables()
         if not is_ours or self.params.get("init_model") is not None:  # which has bins of its own
             return
         model = clone(self.model)  # whose random stream may be drawn from

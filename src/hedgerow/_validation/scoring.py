@@ -27,6 +27,7 @@ from hedgerow._boosting.metrics import (
 )
 from hedgerow._boosting.model import prediction_of
 from hedgerow._boosting.targets.multi_output import choose_loss
+from hedgerow._contract import internals
 from hedgerow._data.target import read_known_classes
 from hedgerow._peer_values import metric_instead
 from hedgerow.exceptions import ParameterError
@@ -67,8 +68,8 @@ def read_target(model: Any, y: Any, n_rows: int) -> Target:
 def read_known_target(model: Any, y: Any, n_rows: int) -> Target:
     """Read the target of other rows than those of `fit`, with the classes that the model knows."""
     if isinstance(model, GradientBoosting) and (is_classifier(model) or is_regressor(model)):
-        classes = model._fitted_model().classes  # noqa: SLF001
-        values = model._task.read_target(y, n_rows, classes, model.loss)  # noqa: SLF001
+        classes = internals(model).model().classes
+        values = internals(model).task.read_target(y, n_rows, classes, model.loss)
         return _boosted_target(model, classes, values)
     classes = getattr(model, "classes_", None)
     if not (isinstance(classes, np.ndarray) and hasattr(model, "predict_proba")):
@@ -78,12 +79,12 @@ def read_known_target(model: Any, y: Any, n_rows: int) -> Target:
 
 
 def _read_boosted(model: GradientBoosting, y: Any, n_rows: int) -> Target:
-    task: Any = model._task  # noqa: SLF001  the judge is a friend
+    task: Any = internals(model).task
     return _boosted_target(model, *task.learn_target(y, n_rows, model.loss))
 
 
 def _boosted_target(model: GradientBoosting, classes: Any, values: NDArray[Any]) -> Target:
-    task: Any = model._task  # noqa: SLF001
+    task: Any = internals(model).task
     loss = choose_loss(task, model, classes, task.count_targets(classes, values))
     own = model.eval_metric
     return Target(
@@ -128,7 +129,7 @@ class HeldOut:
             p = self.predicted("predict_proba")
             return p[:, 1] if not isinstance(self.classes, list) and p.shape[1] == 2 else p
         if isinstance(self.model, GradientBoosting):
-            return prediction_of(self.scores, self.model._fitted_model().link)  # noqa: SLF001
+            return prediction_of(self.scores, internals(self.model).model().link)
         raise ParameterError(
             f"scoring: {type(self.model).__name__} has no predict_proba, which this metric needs. "
             "scikit-learn's scorers may need less, such as 'accuracy' or 'roc_auc'."
@@ -137,14 +138,14 @@ class HeldOut:
     @cached_property
     def scores(self) -> NDArray[Any]:
         """Raw scores of gradient boosting, (n, K)."""
-        return self.model._scores(self.table)  # noqa: SLF001
+        return internals(self.model).scores(self.table)
 
     @property
     def own_target(self) -> NDArray[Any]:
         """The target as the model itself numbers its classes."""
-        classes = self.model._fitted_model().classes  # noqa: SLF001
+        classes = internals(self.model).model().classes
         n_rows, loss = len(self.target), self.model.loss
-        return self.model._task.read_target(self.y, n_rows, classes, loss)  # noqa: SLF001
+        return internals(self.model).task.read_target(self.y, n_rows, classes, loss)
 
 
 class Score(Protocol):

@@ -1,6 +1,5 @@
 """Why a model predicts what it does, and what its columns do: by rows, on average, and together."""
 
-import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from hedgerow._arguments import about_module
@@ -34,5 +33,4 @@ __all__ = [
 if not TYPE_CHECKING:  # else any name would seem to be there
 
     def __getattr__(name: str) -> NoReturn:
-        caller = sys._getframe(1).f_code.co_name  # noqa: SLF001
-        raise about_module(__name__, name, __all__, caller)
+        raise about_module(__name__, name, __all__)

@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from hedgerow._contract import internals
 from hedgerow._estimator import Estimator
 from hedgerow._params import shown
 from hedgerow._tree.additive import AdditiveTrees
@@ -40,4 +41,4 @@ def additive_trees(model: Any) -> AdditiveTrees:
         raise ParameterError(f"model is a {type(model).__name__}: give its best_estimator_.")
     if not isinstance(model, Estimator):
         raise ParameterError(f"model={shown(model)} is not allowed; it must be {_ACCEPTED}.")
-    return model._additive_trees()  # noqa: SLF001  each family of estimators says how
+    return internals(model).additive_trees()

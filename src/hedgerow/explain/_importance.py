@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._arguments import answering
-from hedgerow._data.names import Labels, labels_of
+from hedgerow._data.names import Labels, fitted_names, labels_of
 from hedgerow._data.sources import require_rows
-from hedgerow._estimator import Estimator, fitted_names
+from hedgerow._estimator import Estimator
 from hedgerow._params import Options, Parameter
 from hedgerow._result import Columns, Floats, Result
 from hedgerow._tree.additive import sums_over_splits

@@ -19,8 +19,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _native
-from hedgerow._data.names import Labels, are_places, labels_of
-from hedgerow._estimator import fitted_names
+from hedgerow._data.names import Labels, are_places, fitted_names, labels_of
 from hedgerow._params import Options, Parameter, shown
 from hedgerow._tree.additive import class_names, number_names
 from hedgerow._tree.structure import Rows

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from hedgerow._contract import Predictor
 from hedgerow._params import Number, Options, Parameter
 from hedgerow._result import GREY, Floats
 from hedgerow.exceptions import ParameterError
@@ -88,7 +89,7 @@ class CalibrationDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: Predictor,
         X: Any,
         y: Any,
         *,

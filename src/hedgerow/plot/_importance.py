@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow._data.names import labels_of
+from hedgerow._data.names import fitted_names, labels_of
 from hedgerow._data.target import read_numbers_with_gaps
-from hedgerow._estimator import fitted_names
 from hedgerow._params import COUNT, Options, Parameter, shown
 from hedgerow._result import GREY, Floats
 from hedgerow.exceptions import DataError, ParameterError

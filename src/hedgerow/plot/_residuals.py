@@ -9,6 +9,7 @@ from scipy.special import ndtri
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow._contract import Predictor
 from hedgerow._data.sparse import sound
 from hedgerow._data.target import read_regression_target
 from hedgerow._params import Options, Parameter
@@ -73,7 +74,7 @@ class ResidualDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, panel: str = "qq", ax: Any = None
+        cls, estimator: Predictor, X: Any, y: Any, *, panel: str = "qq", ax: Any = None
     ) -> Self:
         """Draw the residuals of a regressor.
 

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from hedgerow._contract import Predictor
 from hedgerow._result import GREY, Floats
 from hedgerow.plot._colors import COLORS, INK
 from hedgerow.plot._display import (
@@ -75,7 +76,7 @@ class RocDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: Predictor,
         X: Any,
         y: Any,
         *,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow._contract import Predictor
 from hedgerow._data.sparse import sound
 from hedgerow._data.target import (
     read_classification_target,
@@ -74,7 +75,7 @@ class OperatingPoint:
 
 
 def scores_of_estimator(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, pos_label: Any
+    estimator: Predictor, X: Any, y: Any, sample_weight: Any, pos_label: Any
 ) -> Scored:
     """Ask a classifier of two classes for probabilities, or else for its decision function."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
@@ -84,9 +85,9 @@ def scores_of_estimator(
     if not is_classifier(estimator) or isinstance(classes, list) or len(classes) != 2:
         raise ParameterError(f"estimator: this {type(estimator).__name__} is not {_ACCEPTED}.")
     positive = _positive_place(classes, pos_label)
-    is_probability = hasattr(estimator, "predict_proba")
     X = sound(X)
-    if is_probability:
+    is_probability = hasattr(estimator, "predict_proba")
+    if hasattr(estimator, "predict_proba"):
         score = np.asarray(estimator.predict_proba(X), np.float64)[:, positive]
     elif hasattr(estimator, "decision_function"):
         score = np.asarray(estimator.decision_function(X), np.float64) * (2 * positive - 1)

@@ -22,6 +22,7 @@ from hedgerow._boosting.targets.classes import labels_of
 from hedgerow._boosting.targets.multi_output import LabelClassification, NumberRegression
 from hedgerow._boosting.targets.tasks import Task, as_levels
 from hedgerow._data.target import read_regression_target, read_weights
+from hedgerow._estimator import Estimator
 from hedgerow._params import Number, documented, parameters_for
 from hedgerow._tree.additive import Meaning, class_names
 from hedgerow.exceptions import ParameterError
@@ -29,7 +30,7 @@ from hedgerow.exceptions import ParameterError
 LossFunction = Callable[..., tuple[Any, Any]]
 
 
-def _has_probabilities(estimator: Any) -> bool:
+def _has_probabilities(estimator: Estimator) -> bool:
     """Tell whether scores mean probabilities; those of a hinge loss do not."""
     return bool(estimator.loss != "hinge")
 

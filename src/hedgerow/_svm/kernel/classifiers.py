@@ -11,9 +11,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from hedgerow._arithmetic import sum_of
+from hedgerow._contract import internals
 from hedgerow._data.class_weight import class_weight_vector
 from hedgerow._data.target import read_classification_target, read_weights, require_moderate
-from hedgerow._estimator import adopt, seed_of
+from hedgerow._estimator import Estimator, adopt, seed_of
 from hedgerow._params import check_parameters, documented
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.cache import RowCache
@@ -42,10 +43,10 @@ from hedgerow._threads import effective_n_jobs
 from hedgerow.exceptions import DataError, ParameterError
 
 
-def _has_probabilities(estimator: Any) -> bool:
+def _has_probabilities(estimator: Estimator) -> bool:
     if not estimator.probability:
         raise AttributeError("predict_proba needs probability=True.")
-    if hasattr(estimator, "_model") and estimator._model.sigmoids is None:  # noqa: SLF001
+    if hasattr(estimator, "_model") and internals(estimator).model().sigmoids is None:
         raise AttributeError("predict_proba needs probability=True when fit is called.")
     return True
 
