@@ -1,14 +1,20 @@
-# Each target works on a fresh clone: it makes .venv, builds the kernels and goes on.
+# Each target works on a fresh clone: it makes .venv, builds what it needs and goes on.
 PYTHON ?= python3
 BIN := .venv/bin
 NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: usually five to ten minutes on two cores, once.
 
-.PHONY: demo docs pictures test check format bench sanitize races soak clean
+.PHONY: demo dev docs pictures test check format bench sanitize races soak clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
+
+# Compiles the kernels for this processor's best instruction-set level alone, in place and only what has
+# changed, then runs tests: make dev TESTS=tests/tree, make dev TESTS="tests/tree/test_grower.py -k bounds".
+dev: .venv/dev build/dev/build.ninja
+	$(BIN)/ninja -C build/dev
+	$(if $(TESTS),PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q $(TESTS))
 
 # The site, in out/site: pages, reference, and a gallery whose pictures are drawn now. A warning is an error.
 docs: .venv/installed
@@ -43,7 +49,7 @@ bench: .venv-bench/installed
 soak: .venv/installed
 	$(BIN)/python -m soak $(ARGS)
 
-# The tests that reach the kernels and 10,000 mutated model files, under address and undefined-behaviour
+# The tests that reach the kernels and 10,000 mutated model files (FILES=1: 100,000), under address and undefined-behaviour
 # sanitizers: all of it at this processor's best level, the kernels' own tests at the lower ones too.
 #   Leaks are not looked for: the interpreter and other libraries keep thousands of blocks to the end.
 #   Allocations that cannot be had fail as they do without the sanitizer, and are not its errors.
@@ -51,6 +57,7 @@ soak: .venv/installed
 #   --capture=sys: a report goes to the terminal, and not down with the process that pytest captured.
 # Left out: a limit on the address space (the sanitizer itself takes terabytes of it), how fast things are,
 # and slow tests that no kernel takes part in.
+FILES ?= 0.1
 SANITIZED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=1 \
@@ -73,15 +80,17 @@ sanitize: .venv-sanitize/installed
 	for level in $$($(SANITIZED) -c "from hedgerow import _native; \
 	print(*(level for level in _native.LEVELS if level < _native.isa_level()))"); do \
 	HEDGEROW_ISA=$$level $(SANITIZED_PYTEST) $(KERNEL_TESTS) -k "not instruction_set and not scikit_learn_check" || exit 1; done
-	$(SANITIZED) tests/fuzz_model_file.py 10000
+	PYTHONPATH=. $(SANITIZED) -m soak model_files --share $(FILES)
 
 # Concurrent fits, predictions and forks under the thread sanitizer.
 races: .venv-tsan/installed .venv/installed
 	HEDGEROW_TSAN_PYTHON=.venv-tsan/bin/python $(BIN)/python -m soak data_races $(ARGS)
 
 # What is compiled is compiled once: the packages that demo and tests need are added to it.
+# .venv holds either this build, with all instruction-set levels, or the one of make dev.
 .venv/built: $(NATIVE)
 	test -d .venv || $(PYTHON) -m venv .venv
+	@rm -f .venv/dev
 	@echo "$(COMPILING)"
 	$(BIN)/python tools/install.py --editable .
 	@touch $@
@@ -91,10 +100,28 @@ races: .venv-tsan/installed .venv/installed
 	$(BIN)/python tools/install.py 'hedgerow[demo]'
 	@touch $@
 
-.venv/installed: .venv/built
-	@echo "Installing what tests and documentation need: a minute or two, once."
-	$(BIN)/python tools/install.py 'hedgerow[dev]'
+.venv/installed: .venv/built .venv/packages
 	@touch $@
+
+.venv/packages: pyproject.toml tools/install.py
+	test -d .venv || $(PYTHON) -m venv .venv
+	@echo "Installing what tests and documentation need: a minute or two, once."
+	$(BIN)/python tools/install.py --dependencies-of dev
+	@touch $@
+
+# The Python sources where they are, without a build of the kernels.
+.venv/dev: .venv/packages
+	@rm -f .venv/built .venv/installed
+	$(BIN)/python tools/install.py --no-deps --editable . \
+	--config-settings=wheel.cmake=false --config-settings=wheel.py-api=py3 \
+	--config-settings=editable.mode=inplace
+	@touch $@
+
+build/dev/build.ninja: CMakeLists.txt .venv/dev
+	$(BIN)/cmake -S . -B build/dev -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+	-DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(abspath $(BIN))/python \
+	-DHEDGEROW_INPLACE=ON -DHEDGEROW_LEVELS=native -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
+	$(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 
 .venv-bench/installed: $(NATIVE) benchmarks/requirements.txt
 	test -d .venv-bench || $(PYTHON) -m venv .venv-bench

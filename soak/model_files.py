@@ -1,7 +1,7 @@
 """Mutated model files of every kind of estimator: each is refused, or is a model that works.
 
-The mutations are those of tests/fuzz_model_file.py, which ``make sanitize`` runs under address and
-undefined-behaviour sanitizers; here their number is larger and what a load allocates is measured.
+The mutations are those of tests/fuzz_model_file.py. ``make sanitize`` runs a tenth of them under
+address and undefined-behaviour sanitizers, and all of them with ``FILES=1``.
 Files are tried in child processes, so that a crash ends one of these and is counted.
 """
 
@@ -72,12 +72,18 @@ def _run(share: float, fuzz: Any) -> Outcome:
         for name in ("slowest", "times"):
             tally[name] = max(tally[name], found.get(name, 0.0))
         tally["failures"] += found["failures"]
+    sanitized = " under address and undefined-behaviour sanitizers" * _is_sanitized()
     seen = (
-        f"{n_files:,} files of {len(kinds)} kinds: {tally['refused']:,} refused, the others work; "
-        f"slowest {tally['slowest']:.2f} s; at most {tally['times']:.1f} × the file allocated "
-        f"beyond {FIXED_BYTES >> 20} MiB"
+        f"{n_files:,} files of {len(kinds)} kinds{sanitized}: "
+        f"{tally['refused']:,} refused, the others work; slowest {tally['slowest']:.2f} s; "
+        f"at most {tally['times']:.1f} × the file allocated beyond {FIXED_BYTES >> 20} MiB"
     )
     return Outcome(seen, tuple(tally["failures"]))
+
+
+def _is_sanitized() -> bool:
+    """Tell whether the kernels are built with sanitizers, which `make sanitize` preloads."""
+    return "libasan" in os.environ.get("LD_PRELOAD", "")
 
 
 def _large_models() -> list[Any]:

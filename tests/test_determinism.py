@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from levels import OTHERS, printed_with_any_threads
+from levels import ONE_LEVEL, OTHERS, printed_with_any_threads
 
 # Fits models that use everything random or parallel, and prints the hash of each one's file.
 FIT_AND_HASH = """
@@ -136,7 +136,7 @@ def OF_NUMBERS(n_jobs, X, noisy):
 """
 
 
-@pytest.mark.skipif(not OTHERS, reason="there is one level on this processor")
+@pytest.mark.skipif(not OTHERS, reason=ONE_LEVEL)
 def test_model_files_are_the_same_for_every_thread_count_level_and_run():
     first, *others = map(str.split, printed_with_any_threads(FAMILY + OF_NUMBERS + FIT_AND_HASH))
     assert len(set(first)) == len(first) > 60

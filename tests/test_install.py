@@ -82,3 +82,13 @@ def test_a_failure_is_pips_exit_code_and_its_last_lines(pip):
     assert shown[0] == "a.cpp:1: error: no"
     assert shown[-2:] == ["the end", "pip failed; all that it said is in build/install.log."]
     assert len(shown) < 50
+
+
+def test_dependencies_are_those_of_the_project_and_of_the_extra(install, tmp_path, monkeypatch):
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\ndependencies = ["a>=1"]\n[project.optional-dependencies]\ndev = ["b==2"]\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--quiet", "--dependencies-of", "dev", "c"]
+    assert install.with_dependencies(arguments) == ["--quiet", "a>=1", "b==2", "c"]
+    assert install.with_dependencies(["d"]) == ["d"]

@@ -1,5 +1,8 @@
 """Install packages with pip and show how far it is: `python tools/install.py [pip's arguments]`.
 
+`--dependencies-of dev` stands for what Hedgerow and its extra "dev" need, but not for Hedgerow
+itself, which would be compiled.
+
 pip shows either nothing of a build or all of it. This shows what is done now: how many files are
 compiled, and how long that may still take. In a terminal it is one line that changes, in a log one
 line every ten seconds. All that pip says is in build/install.log, and its end is shown if it fails.
@@ -16,6 +19,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -144,6 +148,16 @@ def _lines(process: subprocess.Popen[str], display: Display) -> Iterator[str | N
         yield line
 
 
+def with_dependencies(arguments: list[str]) -> list[str]:
+    """Replace `--dependencies-of <extra>` by the requirements that pyproject.toml lists."""
+    if "--dependencies-of" not in arguments:
+        return arguments
+    at = arguments.index("--dependencies-of")
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extra = project["optional-dependencies"][arguments[at + 1]]
+    return [*arguments[:at], *project["dependencies"], *extra, *arguments[at + 2 :]]
+
+
 def install(arguments: list[str]) -> int:
     """Install, and return pip's exit code."""
     command = [sys.executable, "-m", "pip", "install", "--verbose", "--progress-bar=off"]
@@ -180,6 +194,6 @@ def _explain_failure() -> None:
 
 if __name__ == "__main__":
     try:
-        sys.exit(install(sys.argv[1:]))
+        sys.exit(install(with_dependencies(sys.argv[1:])))
     except KeyboardInterrupt:  # which pip was sent, too
         sys.exit(130)

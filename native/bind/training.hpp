@@ -359,7 +359,7 @@ inline void bind(nb::module_& m) {
          Array<const double, nb::ndim<1>> H) {
         std::vector<double> weight(G.size());
         for (std::size_t i = 0; i < weight.size(); ++i) {
-          weight[i] = leaf_weight(rules, G.data()[i], H.data()[i]);
+          weight[i] = rules.weight(G.data()[i], H.data()[i]);
         }
         return to_numpy<double>(weight);
       },

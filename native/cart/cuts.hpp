@@ -198,7 +198,7 @@ class CutSearch {
     double* __restrict score = score_.data();
     for_blocks<lanes>(n, [&](std::size_t i) {
       const std::int64_t count = kind_.count(sums_at(i), capacity_);
-      score[i] = (count < min_count_) | (count > most) ? kNever : score[i];
+      score[i] = ((count < min_count_) | (count > most)) ? kNever : score[i];
     });
   }
 

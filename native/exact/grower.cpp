@@ -53,35 +53,17 @@ struct Node {
   std::size_t size() const { return end - begin; }
 };
 
-// What a weight or gain is computed from when it is written down.
-DoubleDouble soft_threshold(DoubleDouble G, double alpha) {
-  if (G.high > alpha) return G - alpha;
-  return G.high < -alpha ? G + alpha : DoubleDouble();
+Penalties penalties_of(const Params& params) {
+  return {params.reg_lambda, params.reg_alpha, params.max_delta_step};
 }
 
-DoubleDouble weight(const DoubleDouble& G, const DoubleDouble& H, double lambda, double alpha,
-                    double cap) {
-  const DoubleDouble d = H + lambda;
-  if (!(d.high > 0.0)) return {};
-  const DoubleDouble w = -soft_threshold(G, alpha) / d;
-  return cap > 0.0 && std::fabs(w.high) > cap ? DoubleDouble(std::copysign(cap, w.high)) : w;
-}
-
-double leaf_weight(const Params& params, const Node& node) {
-  const double lambda = params.reg_lambda, alpha = params.reg_alpha, cap = params.max_delta_step;
+double weight_of(const Params& params, const Node& node) {
+  const Penalties penalties = penalties_of(params);
   if (params.leaf.is_newton()) {
-    return static_cast<double>(weight(node.G, node.H, lambda, alpha, cap));
+    return static_cast<double>(newton_weight(penalties, node.G, node.H));
   }
-  const auto G = static_cast<double>(node.G), H = static_cast<double>(node.H);
-  const double w = exponential_step(params.leaf, G, H, lambda, alpha);
-  return cap > 0.0 ? std::clamp(w, -cap, cap) : w;
-}
-
-// −2 × the objective at a weight that need not be the best.
-DoubleDouble score_at(const DoubleDouble& G, const DoubleDouble& d, double alpha,
-                      const DoubleDouble& w) {
-  const DoubleDouble size = w.high < 0.0 ? -w : w;
-  return -(w * (G * 2.0 + d * w) + size * (2.0 * alpha));
+  return leaf_weight(penalties, params.leaf, static_cast<double>(node.G),
+                     static_cast<double>(node.H));
 }
 
 // The gain of a split from compensated sums, in the node's units so that nothing overflows.
@@ -90,20 +72,17 @@ double written_gain(const Params& params, const Node& node, const Node& left, co
   const auto accurate = [&](const Node& n, double extra_lambda, const Limits& limits) {
     const DoubleDouble G(n.G.high * units.g_scale, n.G.low * units.g_scale);
     const DoubleDouble H(n.H.high * units.h_scale, n.H.low * units.h_scale);
-    const double lambda = units.lambda + extra_lambda;
-    const DoubleDouble w = weight(G, H, lambda, units.alpha, units.cap);
-    const double real = w.high / units.weight_scale();
-    if (limits.low <= real && real <= limits.high) {
-      return -w * (soft_threshold(G, units.alpha) * 2.0 + (H + lambda) * w);
-    }
+    const Penalties penalties = units.with_lambda(extra_lambda);
+    const double real = newton_weight(penalties, G, H).high / units.weight_scale();
+    if (limits.low <= real && real <= limits.high) return score_by_weight(penalties, G, H);
     const DoubleDouble limited(limits.clamp(real) * units.weight_scale());
-    return score_at(G, H + lambda, units.alpha, limited);
+    return score_at(G, H + penalties.lambda, penalties.alpha, limited);
   };
   const double extra = node.best.extra_lambda > 0.0 ? units.cat_l2 : 0.0;
   const DoubleDouble difference = accurate(left, extra, node.best.limits.left) +
                                   accurate(right, extra, node.best.limits.right) -
                                   accurate(node, 0.0, node.limits);
-  const double scale = units.h_scale / units.g_scale / units.g_scale;
+  const double scale = units.score_scale();
   const DoubleDouble gain(0.5 * scale * difference.high, 0.5 * scale * difference.low);
   return static_cast<double>(gain - params.min_split_gain);
 }
@@ -314,7 +293,7 @@ void Growth::measure(Node& node) {
   }
   node.G = G.total();
   node.H = H.total();
-  node.value = leaf_weight(params_, node);
+  node.value = weight_of(params_, node);
   set_units(node, size_g, size_h);
 }
 
@@ -325,9 +304,8 @@ void Growth::set_units(Node& node, double size_g, double size_h) {
   units.g_scale = scale_for(size_g);
   // λ counts as well, so that products of two denominators stay finite.
   units.h_scale = scale_for(std::max(size_h, params_.reg_lambda));
-  units.lambda = params_.reg_lambda * units.h_scale;
-  units.alpha = params_.reg_alpha * units.g_scale;
-  units.cap = params_.max_delta_step * (units.g_scale / units.h_scale);
+  units.penalties = {params_.reg_lambda * units.h_scale, params_.reg_alpha * units.g_scale,
+                     params_.max_delta_step * units.weight_scale()};
   // Steps are so fine here that one for each of the node's rows, not only the child's, is nothing.
   const double least = least_steps(params_.min_child_weight, 1.0 / units.h_scale);
   units.min_h = std::max(least - static_cast<double>(node.size()), least > 0.0 ? 1.0 : 0.0);
@@ -340,8 +318,8 @@ void Growth::set_units(Node& node, double size_g, double size_h) {
                      static_cast<std::int64_t>(std::rint(row.h * units.h_scale))};
     units.total += work_.sums[i];
   }
-  units.node_score =
-      score(units, static_cast<double>(units.total.g), static_cast<double>(units.total.h), 0.0);
+  units.node_score = score_by_weight(units.penalties, static_cast<double>(units.total.g),
+                                     static_cast<double>(units.total.h));
   set_floor(units, units.node_score);
 }
 
@@ -538,7 +516,8 @@ void Growth::scan(const std::vector<int>& parents, const std::vector<int>& leave
 }
 
 double Growth::gain_of(const Node& leaf, const Candidate& candidate) const {
-  return leaf.units.to_gain(candidate.total) - params_.min_split_gain;
+  const Units& units = leaf.units;
+  return split_gain(candidate.total, units.node_score, params_.min_split_gain, units.score_scale());
 }
 
 // What the candidates of a leaf compete by. Where all weights are 1 that is the total, for two of
@@ -627,11 +606,11 @@ void Growth::limit_score(int leaf) {
   Units& units = node.units;
   node.limits = monotone_.limits(leaf);
   const auto G = static_cast<double>(units.total.g),
-             d = static_cast<double>(units.total.h) + units.lambda;
-  const double scale = units.weight_scale();
-  const double w = limited_weight(units, G, d, node.limits.low * scale, node.limits.high * scale);
-  units.node_score = score_at(units, G, d, w);
-  set_floor(units, -score_at(units, std::fabs(G), d, std::fabs(w)));
+             d = static_cast<double>(units.total.h) + units.penalties.lambda;
+  const double scale = units.weight_scale(), alpha = units.penalties.alpha;
+  const double w = limited_weight(G, d, alpha, node.limits.low * scale, node.limits.high * scale);
+  units.node_score = score_at(G, d, alpha, w);
+  set_floor(units, -score_at(std::fabs(G), d, alpha, std::fabs(w)));
 }
 
 // Once no leaf will be split any more, their values are the best that are monotone together.
@@ -641,7 +620,7 @@ void Growth::choose_values() {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].left >= 0) continue;
     leaves.push_back(static_cast<int>(i));
-    target.push_back(leaf_weight(params_, nodes_[i]));
+    target.push_back(weight_of(params_, nodes_[i]));
     weights.push_back(static_cast<double>(nodes_[i].H) + params_.reg_lambda);
   }
   const std::vector<double> value = isotonic(monotone_.links(leaves), target, weights);
@@ -655,7 +634,7 @@ void Growth::move_together() {
   for (const Node& node : nodes_) {
     if (node.left >= 0) continue;
     common.add(static_cast<double>(node.G), static_cast<double>(node.H),
-               params_.learning_rate * leaf_weight(params_, node));
+               params_.learning_rate * weight_of(params_, node));
   }
   const double step = common.step() / params_.learning_rate;
   for (Node& node : nodes_) node.value += step;

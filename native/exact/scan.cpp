@@ -42,15 +42,18 @@ struct PlainTotal {
   const Units& units;
 
   Double8 operator()(std::size_t, Long8, const Sides<Double8>& s) const {
-    const Double8 a = s.H_left + units.lambda, b = s.H_right + units.lambda;
-    return (s.G_left * s.G_left * b + s.G_right * s.G_right * a) / (a * b);
+    const double lambda = units.penalties.lambda;
+    const Fraction<Double8> total =
+        two_sided_fraction<Double8>(s.G_left, s.G_right, s.H_left + lambda, s.H_right + lambda);
+    return total.numerator / total.denominator;
   }
 };
 
 template <class Real>
 Real general_total(const Units& units, const Sides<Real>& s, double extra_lambda = 0.0) {
-  return score(units, s.G_left, s.H_left, extra_lambda) +
-         score(units, s.G_right, s.H_right, extra_lambda);
+  const Penalties penalties = units.with_lambda(extra_lambda);
+  return score_by_weight(penalties, s.G_left, s.H_left) +
+         score_by_weight(penalties, s.G_right, s.H_right);
 }
 
 struct GeneralTotal {
@@ -81,10 +84,11 @@ struct LimitedTotal {
 
   Double8 score_side(Double8 G, Double8 H, const LimitSeries& side, std::size_t i,
                      Double8& w) const {
-    const Double8 d = H + units.lambda;
-    const double scale = units.weight_scale();
-    w = limited_weight(units, G, d, load8(side.low + i) * scale, load8(side.high + i) * scale);
-    return score_at(units, G, d, w);
+    const Double8 d = H + units.penalties.lambda;
+    const double alpha = units.penalties.alpha, scale = units.weight_scale();
+    w = limited_weight<Double8>(G, d, alpha, load8(side.low + i) * scale,
+                                load8(side.high + i) * scale);
+    return score_at(G, d, alpha, w);
   }
 };
 
@@ -181,7 +185,9 @@ Candidate Scanner::numeric(const List& list) const {
   Direction left = {sum_of(list.rows + present, list.rows + n_),
                     std::max<std::int64_t>(0, least_ - 1 - missing), present - least_ - 1, none};
   // T(G)²/(H + λ) needs no care where no weight is shrunk or capped and no denominator is zero.
-  const bool plain = units_.alpha == 0.0 && units_.cap == 0.0 && units_.lambda + units_.min_h > 0.0;
+  const Penalties& penalties = units_.penalties;
+  const bool plain =
+      penalties.alpha == 0.0 && penalties.cap == 0.0 && penalties.lambda + units_.min_h > 0.0;
   // Missing values that the node has not seen go with the larger child.
   const std::int64_t half = (n_ + 1) / 2 - 1, from_none = missing > 0 ? n_ : half;
   const auto evaluate_chunk = [&](const Chunk& chunk, std::int64_t missing_left_from,

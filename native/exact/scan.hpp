@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exact/grower.hpp"
+#include "shared/objective.hpp"
 #include "table/presort.hpp"
 #include "tree/monotone.hpp"
 
@@ -62,55 +63,25 @@ struct Candidate {
 struct Units {
   double g_scale = 1.0, h_scale = 1.0;
   Sum total;
-  double lambda = 0.0, alpha = 0.0, cap = 0.0, min_h = 0.0, cat_smooth = 0.0, cat_l2 = 0.0,
-         min_category_h = 0.0;
+  Penalties penalties;
+  double min_h = 0.0, cat_smooth = 0.0, cat_l2 = 0.0, min_category_h = 0.0;
   double node_score = 0.0;
   double floor = 0.0;  // what a candidate's total must exceed
 
   double weight_scale() const { return g_scale / h_scale; }
-  double to_gain(double total_score) const {
-    return 0.5 * (total_score - node_score) * (h_scale / g_scale / g_scale);
+  double score_scale() const { return h_scale / g_scale / g_scale; }
+  Penalties with_lambda(double extra) const {
+    return {penalties.lambda + extra, penalties.alpha, penalties.cap};
   }
 };
 
-template <class Real>
-Real soft_threshold(Real G, double alpha) {
-  const Real zero = {};
-  const Real down = G - alpha, up = G + alpha;
-  return G > alpha ? down : (G < -alpha ? up : zero);
-}
-
-// −2 × the objective at the best weight w, of one sum or of eight. With T(G) in place of G the L1
-// penalty is already counted, as w has the opposite sign.
-template <class Real>
-Real score(const Units& units, Real G, Real H, double extra_lambda) {
-  const Real zero = {}, one = zero + 1.0, cap = zero + units.cap;
-  const Real T = soft_threshold(G, units.alpha), d = H + (units.lambda + extra_lambda);
-  Real w = d > 0.0 ? -T / (d > 0.0 ? d : one) : zero;
-  if (units.cap > 0.0) w = w > cap ? cap : (w < -cap ? -cap : w);
-  return -w * (2.0 * T + d * w);
-}
-
-// The weight within limits, which are in the node's units too, and −2 × the objective at a weight.
-template <class Real>
-Real limited_weight(const Units& units, Real G, Real d, Real low, Real high) {
-  const Real zero = {}, one = zero + 1.0;
-  const Real T = soft_threshold(G, units.alpha);
-  const Real w = d > 0.0 ? -T / (d > 0.0 ? d : one) : zero;
-  return w < low ? low : (w > high ? high : w);
-}
-
-template <class Real>
-Real score_at(const Units& units, Real G, Real d, Real w) {
-  const Real size = w < 0.0 ? -w : w;
-  return -(2.0 * G * w + d * w * w + 2.0 * units.alpha * size);
-}
-
+// The score within limits, which are weights in the units of the loss.
 inline double limited_score(const Units& units, double G, double H, double extra_lambda,
                             const Limits& limits) {
-  const double d = H + (units.lambda + extra_lambda), scale = units.weight_scale();
-  const double w = limited_weight(units, G, d, limits.low * scale, limits.high * scale);
-  return score_at(units, G, d, w);
+  const Penalties penalties = units.with_lambda(extra_lambda);
+  const double d = H + penalties.lambda, scale = units.weight_scale();
+  const double w = limited_weight(G, d, penalties.alpha, limits.low * scale, limits.high * scale);
+  return score_at(G, d, penalties.alpha, w);
 }
 
 // Collected candidates; exact_scan.cpp knows.

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "core/compiler.hpp"
 #include "core/interrupt.hpp"
 #include "core/threads.hpp"
 #include "shared/math.hpp"
@@ -145,7 +146,7 @@ void Query::compare(std::size_t i, double scale, bool damps) {
   const double *after = ranked.after.data(), *ranks = ranked.rank.data();
   double *g_of = ranked.g.data(), *h_of = ranked.h.data(), *size = ranked.size.data();
   double *pull = ranked.pull.data(), *curve = ranked.curve.data();
-#pragma GCC ivdep
+  HEDGEROW_INDEPENDENT_ITERATIONS
   for (std::size_t j = begin; j < end; ++j) {
     const double gap = gain_i - gain[j], apart = score_i - s[j];
     const double sign = gap > 0.0 ? 1.0 : -1.0;

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/compiler.hpp"
+
 namespace hedgerow {
 namespace {
 
@@ -85,8 +87,8 @@ void spill(const FixedPoint& fixed, int n_codes, std::uint64_t* __restrict words
     // h_mask cuts off what the arithmetic shift brings in.
     const Long8 hc = ((word >> count_bits) & h_mask) | (word & count_mask) << count_shift;
     auto* pairs = reinterpret_cast<ULong8*>(histogram + b);
-    const ULong8 low = (ULong8)__builtin_shuffle(g, hc, Long8{0, 8, 1, 9, 2, 10, 3, 11});
-    const ULong8 high = (ULong8)__builtin_shuffle(g, hc, Long8{4, 12, 5, 13, 6, 14, 7, 15});
+    const ULong8 low = (ULong8)shuffle<0, 8, 1, 9, 2, 10, 3, 11>(g, hc);
+    const ULong8 high = (ULong8)shuffle<4, 12, 5, 13, 6, 14, 7, 15>(g, hc);
     pairs[0] = kFirst ? low : pairs[0] + low;
     pairs[1] = kFirst ? high : pairs[1] + high;
     word = Long8{};

@@ -115,7 +115,7 @@ struct Grower::State : Growth {
 };
 
 double Grower::State::weight(const Sum& sum) const {
-  return leaf_weight(settings.rules, gradients.fixed.g(sum), gradients.fixed.h(sum));
+  return settings.rules.weight(gradients.fixed.g(sum), gradients.fixed.h(sum));
 }
 
 int Grower::State::add_leaf(const Sum& sum) {

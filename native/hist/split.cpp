@@ -1,9 +1,7 @@
 // Split finding. The common case (no cap on leaf weights) runs eight bins at a time and divides
-// nothing. With a = H_L + λ, b = H_R + λ and S = a + b, the same for every cut of a node,
-//     G_L²/a + G_R²/b = G²/S + S · t²/(a b),   t = G_L − (G/S) a,
-// so the best cut has the largest t²/(a b), and two such fractions are compared by
-// cross-multiplication. All of it happens in the histogram's own integer units, so λ and the other
-// limits are converted once instead of every sum.
+// nothing: two cuts are compared as fractions (see shared/objective.hpp), by cross-multiplication.
+// All of it happens in the histogram's own integer units, so λ and the other limits are converted
+// once instead of every sum.
 #include "hist/split.hpp"
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/compiler.hpp"
 #include "hist/histogram.hpp"
 #include "shared/least_weight.hpp"
 
@@ -32,47 +31,10 @@ constexpr std::uint64_t kSparseRows = 160;
 // More than any Σh in units, and safe to double.
 constexpr std::uint64_t kMostUnits = std::uint64_t{1} << 62;
 
-double soft_threshold(double G, double alpha) {
-  return G > alpha ? G - alpha : G < -alpha ? G + alpha : 0.0;
-}
-
-inline Double8 soft_threshold(Double8 G, double alpha) {
-  const Double8 zero = {};
-  const Double8 shrunk_up = G + alpha, shrunk_down = G - alpha;
-  return G > alpha ? shrunk_down : (G < -alpha ? shrunk_up : zero);
-}
-
-// −2 × the objective at the best weight: T(G)²/(H + λ) when the weight is not capped.
-double score(const SplitRules& rules, double G, double H, double reg_lambda) {
-  const double denominator = H + reg_lambda;
-  if (!(denominator > 0.0)) return 0.0;
-  const double T = soft_threshold(G, rules.reg_alpha);
-  const double cap = rules.max_delta_step;
-  const double weight = -T / denominator;
-  if (cap <= 0.0 || std::fabs(weight) <= cap) return T * T / denominator;
-  const double capped = weight < 0 ? -cap : cap;
-  return -(2.0 * T * capped + denominator * capped * capped);
-}
-
-// Within limits, of one sum or of eight: the best weight, and −2 × the objective at a weight.
-template <class Real>
-Real limited_weight(const SplitRules& rules, Real G, Real d, Real low, Real high) {
-  const Real zero = {}, one = zero + 1.0;
-  const Real T = soft_threshold(G, rules.reg_alpha);
-  const Real free = d > 0.0 ? -T / (d > 0.0 ? d : one) : zero;
-  return free < low ? low : (free > high ? high : free);
-}
-
-template <class Real>
-Real score_at(const SplitRules& rules, Real G, Real d, Real w) {
-  const Real size = w < 0.0 ? -w : w;
-  return -(2.0 * G * w + d * w * w + 2.0 * rules.reg_alpha * size);
-}
-
-double limited_score(const SplitRules& rules, double G, double H, double reg_lambda,
-                     const Limits& limits) {
-  const double d = H + reg_lambda;
-  return score_at(rules, G, d, limited_weight(rules, G, d, limits.low, limits.high));
+double limited_score(const Penalties& penalties, double G, double H, const Limits& limits) {
+  const double d = H + penalties.lambda;
+  return score_at(G, d, penalties.alpha,
+                  limited_weight(G, d, penalties.alpha, limits.low, limits.high));
 }
 
 // What the scan of one feature needs to know of the node and of the features before.
@@ -100,18 +62,17 @@ struct Node {
   }
   double gain(const Sum& left, double extra_lambda = 0.0) const {
     const Sum right = total - left;
-    const double reg_lambda = rules.reg_lambda + extra_lambda;
-    return 0.5 * (score(rules, fixed.g(left), fixed.h(left), reg_lambda) +
-                  score(rules, fixed.g(right), fixed.h(right), reg_lambda) - parent_score) -
-           rules.min_split_gain;
+    const Penalties penalties = rules.penalties(extra_lambda);
+    return split_gain(leaf_score(penalties, fixed.g(left), fixed.h(left)) +
+                          leaf_score(penalties, fixed.g(right), fixed.h(right)),
+                      parent_score, rules.min_split_gain);
   }
   double gain(const Sum& left, const SideLimits& limits, double extra_lambda = 0.0) const {
     const Sum right = total - left;
-    const double reg_lambda = rules.reg_lambda + extra_lambda;
-    return 0.5 * (limited_score(rules, fixed.g(left), fixed.h(left), reg_lambda, limits.left) +
-                  limited_score(rules, fixed.g(right), fixed.h(right), reg_lambda, limits.right) -
-                  parent_score) -
-           rules.min_split_gain;
+    const Penalties penalties = rules.penalties(extra_lambda);
+    return split_gain(limited_score(penalties, fixed.g(left), fixed.h(left), limits.left) +
+                          limited_score(penalties, fixed.g(right), fixed.h(right), limits.right),
+                      parent_score, rules.min_split_gain);
   }
   // Of a split on categories.
   double gain(const Split& split, double extra_lambda = 0.0) const {
@@ -178,14 +139,12 @@ struct OccupiedBins {
 // Running sums of four pairs (g, hc).
 inline ULong8 running_sum(ULong8 pairs) {
   const ULong8 zero = {};
-  pairs += __builtin_shuffle(pairs, zero, Long8{8, 8, 0, 1, 2, 3, 4, 5});
-  pairs += __builtin_shuffle(pairs, zero, Long8{8, 8, 8, 8, 0, 1, 2, 3});
+  pairs += shuffle<8, 8, 0, 1, 2, 3, 4, 5>(pairs, zero);
+  pairs += shuffle<8, 8, 8, 8, 0, 1, 2, 3>(pairs, zero);
   return pairs;
 }
 
-inline ULong8 last_pair(ULong8 pairs) {
-  return __builtin_shuffle(pairs, Long8{6, 7, 6, 7, 6, 7, 6, 7});
-}
+inline ULong8 last_pair(ULong8 pairs) { return shuffle<6, 7, 6, 7, 6, 7, 6, 7>(pairs, pairs); }
 
 inline Double8 to_double(Long8 v) { return __builtin_convertvector(v, Double8); }
 
@@ -212,17 +171,13 @@ struct Fractions {
     if (!kL1) to_beat = (to_beat - static_cast<double>(node.total.g) * mean) / both_sides;
   }
 
-  void operator()(Long8, Long8 left_g, Long8 left_h, Double8& numerator,
-                  Double8& denominator) const {
-    const Double8 a = to_double(left_h) + reg_lambda, b = both_sides - a;
-    denominator = a * b;
+  Fraction<Double8> operator()(Long8, Long8 left_g, Long8 left_h) const {
     if constexpr (kL1) {
-      const Double8 G_left = soft_threshold(to_double(left_g), alpha);
-      const Double8 G_right = soft_threshold(to_double(total_g - left_g), alpha);
-      numerator = G_left * G_left * b + G_right * G_right * a;
+      const Double8 a = to_double(left_h) + reg_lambda, b = both_sides - a;
+      return two_sided_fraction(soft_threshold(to_double(left_g), alpha),
+                                soft_threshold(to_double(total_g - left_g), alpha), a, b);
     } else {
-      const Double8 t = to_double(left_g) - mean * a;
-      numerator = t * t;
+      return cut_fraction(to_double(left_g), to_double(left_h), reg_lambda, both_sides, mean);
     }
   }
 
@@ -251,8 +206,7 @@ struct LimitedScores {
     h_mask = Long8{} + static_cast<std::int64_t>(fixed.h_mask());
   }
 
-  void operator()(Long8 position, Long8 left_g, Long8 left_h, Double8& numerator,
-                  Double8& denominator) const {
+  Fraction<Double8> operator()(Long8 position, Long8 left_g, Long8 left_h) const {
     const auto at = static_cast<std::size_t>(position[0]);
     Double8 w_left, w_right;
     const Double8 total_score =
@@ -263,8 +217,7 @@ struct LimitedScores {
     if (cuts.direction > 0) allowed &= (w_left <= w_right) | is_all;
     if (cuts.direction < 0) allowed &= (w_left >= w_right) | is_all;
     const Double8 never = Double8{} - std::numeric_limits<double>::infinity();
-    numerator = allowed ? total_score : never;
-    denominator = Double8{} + 1.0;
+    return {allowed ? total_score : never, Double8{} + 1.0};
   }
 
   Double8 score(Long8 g, Long8 h, const LimitSeries& limits, std::size_t at, Double8& w) const {
@@ -272,8 +225,8 @@ struct LimitedScores {
     const Double8 d = to_double(h) * fixed.h_unit + rules.reg_lambda;
     const Double8 low = *reinterpret_cast<const Double8Array*>(limits.low + at);
     const Double8 high = *reinterpret_cast<const Double8Array*>(limits.high + at);
-    w = limited_weight(rules, G, d, low, high);
-    return score_at(rules, G, d, w);
+    w = limited_weight(G, d, rules.reg_alpha, low, high);
+    return score_at(G, d, rules.reg_alpha, w);
   }
 
   const SplitRules& rules;
@@ -287,8 +240,8 @@ struct LimitedScores {
 
 // Scans eight positions at a time with `start` already on the left side. Positions past the last
 // need no test: nothing would be left on the right, or less than nothing.
-template <class Fraction, class Scan>
-Best8 scan8(const Node& node, const Fraction& fraction, const Scan& scan, const Sum& start) {
+template <class CutScore, class Scan>
+Best8 scan8(const Node& node, const CutScore& fraction, const Scan& scan, const Sum& start) {
   // min ≤ left ≤ total − min in one comparison of unsigned numbers, for rows, for S + c and for S.
   const ULong8 min_hc = ULong8{} + node.least.hc, min_h = ULong8{} + node.least.h,
                min_steps = ULong8{} + node.least.steps;
@@ -305,13 +258,12 @@ Best8 scan8(const Node& node, const Fraction& fraction, const Scan& scan, const 
     const ULong8 low = carry + running_sum(scan.four(i));
     const ULong8 high = last_pair(low) + running_sum(scan.four(i + 4));
     carry = last_pair(high);
-    const Long8 left_g = (Long8)__builtin_shuffle(low, high, Long8{0, 2, 4, 6, 8, 10, 12, 14});
-    const ULong8 left_hc = __builtin_shuffle(low, high, Long8{1, 3, 5, 7, 9, 11, 13, 15});
+    const Long8 left_g = (Long8)shuffle<0, 2, 4, 6, 8, 10, 12, 14>(low, high);
+    const ULong8 left_hc = shuffle<1, 3, 5, 7, 9, 11, 13, 15>(low, high);
     const Long8 left_h = (Long8)left_hc & fraction.h_mask;
     const ULong8 left_steps = (ULong8)left_h + (left_hc >> node.fixed.count_shift);
 
-    Double8 numerator, denominator;
-    fraction(position, left_g, left_h, numerator, denominator);
+    const auto [numerator, denominator] = fraction(position, left_g, left_h);
     Long8 better = (numerator * best.denominator > best.numerator * denominator) &
                    (left_steps - min_steps <= range_steps) & (left_hc - min_hc <= range_hc);
     if (has_zero_h) better &= (ULong8)left_h - min_h <= range_h;
@@ -590,11 +542,6 @@ Split best_categorical(const Node& node, const FeatureHistogram& histogram) {
   return best;
 }
 
-double newton_step(const SplitRules& rules, double G, double H) {
-  const double denominator = H + rules.reg_lambda;
-  return denominator > 0.0 ? -soft_threshold(G, rules.reg_alpha) / denominator : 0.0;
-}
-
 }  // namespace
 
 // Where all h are one step, S = c and nothing was rounded: S ≥ T is S + c ≥ 2T.
@@ -607,18 +554,6 @@ Least::Least(const SplitRules& rules, const FixedPoint& fixed) {
   h = rules.min_child_weight > 0.0 ? 1 : 0;
 }
 
-double leaf_score(const SplitRules& rules, double G, double H, double reg_lambda) {
-  return score(rules, G, H, reg_lambda);
-}
-
-double leaf_weight(const SplitRules& rules, double G, double H) {
-  const double weight = rules.leaf.is_newton()
-                            ? newton_step(rules, G, H)
-                            : exponential_step(rules.leaf, G, H, rules.reg_lambda, rules.reg_alpha);
-  const double cap = rules.max_delta_step;
-  return cap > 0.0 ? std::clamp(weight, -cap, cap) : weight;
-}
-
 Limits widest_limits(const SplitRules& rules) {
   const double cap = rules.max_delta_step;
   return cap > 0.0 ? Limits{-cap, cap} : Limits{};
@@ -628,13 +563,13 @@ SplitSearch::SplitSearch(const SplitRules& rules, const FixedPoint& fixed, const
                          const LimitedLeaf& limited)
     : rules_(rules), fixed_(fixed), total_(node), least_(rules, fixed), limited_(limited) {
   const double G = fixed.g(node), H = fixed.h(node);
-  parent_score_ = score_size_ = score(rules, G, H, rules.reg_lambda);
+  parent_score_ = score_size_ = leaf_score(rules.penalties(), G, H);
   if (limited.leaves) {
     const Limits limits = limited.leaves->limits(limited.node);
     const double d = H + rules.reg_lambda;
-    const double w = limited_weight(rules, G, d, limits.low, limits.high);
-    parent_score_ = score_at(rules, G, d, w);
-    score_size_ = -score_at(rules, std::fabs(G), d, std::fabs(w));
+    const double w = limited_weight(G, d, rules.reg_alpha, limits.low, limits.high);
+    parent_score_ = score_at(G, d, rules.reg_alpha, w);
+    score_size_ = -score_at(std::fabs(G), d, rules.reg_alpha, std::fabs(w));
   }
   least_gain_ = 0.5 * kRelativeNoise * score_size_;
 }

@@ -4,6 +4,7 @@
 
 #include "shared/fixed_point.hpp"
 #include "shared/leaf_rule.hpp"
+#include "shared/objective.hpp"
 #include "table/binned_view.hpp"
 #include "tree/monotone.hpp"
 
@@ -24,6 +25,10 @@ struct SplitRules {
   double min_category_weight = 2.5;
   LeafRule leaf = {};
 
+  Penalties penalties(double extra_lambda = 0.0) const {
+    return {reg_lambda + extra_lambda, reg_alpha, max_delta_step};
+  }
+  double weight(double G, double H) const { return leaf_weight(penalties(), leaf, G, H); }
   // Whether the leaves of a tree take one more step in common; not beyond the longest allowed.
   bool steps_together() const { return !leaf.is_newton() && max_delta_step == 0.0; }
 };
@@ -47,13 +52,6 @@ struct Split {
            (merit() == other.merit() && found() && feature < other.feature);
   }
 };
-
-// The weight that minimises G·w + ½(H + λ)w² + α|w|, or by another rule the loss itself with the
-// same penalties, within |w| ≤ max_delta_step.
-double leaf_weight(const SplitRules& rules, double G, double H);
-
-// −2 × the objective at the best weight: T(G)²/(H + λ) when the weight is not capped.
-double leaf_score(const SplitRules& rules, double G, double H, double reg_lambda);
 
 // What max_delta_step leaves.
 Limits widest_limits(const SplitRules& rules);

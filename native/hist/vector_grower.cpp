@@ -167,7 +167,7 @@ Words VectorGrower::State::sum_up(const Leaf& leaf) const {
 int VectorGrower::State::add_leaf(Words of_rows) {
   for (int k = 1; k <= gradients.lanes.n_outputs; ++k) {
     const double G = gradients.g(of_rows.data(), k), H = gradients.h(of_rows.data(), k);
-    tree.value.push_back(settings.learning_rate * leaf_weight(settings.rules, G, H));
+    tree.value.push_back(settings.learning_rate * settings.rules.weight(G, H));
   }
   sums.push_back(std::move(of_rows));
   left_sums.emplace_back();

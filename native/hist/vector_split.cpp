@@ -1,8 +1,6 @@
 // Split finding for all outputs. A panel's lanes are one vector: the scan adds up bin after bin and
-// turns every cut into a share of gain for each lane. As in a search for one output, with
-// a = H_L + λ, b = H_R + λ and S = a + b,
-//     G_L²/a + G_R²/b = G²/S + S · t²/(a b),   t = G_L − (G/S) a,
-// one fraction a lane. Fractions of two lanes are added before they are divided, and the lanes of
+// turns every cut into a share of gain for each lane, a fraction as in a search for one output (see
+// shared/objective.hpp). Fractions of two lanes are added before they are divided, and the lanes of
 // several cuts together; the panels follow one another. The best cut's gain is then computed from
 // its sums.
 #include "hist/vector_split.hpp"
@@ -12,7 +10,9 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <utility>
 
+#include "core/compiler.hpp"
 #include "shared/least_weight.hpp"
 #include "tree/category_order.hpp"
 
@@ -65,32 +65,32 @@ struct Node {
   bool allowed(const Sum& left) const {
     return least.fits(left) && least.fits(count_of(total) - left);
   }
-  double score(const Sum& side, int k, double reg_lambda) const {
-    return leaf_score(rules, gradients.g_unit[k] * static_cast<double>(side.g),
-                      gradients.h_unit[k] * static_cast<double>(side.hc), reg_lambda);
+  double score(const Sum& side, int k, const Penalties& penalties) const {
+    return leaf_score(penalties, gradients.g_unit[k] * static_cast<double>(side.g),
+                      gradients.h_unit[k] * static_cast<double>(side.hc));
   }
   double weight(const Sum& side, int k) const {
-    return leaf_weight(rules, gradients.g_unit[k] * static_cast<double>(side.g),
-                       gradients.h_unit[k] * static_cast<double>(side.hc));
+    return rules.weight(gradients.g_unit[k] * static_cast<double>(side.g),
+                        gradients.h_unit[k] * static_cast<double>(side.hc));
   }
   double gain(const Words& left, double extra_lambda = 0.0, int direction = 0) const;
 };
 
 // An output whose two weights are not ordered as a direction demands gains nothing.
 double Node::gain(const Words& left, double extra_lambda, int direction) const {
-  const double reg_lambda = rules.reg_lambda + extra_lambda;
+  const Penalties penalties = rules.penalties(extra_lambda);
   double children = 0.0;
   for (int k = 1; k <= gradients.lanes.n_outputs; ++k) {
     const Sum all = gradients.lane(total, k), of_left = gradients.lane(left.data(), k);
     const Sum of_right = all - of_left;
     if (direction != 0 && direction * weight(of_left, k) > direction * weight(of_right, k)) {
-      children += score(all, k, reg_lambda);
+      children += score(all, k, penalties);
     } else {
-      children += score(of_left, k, reg_lambda);
-      children += score(of_right, k, reg_lambda);
+      children += score(of_left, k, penalties);
+      children += score(of_right, k, penalties);
     }
   }
-  return 0.5 * (children - parent_score) - rules.min_split_gain;
+  return split_gain(children, parent_score, rules.min_split_gain);
 }
 
 // Running sums of a panel's lanes, as they stand in histograms.
@@ -128,9 +128,7 @@ Double<W> load(const double* from) {
 }
 
 template <int W>
-struct Fractions {
-  Double<W> numerator, denominator;
-};
+using Fractions = Fraction<Double<W>>;
 
 // A cut's shares of gain where there is no penalty but λ, and so no denominator of 0.
 template <int W>
@@ -142,8 +140,8 @@ struct PlainShares {
         factor(load<W>(panel.factor)) {}
 
   Fractions<W> operator()(Double<W> g, Double<W> h) const {
-    const Double<W> a = h + reg_lambda, b = both_sides - a, t = g - mean * a;
-    return {factor * (t * t), a * b};
+    const Fractions<W> cut = cut_fraction(g, h, reg_lambda, both_sides, mean);
+    return {factor * cut.numerator, cut.denominator};
   }
 
   Double<W> reg_lambda, both_sides, mean, factor;
@@ -157,9 +155,7 @@ struct ScoreShares {
         h(load<W>(panel.h)),
         g_unit(load<W>(panel.g_unit)),
         h_unit(load<W>(panel.h_unit)),
-        reg_lambda(node.rules.reg_lambda),
-        reg_alpha(node.rules.reg_alpha),
-        cap(node.rules.max_delta_step) {}
+        penalties(node.rules.penalties()) {}
 
   Fractions<W> operator()(Double<W> left_g, Double<W> left_h) const {
     const Fractions<W> left = score(left_g, left_h), right = score(g - left_g, h - left_h);
@@ -168,53 +164,53 @@ struct ScoreShares {
   }
 
   Fractions<W> score(Double<W> g_steps, Double<W> h_steps) const {
-    const Double<W> zero = {}, one = zero + 1.0;
-    const Double<W> G = g_steps * g_unit, D = h_steps * h_unit + reg_lambda;
-    const Double<W> size = (G < zero ? -G : G) - reg_alpha;
-    const Double<W> T = D > zero ? (size > zero ? size : zero) : zero;
-    Fractions<W> found = {T * T, D > zero ? D : one};
-    if (!(cap > 0.0)) return found;
-    const Double<W> capped = 2.0 * T * cap - D * (cap * cap);
-    found.numerator = T > cap * D ? capped : found.numerator;
-    found.denominator = T > cap * D ? one : found.denominator;
-    return found;
+    const Double<W> G = g_steps * g_unit, d = h_steps * h_unit + penalties.lambda;
+    return score_fraction(penalties, G, d);
   }
 
   Double<W> g, h, g_unit, h_unit;
-  double reg_lambda, reg_alpha, cap;
+  Penalties penalties;
 };
 
 // The sums of lanes 0 and 1, 2 and 3 … of x, and between them those of y.
-template <int W>
-Double<W> add_pairs(const Fractions<W>& x, const Fractions<W>& y, Long<W> even, Long<W> odd) {
-  const Double<W> n0 = __builtin_shuffle(x.numerator, y.numerator, even);
-  const Double<W> n1 = __builtin_shuffle(x.numerator, y.numerator, odd);
-  const Double<W> d0 = __builtin_shuffle(x.denominator, y.denominator, even);
-  const Double<W> d1 = __builtin_shuffle(x.denominator, y.denominator, odd);
+template <int W, int... i>
+Double<W> add_pairs(const Fractions<W>& x, const Fractions<W>& y,
+                    std::integer_sequence<int, i...>) {
+  // Lanes 0 of x, 0 of y, 2 of x, 2 of y …, and those after each.
+  const auto even = [](Double<W> a, Double<W> b) {
+    return shuffle<i - i % 2 + i % 2 * W...>(a, b);
+  };
+  const auto odd = [](Double<W> a, Double<W> b) {
+    return shuffle<i - i % 2 + i % 2 * W + 1 ...>(a, b);
+  };
+  const Double<W> n0 = even(x.numerator, y.numerator), n1 = odd(x.numerator, y.numerator);
+  const Double<W> d0 = even(x.denominator, y.denominator), d1 = odd(x.denominator, y.denominator);
   return (n0 * d1 + n1 * d0) / (d0 * d1);
+}
+
+template <int W>
+Double<W> add_pairs(const Fractions<W>& x, const Fractions<W>& y) {
+  return add_pairs<W>(x, y, std::make_integer_sequence<int, W>());
 }
 
 // The sums over the lanes of each of W fractions.
 inline Double<4> add_lanes(const Fractions<4> (&v)[4]) {
-  const Long<4> even = {0, 4, 2, 6}, odd = {1, 5, 3, 7};
-  const Double<4> low = add_pairs<4>(v[0], v[1], even, odd);
-  const Double<4> high = add_pairs<4>(v[2], v[3], even, odd);
-  return __builtin_shuffle(low, high, Long<4>{0, 1, 4, 5}) +
-         __builtin_shuffle(low, high, Long<4>{2, 3, 6, 7});
+  const Double<4> low = add_pairs<4>(v[0], v[1]);
+  const Double<4> high = add_pairs<4>(v[2], v[3]);
+  return shuffle<0, 1, 4, 5>(low, high) + shuffle<2, 3, 6, 7>(low, high);
 }
 
 inline Double<8> add_lanes(const Fractions<8> (&v)[8]) {
-  const Long<8> even = {0, 8, 2, 10, 4, 12, 6, 14}, odd = {1, 9, 3, 11, 5, 13, 7, 15};
   Double<8> fours[2];
   for (int half = 0; half < 2; ++half) {
     const Fractions<8>* of_half = v + 4 * half;
-    const Double<8> low = add_pairs<8>(of_half[0], of_half[1], even, odd);
-    const Double<8> high = add_pairs<8>(of_half[2], of_half[3], even, odd);
-    fours[half] = __builtin_shuffle(low, high, Long<8>{0, 1, 8, 9, 4, 5, 12, 13}) +
-                  __builtin_shuffle(low, high, Long<8>{2, 3, 10, 11, 6, 7, 14, 15});
+    const Double<8> low = add_pairs<8>(of_half[0], of_half[1]);
+    const Double<8> high = add_pairs<8>(of_half[2], of_half[3]);
+    fours[half] = shuffle<0, 1, 8, 9, 4, 5, 12, 13>(low, high) +
+                  shuffle<2, 3, 10, 11, 6, 7, 14, 15>(low, high);
   }
-  return __builtin_shuffle(fours[0], fours[1], Long<8>{0, 1, 2, 3, 8, 9, 10, 11}) +
-         __builtin_shuffle(fours[0], fours[1], Long<8>{4, 5, 6, 7, 12, 13, 14, 15});
+  return shuffle<0, 1, 2, 3, 8, 9, 10, 11>(fours[0], fours[1]) +
+         shuffle<4, 5, 6, 7, 12, 13, 14, 15>(fours[0], fours[1]);
 }
 
 // Adds a panel's shares of the gain of every cut; `start`, if it is not null, is on the left side
@@ -562,7 +558,7 @@ void VectorSearch::describe_lane(int k) {
   panel.g_unit[place] = is_output ? g_unit : 0.0;
   panel.h_unit[place] = is_output ? h_unit : 0.0;
   if (!is_output) return;
-  parent_score_ += leaf_score(rules_, g * g_unit, h * h_unit, rules_.reg_lambda);
+  parent_score_ += leaf_score(rules_.penalties(), g * g_unit, h * h_unit);
   if (is_plain_) constant_ += g * g / both_sides * g_unit * g_unit / h_unit;
 }
 

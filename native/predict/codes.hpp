@@ -25,7 +25,7 @@ inline bool has_bit(const std::uint32_t* bits, int code) {
 // A category's code is its bin number; what is not a bin number counts as missing.
 template <class T>
 int category_code(T value) {
-  const T in_range = (value >= 0) & (value < missing_code) ? value : T{missing_code};
+  const T in_range = ((value >= 0) & (value < missing_code)) ? value : T{missing_code};
   const int code = static_cast<int>(in_range);
   return static_cast<T>(code) == in_range ? code : missing_code;
 }

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/compiler.hpp"
 #include "core/threads.hpp"
 #include "table/bin_search.hpp"
 
@@ -103,10 +104,10 @@ void transpose(Bytes (&block)[16]) {
   for (int round = 0; round < 4; ++round) {
     Bytes next[16];
     for (int i = 0; i < 8; ++i) {
-      next[2 * i] = __builtin_shufflevector(block[i], block[i + 8], 0, 16, 1, 17, 2, 18, 3, 19, 4,
-                                            20, 5, 21, 6, 22, 7, 23);
-      next[2 * i + 1] = __builtin_shufflevector(block[i], block[i + 8], 8, 24, 9, 25, 10, 26, 11,
-                                                27, 12, 28, 13, 29, 14, 30, 15, 31);
+      next[2 * i] =
+          shuffle<0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23>(block[i], block[i + 8]);
+      next[2 * i + 1] = shuffle<8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31>(
+          block[i], block[i + 8]);
     }
     std::copy(std::begin(next), std::end(next), std::begin(block));
   }

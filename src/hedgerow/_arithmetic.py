@@ -11,11 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow import _native
-
-Floats = NDArray[np.float64]
+from hedgerow._types import Floats
 
 
 def sum_of(numbers: Any) -> float:

@@ -16,7 +16,7 @@ from hedgerow._contract import internals
 from hedgerow._data.names import are_places, fitted_names, labels_of
 from hedgerow._estimator import Estimator
 from hedgerow._params import parameters_of
-from hedgerow._result import Floats
+from hedgerow._types import Floats
 
 TOP = 5  # features that are shown
 LONGEST = 60  # characters of a parameter's value

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
 Columns = Mapping[str, NDArray[Any]]
 
 # Lines and areas: what a bound promises, what was measured, what is only a help to the eye.

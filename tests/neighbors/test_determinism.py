@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from levels import OTHERS, printed_with_any_threads
+from levels import ONE_LEVEL, OTHERS, printed_with_any_threads
 
 # Asks everything of every metric in every way, and prints a hash of all that was found.
 ASK_AND_HASH = """
@@ -43,7 +43,7 @@ print(hashlib.sha256(b"".join(np.ascontiguousarray(f).tobytes() for f in found))
 """
 
 
-@pytest.mark.skipif(not OTHERS, reason="there is one level on this processor")
+@pytest.mark.skipif(not OTHERS, reason=ONE_LEVEL)
 def test_neighbours_are_the_same_for_every_thread_count_and_instruction_set():
     first, *others = printed_with_any_threads(ASK_AND_HASH)
     assert len(first.strip()) == len(hashlib.sha256().hexdigest())

@@ -19,13 +19,13 @@ from hedgerow._adaboost.fitting import (
 )
 from hedgerow._adaboost.model import Committee, TreeCommittee
 from hedgerow._adaboost.parameters import PARAMETERS
-from hedgerow._boosting.losses import Floats
 from hedgerow._data.passed_on import check_columns
 from hedgerow._data.target import read_known_classes, read_weights
 from hedgerow._estimator import TableEstimator, adopt
 from hedgerow._params import check_parameters, documented, parameters_for
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees, Meaning, class_names, column_names
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 # Rows whose predictions by every member are sorted at once: 8 MB with 128 members.

@@ -39,7 +39,6 @@ from hedgerow._adaboost.model import (
     tree_committee,
 )
 from hedgerow._arithmetic import sum_of
-from hedgerow._boosting.losses import Floats
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import learn_schema
 from hedgerow._data.passed_on import learn_columns
@@ -47,10 +46,10 @@ from hedgerow._data.target import read_classification_target, read_regression_ta
 from hedgerow._estimator import Estimator, column_attributes, seed_of
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.cart import CartParams
+from hedgerow._types import Attributes, Floats
 from hedgerow._warning import warn_user, warned_once
 from hedgerow.exceptions import DataError, ParameterError
 
-Attributes = dict[str, Any]
 MOST_CLASSES = 2**16  # the kernel's class numbers have 16 bits
 
 

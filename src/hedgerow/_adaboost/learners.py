@@ -16,11 +16,11 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import _safe_indexing
 
-from hedgerow._boosting.losses import Floats
 from hedgerow._contract import SklearnEstimator
 from hedgerow._data.binning import BinnedMatrix
 from hedgerow._tree.cart import CartParams, RowDraws, grow_classifiers, grow_regressors
 from hedgerow._tree.structure import Tree
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
 Labels = NDArray[np.intp]

@@ -17,10 +17,10 @@ from sklearn.utils.validation import _num_samples
 
 from hedgerow._adaboost.algorithms import R2, Algorithm, Rounds
 from hedgerow._adaboost.learners import numbers
-from hedgerow._boosting.losses import Floats
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import TableSchema, as_matrix, read_table
 from hedgerow._tree.structure import Ensemble, Tree
+from hedgerow._types import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,10 +22,10 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from hedgerow._autodiff.rules import Derivative
+from hedgerow._types import Indices
 from hedgerow.exceptions import ParameterError
 
 Array = NDArray[Any]
-Indices = NDArray[np.intp]
 Function = Callable[..., Any]
 
 # What there is for arrays with derivatives, by NumPy's or SciPy's function. `elementwise.py` and

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hedgerow._autodiff.dual import Directions, Dual, Indices, TooWideError, spread
+from hedgerow._autodiff.dual import Directions, Dual, TooWideError, spread
+from hedgerow._types import Floats, Indices
 
-Floats = NDArray[np.float64]
 Function = Callable[[Any], Any]
 
 

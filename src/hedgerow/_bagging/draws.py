@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from hedgerow._estimator import Estimator
 from hedgerow._tree.cart import RowDraws
+from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Beyond all seeds that a `random_state` may be, so that rows and columns are drawn independently.
 _OTHER_SEEDS = 2**32

@@ -15,7 +15,6 @@ from sklearn.utils.metaestimators import available_if
 
 from hedgerow._accuracy import ScoredClassifier
 from hedgerow._bagging.additive import joined_trees
-from hedgerow._bagging.draws import Floats
 from hedgerow._bagging.fitting import (
     OUR_TREES,
     Given,
@@ -36,6 +35,7 @@ from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor, as_fitted
 from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 Score = Callable[[Any, Any], float]

@@ -22,7 +22,6 @@ from sklearn import metrics as sk
 from hedgerow._boosting.losses import (
     BernoulliLogLoss,
     ExpectileLoss,
-    Floats,
     FocalLoss,
     Loss,
     QuantileLoss,
@@ -33,6 +32,7 @@ from hedgerow._boosting.losses import (
 from hedgerow._boosting.losses.formula import WrittenLoss
 from hedgerow._boosting.targets.classes import Classes, labels_of
 from hedgerow._peer_values import metric_instead
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 Measure = Callable[[Any, Any, Any], float]

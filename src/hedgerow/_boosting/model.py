@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._boosting.fit.calibration import Calibration
-from hedgerow._boosting.losses import EVEN, Floats, Link, Spread
+from hedgerow._boosting.losses import EVEN, Link, Spread
 from hedgerow._boosting.survival_curves import SurvivalCurve
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import Table, TableSchema, as_matrix
 from hedgerow._data.target_statistics import TargetStatistics
 from hedgerow._tree.structure import Ensemble
+from hedgerow._types import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._boosting.losses import Floats, Queries, RankingLoss
+from hedgerow._boosting.losses import Queries, RankingLoss
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._peer_values import metric_instead
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 NAME = re.compile(r"(ndcg|map|mrr)(?:@([1-9][0-9]{0,8}))?")

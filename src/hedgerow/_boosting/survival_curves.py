@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from hedgerow import _native
+from hedgerow._types import Floats
 
-Floats = NDArray[np.float64]
 TimeDistribution = Literal["normal", "logistic", "extreme"]
 
 

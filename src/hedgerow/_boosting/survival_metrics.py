@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from hedgerow import _native
-from hedgerow._boosting.losses import CoxLoss, Floats, SurvivalLoss
+from hedgerow._boosting.losses import CoxLoss, SurvivalLoss
 from hedgerow._boosting.metrics import Metric, UserMetric, resolve_metric
+from hedgerow._types import Floats
 
 
 def concordance(bounds: Floats, longer: Floats, weights: Floats | None) -> float:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from hedgerow._cli.csv_file import ColumnKind
 from hedgerow._cli.names import suggestion
@@ -17,9 +16,8 @@ from hedgerow._cli.numerals import is_number
 from hedgerow._cli.options import Reading, source_name
 from hedgerow._cli.tables import SparseFile, read_file
 from hedgerow._contract import internals
+from hedgerow._types import Indices
 from hedgerow.exceptions import DataError
-
-Indices = NDArray[np.intp]
 
 _NAMELESS = (
     "SVMlight files hold targets and queries in places of their own, and their columns have no "

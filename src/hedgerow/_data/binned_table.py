@@ -19,8 +19,7 @@ from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.columns import CategoricalColumn, NumericColumn, Rows
 from hedgerow._data.schema import TableSchema
 from hedgerow._data.table import Table
-
-Indices = NDArray[np.intp]
+from hedgerow._types import Indices
 
 
 class SharedBins:

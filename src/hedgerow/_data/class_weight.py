@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from hedgerow._arithmetic import sum_of
 from hedgerow._data.target import require_moderate
 from hedgerow._params import NOT_NEGATIVE
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
-
-Floats = NDArray[np.float64]
 
 
 def class_weight_vector(

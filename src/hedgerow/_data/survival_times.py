@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from hedgerow._data.sources import as_array
 from hedgerow._data.target import read_numbers_with_gaps
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
-
-Floats = NDArray[np.float64]
 
 FORMS = (
     "y must be a structured array or data frame with a bool (whether the event was seen) and a "

@@ -30,8 +30,8 @@ from hedgerow._arithmetic import sum_of
 from hedgerow._data.columns import CategoricalColumn, NumericColumn
 from hedgerow._data.schema import TableSchema
 from hedgerow._data.table import Table
+from hedgerow._types import Floats
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 # What follows the numbers of a column's categories: those of a category that `fit` did not see, and

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from hedgerow._arithmetic import mean_of
 from hedgerow._tree.structure import Rows
+from hedgerow._types import Floats
 
-Floats = NDArray[np.float64]
 # Combinations a forest draws from: many times what a node tries, so that trees differ. On
 # Breiman's generated sets a pool of 1,024 is better than one of 256, and that than one of 64.
 _MOST, _FEWEST = 1024, 128

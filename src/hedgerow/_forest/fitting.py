@@ -20,7 +20,7 @@ from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow._data.target import read_weights
 from hedgerow._estimator import TableEstimator, column_attributes, seed_of
 from hedgerow._forest.combinations import Combinations
-from hedgerow._forest.model import Floats, ForestModel
+from hedgerow._forest.model import ForestModel
 from hedgerow._forest.out_of_bag import out_of_bag_attributes
 from hedgerow._forest.quantiles import LeafRows
 from hedgerow._progress import progress
@@ -32,9 +32,9 @@ from hedgerow._tree.outputs import ClassOutputs, Outputs
 from hedgerow._tree.packed import ForestPacker, PackedForest
 from hedgerow._tree.pruning import prune
 from hedgerow._tree.structure import Tree
+from hedgerow._types import Attributes, Floats
 from hedgerow.exceptions import DataError, ParameterError
 
-Attributes = dict[str, Any]
 _TREES_AT_ONCE = 16  # for each thread: enough to keep all busy, few enough to show progress
 _MANY_ROWS = 500_000  # of which trees are so large that fewer at once are unpacked
 

@@ -21,9 +21,8 @@ from hedgerow._tree.fitting import TreeModel
 from hedgerow._tree.outputs import Outputs
 from hedgerow._tree.packed import PackedForest
 from hedgerow._tree.structure import Ensemble, Rows
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, r2_score
 
 from hedgerow._data.names import labels_of
-from hedgerow._forest.model import Floats, ForestModel
+from hedgerow._forest.model import ForestModel
 from hedgerow._result import Result
 from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._tree.structure import Rows
+from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 
 

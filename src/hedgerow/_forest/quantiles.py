@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from hedgerow._types import Floats
+
 _BLOCK = 1 << 21  # votes that are sorted at a time
 
 

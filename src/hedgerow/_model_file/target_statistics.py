@@ -8,15 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._data.schema import TableSchema
-from hedgerow._data.target_statistics import (
-    BESIDES,
-    EncodedColumn,
-    Floats,
-    TargetStatistics,
-    no_statistics,
-)
+from hedgerow._data.target_statistics import BESIDES, EncodedColumn, TargetStatistics, no_statistics
 from hedgerow._model_file.container import Arrays
 from hedgerow._model_file.stored import Stored, check_array, require, with_prefix
+from hedgerow._types import Floats
 
 _PREFIX = "statistics."
 _ARRAYS = ("features", "numbers", "priors", "smoothing")

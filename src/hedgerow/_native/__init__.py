@@ -1,26 +1,37 @@
 """The native kernels, in the best instruction-set level that this processor runs.
 
 Every level computes the same bits. ``HEDGEROW_ISA`` (``v2``, ``v3`` or ``v4``) forces one, which is
-what tests use it for.
+what tests use it for. A development build (``make dev``) has one level only.
 """
 
 import importlib
+import importlib.util
 import os
+from collections.abc import Sequence
 
 from hedgerow._native.cpu import isa_level
 
-LEVELS = ("plain",) if isa_level() == "plain" else ("v2", "v3", "v4")
+_KNOWN = ("plain",) if isa_level() == "plain" else ("v2", "v3", "v4")
+LEVELS = tuple(level for level in _KNOWN if importlib.util.find_spec(f"{__name__}.{level}"))
 
 
-def _chosen_level() -> str:
-    best = isa_level()
-    wanted = os.environ.get("HEDGEROW_ISA", best)
-    if wanted not in LEVELS:
-        raise ImportError(f"HEDGEROW_ISA={wanted!r} is unknown; allowed: {', '.join(LEVELS)}")
+def _choose_level(wanted: str | None, best: str, built: Sequence[str]) -> str:
+    """Return the level to load: the wanted one, else the best that is built and that runs here."""
+    usable = [level for level in built if level <= best]
+    if wanted is None and usable:
+        return usable[-1]
+    if wanted in usable:
+        return wanted
+    compiled = f"compiled: {', '.join(built) or 'none'}"
+    if wanted is None:
+        raise ImportError(f"no kernels for this processor, which runs {best!r}; {compiled}")
+    if wanted not in _KNOWN:
+        raise ImportError(f"HEDGEROW_ISA={wanted!r} is unknown; allowed: {', '.join(_KNOWN)}")
     if wanted > best:
         raise ImportError(f"HEDGEROW_ISA={wanted!r}, but this processor only runs {best!r}")
-    return wanted
+    raise ImportError(f"HEDGEROW_ISA={wanted!r} is not part of this build; {compiled}")
 
 
-_module = importlib.import_module(f"hedgerow._native.{_chosen_level()}")
+_level = _choose_level(os.environ.get("HEDGEROW_ISA"), isa_level(), LEVELS)
+_module = importlib.import_module(f"{__name__}.{_level}")
 globals().update({name: value for name, value in vars(_module).items() if name[:1] != "_"})

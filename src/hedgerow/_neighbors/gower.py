@@ -14,7 +14,7 @@ import numpy as np
 
 from hedgerow._data.columns import CategoricalColumn
 from hedgerow._data.intake import Table, TableSchema
-from hedgerow._neighbors.metrics import Floats
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 

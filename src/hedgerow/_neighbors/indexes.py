@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._neighbors.gower import GowerColumns
-from hedgerow._neighbors.metrics import Floats, Metric
+from hedgerow._neighbors.metrics import Metric
+from hedgerow._types import Floats, RowNumbers
 
-Indices = NDArray[np.int64]
 # For each query the number of its neighbours, then the distances and indices of all of them.
-Within = tuple[Indices, Floats, Indices]
+Within = tuple[RowNumbers, Floats, RowNumbers]
 # The numbers of a sparse matrix, their places, and where each row or column starts.
-Compressed = tuple[Floats, NDArray[np.int32], Indices]
+Compressed = tuple[Floats, NDArray[np.int32], RowNumbers]
 
 # What was faster for ten neighbours of normally distributed rows without structure, for which trees
 # are least of use; one thread, AVX-512. Euclid's distance: a tree up to this many columns.
@@ -38,7 +38,7 @@ _SAMPLE = 4096
 class Index(Protocol):
     """Training rows, prepared for queries."""
 
-    def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
+    def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
         """Fill in the nearest rows of each query, as many as there is room for."""
 
     def within(self, queries: Any, radius: float, threads: int) -> Within:
@@ -121,7 +121,7 @@ class PanelIndex:
             "cosine": self.is_cosine,
         }
 
-    def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
+    def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
         """Fill in the nearest rows of each query."""
         room: dict[str, Any] = {"distances": distances, "indices": indices}
         _native.nearest_in_panels(**self._parts, queries=queries, **room, threads=threads)
@@ -184,7 +184,7 @@ class BlockIndex:
             "inverse_ranges": None if self.gower is None else self.gower.inverse_ranges,
         }
 
-    def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
+    def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
         """Fill in the nearest rows of each query."""
         room: dict[str, Any] = {"distances": distances, "indices": indices}
         _native.nearest_in_blocks(**self._parts, queries=queries, **room, threads=threads)
@@ -209,7 +209,7 @@ class SparseIndex:
         """Store the numbers twice."""
         return cls(_compressed(rows), _compressed(rows.tocsc()), metric.name == "cosine")
 
-    def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:
+    def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
         """Fill in the nearest rows of each query."""
         asked = _compressed(queries)
         _native.nearest_in_sparse(

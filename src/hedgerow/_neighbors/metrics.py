@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._params import Number
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
-
-Floats = NDArray[np.float64]
 
 _SAME = {
     "l2": "euclidean",

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._neighbors.indexes import Indices, Within
-from hedgerow._neighbors.metrics import Floats, Metric
+from hedgerow._neighbors.indexes import Within
+from hedgerow._neighbors.metrics import Metric
+from hedgerow._types import Floats, RowNumbers
 from hedgerow.exceptions import DataError
 
 
@@ -23,7 +24,7 @@ class GivenIndex:
         """Give the distances to all rows, query by query."""
         raise NotImplementedError
 
-    def nearest(self, queries: Any, distances: Floats, indices: Indices, threads: int) -> None:  # noqa: ARG002
+    def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:  # noqa: ARG002
         """Fill in the nearest rows of each query."""
         k = distances.shape[1]
         for place, of_query in enumerate(self.distances_of(queries)):
@@ -42,7 +43,7 @@ class GivenIndex:
         return np.array(counts, np.int64), np.concatenate(distances), np.concatenate(indices)
 
 
-def _sorted(of_query: Floats, rows: Indices) -> Indices:
+def _sorted(of_query: Floats, rows: RowNumbers) -> RowNumbers:
     """Put rows, which increase, in the order of their distances."""
     return rows[np.argsort(of_query[rows], kind="stable")]
 

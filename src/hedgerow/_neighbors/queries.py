@@ -11,8 +11,8 @@ from sklearn.utils import Tags
 
 from hedgerow._estimator import Estimator, adopt
 from hedgerow._neighbors.fitting import fit_neighbors
-from hedgerow._neighbors.indexes import Indices, Within
-from hedgerow._neighbors.metrics import Floats, chosen_metric
+from hedgerow._neighbors.indexes import Within
+from hedgerow._neighbors.metrics import chosen_metric
 from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.parameters import N_NEIGHBORS, RADIUS
 from hedgerow._neighbors.search import Search
@@ -20,6 +20,7 @@ from hedgerow._neighbors.tables import read_rows
 from hedgerow._params import check_parameters
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.outputs import Outputs
+from hedgerow._types import Floats, RowNumbers
 from hedgerow.exceptions import DataError, ParameterError
 
 Mode = Literal["connectivity", "distance"]
@@ -49,7 +50,7 @@ class Neighbors(Estimator):
         search: Search = self._fitted_model().search_by(self.metric)
         return search
 
-    def _graph(self, counts: Indices, distances: Floats, indices: Indices, mode: Mode) -> Any:
+    def _graph(self, counts: RowNumbers, distances: Floats, indices: RowNumbers, mode: Mode) -> Any:
         starts = np.concatenate([[0], np.cumsum(counts)])
         values = np.ones(len(indices)) if mode == "connectivity" else distances
         shape = (len(counts), self._fitted_model().n_rows)
@@ -74,7 +75,7 @@ class NearestQueries(Neighbors):
 
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> tuple[Floats, Indices] | Indices:
+    ) -> tuple[Floats, RowNumbers] | RowNumbers:
         """Find the nearest training rows of each query.
 
         They are exactly those of a float64 brute force: rows are ranked by sums over the columns in
@@ -130,7 +131,7 @@ class NearestQueries(Neighbors):
             )
         return int(count)
 
-    def _nearest(self, rows: Any, k: int) -> tuple[Floats, Indices]:
+    def _nearest(self, rows: Any, k: int) -> tuple[Floats, RowNumbers]:
         return self._search().nearest(rows, k, effective_n_jobs(self.n_jobs))
 
 
@@ -230,7 +231,7 @@ class NeighborsPredictor(Neighbors):
         return tags
 
 
-def _without_itself(distances: Floats, indices: Indices) -> tuple[Floats, Indices]:
+def _without_itself(distances: Floats, indices: RowNumbers) -> tuple[Floats, RowNumbers]:
     """Take each row out of its own neighbours, or the last if it has many at distance 0."""
     keep = indices != np.arange(len(indices))[:, None]
     keep[keep.all(axis=1), -1] = False

@@ -10,9 +10,10 @@ import numpy as np
 import scipy.sparse
 
 from hedgerow._neighbors.gower import GowerColumns
-from hedgerow._neighbors.indexes import Index, Indices, Within, build_index
-from hedgerow._neighbors.metrics import Extent, Floats, Metric, unit_rows
+from hedgerow._neighbors.indexes import Index, Within, build_index
+from hedgerow._neighbors.metrics import Extent, Metric, unit_rows
 from hedgerow._neighbors.precomputed import FunctionIndex, PrecomputedIndex
+from hedgerow._types import Floats, RowNumbers
 
 # Multiplications below which a second thread does not pay.
 _SMALL_WORK = 1 << 20
@@ -53,7 +54,7 @@ class Search:
             index = build_index(_scaled(rows, exponent), metric, gower, use_tree, threads)
         return cls(rows, metric, use_tree, gower, extent, exponent, index)
 
-    def nearest(self, queries: Any, k: int, threads: int) -> tuple[Floats, Indices]:
+    def nearest(self, queries: Any, k: int, threads: int) -> tuple[Floats, RowNumbers]:
         """Return distances and indices of the k nearest rows, (n_queries, k), nearest first."""
         distances = np.empty((queries.shape[0], k))
         indices = np.empty((queries.shape[0], k), np.int64)
@@ -98,7 +99,7 @@ class Search:
 
     def _close(
         self, queries: Any, index: Index, exponent: int, threads: int
-    ) -> Iterator[tuple[Indices, Indices, Search]]:
+    ) -> Iterator[tuple[RowNumbers, RowNumbers, Search]]:
         """Find rows so close to queries that the exponent may have lost their powers.
 
         Give the places of queries that are close to the same rows, these, and a search among them.
@@ -130,7 +131,7 @@ class Search:
             queries = queries.toarray()
         return unit_rows(queries, threads) if self.metric.name == "cosine" else queries
 
-    def _by_exponent(self, queries: Any) -> list[tuple[Indices, int]]:
+    def _by_exponent(self, queries: Any) -> list[tuple[RowNumbers, int]]:
         """Group queries by the exponent that each needs: nearly always all the index's own."""
         every = np.arange(queries.shape[0])
         if self.extent is None:
@@ -145,7 +146,9 @@ class Search:
         )
         return [(np.flatnonzero(exponents == e), int(e)) for e in np.unique(exponents)]
 
-    def _at(self, queries: Any, places: Indices, exponent: int, threads: int) -> tuple[Any, Index]:
+    def _at(
+        self, queries: Any, places: RowNumbers, exponent: int, threads: int
+    ) -> tuple[Any, Index]:
         """Return some queries times 2^exponent, and an index of rows at that scale."""
         if len(places) < queries.shape[0]:
             queries = queries[places]

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._neighbors.metrics import Floats
+from hedgerow._types import Floats, RowNumbers
 from hedgerow.exceptions import DataError, ParameterError
 
-Indices = NDArray[np.int64]
 Weights = str | Callable[[Floats], Any] | None
 
 
@@ -88,12 +87,12 @@ def weighted_mean(numbers: Floats, weights: Floats) -> Floats:
 class Around:
     """The neighbours of queries that have any number of them, one query after another."""
 
-    counts: Indices  # (n_queries,)
+    counts: RowNumbers  # (n_queries,)
     distances: Floats  # (n_neighbours of all,)
-    rows: Indices
+    rows: RowNumbers
 
     @cached_property
-    def askers(self) -> Indices:
+    def askers(self) -> RowNumbers:
         """The query that each is a neighbour of."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
@@ -105,7 +104,7 @@ class Around:
         found = [_of_one(weights, distances) for distances in of_queries if len(distances)]
         return np.concatenate(found) if found else np.empty(0)
 
-    def votes(self, classes: Indices, weights: Floats, n_classes: int) -> Floats:
+    def votes(self, classes: RowNumbers, weights: Floats, n_classes: int) -> Floats:
         """Return the sum of the weights of the neighbours of each class, (n_queries, n_classes)."""
         places = self.askers * n_classes + classes[self.rows]
         return _sums(places, weights, len(self.counts) * n_classes).reshape(-1, n_classes)
@@ -121,7 +120,7 @@ class Around:
         return np.column_stack(totals) / weight[:, None]
 
 
-def _sums(places: Indices, terms: Floats, n: int) -> Floats:
+def _sums(places: RowNumbers, terms: Floats, n: int) -> Floats:
     """Add up the terms that belong to each place, in their order."""
     sums = np.zeros(n)
     np.add.at(sums, places, terms)

@@ -16,14 +16,8 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from hedgerow._reporting.columns import Column
-from hedgerow._reporting.outcomes import (
-    ClassOutcome,
-    Floats,
-    Indices,
-    NumberOutcome,
-    Outcome,
-    QuantileOutcome,
-)
+from hedgerow._reporting.outcomes import ClassOutcome, NumberOutcome, Outcome, QuantileOutcome
+from hedgerow._types import Floats, Indices
 
 MOST_ROWS = 5000  # by which columns are compared
 MOST_COLUMNS = 60  # of which pairs are looked at

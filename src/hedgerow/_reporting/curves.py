@@ -10,7 +10,6 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 from hedgerow._reporting.metrics import confusion, ndcg_by_query
 from hedgerow._reporting.outcomes import (
     ClassOutcome,
-    Floats,
     NumberOutcome,
     Outcome,
     QuantileOutcome,
@@ -18,6 +17,7 @@ from hedgerow._reporting.outcomes import (
     SurvivalOutcome,
     is_within,
 )
+from hedgerow._types import Floats
 
 Points = list[dict[str, Any]]
 

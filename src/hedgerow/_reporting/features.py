@@ -15,12 +15,12 @@ from hedgerow._reporting.curves import histogram
 from hedgerow._reporting.forest_payload import score_words
 from hedgerow._reporting.outcomes import (
     ClassOutcome,
-    Floats,
     NumberOutcome,
     Outcome,
     QuantileOutcome,
     RankingOutcome,
 )
+from hedgerow._types import Floats
 from hedgerow._validation.rows import taken
 from hedgerow.exceptions import HedgerowError
 

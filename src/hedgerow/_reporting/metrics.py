@@ -18,7 +18,6 @@ from hedgerow._boosting.ranking_metrics import ALL, RankedRows, ndcg
 from hedgerow._boosting.survival_metrics import concordance
 from hedgerow._reporting.outcomes import (
     ClassOutcome,
-    Floats,
     NumberOutcome,
     Outcome,
     QuantileOutcome,
@@ -27,6 +26,7 @@ from hedgerow._reporting.outcomes import (
     is_within,
 )
 from hedgerow._reporting.wording import brief
+from hedgerow._types import Floats
 
 COVERAGE = 0.95  # of the intervals
 

@@ -13,7 +13,6 @@ from hedgerow._reporting.columns import Column, RowIds
 from hedgerow._reporting.forest_payload import score_words
 from hedgerow._reporting.outcomes import (
     ClassOutcome,
-    Floats,
     NumberOutcome,
     Outcome,
     QuantileOutcome,
@@ -22,6 +21,7 @@ from hedgerow._reporting.outcomes import (
 )
 from hedgerow._reporting.shap_summary import why_not_explained
 from hedgerow._reporting.wording import brief, decimals_of
+from hedgerow._types import Floats
 from hedgerow._validation.rows import taken
 from hedgerow.exceptions import HedgerowError
 

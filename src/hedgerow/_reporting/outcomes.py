@@ -27,10 +27,8 @@ from hedgerow._data.target import (
     read_probabilities,
 )
 from hedgerow._svm import OneClassSVM
+from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 USUAL_COVERAGE = 0.9  # the default of `predict_interval`
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # that intervals are compared at

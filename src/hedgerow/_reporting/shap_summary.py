@@ -11,7 +11,8 @@ from hedgerow import explain
 from hedgerow._contract import internals
 from hedgerow._reporting.features import MOST_OUTPUTS, renamed
 from hedgerow._reporting.forest_payload import score_words
-from hedgerow._reporting.outcomes import Floats, Outcome
+from hedgerow._reporting.outcomes import Outcome
+from hedgerow._types import Floats
 from hedgerow._validation.rows import taken
 from hedgerow.exceptions import HedgerowError
 from hedgerow.explain._additive import additive_trees

@@ -32,7 +32,6 @@ from hedgerow._reporting.metrics import COVERAGE, by_class, measured
 from hedgerow._reporting.mistakes import Kind, kinds_of_mistakes, mistakes_summary
 from hedgerow._reporting.outcomes import (
     ClassOutcome,
-    Floats,
     NumberOutcome,
     Outcome,
     QuantileOutcome,
@@ -46,6 +45,7 @@ from hedgerow._reporting.threshold import threshold_payload
 from hedgerow._reporting.training import parameter_table, reproducibility, training_summary
 from hedgerow._reporting.verdict import verdict
 from hedgerow._reporting.what_if import what_if_payload
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
 ROWS_TO_START_FROM = 12

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from hedgerow._reporting.forest_payload import packed
-from hedgerow._reporting.outcomes import ClassOutcome, Floats, Outcome
+from hedgerow._reporting.outcomes import ClassOutcome, Outcome
+from hedgerow._types import Floats
 
 MOST_THRESHOLDS = 2500
 

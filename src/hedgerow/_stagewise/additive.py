@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from hedgerow._boosting.estimators.base import UNITS
-from hedgerow._boosting.losses import Floats
 from hedgerow._contract import internals
 from hedgerow._stagewise.model import AdditiveModel, Stage
 from hedgerow._tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hedgerow._tree.additive import AdditiveTrees, Meaning, column_names
 from hedgerow._tree.structure import Ensemble, Rows, Tree
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 

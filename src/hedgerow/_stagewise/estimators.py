@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 
-from hedgerow._boosting.losses import Floats
 from hedgerow._boosting.targets.tasks import Classification, Regression, Task
 from hedgerow._data.passed_on import check_anything
 from hedgerow._estimator import Estimator, adopt
@@ -35,6 +34,7 @@ from hedgerow._stagewise.model import (
 )
 from hedgerow._stagewise.parameters import PARAMETERS
 from hedgerow._tree.additive import AdditiveTrees, Meaning, class_names, number_names
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
 

@@ -19,7 +19,6 @@ from sklearn.utils.validation import _num_samples
 
 from hedgerow._boosting.fit.loop import BestRound
 from hedgerow._boosting.fit.training_data import Examples, hold_out
-from hedgerow._boosting.losses import Floats
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._data.columns import ColumnTypeError
 from hedgerow._data.passed_on import check_anything, known_columns, learn_anything
@@ -38,10 +37,9 @@ from hedgerow._stagewise.losses import StagewiseLoss
 from hedgerow._stagewise.model import AdditiveModel
 from hedgerow._stagewise.rounds import Booster, HeldOut, Rounds, negligible_gradient
 from hedgerow._stagewise.steps import PER_LEAF, Rows
+from hedgerow._types import Attributes, Floats
 from hedgerow._warning import warned_once
 from hedgerow.exceptions import DataError, ParameterError
-
-Attributes = dict[str, Any]
 
 
 class AsGiven:

@@ -13,14 +13,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from hedgerow._arithmetic import exp, log, log_sum_exp, sigmoid, softmax, softplus, sum_of
-from hedgerow._boosting.losses import (
-    BinaryLogLoss,
-    Floats,
-    MultinomialLogLoss,
-    SquaredError,
-    read_only,
-)
+from hedgerow._boosting.losses import BinaryLogLoss, MultinomialLogLoss, SquaredError, read_only
 from hedgerow._stagewise.line_search import NEGLIGIBLE, line_search, shortened
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 
 Link = Literal["identity", "log", "sigmoid", "half_sigmoid", "softmax"]

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from hedgerow._arithmetic import exp, log, log_sum_exp, sigmoid, softmax, softplus
-from hedgerow._boosting.losses import Floats
 from hedgerow._stagewise.learners import leaves_of, output_of
 from hedgerow._stagewise.losses import Link, column_of
+from hedgerow._types import Floats
 
 # 0 has no finite logarithm; what an estimator gives as a start is kept this far away from it.
 LEAST = 1e-7

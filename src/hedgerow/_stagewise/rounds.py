@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from hedgerow._boosting.fit.loop import BestRound
-from hedgerow._boosting.losses import Floats
 from hedgerow._data.target import LARGEST
 from hedgerow._progress import Progress
 from hedgerow._stagewise.learners import BaseLearner, leaves_of, output_of
 from hedgerow._stagewise.losses import LEAST_HESSIAN, StagewiseLoss, by_row, column_of
 from hedgerow._stagewise.model import Stage, add_round
 from hedgerow._stagewise.steps import PER_LEAF, Rows, find_steps
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 

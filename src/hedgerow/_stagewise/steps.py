@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._boosting.losses import Floats
 from hedgerow._stagewise.learners import Leaves
 from hedgerow._stagewise.losses import StagewiseLoss, column_of
+from hedgerow._types import Floats
 
 Step = float | Floats
 LeafRule = Callable[[Floats, Floats, Floats, int], float]

@@ -17,9 +17,9 @@ from hedgerow import _native
 from hedgerow._data.binning import BinnedMatrix
 from hedgerow._tree.exact import category_bins
 from hedgerow._tree.structure import GROWN_FIELDS, Tree
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
-Floats = NDArray[np.float64]
 Criterion = Literal["gini", "entropy", "squared_error", "absolute_error"]
 
 

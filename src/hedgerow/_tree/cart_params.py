@@ -17,8 +17,9 @@ from hedgerow._tree.cart import (
     grow_classifiers,
     grow_regressors,
 )
-from hedgerow._tree.outputs import Floats, Target
+from hedgerow._tree.outputs import Target
 from hedgerow._tree.structure import Tree
+from hedgerow._types import Floats
 
 _LOG_2 = math.log(2.0)
 

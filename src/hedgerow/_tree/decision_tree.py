@@ -18,10 +18,11 @@ from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, lea
 from hedgerow._tree.cart_params import n_features_tried
 from hedgerow._tree.export import Wording, lines_of
 from hedgerow._tree.fitting import TreeModel, grow
-from hedgerow._tree.outputs import ClassOutputs, Floats, NumberOutputs, Outputs, one_or_list
+from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._tree.parameters import TREE_PARAMETERS
 from hedgerow._tree.pruning import prune, weakest_links
 from hedgerow._tree.structure import Tree
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 T = TypeVar("T", bound="DecisionTree")

@@ -23,8 +23,9 @@ from hedgerow._tree.cart_params import (
     root_impurity,
 )
 from hedgerow._tree.no_split import warn_if_never_split
-from hedgerow._tree.outputs import ClassOutputs, Floats, Outputs, Target
+from hedgerow._tree.outputs import ClassOutputs, Outputs, Target
 from hedgerow._tree.structure import Ensemble, Tree
+from hedgerow._types import Floats
 
 
 @dataclass(frozen=True, eq=False)

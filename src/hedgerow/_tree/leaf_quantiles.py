@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._tree.structure import Tree
-
-Floats = NDArray[np.float64]
+from hedgerow._types import Floats
 
 
 class TrainedLoss(Protocol):

@@ -17,8 +17,8 @@ from hedgerow import _native
 from hedgerow._tree.growth_params import GrowParams
 from hedgerow._tree.linear_leaves import LinearLeaves
 from hedgerow._tree.structure import Tree
+from hedgerow._types import Floats
 
-Floats = NDArray[np.float64]
 # The gradients of an output: a store and its number there, or gradients and hessians of all rows.
 Gradients = tuple[Any, Any]
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow._types import Floats
 
-Floats = NDArray[np.float64]
 _DTYPES: dict[str, type[np.generic]] = {
     "start": np.int64,
     "feature": np.int32,

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._tree.leaf_quantiles import LeafRows, LeafRule, average_inner
 from hedgerow._tree.structure import Tree
-
-Floats = NDArray[np.float64]
+from hedgerow._types import Floats
 
 
 def monotone_links(tree: Tree, directions: Sequence[int]) -> NDArray[np.int32]:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from hedgerow._data.target import has_columns, read_class_columns, read_number_columns
 from hedgerow._tree.structure import Tree
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
-Floats = NDArray[np.float64]
 MOST_CLASSES = 1 << 16  # the kernels' class numbers have 16 bits
 
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._data.binning import Binner
 from hedgerow._tree.structure import Rows, Tree
+from hedgerow._types import Floats
 
-Floats = NDArray[np.float64]
 Features = NDArray[np.int16] | NDArray[np.int32]
 MOST_FEATURES = 1 << 22
 

@@ -12,11 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow._tree.structure import Tree
-
-Floats = NDArray[np.float64]
+from hedgerow._types import Floats
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow._types import Floats
 
-Floats = NDArray[np.float64]
 Sampling = Literal["uniform", "balanced", "group", "gradient", "minimal_variance"]
 BY_GRADIENT = ("gradient", "minimal_variance")
 

@@ -22,8 +22,7 @@ from hedgerow._tree.leaf_slopes import LeafSlopes
 from hedgerow._tree.monotone import OrderedLeaves
 from hedgerow._tree.row_sampling import Bag, RowDraws
 from hedgerow._tree.structure import GROWN_FIELDS, Ensemble, Tree
-
-Floats = NDArray[np.float64]
+from hedgerow._types import Floats
 
 MOST_LEAVES: int = _native.most_leaves
 

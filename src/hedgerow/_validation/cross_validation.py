@@ -21,7 +21,8 @@ from hedgerow._arguments import answering
 from hedgerow._estimator import Estimator
 from hedgerow._params import FLAG, VERBOSE, Options, Parameter, check_parameters, shown
 from hedgerow._progress import progress
-from hedgerow._validation.folds import Indices, require_weights, split_rows
+from hedgerow._types import Indices
+from hedgerow._validation.folds import require_weights, split_rows
 from hedgerow._validation.predictions import OutOfFold, chosen_method, predict
 from hedgerow._validation.queries import with_queries
 from hedgerow._validation.result import CrossValidation, Fold

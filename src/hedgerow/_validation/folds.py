@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 
+from hedgerow._types import Indices
 from hedgerow.exceptions import DataError, ParameterError
 
-Indices = NDArray[np.intp]
 Split = tuple[Indices, Indices]
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_outlier_detector
 
 from hedgerow._boosting.estimators.base import GradientBoosting
-from hedgerow._validation.folds import Indices
+from hedgerow._types import Indices
 from hedgerow._validation.rows import Rows
 from hedgerow.exceptions import DataError, ParameterError
 

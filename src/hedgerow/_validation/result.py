@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._result import GREEN, GREY, Columns, Floats, Result, texts
+from hedgerow._result import GREEN, GREY, Columns, Result, texts
+from hedgerow._types import Floats
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from hedgerow._data.sparse import sound, sound_rows
 from hedgerow._data.target import read_weights
 from hedgerow._estimator import Estimator, seed_of
 from hedgerow._threads import effective_n_jobs
-from hedgerow._validation.folds import Indices
+from hedgerow._types import Indices
 from hedgerow.exceptions import DataError, ParameterError
 
 

@@ -20,6 +20,7 @@ from hedgerow._data.target import read_weights
 from hedgerow._params import VERBOSE
 from hedgerow._progress import watched
 from hedgerow._result import Columns, Result
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain._grid import (
     DECILES,
@@ -38,7 +39,7 @@ from hedgerow.explain._grid import (
 )
 from hedgerow.explain._partial import grid_columns
 from hedgerow.explain._similarity import order_by_similarity, quantiles
-from hedgerow.explain._what_if import Floats, WhatIf, fitted, what_if
+from hedgerow.explain._what_if import WhatIf, fitted, what_if
 from hedgerow.plot._over_columns import alone, draw_panel, fit_panels
 
 _NOWHERE = -1  # the cell of a row that is in none

@@ -21,8 +21,9 @@ from hedgerow._data.columns import (
 from hedgerow._data.names import Labels, listed
 from hedgerow._data.sources import as_array
 from hedgerow._params import Number, Parameter
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.explain._what_if import Floats, Points, WhatIf
+from hedgerow.explain._what_if import Points, WhatIf
 
 # Categories of a column that are looked at, the most frequent ones.
 MOST_CATEGORIES = 30

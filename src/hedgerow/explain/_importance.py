@@ -13,8 +13,9 @@ from hedgerow._data.names import Labels, fitted_names, labels_of
 from hedgerow._data.sources import require_rows
 from hedgerow._estimator import Estimator
 from hedgerow._params import Options, Parameter
-from hedgerow._result import Columns, Floats, Result
+from hedgerow._result import Columns, Result
 from hedgerow._tree.additive import sums_over_splits
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain._additive import additive_trees
 from hedgerow.explain._shap import shap_values

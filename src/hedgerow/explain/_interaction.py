@@ -15,13 +15,13 @@ from hedgerow._estimator import seed_of
 from hedgerow._params import COUNT, RANDOM_STATE, VERBOSE, Number, Parameter
 from hedgerow._progress import watched
 from hedgerow._result import Columns, Result
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain._grid import find_column
 from hedgerow.explain._importance import importance
 from hedgerow.explain._tables import GivenTable
 from hedgerow.explain._what_if import (
     RESPONSE,
-    Floats,
     RowsAsPoints,
     TreesWhatIf,
     WhatIf,

@@ -14,6 +14,7 @@ from hedgerow._data.target import read_weights
 from hedgerow._params import VERBOSE, Options, Parameter
 from hedgerow._progress import watched
 from hedgerow._result import Columns, Result
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain._grid import (
     RESOLUTION,
@@ -26,7 +27,7 @@ from hedgerow.explain._grid import (
     read_grids,
     read_percentiles,
 )
-from hedgerow.explain._what_if import Floats, Points, TreesWhatIf, WhatIf, fitted, what_if
+from hedgerow.explain._what_if import Points, TreesWhatIf, WhatIf, fitted, what_if
 from hedgerow.plot._over_columns import alone, draw_panel, fit_panels
 
 _KIND = Parameter("kind", "average", Options(("average", "individual", "both")), "")

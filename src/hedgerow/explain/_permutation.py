@@ -17,14 +17,15 @@ from hedgerow._data.names import Labels
 from hedgerow._data.target import read_weights
 from hedgerow._params import COUNT, FRACTION, RANDOM_STATE, VERBOSE, Parameter, any_of
 from hedgerow._progress import watched
-from hedgerow._result import Columns, Floats, Result
+from hedgerow._result import Columns, Result
 from hedgerow._threads import effective_n_jobs
+from hedgerow._types import Floats, Indices
 from hedgerow._validation.rows import require_rows
 from hedgerow._validation.scoring import OWN_SCORE, read_known_target, resolve_scores
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain._grid import find_column
 from hedgerow.explain._shuffling import Judge, Shuffling, shuffling_of
-from hedgerow.explain._tables import GivenTable, Indices
+from hedgerow.explain._tables import GivenTable
 from hedgerow.explain._what_if import fitted, model_labels, table_labels
 from hedgerow.plot._importance import MOST_BARS, ImportanceDisplay, bars_size
 

@@ -19,11 +19,10 @@ from hedgerow._params import VERBOSE
 from hedgerow._progress import MOST_LINES, progress
 from hedgerow._result import imported
 from hedgerow._tree.structure import Ensemble, Rows
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain._additive import AdditiveTrees, additive_trees
 from hedgerow.explain._table_values import table_values
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

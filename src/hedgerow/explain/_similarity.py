@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._data.columns import LabelColumn, NumericColumn
-
-Floats = NDArray[np.float64]
+from hedgerow._types import Floats
 
 # Where two distributions of numbers are compared: so many quantiles.
 _QUANTILES = 100

@@ -18,9 +18,8 @@ from hedgerow._data.columns import LabelColumn, NumericColumn
 from hedgerow._data.records import are_records, as_data_frame
 from hedgerow._data.sources import as_array, open_table, require_rows
 from hedgerow._data.sparse import sound
+from hedgerow._types import Indices
 from hedgerow._validation.rows import taken
-
-Indices = NDArray[np.intp]
 
 
 class GivenTable:

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._tree.structure import Ensemble
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain._additive import AdditiveTrees, additive_trees
 from hedgerow.explain._shap import node_shares
-
-Floats = NDArray[np.float64]
 
 
 def to_shap(model: Any) -> dict[str, Any]:

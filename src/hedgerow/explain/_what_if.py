@@ -23,12 +23,12 @@ from hedgerow._data.names import Labels, are_places, fitted_names, labels_of
 from hedgerow._params import Options, Parameter, shown
 from hedgerow._tree.additive import class_names, number_names
 from hedgerow._tree.structure import Rows
+from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain._additive import AdditiveTrees, additive_trees
 from hedgerow.explain._shap import node_shares
-from hedgerow.explain._tables import GivenTable, Indices, holds
+from hedgerow.explain._tables import GivenTable, holds
 
-Floats = NDArray[np.float64]
 # Each feature's column in a grid, or −1, and the grid as trees see it.
 Grid = tuple[NDArray[np.int32], Floats]
 

@@ -10,7 +10,8 @@ from scipy.special import ndtri
 
 from hedgerow._contract import Predictor
 from hedgerow._params import Number, Options, Parameter
-from hedgerow._result import GREY, Floats
+from hedgerow._result import GREY
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.plot._colors import COLORS
 from hedgerow.plot._display import SMALL, Display, number, open_frame, panel, require_axes, short

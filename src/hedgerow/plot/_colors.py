@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hedgerow._result import Floats, imported
+from hedgerow._result import imported
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 INK, PALE_INK = "#1a1a1a", "#5a5a5a"

@@ -12,7 +12,8 @@ from sklearn.base import is_outlier_detector
 from hedgerow._contract import Predictor
 from hedgerow._data.target import read_known_classes, read_regression_target
 from hedgerow._params import FLAG, NOT_NEGATIVE, Number, Options, Parameter, any_of
-from hedgerow._result import Floats, imported
+from hedgerow._result import imported
+from hedgerow._types import Floats
 from hedgerow.plot import _surfaces as surfaces
 from hedgerow.plot._colors import COLORMAP, INK, PALE_INK, class_colors, marker, tint
 from hedgerow.plot._decisions import (

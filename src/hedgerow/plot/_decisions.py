@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow._contract import Predictor
 from hedgerow._data.target import read_known_classes
-from hedgerow._result import Floats
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._machines import has_margins
 

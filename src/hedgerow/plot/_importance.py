@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow._data.names import fitted_names, labels_of
 from hedgerow._data.target import read_numbers_with_gaps
 from hedgerow._params import COUNT, Options, Parameter, shown
-from hedgerow._result import GREY, Floats
+from hedgerow._result import GREY
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._colors import COLORS, INK
 from hedgerow.plot._display import (

@@ -13,7 +13,7 @@ from sklearn.base import is_outlier_detector
 from sklearn.pipeline import Pipeline
 
 from hedgerow._contract import Predictor
-from hedgerow._result import Floats
+from hedgerow._types import Floats
 from hedgerow.plot._plane import Plane
 
 MARGINS = (-1.0, 1.0)

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._result import GREY, Floats, imported
+from hedgerow._result import GREY, imported
+from hedgerow._types import Floats
 from hedgerow.plot._colors import COLORMAP, COLORS, INK, PALE_INK, class_colors, marker
 from hedgerow.plot._display import (
     SMALL,

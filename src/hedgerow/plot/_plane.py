@@ -14,7 +14,7 @@ import scipy.sparse
 
 from hedgerow._data.intake import as_matrix, learn_schema
 from hedgerow._data.names import column_label, labels_of
-from hedgerow._result import Floats
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
 # How far a picture goes beyond the rows: this part of what they span, or 1 if that is nothing.

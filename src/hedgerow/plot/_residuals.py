@@ -13,7 +13,8 @@ from hedgerow._contract import Predictor
 from hedgerow._data.sparse import sound
 from hedgerow._data.target import read_regression_target
 from hedgerow._params import Options, Parameter
-from hedgerow._result import GREY, Floats
+from hedgerow._result import GREY
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._colors import COLORS, PALE_INK
 from hedgerow.plot._display import SMALL, Display, number, open_frame, panel, require_axes, short

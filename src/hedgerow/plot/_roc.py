@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow._contract import Predictor
-from hedgerow._result import GREY, Floats
+from hedgerow._result import GREY
+from hedgerow._types import Floats
 from hedgerow.plot._colors import COLORS, INK
 from hedgerow.plot._display import (
     LABEL,

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._params import Number, Parameter
-from hedgerow._result import GREY, Floats, imported
+from hedgerow._result import GREY, imported
+from hedgerow._types import Floats
 from hedgerow.plot._colors import COLORS, PALE_INK, class_colors, ramp
 from hedgerow.plot._display import (
     LABEL,

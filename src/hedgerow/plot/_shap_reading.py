@@ -14,8 +14,8 @@ from hedgerow._data.columns import CategoricalColumn
 from hedgerow._data.intake import learn_schema
 from hedgerow._data.names import Labels
 from hedgerow._params import COUNT, Parameter
-from hedgerow._result import Floats
 from hedgerow._tree.additive import numbered_names
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._display import number, short, unit_of
 

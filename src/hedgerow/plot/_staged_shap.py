@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._data.sparse import sound_rows
 from hedgerow._params import Number, Parameter
-from hedgerow._result import GREY, Floats
+from hedgerow._result import GREY
+from hedgerow._types import Floats
 from hedgerow._validation.rows import taken
 from hedgerow.exceptions import ParameterError
 from hedgerow.plot._colors import COLORS, INK

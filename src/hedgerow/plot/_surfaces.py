@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._result import Floats
+from hedgerow._types import Floats
 from hedgerow.plot._colors import COLORMAP, INK, tint
 
 Grid = tuple[Floats, Floats]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._result import Floats
+from hedgerow._types import Floats
 
 
 def swarm(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow._result import Floats
+from hedgerow._types import Floats
 
 
 @dataclass

@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow._params import NOTHING, Number, Parameter, any_of
-from hedgerow._result import Floats, imported
+from hedgerow._result import imported
+from hedgerow._types import Floats
 from hedgerow.plot._colors import COLORS, INK, PALE_INK, class_colors, tint
 from hedgerow.plot._display import Display, counted, measured, number, require_axes, shorts
 from hedgerow.plot._tidy_tree import centres

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from hedgerow._data.target import has_columns, read_known_classes, read_regression_target
-from hedgerow._result import Floats
 from hedgerow._tree.structure import Tree
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.plot._display import counted, number
 from hedgerow.plot._tree_reading import ReadTree

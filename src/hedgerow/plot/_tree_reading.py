@@ -19,12 +19,12 @@ from hedgerow._contract import internals
 from hedgerow._data.schema import TableSchema
 from hedgerow._forest.estimator import Forest
 from hedgerow._forest.model import ForestModel
-from hedgerow._result import Floats
 from hedgerow._tree.additive import column_names
 from hedgerow._tree.decision_tree import DecisionTree
 from hedgerow._tree.export import Wording
 from hedgerow._tree.outputs import ClassOutputs
 from hedgerow._tree.structure import Tree
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.plot._display import number, short, signed
 

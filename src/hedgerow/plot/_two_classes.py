@@ -22,7 +22,7 @@ from hedgerow._data.target import (
     read_weights,
 )
 from hedgerow._params import NOT_NEGATIVE, NOTHING, Number, Parameter, any_of
-from hedgerow._result import Floats
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._display import number
 

@@ -22,7 +22,7 @@ from hedgerow._params import (
     Parameter,
     any_of,
 )
-from hedgerow._result import Floats
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.theory._decomposition import (
     SquaredErrorDecomposition,

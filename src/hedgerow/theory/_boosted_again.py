@@ -14,12 +14,13 @@ import numpy as np
 from hedgerow._boosting.fit.encoding import encode_again
 from hedgerow._boosting.fit.problem import weigh
 from hedgerow._boosting.fit.training_data import Examples
-from hedgerow._boosting.losses import Floats, Loss
+from hedgerow._boosting.losses import Loss
 from hedgerow._boosting.targets.multi_output import choose_loss
 from hedgerow._contract import internals
 from hedgerow._data.intake import as_matrix
 from hedgerow._data.target import read_weights
 from hedgerow._tree.structure import Ensemble
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
 

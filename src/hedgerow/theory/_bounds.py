@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from hedgerow._data.sparse import sound
 from hedgerow._data.target import read_weights
-from hedgerow._result import BROWN, GREEN, Columns, Floats, Result
+from hedgerow._result import BROWN, GREEN, Columns, Result
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.theory._voters import class_numbers, require_discrete, require_fitted
 

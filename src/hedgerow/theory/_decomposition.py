@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._result import BROWN, GREEN, GREY, Columns, Floats, Result, texts
+from hedgerow._result import BROWN, GREEN, GREY, Columns, Result, texts
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
 UNKNOWN_NOISE = "noise unknown, counted as bias"

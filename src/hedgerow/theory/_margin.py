@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._result import BROWN, GREEN, GREY, Columns, Floats, Result
+from hedgerow._result import BROWN, GREEN, GREY, Columns, Result
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.theory._voters import (
     Votes,

@@ -21,9 +21,10 @@ from hedgerow._boosting.fit.settings import as_fitted
 from hedgerow._boosting.losses import NativeLoss
 from hedgerow._boosting.targets.multi_output import choose_loss
 from hedgerow._contract import internals
-from hedgerow._result import BROWN, GREEN, Columns, Floats, Result
+from hedgerow._result import BROWN, GREEN, Columns, Result
 from hedgerow._tree.growth_params import GrowParams
 from hedgerow._tree.structure import Ensemble
+from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import ParameterError
 from hedgerow.theory._boosted_again import leaf_sums

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hedgerow._data.sparse import sound
 from hedgerow._data.target import read_known_classes
 from hedgerow._params import shown
-from hedgerow._result import Floats
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 
 Votes = NDArray[np.int32]

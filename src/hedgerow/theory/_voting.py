@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc
 
-from hedgerow._result import GREEN, GREY, Columns, Floats, Result
+from hedgerow._result import GREEN, GREY, Columns, Result
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 

@@ -17,7 +17,7 @@ from hedgerow._boosting.fit.problem import read_problem
 from hedgerow._boosting.fit.refit import Refitting
 from hedgerow._boosting.fit.settings import Settings
 from hedgerow._boosting.fit.training_data import Given
-from hedgerow._boosting.losses import Floats, Link
+from hedgerow._boosting.losses import Link
 from hedgerow._boosting.model import BoostedModel, prediction_of
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._contract import TableInternals, internals
@@ -32,6 +32,7 @@ from hedgerow._tree.additive import (
     number_names,
     sums_over_splits,
 )
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 Importance = Literal["gain", "split", "cover"]

@@ -15,7 +15,6 @@ from hedgerow._accuracy import ScoredClassifier
 from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.estimators.parameters import PARAMETERS
 from hedgerow._boosting.fit.calibration import interval
-from hedgerow._boosting.losses import Floats
 from hedgerow._boosting.metrics import d2_pinball
 from hedgerow._boosting.model import BoostedModel, class_probabilities, prediction_of
 from hedgerow._boosting.targets.classes import labels_of
@@ -25,6 +24,7 @@ from hedgerow._data.target import read_regression_target, read_weights
 from hedgerow._estimator import Estimator
 from hedgerow._params import Number, documented, parameters_for
 from hedgerow._tree.additive import Meaning, class_names
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 LossFunction = Callable[..., tuple[Any, Any]]

@@ -15,7 +15,6 @@ from hedgerow._boosting.estimators.base import BoostedInternals
 from hedgerow._boosting.estimators.one_score import OneScore
 from hedgerow._boosting.estimators.ranker_parameters import RANKING
 from hedgerow._boosting.fit.training_data import Given
-from hedgerow._boosting.losses import Floats
 from hedgerow._boosting.ranking_metrics import ALL, mean_quality
 from hedgerow._boosting.targets.ranking import Judgements, Ranking
 from hedgerow._boosting.targets.tasks import Task
@@ -28,6 +27,7 @@ from hedgerow._data.queries import (
 from hedgerow._data.target import read_weights
 from hedgerow._params import COUNT, check_parameters, documented
 from hedgerow._tree.additive import AdditiveTrees
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 
 

@@ -19,9 +19,9 @@ from sklearn.isotonic import IsotonicRegression
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
 from hedgerow._svm.kernel.platt import fit_sigmoid
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 
-Floats = NDArray[np.float64]
 Method = Literal["sigmoid", "isotonic", "temperature"]
 
 # The logarithm of the temperature is looked for between ± this, by halving so often.

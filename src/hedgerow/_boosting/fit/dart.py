@@ -12,12 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow._tree.structure import Tree
 from hedgerow._tree.trainer import BoostsRounds
-
-Floats = NDArray[np.float64]
+from hedgerow._types import Floats
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,14 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from hedgerow._boosting.fit.training_data import Examples
-from hedgerow._boosting.losses import Floats, Loss, SquaredError
+from hedgerow._boosting.losses import Loss, SquaredError
 from hedgerow._boosting.targets.classes import Classes
 from hedgerow._data.binning import Binner
 from hedgerow._data.table import Table
 from hedgerow._data.target_statistics import TargetStatistics, learn_statistics, no_statistics
 from hedgerow._tree.growth_params import GrowParams
 from hedgerow._tree.trainer import Trainer
+from hedgerow._types import Floats
 
 # Means of the target that a column is told by, at most: each costs two columns, one for what is
 # left over.

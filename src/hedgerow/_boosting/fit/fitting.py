@@ -35,9 +35,8 @@ from hedgerow._params import warn_of_unused
 from hedgerow._progress import Progress, progress
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._tree.trainer import DivergenceError
+from hedgerow._types import Attributes
 from hedgerow.exceptions import ParameterError
-
-Attributes = dict[str, Any]
 
 
 def fit(estimator: Estimator, task: Task, before: BoostedModel | None, given: Given) -> Attributes:

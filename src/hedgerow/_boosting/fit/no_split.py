@@ -16,9 +16,9 @@ from hedgerow._boosting.fit.constraints import UNCONSTRAINED
 from hedgerow._boosting.fit.round_grower import rounds_of_one, row_draws
 from hedgerow._boosting.fit.settings import Settings
 from hedgerow._boosting.fit.training_set import Prepared
-from hedgerow._boosting.losses import Floats
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._tree.structure import Tree
+from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import NoSplitWarning
 

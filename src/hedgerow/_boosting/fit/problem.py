@@ -12,7 +12,7 @@ from typing import Any
 from hedgerow._boosting.fit.constraints import Constraints, read_constraints, require_monotone
 from hedgerow._boosting.fit.settings import Settings, is_auto
 from hedgerow._boosting.fit.training_data import Examples, Given
-from hedgerow._boosting.losses import CustomLoss, Floats, Loss, NativeLoss
+from hedgerow._boosting.losses import CustomLoss, Loss, NativeLoss
 from hedgerow._boosting.losses.formula import WrittenLoss
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.classes import Classes
@@ -22,6 +22,7 @@ from hedgerow._contract import internals
 from hedgerow._data.intake import Table, TableSchema, learn_schema
 from hedgerow._data.target import read_groups, read_weights
 from hedgerow._estimator import TableEstimator
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 
 

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._boosting.fit.auto import Choice
 from hedgerow._boosting.fit.constraints import require_no_slopes
-from hedgerow._boosting.fit.fitting import Attributes, learned_curve
+from hedgerow._boosting.fit.fitting import learned_curve
 from hedgerow._boosting.fit.problem import read_problem
 from hedgerow._boosting.fit.round_grower import grow_params, leaf_search
 from hedgerow._boosting.fit.settings import Settings, as_fitted
 from hedgerow._boosting.fit.training_data import Given
 from hedgerow._boosting.fit.training_set import encoded_again
-from hedgerow._boosting.losses import Floats
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._contract import internals
@@ -29,6 +28,7 @@ from hedgerow._tree.linear_leaves import mixed_slopes
 from hedgerow._tree.monotone import put_in_order
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._tree.trainer import leaf_numbers, leaf_rule, split_rules
+from hedgerow._types import Attributes, Floats
 
 
 class Refitting:

@@ -13,7 +13,7 @@ from hedgerow._boosting.fit.problem import Problem, no_slopes
 from hedgerow._boosting.fit.settings import Settings
 from hedgerow._boosting.fit.training_data import Examples
 from hedgerow._boosting.fit.training_set import Prepared
-from hedgerow._boosting.losses import Differentiate, Floats
+from hedgerow._boosting.losses import Differentiate
 from hedgerow._boosting.losses.formula import LeafSearch, WrittenLoss
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._data.target_statistics import TargetStatistics
@@ -22,6 +22,7 @@ from hedgerow._tree.leaf_slopes import LeafSlopes
 from hedgerow._tree.row_sampling import RowDraws
 from hedgerow._tree.structure import Tree
 from hedgerow._tree.trainer import ExactTrainer, Trainer
+from hedgerow._types import Floats
 
 GrowRound = Callable[[int], Sequence[Tree]]
 

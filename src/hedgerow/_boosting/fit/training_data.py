@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._boosting.losses import Floats
 from hedgerow._data.intake import Table
+from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
-
-Indices = NDArray[np.intp]
 
 # Weights are added up in this part of the largest.
 WEIGHT_STEPS = 2**31

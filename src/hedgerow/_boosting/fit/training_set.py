@@ -14,12 +14,12 @@ from hedgerow._boosting.fit.loop import EvalSet
 from hedgerow._boosting.fit.problem import Problem
 from hedgerow._boosting.fit.settings import Settings
 from hedgerow._boosting.fit.training_data import Examples
-from hedgerow._boosting.losses import Floats
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.intake import TableSchema, as_matrix
 from hedgerow._data.target_statistics import TargetStatistics
 from hedgerow._estimator import Estimator
 from hedgerow._tree.structure import Ensemble, Tree
+from hedgerow._types import Floats
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._arithmetic import mean_of, sum_of
+from hedgerow._types import Floats
 
-Floats = NDArray[np.float64]
 # Scores (K, n) → gradient and hessian, both (K, n).
 Differentiate = Callable[[Floats], tuple[Floats, Floats]]
 # What leads from raw scores to a prediction. "margin" is that of scores which tell classes apart at

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._boosting.losses.base import Floats, Link, Loss
+from hedgerow._boosting.losses.base import Link, Loss
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._boosting.losses.base import Floats, NativeLoss
+from hedgerow._boosting.losses.base import NativeLoss
+from hedgerow._types import Floats
 
 
 class SeveralTargets(NativeLoss):

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow._boosting.losses.base import Differentiate, Floats, Loss
+from hedgerow._boosting.losses.base import Differentiate, Loss
+from hedgerow._types import Floats
 
 RankingName = Literal["ndcg", "map", "pairwise", "listwise"]
 Gain = Literal["exponential", "linear"] | Sequence[float]

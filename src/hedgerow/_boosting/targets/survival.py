@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from hedgerow._boosting.losses import CoxLoss, FailureTimeLoss, Floats, Loss, SurvivalLoss
+from hedgerow._boosting.losses import CoxLoss, FailureTimeLoss, Loss, SurvivalLoss
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._boosting.survival_metrics import survival_metrics
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._data.survival_times import read_survival_times
 from hedgerow._estimator import Estimator
+from hedgerow._types import Floats
 
 
 class Survival(Task):

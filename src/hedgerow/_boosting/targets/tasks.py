@@ -19,7 +19,6 @@ from hedgerow._boosting.losses import (
     CustomLoss,
     ExpectileLoss,
     ExponentialLoss,
-    Floats,
     FocalLoss,
     HingeLoss,
     Loss,
@@ -42,6 +41,7 @@ from hedgerow._data.target import (
     require_moderate,
 )
 from hedgerow._estimator import Estimator
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 Labels = NDArray[Any]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._svm.kernel.kernels import Indices, Table
+from hedgerow._svm.kernel.kernels import Table
+from hedgerow._types import RowNumbers
 
 
 class RowCache:
@@ -31,7 +32,7 @@ class RowCache:
         self._used = np.zeros(n_slots, np.int64)  # when
         self._now = 0
 
-    def give_to_part(self, rows: Indices) -> RowCache:
+    def give_to_part(self, rows: RowNumbers) -> RowCache:
         """Return a cache of some of the rows, with what this one holds of them, and empty this."""
         part = RowCache(self.table.take(rows), self.megabytes, self.least)
         held = np.flatnonzero(self._slot[rows] >= 0)[: len(part.values)]
@@ -41,7 +42,7 @@ class RowCache:
         self._empty()
         return part
 
-    def slots(self, rows: Indices, threads: int) -> Indices:
+    def slots(self, rows: RowNumbers, threads: int) -> RowNumbers:
         """Return where the kernels of these rows are, having computed those that were not there."""
         self._now += 1
         held = self._slot[rows] >= 0
@@ -58,5 +59,5 @@ class RowCache:
             self._used[free] = self._now
         return self._slot[rows]
 
-    def _least_used(self, count: int) -> Indices:
+    def _least_used(self, count: int) -> RowNumbers:
         return np.argsort(self._used, kind="stable")[:count]

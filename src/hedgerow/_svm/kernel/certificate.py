@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow._arithmetic import sum_of
-from hedgerow._svm.kernel.dual import Dual, Floats
+from hedgerow._svm.kernel.dual import Dual
+from hedgerow._types import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,6 @@ from hedgerow._params import check_parameters, documented
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.cache import RowCache
 from hedgerow._svm.kernel.certificate import Solution
-from hedgerow._svm.kernel.kernels import Floats, Indices
 from hedgerow._svm.kernel.machine import (
     KernelMachine,
     Machine,
@@ -40,6 +39,7 @@ from hedgerow._svm.kernel.multiclass import (
 from hedgerow._svm.kernel.parameters import NU_SVC_PARAMETERS, SVC_PARAMETERS
 from hedgerow._svm.kernel.platt import N_FOLDS, couple, fit_sigmoid, folds, probability
 from hedgerow._threads import effective_n_jobs
+from hedgerow._types import Floats, RowNumbers
 from hedgerow.exceptions import DataError, ParameterError
 
 
@@ -112,7 +112,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         pass
 
     def _weights(
-        self, classes: NDArray[Any], index: Indices, given: Floats | None
+        self, classes: NDArray[Any], index: RowNumbers, given: Floats | None
     ) -> tuple[Floats, Floats]:
         """Return each row's weight, and each class's part of it."""
         of_classes = np.ones(len(classes))
@@ -127,7 +127,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         return weights, of_classes
 
     def _fit_machines(
-        self, rows: Rows, index: Indices, n_classes: int, weights: Floats
+        self, rows: Rows, index: RowNumbers, n_classes: int, weights: Floats
     ) -> tuple[list[Machine], Floats | None]:
         """Fit the machines of all contests, and their sigmoids if they are asked for."""
         scheme = str(self.multi_class)
@@ -148,10 +148,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     def _fitter(
         self, cache: RowCache, y: Floats, weights: Floats, threads: int, shown: Shown
-    ) -> Callable[[Indices], Machine]:
+    ) -> Callable[[RowNumbers], Machine]:
         """Return what fits a machine to some of the rows that the cache has the kernels of."""
 
-        def fit(some: Indices) -> Machine:
+        def fit(some: RowNumbers) -> Machine:
             kept = some[weights[some] > 0.0]
             if len(np.unique(y[kept])) < 2:
                 shown.end()
@@ -167,7 +167,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         return fit
 
     def _sigmoid(
-        self, fit: Callable[[Indices], Machine], contest: Contest, weights: Floats, seed: int
+        self, fit: Callable[[RowNumbers], Machine], contest: Contest, weights: Floats, seed: int
     ) -> tuple[float, float]:
         """Fit a sigmoid to scores of machines that have not seen the rows.
 
@@ -186,7 +186,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self,
         rows: Rows,
         classes: NDArray[Any],
-        index: Indices,
+        index: RowNumbers,
         of_classes: Floats,
         machines: Sequence[Machine],
         sigmoids: Floats | None,

@@ -23,20 +23,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow._arithmetic import sum_of
 from hedgerow._svm.linear.problem import Problem
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from hedgerow._types import Floats, RowNumbers
 
 
 @dataclass(frozen=True, eq=False)
 class Dual:
     """A problem; see the module. Variables of the second group come after those of the first."""
 
-    row: Indices
+    row: RowNumbers
     linear: Floats
     low: Floats
     high: Floats
@@ -56,7 +53,7 @@ class Dual:
         """Tell whether nothing bounds the variables: a margin that no row may be within."""
         return bool(np.isinf(self.high).any())
 
-    def part(self, variables: Indices, rows: Indices, beta: Floats) -> Dual:
+    def part(self, variables: RowNumbers, rows: RowNumbers, beta: Floats) -> Dual:
         """Return the problem of some variables, all on these rows, with the others as they are."""
         return Dual(
             row=np.searchsorted(rows, self.row[variables]),
@@ -67,7 +64,7 @@ class Dual:
             second=int(np.searchsorted(variables, self.second)),
         )
 
-    def of_rows(self, rows: Indices) -> Dual:
+    def of_rows(self, rows: RowNumbers) -> Dual:
         """Place the problem on these rows of a larger table."""
         return replace(self, row=rows[self.row])
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
-from hedgerow._svm.kernel.dual import Floats
+from hedgerow._types import Floats
 
 # What is added to the diagonal, as a part of its largest element: rounding of the factorisation.
 RIDGE = 1e-13

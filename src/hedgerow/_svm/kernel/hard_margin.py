@@ -11,8 +11,9 @@ import numpy as np
 
 from hedgerow._arithmetic import sum_of
 from hedgerow._svm.kernel.certificate import square_of_w
-from hedgerow._svm.kernel.dual import Dual, Floats
+from hedgerow._svm.kernel.dual import Dual
 from hedgerow._svm.kernel.kernels import Table
+from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
 # Hulls that are this close, as a part of how far rows are apart, are taken to meet.

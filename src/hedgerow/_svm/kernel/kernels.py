@@ -22,10 +22,8 @@ from hedgerow._data.sparse import sound
 from hedgerow._svm.kernel.dual import Dual
 from hedgerow._svm.kernel.linear_start import linear_start
 from hedgerow._svm.linear.rows import Rows
+from hedgerow._types import Floats, RowNumbers
 from hedgerow.exceptions import DataError, ParameterError
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
 BOUNDED = ("rbf", "laplacian", "sigmoid")
@@ -135,7 +133,7 @@ class Table(Protocol):
     def __len__(self) -> int:
         """Return how many rows it holds."""
 
-    def fill(self, rows: Indices, slots: Indices, values: NDArray[Any], threads: int) -> None:
+    def fill(self, rows: RowNumbers, slots: RowNumbers, values: NDArray[Any], threads: int) -> None:
         """Write the kernels of its row rows[i] with all of its rows into values[slots[i]]."""
 
     def diagonal(self) -> Floats:
@@ -147,10 +145,10 @@ class Table(Protocol):
     def sums(self, queries: Any, coefficients: Floats, threads: int) -> Floats:
         """Return Σ_r coefficients[m, r] k(query, row r), (n_queries, len(coefficients))."""
 
-    def own_sums(self, coefficients: Floats, at: Indices, threads: int) -> Floats:
+    def own_sums(self, coefficients: Floats, at: RowNumbers, threads: int) -> Floats:
         """Return those sums of one row of coefficients, for some of its own rows."""
 
-    def take(self, rows: Indices) -> Table:
+    def take(self, rows: RowNumbers) -> Table:
         """Return a table of some of the rows."""
 
     def start_for(self, dual: Dual, threads: int) -> Floats:
@@ -194,7 +192,7 @@ class DenseTable(LargestKernel):
     def __len__(self) -> int:
         return len(self.X)
 
-    def fill(self, rows: Indices, slots: Indices, values: NDArray[Any], threads: int) -> None:
+    def fill(self, rows: RowNumbers, slots: RowNumbers, values: NDArray[Any], threads: int) -> None:
         """Write rows of kernels."""
         self._native.fill(rows, slots, values, threads)
 
@@ -210,7 +208,7 @@ class DenseTable(LargestKernel):
         self._native.sum(queries, coefficients, out, threads)
         return out
 
-    def own_sums(self, coefficients: Floats, at: Indices, threads: int) -> Floats:
+    def own_sums(self, coefficients: Floats, at: RowNumbers, threads: int) -> Floats:
         """Return weighted sums of kernels of the rows with one another."""
         used = np.flatnonzero(coefficients)
         if not len(used):
@@ -225,7 +223,7 @@ class DenseTable(LargestKernel):
         is_linear = self.kernel.name == "linear"
         return linear_start(dual, self.X, threads) if is_linear else dual.start
 
-    def take(self, rows: Indices) -> DenseTable:
+    def take(self, rows: RowNumbers) -> DenseTable:
         """Return some of the rows, whose kernels are the same to the last bit."""
         single = self.dtype is np.float32
         return DenseTable(self.kernel, self.X[rows], single=single, centre=self._centre)
@@ -239,7 +237,7 @@ class BlockTable(LargestKernel):
     def __len__(self) -> int:
         raise NotImplementedError
 
-    def block(self, rows: Indices, threads: int) -> Floats:
+    def block(self, rows: RowNumbers, threads: int) -> Floats:
         """Return kernels of some of the rows with all."""
         raise NotImplementedError
 
@@ -247,7 +245,7 @@ class BlockTable(LargestKernel):
         """Return kernels of other rows with all."""
         raise NotImplementedError
 
-    def fill(self, rows: Indices, slots: Indices, values: NDArray[Any], threads: int) -> None:
+    def fill(self, rows: RowNumbers, slots: RowNumbers, values: NDArray[Any], threads: int) -> None:
         """Write rows of kernels."""
         step = max(1, BLOCK // len(self))
         for first in range(0, len(rows), step):
@@ -276,7 +274,7 @@ class BlockTable(LargestKernel):
             _native.weighted_sums(self.block_of(queries[part], threads), coefficients, out[part])
         return out
 
-    def own_sums(self, coefficients: Floats, at: Indices, threads: int) -> Floats:
+    def own_sums(self, coefficients: Floats, at: RowNumbers, threads: int) -> Floats:
         """Return weighted sums of kernels of the rows with one another."""
         used = np.flatnonzero(coefficients)
         values = np.zeros(len(at))
@@ -306,7 +304,7 @@ class SparseTable(BlockTable):
         factor = self.kernel.rule.scale
         return X if factor == 1.0 else X * factor
 
-    def block(self, rows: Indices, threads: int) -> Floats:
+    def block(self, rows: RowNumbers, threads: int) -> Floats:
         """Return kernels of some of the rows with all."""
         return self._kernels(self._scaled[rows], self._half_norms[rows], threads)
 
@@ -327,7 +325,7 @@ class SparseTable(BlockTable):
         self.kernel.rule.finish(half_norms, self._half_norms, values)
         return values
 
-    def take(self, rows: Indices) -> SparseTable:
+    def take(self, rows: RowNumbers) -> SparseTable:
         """Return some of the rows."""
         return SparseTable(self.kernel, self.X[rows])
 
@@ -342,7 +340,7 @@ class CallableTable(BlockTable):
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
-    def block(self, rows: Indices, threads: int) -> Floats:
+    def block(self, rows: RowNumbers, threads: int) -> Floats:
         """Return kernels of some of the rows with all."""
         return self.block_of(self.X[rows], threads)
 
@@ -372,7 +370,7 @@ class CallableTable(BlockTable):
             )
         return block
 
-    def take(self, rows: Indices) -> CallableTable:
+    def take(self, rows: RowNumbers) -> CallableTable:
         """Return some of the rows."""
         return CallableTable(self.function, self.X[rows])
 
@@ -380,14 +378,14 @@ class CallableTable(BlockTable):
 class PrecomputedTable(BlockTable):
     """Rows that are known by their kernels with those of `fit` alone: X is a matrix of kernels."""
 
-    def __init__(self, X: Floats, columns: Indices) -> None:
+    def __init__(self, X: Floats, columns: RowNumbers) -> None:
         self.X = X
         self.columns = columns
 
     def __len__(self) -> int:
         return len(self.columns)
 
-    def block(self, rows: Indices, threads: int) -> Floats:  # noqa: ARG002
+    def block(self, rows: RowNumbers, threads: int) -> Floats:  # noqa: ARG002
         """Return kernels of some of the rows with all."""
         return self.X[np.ix_(self.columns[rows], self.columns)]
 
@@ -395,7 +393,7 @@ class PrecomputedTable(BlockTable):
         """Return kernels of other rows with all."""
         return np.ascontiguousarray(queries[:, self.columns])
 
-    def take(self, rows: Indices) -> PrecomputedTable:
+    def take(self, rows: RowNumbers) -> PrecomputedTable:
         """Return some of the rows."""
         return PrecomputedTable(self.X, self.columns[rows])
 

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from hedgerow._arithmetic import sum_of
-from hedgerow._svm.kernel.dual import Dual, Floats
+from hedgerow._svm.kernel.dual import Dual
 from hedgerow._svm.linear.interior_point import interior_point
 from hedgerow._svm.linear.problem import Stop
 from hedgerow._svm.linear.rows import Rows
 from hedgerow._svm.linear.solving import FEW_FEATURES
+from hedgerow._types import Floats
 
 # Fewer rows are solved in pairs before this has begun.
 FEW_ROWS = 500

@@ -22,8 +22,6 @@ from hedgerow._svm.kernel.cache import RowCache
 from hedgerow._svm.kernel.certificate import Solution
 from hedgerow._svm.kernel.dual import Dual
 from hedgerow._svm.kernel.kernels import (
-    Floats,
-    Indices,
     Kernel,
     Table,
     gamma_of,
@@ -38,6 +36,7 @@ from hedgerow._svm.kernel.model import Certificate, KernelModel
 from hedgerow._svm.kernel.solver import LARGEST_SET, Stop, Watch, solve
 from hedgerow._svm.tables import learn_matrix, read_matrix
 from hedgerow._threads import effective_n_jobs
+from hedgerow._types import Floats, RowNumbers
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError
 
@@ -92,7 +91,7 @@ class Machine:
         """Make a machine that has nothing to tell apart."""
         return cls(np.zeros(n_rows), value, scores=np.full(n_rows, value))
 
-    def on(self, rows: Indices, n_rows: int) -> Machine:
+    def on(self, rows: RowNumbers, n_rows: int) -> Machine:
         """Place a machine of some rows on all, and forget the scores."""
         coefficients = np.zeros(n_rows)
         coefficients[rows] = self.coefficients
@@ -177,7 +176,7 @@ class KernelMachine(Estimator):
         with progress(int(self.verbose), 100, unit="percent", title="kernel machines") as bar:
             yield Shown(bar, n_problems, float(self.tol))
 
-    def _warn(self, machines: Sequence[Machine], rows: Rows, support: Indices) -> None:
+    def _warn(self, machines: Sequence[Machine], rows: Rows, support: RowNumbers) -> None:
         """Say what keeps machines from being the best there are."""
         name = type(self).__name__
         worst = max(machines, key=lambda machine: (not machine.converged, machine.relative_gap))
@@ -273,7 +272,7 @@ class Shown:
 
 def model_of(
     rows: Rows,
-    support: Indices,
+    support: RowNumbers,
     coefficients: Floats,
     machines: Sequence[Machine],
     **others: Any,

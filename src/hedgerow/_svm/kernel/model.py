@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._data.intake import TableSchema
-from hedgerow._svm.kernel.kernels import Floats, Indices, Kernel, PrecomputedTable, Table
+from hedgerow._svm.kernel.kernels import Kernel, PrecomputedTable, Table
 from hedgerow._svm.kernel.multiclass import of_pairs, pairs
 from hedgerow._svm.linear.rows import Rows
+from hedgerow._types import Floats, RowNumbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +24,7 @@ class Certificate:
 
     objective: Floats  # of the primal
     duality_gap: Floats  # as parts of the objectives
-    n_iter: Indices
+    n_iter: RowNumbers
     converged: bool  # all of them
 
 
@@ -38,10 +39,10 @@ class KernelModel:
     schema: TableSchema
     kernel: Kernel
     single: bool  # whether kernels are float32
-    support: Indices  # the vectors' rows in the table of `fit`
+    support: RowNumbers  # the vectors' rows in the table of `fit`
     vectors: Any  # those rows: a matrix, or CSR; None if the kernel is precomputed
     n_rows: int  # of that table
-    counts: Indices  # vectors of each class, or of all
+    counts: RowNumbers  # vectors of each class, or of all
     coefficients: Floats  # (n_machines, n_vectors), or (n_classes − 1, n_vectors) for pairs
     intercepts: Floats  # (n_machines,)
     certificate: Certificate
@@ -98,7 +99,7 @@ class KernelModel:
         parts = zip(ends - self.counts, ends, strict=True)
         return [self._table(np.arange(start, end)) for start, end in parts]
 
-    def _table(self, vectors: Indices) -> Table:
+    def _table(self, vectors: RowNumbers) -> Table:
         if self.vectors is None:
             return PrecomputedTable(np.empty((0, 0)), self.support[vectors])
         return self.kernel.table(self.vectors[vectors], single=self.single)

@@ -8,19 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from hedgerow._types import Floats, RowNumbers
 
 
 @dataclass(frozen=True, eq=False)
 class Contest:
     """Rows that a machine learns from, and its signs for them."""
 
-    rows: Indices
+    rows: RowNumbers
     y: Floats
 
 
-def contests(index: Indices, n_classes: int, scheme: str) -> Iterator[Contest]:
+def contests(index: RowNumbers, n_classes: int, scheme: str) -> Iterator[Contest]:
     """Give the machines' tasks: for two classes one, else by the scheme "ovo" or "ovr"."""
     everywhere = np.arange(len(index))
     if n_classes == 2:
@@ -47,7 +46,7 @@ def pairs(n_classes: int) -> list[tuple[int, int]]:
     return list(zip(first.tolist(), second.tolist(), strict=True))
 
 
-def by_class(coefficients: Floats, index: Indices, n_classes: int) -> Floats:
+def by_class(coefficients: Floats, index: RowNumbers, n_classes: int) -> Floats:
     """Lay coefficients of pairs, (pairs, vectors), out as scikit-learn: (classes − 1, vectors).
 
     A vector of class c has one for each other class: of those in order.
@@ -59,7 +58,7 @@ def by_class(coefficients: Floats, index: Indices, n_classes: int) -> Floats:
     return laid_out
 
 
-def of_pairs(laid_out: Floats, counts: Indices) -> Floats:
+def of_pairs(laid_out: Floats, counts: RowNumbers) -> Floats:
     """Return what `by_class` was given, of vectors in the order of their classes."""
     index = np.repeat(np.arange(len(counts)), counts)
     coefficients = np.zeros((len(pairs(len(counts))), len(index)))

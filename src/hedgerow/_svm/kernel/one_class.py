@@ -12,9 +12,9 @@ from sklearn.base import OutlierMixin
 from hedgerow._data.target import read_weights
 from hedgerow._params import check_parameters, documented
 from hedgerow._svm.kernel import dual
-from hedgerow._svm.kernel.kernels import Floats
 from hedgerow._svm.kernel.machine import KernelMachine
 from hedgerow._svm.kernel.parameters import ONE_CLASS_PARAMETERS
+from hedgerow._types import Floats
 
 
 @documented

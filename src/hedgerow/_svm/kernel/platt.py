@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from hedgerow._types import Floats, RowNumbers
 
 N_FOLDS = 5
 STEPS = 100
@@ -20,7 +17,7 @@ SMALLEST_STEP = 1e-10
 ROWS_AT_ONCE = 4096
 
 
-def folds(y: Floats, seed: int) -> list[Indices]:
+def folds(y: Floats, seed: int) -> list[RowNumbers]:
     """Deal the rows of each class out to folds, in a random order."""
     generator = np.random.default_rng(seed)
     fold = np.empty(len(y), np.int64)

@@ -14,10 +14,10 @@ from hedgerow._params import check_parameters, documented
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.cache import RowCache
 from hedgerow._svm.kernel.certificate import Solution
-from hedgerow._svm.kernel.kernels import Floats
 from hedgerow._svm.kernel.machine import KernelMachine
 from hedgerow._svm.kernel.parameters import NU_SVR_PARAMETERS, SVR_PARAMETERS
 from hedgerow._svm.kernel.solver import Watch
+from hedgerow._types import Floats
 
 # What coefficients may add up to beyond ν's part, by rounding.
 NO_MORE = 1e-12

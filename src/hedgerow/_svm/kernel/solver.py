@@ -32,9 +32,10 @@ from hedgerow._svm.kernel.certificate import (
     square_of_w,
     violation,
 )
-from hedgerow._svm.kernel.dual import Dual, Floats, Indices
+from hedgerow._svm.kernel.dual import Dual
 from hedgerow._svm.kernel.face import face_steps
 from hedgerow._svm.kernel.hard_margin import HardMargin
+from hedgerow._types import Floats, RowNumbers
 
 # Variables of a working set: a third of all, within these limits, or all of few. Half are new in
 # each round. Larger sets need fewer rounds and steps, of which each takes longer.
@@ -186,7 +187,7 @@ class State:
             self._solve_set(np.sort(self._working), max(ROUND_PART * wrong, enough))
         self.n_rounds += 1
 
-    def _solve_set(self, working: Indices, tolerance: float) -> None:
+    def _solve_set(self, working: RowNumbers, tolerance: float) -> None:
         dual, rows = self.dual, self.dual.row[working]
         slots = self.cache.slots(rows, self.threads)
         beta, pull = self.beta[working], self.pull[working]
@@ -224,13 +225,13 @@ class State:
         self.pull = self.dual.linear - self.scores[self.dual.row]
         self._moved = square
 
-    def part(self, variables: Indices, rows: Indices) -> State:
+    def part(self, variables: RowNumbers, rows: RowNumbers) -> State:
         """Return the state of the problem of some variables."""
         dual = self.dual.part(variables, rows, self.beta)
         left = self.most_steps - self.n_iter, self.most_rounds - self.n_rounds
         return State(dual, self.cache.give_to_part(rows), self.scores[rows], *left, self.threads)
 
-    def take_over(self, part: State, variables: Indices, rows: Indices) -> None:
+    def take_over(self, part: State, variables: RowNumbers, rows: RowNumbers) -> None:
         """Go on from what has become of a part."""
         change = np.zeros(len(self.cache.table))
         np.add.at(change, self.dual.row[variables], part.beta - self.beta[variables])
@@ -244,7 +245,7 @@ class State:
         self._moved += part._moved
 
 
-def _working_set(dual: Dual, beta: Floats, pull: Floats, last: Indices) -> Indices:
+def _working_set(dual: Dual, beta: Floats, pull: Floats, last: RowNumbers) -> RowNumbers:
     """Return the most violating variables of each group last, after the newest of the last set."""
     size = min(len(beta), max(SMALLEST_SET, min(len(beta) // 3, LARGEST_SET)))
     share = max(1, size // (4 if len(last) else 2) // len(dual.groups))

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
-from hedgerow._svm.linear.problem import Floats, Solution, Stop, square
+from hedgerow._svm.linear.problem import Solution, Stop, square
 from hedgerow._svm.linear.rows import Rows
+from hedgerow._types import Floats
 
 # Epochs between two looks at the gap.
 EPOCHS = 10

@@ -16,16 +16,9 @@ import numpy as np
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
 from hedgerow._svm.linear.gradients import conjugate_gradients
-from hedgerow._svm.linear.problem import (
-    Floats,
-    Pair,
-    Problem,
-    Solution,
-    Stop,
-    certified,
-    square,
-)
+from hedgerow._svm.linear.problem import Pair, Problem, Solution, Stop, certified, square
 from hedgerow._svm.linear.rows import Rows
+from hedgerow._types import Floats
 
 # Epochs before the first step on a face, and between two. Measured on text of 100,000 rows, where
 # 8 to 20 and 3 to 5 take about the same time: with fewer at first, steps run into bounds at once.

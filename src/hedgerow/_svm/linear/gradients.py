@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hedgerow._svm.linear.problem import Floats, dot, square
+from hedgerow._svm.linear.problem import dot, square
+from hedgerow._types import Floats
 
 # The part of the gradient that may be left: a step is cut off at bounds or by other rows' slacks,
 # so that a more exact one is not worth its time.

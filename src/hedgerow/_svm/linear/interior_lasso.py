@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
-from hedgerow._svm.linear.problem import Floats, Problem
+from hedgerow._svm.linear.problem import Problem
 from hedgerow._svm.linear.rows import Rows
+from hedgerow._types import Floats
 
 # Steps at most, and those that may make nothing better; the part of the way to the nearest bound
 # that one goes; and the relative gap at which it ends.

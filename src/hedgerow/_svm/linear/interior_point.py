@@ -30,8 +30,9 @@ import scipy.sparse
 from hedgerow import _native
 from hedgerow._arithmetic import mean_of
 from hedgerow._svm.linear.newton import PATIENCE, by_cholesky, newton
-from hedgerow._svm.linear.problem import Floats, Pair, Problem, Solution, Stop, certified
+from hedgerow._svm.linear.problem import Pair, Problem, Solution, Stop, certified
 from hedgerow._svm.linear.rows import Rows
+from hedgerow._types import Floats
 
 # Part of the way to the nearest bound that a step goes at most.
 WITHIN = 0.98

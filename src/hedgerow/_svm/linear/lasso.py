@@ -26,8 +26,9 @@ from hedgerow import _native
 from hedgerow._arithmetic import mean_of, sum_of
 from hedgerow._svm.linear.gradients import conjugate_gradients
 from hedgerow._svm.linear.interior_lasso import interior_lasso
-from hedgerow._svm.linear.problem import Floats, Problem, Solution, Stop, square
+from hedgerow._svm.linear.problem import Problem, Solution, Stop, square
 from hedgerow._svm.linear.rows import Rows
+from hedgerow._types import Floats
 
 # Epochs between two looks at the gap.
 EPOCHS = 10

@@ -24,11 +24,12 @@ from hedgerow._estimator import Estimator, adopt, column_attributes, seed_of
 from hedgerow._params import check_parameters, documented
 from hedgerow._svm.linear.crammer_singer import crammer_singer
 from hedgerow._svm.linear.parameters import CLASSIFIER_PARAMETERS, REGRESSOR_PARAMETERS
-from hedgerow._svm.linear.problem import Floats, Problem, Solution, Stop
+from hedgerow._svm.linear.problem import Problem, Solution, Stop
 from hedgerow._svm.linear.rows import Rows
 from hedgerow._svm.linear.solving import Way, solve
 from hedgerow._svm.tables import learn_matrix, read_matrix
 from hedgerow._threads import effective_n_jobs
+from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError, ParameterError
 

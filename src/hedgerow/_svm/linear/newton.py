@@ -19,8 +19,9 @@ import numpy as np
 
 from hedgerow import _native
 from hedgerow._svm.linear.gradients import conjugate_gradients
-from hedgerow._svm.linear.problem import Floats, Problem, Solution, Stop, dot, square
+from hedgerow._svm.linear.problem import Problem, Solution, Stop, dot, square
 from hedgerow._svm.linear.rows import Rows
+from hedgerow._types import Floats
 
 # Armijo's rule: the part of the promised fall that a step must deliver, and how often it is halved.
 PART, HALVINGS = 1e-4, 40

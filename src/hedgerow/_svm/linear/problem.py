@@ -18,11 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow._arithmetic import sum_of
-
-Floats = NDArray[np.float64]
+from hedgerow._types import Floats
 
 # No gap below this part of the objective can be told from rounding.
 ROUNDING = 1e-13

@@ -12,8 +12,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from hedgerow import _native
-
-Floats = NDArray[np.float64]
+from hedgerow._types import Floats
 
 
 class Rows:

@@ -13,9 +13,8 @@ from math import inf, isfinite
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from hedgerow._types import Floats
 
 EPS = float(np.finfo(np.float64).eps)
 MOST_STEPS = 200

@@ -11,12 +11,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow._types import Bools, Floats
 from hedgerow.exceptions import ParameterError
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Value = Callable[[Floats], Floats]
 
 # Steps of the differences beside scores of this size or 1: their errors are 1e-7 of the derivatives

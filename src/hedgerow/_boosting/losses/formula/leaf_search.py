@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow._tree.leaf_quantiles import LeafRows, put_into_leaves
 from hedgerow._tree.structure import Tree
+from hedgerow._types import Bools, Floats
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 # From a step for each leaf to its slope: the sum of its rows', as a part of that of their sizes.
 SlopeAt = Callable[[Floats], Floats]
 

@@ -13,9 +13,9 @@ from hedgerow._autodiff import Derivatives, derivatives
 from hedgerow._boosting.losses.formula.best_constant import Total, best_constant
 from hedgerow._boosting.losses.formula.check import check_derivatives, check_rows
 from hedgerow._params import COUNT, NOTHING, Kind, Options, Parameter, any_of
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
-Floats = NDArray[np.float64]
 Curvature = Literal["absolute", "clipped", "constant"]
 Link = Literal["identity", "log", "sigmoid", "half_sigmoid", "softmax"]
 

@@ -1,0 +1,160 @@
+// The objective that every boosting engine minimises, in one place: the weight of a leaf, its
+// score, and the gain of a split.
+//
+// A leaf whose rows have the gradient sums G and H adds the weight w that minimises
+//     G w + ½ H w² + ½ λ w² + α |w|,     |w| ≤ cap,
+// with λ = reg_lambda, α = reg_alpha and cap = max_delta_step. With d = H + λ and the soft
+// threshold T(G) = sign(G) max(|G| − α, 0) the free minimum is w = −T(G)/d. The score of a leaf is
+// −2 × the objective at its weight, T(G)²/d if no limit binds, and a split gains
+//     ½ [score(left) + score(right) − score(parent)] − γ,     γ = min_split_gain.
+//
+// `Real` is a double, a vector of doubles, or where a template says so a DoubleDouble. Formulas
+// that are equal on paper round differently, and a model's bits follow from the one that is used:
+// where two forms stand here, both are needed.
+#pragma once
+#include <cmath>
+
+#include "shared/double_double.hpp"
+#include "shared/leaf_rule.hpp"
+
+namespace hedgerow {
+
+struct Penalties {
+  double lambda = 0.0;
+  double alpha = 0.0;
+  double cap = 0.0;  // 0: none
+};
+
+// The part of a number that decides its sign and size.
+template <class Real>
+const Real& leading(const Real& x) {
+  return x;
+}
+inline double leading(const DoubleDouble& x) { return x.high; }
+
+// T(G); any Real.
+template <class Real>
+Real soft_threshold(const Real& G, double alpha) {
+  const Real zero = {};
+  const Real down = G - alpha, up = G + alpha;
+  return leading(G) > alpha ? down : (leading(G) < -alpha ? up : zero);
+}
+
+// −T/d, and 0 where d is not positive; any Real.
+template <class Real>
+Real free_weight(const Real& T, const Real& d) {
+  const Real zero = {}, one = zero + 1.0;
+  const Real divisor = leading(d) > 0.0 ? d : one;
+  const Real weight = -T / divisor;
+  return leading(d) > 0.0 ? weight : zero;
+}
+
+// A weight within ±cap; any Real.
+template <class Real>
+Real capped_weight(const Real& w, double cap) {
+  if (!(cap > 0.0)) return w;
+  const Real zero = {}, high = zero + cap, low = zero - cap;
+  return leading(w) > cap ? high : (leading(w) < -cap ? low : w);
+}
+
+// The best weight between two limits.
+template <class Real>
+Real limited_weight(const Real& G, const Real& d, double alpha, const Real& low, const Real& high) {
+  const Real w = free_weight(soft_threshold(G, alpha), d);
+  return w < low ? low : (w > high ? high : w);
+}
+
+// The weight of a leaf by Newton's step; any Real.
+template <class Real>
+Real newton_weight(const Penalties& penalties, const Real& G, const Real& H) {
+  const Real d = H + penalties.lambda;
+  return capped_weight(free_weight(soft_threshold(G, penalties.alpha), d), penalties.cap);
+}
+
+// The weight of a leaf by the loss's own rule.
+inline double leaf_weight(const Penalties& penalties, const LeafRule& rule, double G, double H) {
+  if (rule.is_newton()) return newton_weight(penalties, G, H);
+  const double w = exponential_step(rule, G, H, penalties.lambda, penalties.alpha);
+  return capped_weight(w, penalties.cap);
+}
+
+// The score at a weight that need not be the best.
+template <class Real>
+Real score_at(const Real& G, const Real& d, double alpha, const Real& w) {
+  const Real size = w < 0.0 ? -w : w;
+  return -(2.0 * G * w + d * w * w + 2.0 * alpha * size);
+}
+inline DoubleDouble score_at(const DoubleDouble& G, const DoubleDouble& d, double alpha,
+                             const DoubleDouble& w) {
+  const DoubleDouble size = w.high < 0.0 ? -w : w;
+  return -(w * (G * 2.0 + d * w) + size * (2.0 * alpha));
+}
+
+// The score at the best weight within the cap as a quotient: how the histogram engines write it.
+inline double leaf_score(const Penalties& penalties, double G, double H) {
+  const double d = H + penalties.lambda;
+  if (!(d > 0.0)) return 0.0;
+  const double T = soft_threshold(G, penalties.alpha);
+  const double cap = penalties.cap;
+  const double w = -T / d;
+  if (cap <= 0.0 || std::fabs(w) <= cap) return T * T / d;
+  const double capped = w < 0 ? -cap : cap;
+  return -(2.0 * T * capped + d * capped * capped);
+}
+
+// The same by the weight, which needs no case for the cap: how the exact engine writes it; any
+// Real. With T(G) in place of G the L1 penalty is already counted, as w has the opposite sign.
+template <class Real>
+Real score_by_weight(const Penalties& penalties, const Real& G, const Real& H) {
+  const Real T = soft_threshold(G, penalties.alpha), d = H + penalties.lambda;
+  const Real w = capped_weight(free_weight(T, d), penalties.cap);
+  return -w * (T * 2.0 + d * w);
+}
+
+// Scores as fractions, which a scan compares or adds up before it divides.
+template <class Real>
+struct Fraction {
+  Real numerator, denominator;
+};
+
+// The score of one side.
+template <class Real>
+Fraction<Real> score_fraction(const Penalties& penalties, const Real& G, const Real& d) {
+  const Real zero = {}, one = zero + 1.0;
+  const double cap = penalties.cap;
+  const Real size = (G < zero ? -G : G) - penalties.alpha;
+  const Real T = d > zero ? (size > zero ? size : zero) : zero;
+  Fraction<Real> score = {T * T, d > zero ? d : one};
+  if (!(cap > 0.0)) return score;
+  const Real capped = 2.0 * T * cap - d * (cap * cap);
+  score.numerator = T > cap * d ? capped : score.numerator;
+  score.denominator = T > cap * d ? one : score.denominator;
+  return score;
+}
+
+// T_left²/a + T_right²/b, with a and b the positive denominators of the two sides.
+template <class Real>
+Fraction<Real> two_sided_fraction(const Real& T_left, const Real& T_right, const Real& a,
+                                  const Real& b) {
+  return {T_left * T_left * b + T_right * T_right * a, a * b};
+}
+
+// What is left of the same where α = 0, so that the gradients of the two sides add up to G. With
+// S = a + b, the same for every cut of a node,
+//     G_L²/a + G_R²/b = G²/S + S · t²/(a b),   t = G_L − (G/S) a,
+// and the best cut has the largest t²/(a b). `mean` is G/S.
+template <class Real, class Constant>
+Fraction<Real> cut_fraction(const Real& G_left, const Real& H_left, const Constant& lambda,
+                            const Constant& both_sides, const Constant& mean) {
+  const Real a = H_left + lambda, b = both_sides - a, t = G_left - mean * a;
+  return {t * t, a * b};
+}
+
+// The gain of a split from the score of its children together; `scale` leads from the units of the
+// scores to those of the loss.
+inline double split_gain(double children, double parent, double min_split_gain,
+                         double scale = 1.0) {
+  return 0.5 * (children - parent) * scale - min_split_gain;
+}
+
+}  // namespace hedgerow
