@@ -15,8 +15,8 @@ import numpy as np
 from hedgerow._bagging.members import MemberModel, columns_for, spread
 from hedgerow._contract import internals
 from hedgerow._data.names import Labels
+from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._tree.additive import AdditiveTrees, leaf_names, leaf_unit
-from hedgerow._tree.outputs import ClassOutputs, Outputs
 from hedgerow._tree.structure import Ensemble, Rows, Tree
 from hedgerow._types import Floats
 

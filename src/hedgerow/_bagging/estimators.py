@@ -27,6 +27,7 @@ from hedgerow._bagging.members import Jobs, MemberModel
 from hedgerow._bagging.parameters import BAGGING_PARAMETERS
 from hedgerow._data.intake import Table, TableSchema, read_table
 from hedgerow._data.names import fitted_names, labels_of
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._data.passed_on import check_columns
 from hedgerow._estimator import TableEstimator, adopt
 from hedgerow._forest.model import ForestModel
@@ -34,7 +35,6 @@ from hedgerow._params import check_parameters, documented, parameters_for
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor, as_fitted
-from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 

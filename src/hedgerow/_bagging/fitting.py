@@ -23,6 +23,7 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 from hedgerow._bagging.draws import BagDraws, column_draws, read_samples
 from hedgerow._bagging.members import Jobs, Lesson, MemberModel, in_parallel
 from hedgerow._contract import SklearnEstimator
+from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.passed_on import check_columns, known_columns, learn_columns
 from hedgerow._data.target import has_columns, read_weights
 from hedgerow._estimator import seed_of
@@ -32,7 +33,6 @@ from hedgerow._forest.out_of_bag import attributes_of_means
 from hedgerow._params import check_parameters, parameters_of
 from hedgerow._progress import progress
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from hedgerow._tree.outputs import ClassOutputs, Outputs
 from hedgerow._tree.parameters import GROWTH, TABLE
 from hedgerow._types import Attributes, Floats
 from hedgerow.exceptions import DataError, ParameterError

@@ -20,8 +20,8 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 from hedgerow._bagging.draws import BagDraws
 from hedgerow._bagging.tables import take_columns, take_rows
 from hedgerow._contract import SklearnEstimator
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._estimator import Estimator
-from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._types import Floats, Indices
 from hedgerow._warning import warned_once
 from hedgerow.exceptions import DataError

@@ -15,10 +15,10 @@ from hedgerow._contract import internals
 from hedgerow._data.schema import TableSchema, listed
 from hedgerow._model_file.container import unpack
 from hedgerow._params import parameters_of
+from hedgerow._tree.additive import additive_trees
 from hedgerow._tree.export import Wording
 from hedgerow._tree.export import lines_of as tree_lines
 from hedgerow.exceptions import ParameterError
-from hedgerow.explain._additive import additive_trees
 
 _SHOWN_COLUMNS = 12
 _DEPTH = 1_000  # of a tree that is printed: all of it

@@ -14,15 +14,16 @@ from sklearn.base import RegressorMixin
 
 from hedgerow._accuracy import ScoredClassifier
 from hedgerow._contract import TableInternals
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._estimator import TableEstimator, adopt
 from hedgerow._forest.fitting import ForestFitting
 from hedgerow._forest.model import ForestModel
-from hedgerow._forest.out_of_bag import PermutationImportance, permutation_importance
+from hedgerow._forest.out_of_bag import permutation_importance
 from hedgerow._params import IMPORTANCE_KIND, check_parameters
+from hedgerow._permutation import PermutationImportance
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor, as_fitted
-from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._tree.parameters import GROWTH, TABLE
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError

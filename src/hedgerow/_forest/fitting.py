@@ -17,6 +17,7 @@ from hedgerow._contract import internals
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.class_weight import weigh_by_class
 from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
+from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.target import read_weights
 from hedgerow._estimator import TableEstimator, column_attributes, seed_of
 from hedgerow._forest.combinations import Combinations
@@ -28,7 +29,6 @@ from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.cart import CartParams, RowDraws
 from hedgerow._tree.cart_params import cart_params, grow_trees, impurity_unit
 from hedgerow._tree.no_split import warn_if_never_split
-from hedgerow._tree.outputs import ClassOutputs, Outputs
 from hedgerow._tree.packed import ForestPacker, PackedForest
 from hedgerow._tree.pruning import prune
 from hedgerow._tree.structure import Tree
@@ -223,7 +223,7 @@ class ForestFitting:
         if alpha > 0.0:
             unit = impurity_unit(self.estimator.criterion) * tree.cover[0]
             tree = prune(tree, tree.gain / unit, alpha)
-        return self.outputs.stored(tree)
+        return replace(tree, value=self.outputs.stored(tree.value))
 
     def _cart_params(self, binned: BinnedMatrix) -> CartParams:
         total = float(binned.n_rows if self.weights is None else sum_of(self.weights))

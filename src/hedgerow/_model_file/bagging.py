@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from hedgerow._bagging.draws import BagDraws
 from hedgerow._bagging.members import MemberModel
 from hedgerow._contract import internals
+from hedgerow._data.outputs import ClassOutputs
 from hedgerow._estimator import Estimator
 from hedgerow._model_file import forests
 from hedgerow._model_file.columns import read_columns, write_columns
@@ -24,7 +25,6 @@ from hedgerow._model_file.members import (
 )
 from hedgerow._model_file.outputs import outputs_kind, read_outputs, write_outputs
 from hedgerow._model_file.stored import Stored, finite_or_none, joined, require
-from hedgerow._tree.outputs import ClassOutputs
 
 
 def write(estimator: Estimator) -> tuple[Document, Arrays]:

@@ -13,6 +13,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from hedgerow._contract import internals
+from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.schema import TableSchema
 from hedgerow._estimator import Estimator
 from hedgerow._model_file.container import Arrays, Document
@@ -25,7 +26,6 @@ from hedgerow._neighbors.gower import GowerColumns
 from hedgerow._neighbors.metrics import METRICS, Metric, chosen_metric
 from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.radius import RadiusNeighborsClassifier, check_outlier_labels
-from hedgerow._tree.outputs import ClassOutputs, Outputs
 
 _MOST_ROWS = 1 << 32  # the kernels' numbers of rows have 32 bits
 

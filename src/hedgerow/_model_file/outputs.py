@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._model_file.container import Document
 from hedgerow._model_file.stored import Stored, read_classes, require, write_classes
-from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs
 
 _MOST_CLASSES = 1 << 16
 

@@ -11,12 +11,12 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 
 from hedgerow._accuracy import ScoredClassifier
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, one_or_list
 from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.parameters import PREDICTION, SEARCH_ONLY
 from hedgerow._neighbors.queries import NearestQueries, NeighborsPredictor, RadiusQueries
 from hedgerow._neighbors.voting import class_votes, neighbor_weights, weighted_mean
 from hedgerow._params import documented
-from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, one_or_list
 from hedgerow._types import Floats
 
 

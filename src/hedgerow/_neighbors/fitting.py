@@ -6,6 +6,7 @@ from typing import Any
 
 import scipy.sparse
 
+from hedgerow._data.outputs import Outputs
 from hedgerow._estimator import Estimator, column_attributes
 from hedgerow._neighbors.gower import GowerColumns
 from hedgerow._neighbors.indexes import prefers_tree
@@ -13,7 +14,6 @@ from hedgerow._neighbors.metrics import Metric, chosen_metric
 from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.tables import learn_rows
 from hedgerow._threads import effective_n_jobs
-from hedgerow._tree.outputs import Outputs
 from hedgerow.exceptions import DataError, ParameterError
 
 

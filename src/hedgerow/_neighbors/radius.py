@@ -11,12 +11,12 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 
 from hedgerow._accuracy import ScoredClassifier
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, one_or_list
 from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.parameters import RADIUS_CLASSIFICATION, RADIUS_REGRESSION
 from hedgerow._neighbors.queries import NeighborsPredictor, RadiusQueries
 from hedgerow._neighbors.voting import Around
 from hedgerow._params import documented
-from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, one_or_list
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError, ParameterError

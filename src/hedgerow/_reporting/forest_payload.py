@@ -20,13 +20,13 @@ from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.fit.calibration import Calibration
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._contract import internals
+from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.schema import TableSchema
 from hedgerow._data.target_statistics import EncodedColumn
 from hedgerow._forest.model import ForestModel
 from hedgerow._reporting.wording import brief
 from hedgerow._tree.additive import column_names, leaf_names, leaf_unit
 from hedgerow._tree.fitting import TreeModel
-from hedgerow._tree.outputs import ClassOutputs, Outputs
 from hedgerow._tree.structure import Ensemble
 from hedgerow.explain._shap import node_shares
 

@@ -12,10 +12,10 @@ from hedgerow._contract import internals
 from hedgerow._reporting.features import MOST_OUTPUTS, renamed
 from hedgerow._reporting.forest_payload import score_words
 from hedgerow._reporting.outcomes import Outcome
+from hedgerow._tree.additive import additive_trees
 from hedgerow._types import Floats
 from hedgerow._validation.rows import taken
 from hedgerow.exceptions import HedgerowError
-from hedgerow.explain._additive import additive_trees
 
 MOST_FEATURES = 15
 MOST_ROWS, FEWEST_ROWS = 300, 50

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow._data.binning import BinnedMatrix
+from hedgerow._data.outputs import Target
 from hedgerow._estimator import Estimator
 from hedgerow._tree.cart import (
     CartParams,
@@ -17,7 +18,6 @@ from hedgerow._tree.cart import (
     grow_classifiers,
     grow_regressors,
 )
-from hedgerow._tree.outputs import Target
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 

@@ -11,6 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Bunch
 
 from hedgerow._accuracy import ScoredClassifier
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._estimator import TableEstimator, adopt, column_attributes
 from hedgerow._params import check_parameters, documented, parameters_for
 from hedgerow._threads import effective_n_jobs
@@ -18,7 +19,6 @@ from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, lea
 from hedgerow._tree.cart_params import n_features_tried
 from hedgerow._tree.export import Wording, lines_of
 from hedgerow._tree.fitting import TreeModel, grow
-from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._tree.parameters import TREE_PARAMETERS
 from hedgerow._tree.pruning import prune, weakest_links
 from hedgerow._tree.structure import Tree

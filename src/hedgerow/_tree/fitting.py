@@ -12,6 +12,7 @@ from hedgerow._arithmetic import sum_of
 from hedgerow._data.binning import Binner
 from hedgerow._data.class_weight import weigh_by_class
 from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
+from hedgerow._data.outputs import ClassOutputs, Outputs, Target
 from hedgerow._data.target import read_weights
 from hedgerow._estimator import Estimator, seed_of
 from hedgerow._threads import effective_n_jobs
@@ -23,7 +24,6 @@ from hedgerow._tree.cart_params import (
     root_impurity,
 )
 from hedgerow._tree.no_split import warn_if_never_split
-from hedgerow._tree.outputs import ClassOutputs, Outputs, Target
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._types import Floats
 
@@ -86,7 +86,7 @@ def grow(
     tree = _grow(estimator, table, binner, target, weights, seed, n_threads)
     warn_if_never_split(estimator, tree.feature, table.n_rows)
     unit = impurity_unit(estimator.criterion)
-    tree = outputs.stored(replace(tree, gain=tree.gain / unit))
+    tree = replace(tree, gain=tree.gain / unit, value=outputs.stored(tree.value))
     model = TreeModel.of(schema, binner, tree, outputs)
     impurity = root_impurity(estimator.criterion, target, weights)
     return GrownTree(model, impurity, tree.gain / tree.cover[0])

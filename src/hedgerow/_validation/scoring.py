@@ -25,10 +25,10 @@ from hedgerow._boosting.metrics import (
     UserMetric,
     known_metrics,
 )
-from hedgerow._boosting.model import prediction_of
 from hedgerow._boosting.targets.multi_output import choose_loss
 from hedgerow._contract import internals
 from hedgerow._data.target import read_known_classes
+from hedgerow._links import prediction_of
 from hedgerow._peer_values import metric_instead
 from hedgerow.exceptions import ParameterError
 

@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING, NoReturn
 
 from hedgerow._arguments import about_module
+from hedgerow._permutation import PermutationImportance
+from hedgerow._tree.additive import AdditiveTrees, additive_trees
 from hedgerow.explain._accumulated import AccumulatedEffects, accumulated_effects
-from hedgerow.explain._additive import AdditiveTrees, additive_trees
 from hedgerow.explain._importance import Importance, importance
 from hedgerow.explain._interaction import InteractionStrength, interaction_strength
 from hedgerow.explain._partial import PartialDependence, partial_dependence
-from hedgerow.explain._permutation import PermutationImportance, permutation_importance
+from hedgerow.explain._permutation import permutation_importance
 from hedgerow.explain._shap import ShapValues, shap_values
 from hedgerow.explain._to_shap import to_shap
 

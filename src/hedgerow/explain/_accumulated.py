@@ -40,7 +40,6 @@ from hedgerow.explain._grid import (
 from hedgerow.explain._partial import grid_columns
 from hedgerow.explain._similarity import order_by_similarity, quantiles
 from hedgerow.explain._what_if import WhatIf, fitted, what_if
-from hedgerow.plot._over_columns import alone, draw_panel, fit_panels
 
 _NOWHERE = -1  # the cell of a row that is in none
 
@@ -91,13 +90,6 @@ class AccumulatedEffects(Result):
 
     def _columns(self) -> Columns:
         return grid_columns(self.features, self.grid, self.output_names, self.average)
-
-    def _draw(self, ax: Any) -> None:
-        draw_panel(ax, self)
-        fit_panels([ax], [self])
-
-    def _figure_size(self) -> tuple[float, float]:
-        return alone(self)
 
 
 @answering
@@ -180,7 +172,7 @@ def accumulated_effects(
     )
     steps = {place: maker.steps(place) for feature in wanted for place in feature}
     rows = np.ones(asked.table.n_rows) if weights is None else weights
-    run = _Run(asked, rows)
+    run = _EffectAccumulator(asked, rows)
     shown = watched(wanted, len(wanted), verbose, unit="feature", title="accumulated effects")
     results = [run.result([steps[place] for place in feature]) for feature in shown]
     return results if is_list else results[0]
@@ -283,7 +275,7 @@ def _require_cells(edges: NDArray[Any], name: str, *, is_given: bool) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
+class _EffectAccumulator:
     """The model, and the weights of the rows."""
 
     asked: WhatIf

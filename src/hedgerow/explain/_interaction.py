@@ -29,8 +29,6 @@ from hedgerow.explain._what_if import (
     known_trees,
     what_if,
 )
-from hedgerow.plot._display import short
-from hedgerow.plot._importance import MOST_BARS, ImportanceDisplay, bars_size
 
 _N_ROWS = Parameter("n_rows", 500, Number(2, 100_000, integer=True), "")
 _MAX_FEATURES = Parameter("max_features", 8, COUNT, "")
@@ -91,19 +89,6 @@ class InteractionStrength(Result):
             columns[f"H²{of}"] = self.h2[order, k]
             columns[f"strength{of}"] = self.strength[order, k]
         return columns
-
-    def _draw(self, ax: Any) -> None:
-        ImportanceDisplay(
-            names=[" × ".join(short(name, 16) for name in pair) for pair in self.pairs],
-            values=self.strength.sum(axis=1),
-            label=f"what two columns do together,\nstandard deviation in {self.unit}",
-            top=MOST_BARS,
-            longest=35,
-            things="pairs",
-        ).plot(ax)
-
-    def _figure_size(self) -> tuple[float, float]:
-        return bars_size(min(MOST_BARS, len(self.pairs)))
 
 
 @answering

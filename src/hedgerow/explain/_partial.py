@@ -28,7 +28,6 @@ from hedgerow.explain._grid import (
     read_percentiles,
 )
 from hedgerow.explain._what_if import Points, TreesWhatIf, WhatIf, fitted, what_if
-from hedgerow.plot._over_columns import alone, draw_panel, fit_panels
 
 _KIND = Parameter("kind", "average", Options(("average", "individual", "both")), "")
 _METHOD = Parameter("method", "rows", Options(("rows", "cover")), "")
@@ -99,13 +98,6 @@ class PartialDependence(Result):
         return grid_columns(
             ("row", *self.features), (rows, *self.grid), self.output_names, self.individual
         )
-
-    def _draw(self, ax: Any) -> None:
-        draw_panel(ax, self)
-        fit_panels([ax], [self])
-
-    def _figure_size(self) -> tuple[float, float]:
-        return alone(self)
 
 
 def grid_columns(

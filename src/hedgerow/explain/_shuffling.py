@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow._tree.additive import AdditiveTrees
 from hedgerow._types import Floats, Indices
 from hedgerow._validation.predictions import predict
 from hedgerow._validation.rows import taken
 from hedgerow._validation.scoring import HeldOut, OfPredictions, Score
-from hedgerow.explain._additive import AdditiveTrees
 from hedgerow.explain._tables import GivenTable
 from hedgerow.explain._what_if import features_of, known_trees
 

@@ -21,11 +21,10 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow import _native
 from hedgerow._data.names import Labels, are_places, fitted_names, labels_of
 from hedgerow._params import Options, Parameter, shown
-from hedgerow._tree.additive import class_names, number_names
+from hedgerow._tree.additive import AdditiveTrees, additive_trees, class_names, number_names
 from hedgerow._tree.structure import Rows
 from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.explain._additive import AdditiveTrees, additive_trees
 from hedgerow.explain._shap import node_shares
 from hedgerow.explain._tables import GivenTable, holds
 

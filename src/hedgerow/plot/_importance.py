@@ -37,8 +37,6 @@ _TOP = Parameter("top", 15, COUNT, "")
 _KIND = Parameter("kind", "gain", Options(tuple(_LABELS)), "")
 # A row of bars takes so many inches of a new figure, and the axis below so many.
 ROW, BELOW = 0.26, 0.9
-# Bars of a result that draws itself.
-MOST_BARS = 20
 
 
 class ImportanceDisplay(Display):

@@ -16,10 +16,10 @@ from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.fit.auto.budget import LOOK
 from hedgerow._boosting.fit.auto.choice import Choice
 from hedgerow._contract import internals
+from hedgerow._data.outputs import ClassOutputs
 from hedgerow._forest.estimator import Forest
 from hedgerow._result import GREY
 from hedgerow._stagewise.estimators import Stagewise
-from hedgerow._tree.outputs import ClassOutputs
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._colors import COLORS, INK

@@ -16,13 +16,13 @@ from hedgerow._bagging.estimators import Bagging
 from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._contract import internals
+from hedgerow._data.outputs import ClassOutputs
 from hedgerow._data.schema import TableSchema
 from hedgerow._forest.estimator import Forest
 from hedgerow._forest.model import ForestModel
 from hedgerow._tree.additive import column_names
 from hedgerow._tree.decision_tree import DecisionTree
 from hedgerow._tree.export import Wording
-from hedgerow._tree.outputs import ClassOutputs
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError

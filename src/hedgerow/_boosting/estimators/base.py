@@ -17,11 +17,11 @@ from hedgerow._boosting.fit.problem import read_problem
 from hedgerow._boosting.fit.refit import Refitting
 from hedgerow._boosting.fit.settings import Settings
 from hedgerow._boosting.fit.training_data import Given
-from hedgerow._boosting.losses import Link
-from hedgerow._boosting.model import BoostedModel, prediction_of
+from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._contract import TableInternals, internals
 from hedgerow._estimator import TableEstimator, adopt
+from hedgerow._links import Link, prediction_of
 from hedgerow._params import IMPORTANCE_KIND, Number, check_parameters
 from hedgerow._peers import NOT_NEEDED_FOR_BOOSTING
 from hedgerow._threads import effective_n_jobs

@@ -16,12 +16,13 @@ from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.estimators.parameters import PARAMETERS
 from hedgerow._boosting.fit.calibration import interval
 from hedgerow._boosting.metrics import d2_pinball
-from hedgerow._boosting.model import BoostedModel, class_probabilities, prediction_of
+from hedgerow._boosting.model import BoostedModel, calibrated_probabilities
 from hedgerow._boosting.targets.classes import labels_of
 from hedgerow._boosting.targets.multi_output import LabelClassification, NumberRegression
 from hedgerow._boosting.targets.tasks import Task, as_levels
 from hedgerow._data.target import read_regression_target, read_weights
 from hedgerow._estimator import Estimator
+from hedgerow._links import prediction_of
 from hedgerow._params import Number, documented, parameters_for
 from hedgerow._tree.additive import Meaning, class_names
 from hedgerow._types import Floats
@@ -244,7 +245,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         return super()._why_not(name)
 
     def _probabilities(self, scores: Floats) -> Floats:
-        return class_probabilities(scores, self._model.link, self._model.calibration)
+        return calibrated_probabilities(scores, self._model.link, self._model.calibration)
 
     def _classes_of(self, scores: Floats) -> NDArray[Any]:
         if self._model.calibration is not None:

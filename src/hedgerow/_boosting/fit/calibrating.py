@@ -11,8 +11,9 @@ from hedgerow._boosting.fit.problem import Problem
 from hedgerow._boosting.fit.settings import Settings
 from hedgerow._boosting.fit.training_data import Examples
 from hedgerow._boosting.losses.formula import WrittenLoss
-from hedgerow._boosting.model import BoostedModel, prediction_of
+from hedgerow._boosting.model import BoostedModel
 from hedgerow._estimator import Estimator
+from hedgerow._links import prediction_of
 from hedgerow.exceptions import ParameterError
 
 

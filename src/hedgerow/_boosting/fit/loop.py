@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from hedgerow._boosting.fit.callbacks import Callbacks, RoundInfo
 from hedgerow._boosting.fit.dart import DartRounds
-from hedgerow._boosting.losses import Link
 from hedgerow._boosting.metrics import Metric, UserMetric
-from hedgerow._boosting.model import prediction_of
 from hedgerow._contract import internals
+from hedgerow._links import Link, prediction_of
 from hedgerow._progress import Progress
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._types import Floats

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._arithmetic import sum_of
-from hedgerow._boosting.losses.base import Link, NativeLoss, log, log_odds, prior, weighted_mean
+from hedgerow._boosting.losses.base import NativeLoss, log, log_odds, prior, weighted_mean
+from hedgerow._links import Link
 from hedgerow._types import Floats
 
 # Log-odds between which the best constant of the focal loss is looked for, and how often halved.

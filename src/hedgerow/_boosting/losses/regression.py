@@ -9,7 +9,6 @@ import numpy as np
 
 from hedgerow._arithmetic import sum_of
 from hedgerow._boosting.losses.base import (
-    Link,
     NativeLoss,
     Spread,
     log,
@@ -17,6 +16,7 @@ from hedgerow._boosting.losses.base import (
     weighted_mean,
     weighted_quantile,
 )
+from hedgerow._links import Link
 from hedgerow._types import Floats
 
 # The part of the residuals that a robust loss squares, if it is not told where to stop.

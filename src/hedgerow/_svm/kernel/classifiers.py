@@ -16,6 +16,7 @@ from hedgerow._data.class_weight import class_weight_vector
 from hedgerow._data.target import read_classification_target, read_weights, require_moderate
 from hedgerow._estimator import Estimator, adopt, seed_of
 from hedgerow._params import check_parameters, documented
+from hedgerow._sigmoid import fit_sigmoid, probability
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.cache import RowCache
 from hedgerow._svm.kernel.certificate import Solution
@@ -37,7 +38,7 @@ from hedgerow._svm.kernel.multiclass import (
     votes_with_confidence,
 )
 from hedgerow._svm.kernel.parameters import NU_SVC_PARAMETERS, SVC_PARAMETERS
-from hedgerow._svm.kernel.platt import N_FOLDS, couple, fit_sigmoid, folds, probability
+from hedgerow._svm.kernel.platt import N_FOLDS, couple, folds
 from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Floats, RowNumbers
 from hedgerow.exceptions import DataError, ParameterError

@@ -6,7 +6,7 @@ A leaf holds the shares of the classes, of two classes that of the second alone,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._data.target import has_columns, read_class_columns, read_number_columns
-from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
@@ -81,9 +80,9 @@ class ClassOutputs:
         numbers = np.ascontiguousarray(np.concatenate(self._ones(index), axis=1))
         return Target(numbers.shape[1], len(self.classes), numbers=numbers)
 
-    def stored(self, tree: Tree) -> Tree:
-        """Return a grown tree with what its leaves need to hold."""
-        return replace(tree, value=np.ascontiguousarray(tree.value[:, self._kept]))
+    def stored(self, values: Floats) -> Floats:
+        """Return what leaves need to hold of the values that they were grown with."""
+        return np.ascontiguousarray(values[:, self._kept])
 
     def probabilities(self, values: Floats) -> list[Floats]:
         """Return the probabilities of each output's classes that the values of rows mean."""
@@ -163,9 +162,9 @@ class NumberOutputs:
         """Return what the kernels learn."""
         return Target(self.n_outputs, self.n_outputs, numbers=numbers)
 
-    def stored(self, tree: Tree) -> Tree:
-        """Return a grown tree as it is: its leaves hold the numbers."""
-        return tree
+    def stored(self, values: Floats) -> Floats:
+        """Return the values as they are: leaves hold the numbers."""
+        return values
 
     def prediction(self, values: Floats) -> Floats:
         """Return the values of rows: a column for each output, if they are several."""
