@@ -37,7 +37,9 @@ check: .venv/installed
 	$(BIN)/clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	$(BIN)/mypy
 
+# The package's stub is written anew from the declarations of parameters.
 format: .venv/installed
+	$(BIN)/python -m tools.stubs
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(NATIVE_SOURCES)

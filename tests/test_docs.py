@@ -93,6 +93,42 @@ def test_scripts_of_the_gallery_run(script):
         runpy.run_path(str(script))
 
 
+GUIDES = ["callbacks", "deployment", "faq", "reliability", "tuning"]
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_the_front_page_leads_to_the_guides(guide):
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert (DOCS / f"{guide}.md").exists()
+    assert f"({guide}.md)" in index  # in the text
+    assert re.search(rf"^{guide}$", index, re.MULTILINE)  # in the table of contents
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "index.md"], ids=name)
+def test_the_first_picture_is_how_rounds_build_a_prediction(page):
+    """And not one that every library draws; the demo draws it."""
+    caption, file = re.search(r"!\[(.*?)\]\((.*?)\)", page.read_text(encoding="utf-8")).groups()
+    assert "rounds of boosting build one prediction" in caption
+    demo = (ROOT / "examples" / "demo.py").read_text(encoding="utf-8")
+    drawing = demo.split(Path(file).name)[0].split("\ndef ")[-1]
+    assert "StagedShapDisplay" in drawing
+
+
+def test_the_reference_shows_parameters_of_estimators():
+    """Without building the site, which a slow test does."""
+    handlers = []
+
+    class App:
+        def connect(self, event, handler):
+            handlers.extend([handler] if event == "autodoc-process-signature" else [])
+
+    runpy.run_path(str(DOCS / "conf.py"))["setup"](App())
+    for estimator, parameter in ((hedgerow.SVC, "gamma"), (hedgerow.BaggingRegressor, "bootstrap")):
+        names = ("class", estimator.__name__, estimator, None, "(**parameters)", "")
+        shown = [handler(None, *names) for handler in handlers]
+        assert any(f"{parameter}=" in signature for signature, _ in filter(None, shown))
+
+
 @pytest.mark.timeout(900)  # a minute or two, but much longer beside other work
 @pytest.mark.filterwarnings("ignore")  # Sphinx makes its own of them errors
 def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(tmp_path):
@@ -107,3 +143,15 @@ def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(tmp_path
     assert list(links["dead_links"](tmp_path / "site")) == []
     reference = (tmp_path / "site/api/generated/hedgerow.SVC.html").read_text(encoding="utf-8")
     assert ">gamma</span>" in reference.split("</dt>")[0]  # a signature has the parameters
+
+
+def test_files_that_the_architecture_page_names_exist():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:native|tests|_[a-z_]+)/[\w/.]+|_[a-z]+\.py)`", page))
+    missing = [
+        name
+        for name in sorted(named)
+        if not (ROOT / name).exists() and not (ROOT / "src" / "hedgerow" / name).exists()
+    ]
+    assert len(named) > 20
+    assert not missing

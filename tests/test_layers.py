@@ -71,8 +71,9 @@ SOURCE = Path(hedgerow.__file__).parent
 # Modules of the root that packages of every layer may import, and the order of these modules: each
 # may import those before it.
 BASE = (
-    *("exceptions", "_types", "_native", "_warning", "_spelling", "_peer_values", "_peers"),
-    *("_params", "_arguments", "_threads", "_progress", "_arithmetic", "_links", "_sigmoid"),
+    *("exceptions", "_types", "_native", "_warning", "_spelling"),
+    *("_peer_values", "_peers", "_params", "_parameter_docs", "_arguments", "_constructor"),
+    *("_threads", "_progress", "_arithmetic", "_links", "_sigmoid"),
     *("_result", "_permutation"),
 )
 

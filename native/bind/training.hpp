@@ -8,12 +8,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <limits>
-#include <map>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "bind/arrays.hpp"
@@ -32,32 +32,12 @@ namespace hedgerow::bind_training {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-LossKind loss_kind(const std::string& name, const std::vector<double>& shape,
-                   std::size_t n_outputs) {
-  static const std::map<std::string, Loss> losses = {
-      {"squared_error", Loss::squared_error},
-      {"absolute_error", Loss::absolute_error},
-      {"quantile", Loss::quantile},
-      {"expectile", Loss::expectile},
-      {"huber", Loss::huber},
-      {"pseudo_huber", Loss::pseudo_huber},
-      {"log_cosh", Loss::log_cosh},
-      {"poisson", Loss::poisson},
-      {"gamma", Loss::gamma},
-      {"tweedie", Loss::tweedie},
-      {"log_loss", Loss::log_loss},
-      {"exponential", Loss::exponential},
-      {"hinge", Loss::hinge},
-      {"focal", Loss::focal},
-      {"multinomial", Loss::multinomial},
-      {"cross_entropy", Loss::cross_entropy},
-  };
-  const auto found = losses.find(name);
-  if (found == losses.end()) throw std::invalid_argument("no native loss is called " + name);
-  if (!shape.empty() && shape.size() != n_outputs) {
-    throw std::invalid_argument("a loss needs one shape for each output");
+LossKind loss_kind(const std::string& name, const nb::sequence& numbers, std::size_t n_outputs) {
+  std::vector<double> parameters = vector_of<double>(numbers);
+  if (!parameters.empty() && parameters.size() != n_outputs) {
+    throw std::invalid_argument("a loss needs one parameter for each output");
   }
-  return {found->second, shape};
+  return {loss_named(name), std::move(parameters)};
 }
 
 using Scores = Array<double, nb::ndim<2>>;
@@ -252,7 +232,7 @@ inline void bind(nb::module_& m) {
            "vector"_a = false)
       .def(
           "differentiate",
-          [](GradientStore& store, const std::string& loss, const nb::sequence& shape,
+          [](GradientStore& store, const std::string& loss, const nb::sequence& parameters,
              Scores scores, Leaves leaf, Array<const double, nb::ndim<2>> leaf_value,
              Targets target, Weights weight, std::optional<Draw> draw) {
             Rows rows = make_rows(scores, target, weight);
@@ -260,7 +240,7 @@ inline void bind(nb::module_& m) {
             rows.leaf_value = leaf_value.data();
             rows.leaf_stride = leaf_value.shape(1);
             rows.one_tree = leaf && leaf->shape(0) < scores.shape(0);
-            const LossKind kind = loss_kind(loss, vector_of<double>(shape), scores.shape(0));
+            const LossKind kind = loss_kind(loss, parameters, scores.shape(0));
             DrawnRows drawn;
             {
               GilReleased release;
@@ -268,8 +248,8 @@ inline void bind(nb::module_& m) {
             }
             return to_arrays(drawn, draw);
           },
-          "loss"_a, "shape"_a, "scores"_a.noconvert(), "leaf"_a.none(), "leaf_value"_a, "target"_a,
-          "weight"_a.none(), "draw"_a.none() = nb::none(),
+          "loss"_a, "parameters"_a, "scores"_a.noconvert(), "leaf"_a.none(), "leaf_value"_a,
+          "target"_a, "weight"_a.none(), "draw"_a.none() = nb::none(),
           "Adds the leaf values to the scores and takes the loss's gradients at the new ones. With "
           "a "
           "draw: the rows drawn by them, and how often each counts.")
@@ -332,15 +312,23 @@ inline void bind(nb::module_& m) {
       },
       "scores"_a.noconvert(), "leaf"_a, "leaf_value"_a, "threads"_a, "scores += leaf_value[leaf].");
   m.def(
+      "loss_names",
+      [] {
+        nb::list names;
+        for (const LossEntry& entry : loss_table()) names.append(nb::str(entry.name.data()));
+        return nb::typed<nb::list, nb::str>(names);
+      },
+      "The losses whose gradients are native.");
+  m.def(
       "loss_gradients",
-      [](const std::string& loss, const nb::sequence& shape, Scores scores, Targets target,
+      [](const std::string& loss, const nb::sequence& parameters, Scores scores, Targets target,
          Weights weight, int threads) {
         const std::size_t K = scores.shape(0), n = scores.shape(1);
         const Rows rows = make_rows(scores, target, weight);
         std::vector<WidePair> pairs(K * n);
         std::vector<GradientSummary> summary(K);
         std::vector<double> g(K * n), h(K * n);
-        const LossKind kind = loss_kind(loss, vector_of<double>(shape), K);
+        const LossKind kind = loss_kind(loss, parameters, K);
         {
           GilReleased release;
           differentiate(kind, rows, {nullptr, nullptr, pairs.data()}, summary.data(), threads);
@@ -351,7 +339,7 @@ inline void bind(nb::module_& m) {
         }
         return nb::make_tuple(to_numpy<double>(g, {K, n}), to_numpy<double>(h, {K, n}));
       },
-      "loss"_a, "shape"_a, "scores"_a.noconvert(), "target"_a, "weight"_a.none(), "threads"_a,
+      "loss"_a, "parameters"_a, "scores"_a.noconvert(), "target"_a, "weight"_a.none(), "threads"_a,
       "Gradients and hessians of a built-in loss as numbers, two (n_outputs, n_rows) arrays.");
   m.def(
       "leaf_weights",

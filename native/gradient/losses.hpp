@@ -3,40 +3,13 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "gradient/quantise.hpp"
 
 namespace hedgerow {
-
-// Names as in Python; r is s − y.
-enum class Loss {
-  squared_error,   // ½r²
-  absolute_error,  // |r|
-  quantile,        // shape × −r below the target, (1 − shape) × r above it
-  expectile,       // the same of r²
-  huber,           // ½r² up to |r| = shape, straight beyond
-  pseudo_huber,    // δ²(√(1 + (r/δ)²) − 1), δ = shape
-  log_cosh,        // δ² log cosh(r/δ), δ = shape
-  poisson,         // e^s − ys
-  gamma,           // ye^−s + s
-  tweedie,         // e^((2−p)s)/(2−p) − ye^((1−p)s)/(1−p), p = shape in (1, 2)
-  log_loss,        // y in [0, 1], s is the log-odds
-  exponential,     // e^−s or e^s: y in {0, 1} is the sign of s
-  hinge,           // max(0, 1 ∓ s)
-  focal,           // −(1 − P)^shape log P of the class
-  multinomial,     // y in 0 … K−1, softmax over K scores
-  cross_entropy,   // the same with K probabilities for y
-};
-
-struct LossKind {
-  Loss loss;
-  std::vector<double> shape = {};  // of each output; empty if the loss has none
-
-  double shape_of(int output) const {
-    return shape.empty() ? 0.0 : shape[static_cast<std::size_t>(output)];
-  }
-};
 
 // Scores of n rows and K outputs, output by output, and what is needed to bring them up to date.
 struct Rows {
@@ -51,6 +24,34 @@ struct Rows {
   std::size_t n;
   int K;
   bool one_tree = false;  // serves all outputs: leaf has n entries
+};
+
+// A stretch of rows: the first and how many.
+struct Strip {
+  std::size_t begin, count;
+};
+
+struct LossKind;
+
+// A loss of the tables in shared/loss_formulas.hpp. `differentiate` takes a block of rows of all
+// outputs.
+struct LossEntry {
+  std::string_view name;
+  void (*differentiate)(const LossKind& kind, const Rows& rows, Strip block,
+                        const RawGradients& raw, GradientSummary* summary);
+};
+
+// All of them, and the one of a name; throws std::invalid_argument if there is none.
+std::span<const LossEntry> loss_table();
+const LossEntry& loss_named(std::string_view name);
+
+struct LossKind {
+  const LossEntry& loss;
+  std::vector<double> parameters = {};  // of each output; empty if the loss has none
+
+  double parameter(int output) const {
+    return parameters.empty() ? 0.0 : parameters[static_cast<std::size_t>(output)];
+  }
 };
 
 // Adds the leaf values to the scores.

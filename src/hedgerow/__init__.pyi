@@ -1,44 +1,55 @@
-from hedgerow import exceptions, explain, plot, theory
-from hedgerow._adaboost import AdaBoostClassifier, AdaBoostRegressor
-from hedgerow._bagging import BaggingClassifier, BaggingRegressor
-from hedgerow._boosting import (
-    GradientBoostingClassifier,
-    GradientBoostingRanker,
-    GradientBoostingRegressor,
-    GradientBoostingSurvival,
-    Loss,
-)
-from hedgerow._forest import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from hedgerow._model_file import load
+# Written by tools/stubs.py from hedgerow/__init__.py and the declarations of parameters.
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from numpy.random import RandomState
+from numpy.typing import NDArray
+
+from hedgerow import exceptions as exceptions
+from hedgerow import explain as explain
+from hedgerow import plot as plot
+from hedgerow import theory as theory
+from hedgerow._adaboost import AdaBoostClassifier as _AdaBoostClassifier
+from hedgerow._adaboost import AdaBoostRegressor as _AdaBoostRegressor
+from hedgerow._bagging import BaggingClassifier as _BaggingClassifier
+from hedgerow._bagging import BaggingRegressor as _BaggingRegressor
+from hedgerow._boosting import GradientBoostingClassifier as _GradientBoostingClassifier
+from hedgerow._boosting import GradientBoostingRanker as _GradientBoostingRanker
+from hedgerow._boosting import GradientBoostingRegressor as _GradientBoostingRegressor
+from hedgerow._boosting import GradientBoostingSurvival as _GradientBoostingSurvival
+from hedgerow._boosting import Loss as Loss
+from hedgerow._forest import ExtraTreesClassifier as _ExtraTreesClassifier
+from hedgerow._forest import ExtraTreesRegressor as _ExtraTreesRegressor
+from hedgerow._forest import RandomForestClassifier as _RandomForestClassifier
+from hedgerow._forest import RandomForestRegressor as _RandomForestRegressor
+from hedgerow._model_file import load as load
 from hedgerow._native import level as isa_level
-from hedgerow._neighbors import (
-    KNeighborsClassifier,
-    KNeighborsRegressor,
-    NearestNeighbors,
-    RadiusNeighborsClassifier,
-    RadiusNeighborsRegressor,
-)
-from hedgerow._reporting import report
-from hedgerow._stagewise import StagewiseClassifier, StagewiseRegressor
-from hedgerow._svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
-from hedgerow._tree import DecisionTreeClassifier, DecisionTreeRegressor
-from hedgerow._validation import cross_validate
-from hedgerow.exceptions import (
-    DataError,
-    DataWarning,
-    HedgerowError,
-    ModelFileError,
-    NoSplitWarning,
-    ParameterError,
-)
+from hedgerow._neighbors import KNeighborsClassifier as _KNeighborsClassifier
+from hedgerow._neighbors import KNeighborsRegressor as _KNeighborsRegressor
+from hedgerow._neighbors import NearestNeighbors as _NearestNeighbors
+from hedgerow._neighbors import RadiusNeighborsClassifier as _RadiusNeighborsClassifier
+from hedgerow._neighbors import RadiusNeighborsRegressor as _RadiusNeighborsRegressor
+from hedgerow._reporting import report as report
+from hedgerow._stagewise import StagewiseClassifier as _StagewiseClassifier
+from hedgerow._stagewise import StagewiseRegressor as _StagewiseRegressor
+from hedgerow._svm import SVC as _SVC
+from hedgerow._svm import SVR as _SVR
+from hedgerow._svm import LinearSVC as _LinearSVC
+from hedgerow._svm import LinearSVR as _LinearSVR
+from hedgerow._svm import NuSVC as _NuSVC
+from hedgerow._svm import NuSVR as _NuSVR
+from hedgerow._svm import OneClassSVM as _OneClassSVM
+from hedgerow._tree import DecisionTreeClassifier as _DecisionTreeClassifier
+from hedgerow._tree import DecisionTreeRegressor as _DecisionTreeRegressor
+from hedgerow._validation import cross_validate as cross_validate
+from hedgerow.exceptions import DataError as DataError
+from hedgerow.exceptions import DataWarning as DataWarning
+from hedgerow.exceptions import HedgerowError as HedgerowError
+from hedgerow.exceptions import ModelFileError as ModelFileError
+from hedgerow.exceptions import NoSplitWarning as NoSplitWarning
+from hedgerow.exceptions import ParameterError as ParameterError
 
 __version__: str
-
 __all__ = [
     "SVC",
     "SVR",
@@ -84,3 +95,1447 @@ __all__ = [
     "report",
     "theory",
 ]
+
+class AdaBoostClassifier(_AdaBoostClassifier):
+    estimator: Any | None
+    n_estimators: int
+    learning_rate: float
+    algorithm: Literal["SAMME", "SAMME.R", "real", "gentle", "logit"]
+    resample: bool
+    error_divisor: Literal["weights", "rows"]
+    max_depth: int | None
+    max_leaves: int | None
+    min_samples_leaf: int
+    max_bins: int
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    unknown_category: Literal["missing", "error"]
+    subsample_for_bin: int
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    def __init__(
+        self,
+        estimator: Any | None = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        algorithm: Literal["SAMME", "SAMME.R", "real", "gentle", "logit"] = "SAMME",
+        resample: bool = False,
+        error_divisor: Literal["weights", "rows"] = "weights",
+        max_depth: int | None = 1,
+        max_leaves: int | None = None,
+        min_samples_leaf: int = 1,
+        max_bins: int = 255,
+        categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
+        unknown_category: Literal["missing", "error"] = "missing",
+        subsample_for_bin: int = 200000,
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+    ) -> None: ...
+
+class AdaBoostRegressor(_AdaBoostRegressor):
+    estimator: Any | None
+    n_estimators: int
+    learning_rate: float
+    loss: Literal["linear", "square", "exponential"]
+    resample: bool
+    max_depth: int | None
+    max_leaves: int | None
+    min_samples_leaf: int
+    max_bins: int
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    unknown_category: Literal["missing", "error"]
+    subsample_for_bin: int
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    def __init__(
+        self,
+        estimator: Any | None = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        loss: Literal["linear", "square", "exponential"] = "linear",
+        resample: bool = True,
+        max_depth: int | None = 3,
+        max_leaves: int | None = None,
+        min_samples_leaf: int = 1,
+        max_bins: int = 255,
+        categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
+        unknown_category: Literal["missing", "error"] = "missing",
+        subsample_for_bin: int = 200000,
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+    ) -> None: ...
+
+class BaggingClassifier(_BaggingClassifier):
+    estimator: Any | None
+    n_estimators: int
+    max_samples: float | None
+    max_features: float
+    bootstrap: bool
+    bootstrap_features: bool
+    voting: Literal["soft", "hard"]
+    oob_score: bool | Callable[..., Any]
+    warm_start: bool
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        estimator: Any | None = None,
+        n_estimators: int = 10,
+        *,
+        max_samples: float | None = None,
+        max_features: float = 1.0,
+        bootstrap: bool = True,
+        bootstrap_features: bool = False,
+        voting: Literal["soft", "hard"] = "soft",
+        oob_score: bool | Callable[..., Any] = False,
+        warm_start: bool = False,
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class BaggingRegressor(_BaggingRegressor):
+    estimator: Any | None
+    n_estimators: int
+    max_samples: float | None
+    max_features: float
+    bootstrap: bool
+    bootstrap_features: bool
+    oob_score: bool | Callable[..., Any]
+    warm_start: bool
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        estimator: Any | None = None,
+        n_estimators: int = 10,
+        *,
+        max_samples: float | None = None,
+        max_features: float = 1.0,
+        bootstrap: bool = True,
+        bootstrap_features: bool = False,
+        oob_score: bool | Callable[..., Any] = False,
+        warm_start: bool = False,
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class DecisionTreeClassifier(_DecisionTreeClassifier):
+    criterion: Literal["gini", "entropy", "log_loss"]
+    splitter: Literal["exact", "hist", "random"]
+    max_depth: int | None
+    max_leaves: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_fraction_leaf: float
+    max_features: Literal["sqrt", "log2", "log2+1"] | float | None
+    min_impurity_decrease: float
+    ccp_alpha: float
+    class_weight: Literal["balanced"] | Mapping[Any, float] | list[Mapping[Any, float]] | None
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    unknown_category: Literal["missing", "error"]
+    max_bins: int
+    subsample_for_bin: int
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    def __init__(
+        self,
+        *,
+        criterion: Literal["gini", "entropy", "log_loss"] = "gini",
+        splitter: Literal["exact", "hist", "random"] = "exact",
+        max_depth: int | None = None,
+        max_leaves: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Literal["sqrt", "log2", "log2+1"] | float | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        class_weight: Literal["balanced"]
+        | Mapping[Any, float]
+        | list[Mapping[Any, float]]
+        | None = None,
+        categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
+        unknown_category: Literal["missing", "error"] = "missing",
+        max_bins: int = 255,
+        subsample_for_bin: int = 200000,
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+    ) -> None: ...
+
+class DecisionTreeRegressor(_DecisionTreeRegressor):
+    criterion: Literal["squared_error", "absolute_error"]
+    splitter: Literal["exact", "hist", "random"]
+    max_depth: int | None
+    max_leaves: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_fraction_leaf: float
+    max_features: Literal["sqrt", "log2", "log2+1"] | float | None
+    min_impurity_decrease: float
+    ccp_alpha: float
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    unknown_category: Literal["missing", "error"]
+    max_bins: int
+    subsample_for_bin: int
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    def __init__(
+        self,
+        *,
+        criterion: Literal["squared_error", "absolute_error"] = "squared_error",
+        splitter: Literal["exact", "hist", "random"] = "exact",
+        max_depth: int | None = None,
+        max_leaves: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Literal["sqrt", "log2", "log2+1"] | float | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
+        unknown_category: Literal["missing", "error"] = "missing",
+        max_bins: int = 255,
+        subsample_for_bin: int = 200000,
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+    ) -> None: ...
+
+class ExtraTreesClassifier(_ExtraTreesClassifier):
+    n_estimators: int
+    criterion: Literal["gini", "entropy", "log_loss"]
+    max_depth: int | None
+    max_leaves: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_fraction_leaf: float
+    max_features: Literal["sqrt", "log2", "log2+1"] | float | None
+    min_impurity_decrease: float
+    ccp_alpha: float
+    bootstrap: bool
+    max_samples: float | None
+    feature_combinations: int | None
+    oob_score: bool | Callable[..., Any]
+    class_weight: (
+        Literal["balanced", "balanced_subsample"]
+        | Mapping[Any, float]
+        | list[Mapping[Any, float]]
+        | None
+    )
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    unknown_category: Literal["missing", "error"]
+    max_bins: int
+    subsample_for_bin: int
+    warm_start: bool
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 100,
+        criterion: Literal["gini", "entropy", "log_loss"] = "gini",
+        max_depth: int | None = None,
+        max_leaves: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Literal["sqrt", "log2", "log2+1"] | float | None = "sqrt",
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        bootstrap: bool = False,
+        max_samples: float | None = None,
+        feature_combinations: int | None = None,
+        oob_score: bool | Callable[..., Any] = False,
+        class_weight: Literal["balanced", "balanced_subsample"]
+        | Mapping[Any, float]
+        | list[Mapping[Any, float]]
+        | None = None,
+        categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
+        unknown_category: Literal["missing", "error"] = "missing",
+        max_bins: int = 255,
+        subsample_for_bin: int = 200000,
+        warm_start: bool = False,
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class ExtraTreesRegressor(_ExtraTreesRegressor):
+    n_estimators: int
+    criterion: Literal["squared_error", "absolute_error"]
+    max_depth: int | None
+    max_leaves: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_fraction_leaf: float
+    max_features: Literal["sqrt", "log2", "log2+1"] | float | None
+    min_impurity_decrease: float
+    ccp_alpha: float
+    bootstrap: bool
+    max_samples: float | None
+    feature_combinations: int | None
+    keep_targets: bool
+    oob_score: bool | Callable[..., Any]
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    unknown_category: Literal["missing", "error"]
+    max_bins: int
+    subsample_for_bin: int
+    warm_start: bool
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 100,
+        criterion: Literal["squared_error", "absolute_error"] = "squared_error",
+        max_depth: int | None = None,
+        max_leaves: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Literal["sqrt", "log2", "log2+1"] | float | None = 1.0,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        bootstrap: bool = False,
+        max_samples: float | None = None,
+        feature_combinations: int | None = None,
+        keep_targets: bool = False,
+        oob_score: bool | Callable[..., Any] = False,
+        categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
+        unknown_category: Literal["missing", "error"] = "missing",
+        max_bins: int = 255,
+        subsample_for_bin: int = 200000,
+        warm_start: bool = False,
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class GradientBoostingClassifier(_GradientBoostingClassifier):
+    loss: Literal["log_loss", "exponential", "hinge", "focal", "cross_entropy"] | Callable[..., Any]
+    focal_gamma: float
+    learning_rate: float | Literal["auto"]
+    n_estimators: int | Literal["auto"]
+    budget: Literal["quick", "balanced", "thorough"] | float
+    max_leaves: int | Literal["auto"] | None
+    max_depth: int | None
+    min_samples_leaf: int | Literal["auto"]
+    min_child_weight: float
+    reg_lambda: float | Literal["auto"]
+    reg_alpha: float
+    min_split_gain: float
+    max_delta_step: float
+    max_bins: int
+    subsample: float | Literal["auto"]
+    sampling: Literal["uniform", "balanced", "group", "gradient", "minimal_variance"]
+    colsample_bytree: float | Literal["auto"]
+    colsample_bylevel: float
+    colsample_bynode: float
+    boosting: Literal["gradient", "dart"]
+    drop_rate: float
+    skip_drop: float
+    max_drop: int
+    grow_policy: Literal["leafwise", "levelwise"]
+    linear_leaves: bool
+    linear_lambda: float
+    splitter: Literal["hist", "exact"]
+    multi_strategy: Literal["separate", "vector"]
+    monotonic_constraints: Iterable[Any] | None
+    interaction_constraints: Literal["pairwise", "no_interactions"] | Iterable[Any] | None
+    feature_weights: Iterable[Any] | None
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    max_categories: int
+    unknown_category: Literal["missing", "error"]
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
+    scale_pos_weight: float
+    early_stopping: bool
+    validation_fraction: float
+    validation_rows: Literal["random", "last"]
+    calibration: Literal["sigmoid", "isotonic", "temperature"] | None
+    calibration_fraction: float
+    n_iter_no_change: int
+    tol: float
+    eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | None
+    subsample_for_bin: int
+    warm_start: bool
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        *,
+        loss: Literal["log_loss", "exponential", "hinge", "focal", "cross_entropy"]
+        | Callable[..., Any] = "log_loss",
+        focal_gamma: float = 2.0,
+        learning_rate: float | Literal["auto"] = "auto",
+        n_estimators: int | Literal["auto"] = "auto",
+        budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        max_leaves: int | Literal["auto"] | None = "auto",
+        max_depth: int | None = None,
+        min_samples_leaf: int | Literal["auto"] = "auto",
+        min_child_weight: float = 0.001,
+        reg_lambda: float | Literal["auto"] = "auto",
+        reg_alpha: float = 0.0,
+        min_split_gain: float = 0.0,
+        max_delta_step: float = 0.0,
+        max_bins: int = 255,
+        subsample: float | Literal["auto"] = "auto",
+        sampling: Literal[
+            "uniform", "balanced", "group", "gradient", "minimal_variance"
+        ] = "uniform",
+        colsample_bytree: float | Literal["auto"] = "auto",
+        colsample_bylevel: float = 1.0,
+        colsample_bynode: float = 1.0,
+        boosting: Literal["gradient", "dart"] = "gradient",
+        drop_rate: float = 0.1,
+        skip_drop: float = 0.5,
+        max_drop: int = 50,
+        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        linear_leaves: bool = False,
+        linear_lambda: float = 1.0,
+        splitter: Literal["hist", "exact"] = "hist",
+        multi_strategy: Literal["separate", "vector"] = "separate",
+        monotonic_constraints: Iterable[Any] | None = None,
+        interaction_constraints: Literal["pairwise", "no_interactions"]
+        | Iterable[Any]
+        | None = None,
+        feature_weights: Iterable[Any] | None = None,
+        categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
+        max_categories: int = 255,
+        unknown_category: Literal["missing", "error"] = "missing",
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        scale_pos_weight: float = 1.0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        validation_rows: Literal["random", "last"] = "random",
+        calibration: Literal["sigmoid", "isotonic", "temperature"] | None = None,
+        calibration_fraction: float = 0.2,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | None = None,
+        subsample_for_bin: int = 200000,
+        warm_start: bool = False,
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class GradientBoostingRanker(_GradientBoostingRanker):
+    loss: Literal["ndcg", "map", "pairwise", "listwise"]
+    gain: Literal["exponential", "linear"] | Sequence[float] | NDArray[Any]
+    truncation: int | None
+    sigma: float
+    normalize: bool
+    qid_column: int | str | None
+    learning_rate: float | Literal["auto"]
+    n_estimators: int | Literal["auto"]
+    budget: Literal["quick", "balanced", "thorough"] | float
+    max_leaves: int | Literal["auto"] | None
+    max_depth: int | None
+    min_samples_leaf: int | Literal["auto"]
+    min_child_weight: float
+    reg_lambda: float | Literal["auto"]
+    reg_alpha: float
+    min_split_gain: float
+    max_delta_step: float
+    max_bins: int
+    subsample: float | Literal["auto"]
+    sampling: Literal["uniform", "group", "gradient", "minimal_variance"]
+    colsample_bytree: float | Literal["auto"]
+    colsample_bylevel: float
+    colsample_bynode: float
+    boosting: Literal["gradient", "dart"]
+    drop_rate: float
+    skip_drop: float
+    max_drop: int
+    grow_policy: Literal["leafwise", "levelwise"]
+    linear_leaves: bool
+    linear_lambda: float
+    splitter: Literal["hist", "exact"]
+    monotonic_constraints: Iterable[Any] | None
+    interaction_constraints: Literal["pairwise", "no_interactions"] | Iterable[Any] | None
+    feature_weights: Iterable[Any] | None
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    max_categories: int
+    unknown_category: Literal["missing", "error"]
+    early_stopping: bool
+    validation_fraction: float
+    validation_rows: Literal["random", "last"]
+    n_iter_no_change: int
+    tol: float
+    eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | None
+    subsample_for_bin: int
+    warm_start: bool
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        *,
+        loss: Literal["ndcg", "map", "pairwise", "listwise"] = "ndcg",
+        gain: Literal["exponential", "linear"] | Sequence[float] | NDArray[Any] = "exponential",
+        truncation: int | None = 30,
+        sigma: float = 1.0,
+        normalize: bool = True,
+        qid_column: int | str | None = None,
+        learning_rate: float | Literal["auto"] = "auto",
+        n_estimators: int | Literal["auto"] = "auto",
+        budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        max_leaves: int | Literal["auto"] | None = "auto",
+        max_depth: int | None = None,
+        min_samples_leaf: int | Literal["auto"] = "auto",
+        min_child_weight: float = 0.001,
+        reg_lambda: float | Literal["auto"] = "auto",
+        reg_alpha: float = 0.0,
+        min_split_gain: float = 0.0,
+        max_delta_step: float = 0.0,
+        max_bins: int = 255,
+        subsample: float | Literal["auto"] = "auto",
+        sampling: Literal["uniform", "group", "gradient", "minimal_variance"] = "uniform",
+        colsample_bytree: float | Literal["auto"] = "auto",
+        colsample_bylevel: float = 1.0,
+        colsample_bynode: float = 1.0,
+        boosting: Literal["gradient", "dart"] = "gradient",
+        drop_rate: float = 0.1,
+        skip_drop: float = 0.5,
+        max_drop: int = 50,
+        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        linear_leaves: bool = False,
+        linear_lambda: float = 1.0,
+        splitter: Literal["hist", "exact"] = "hist",
+        monotonic_constraints: Iterable[Any] | None = None,
+        interaction_constraints: Literal["pairwise", "no_interactions"]
+        | Iterable[Any]
+        | None = None,
+        feature_weights: Iterable[Any] | None = None,
+        categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
+        max_categories: int = 255,
+        unknown_category: Literal["missing", "error"] = "missing",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        validation_rows: Literal["random", "last"] = "random",
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | None = None,
+        subsample_for_bin: int = 200000,
+        warm_start: bool = False,
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class GradientBoostingRegressor(_GradientBoostingRegressor):
+    loss: (
+        Literal[
+            "squared_error",
+            "absolute_error",
+            "huber",
+            "pseudo_huber",
+            "log_cosh",
+            "mape",
+            "quantile",
+            "expectile",
+            "poisson",
+            "gamma",
+            "tweedie",
+            "log_loss",
+        ]
+        | Callable[..., Any]
+    )
+    quantile: float | Sequence[float] | NDArray[Any]
+    delta: float | None
+    tweedie_power: float
+    learning_rate: float | Literal["auto"]
+    n_estimators: int | Literal["auto"]
+    budget: Literal["quick", "balanced", "thorough"] | float
+    max_leaves: int | Literal["auto"] | None
+    max_depth: int | None
+    min_samples_leaf: int | Literal["auto"]
+    min_child_weight: float
+    reg_lambda: float | Literal["auto"]
+    reg_alpha: float
+    min_split_gain: float
+    max_delta_step: float
+    max_bins: int
+    subsample: float | Literal["auto"]
+    sampling: Literal["uniform", "balanced", "group", "gradient", "minimal_variance"]
+    colsample_bytree: float | Literal["auto"]
+    colsample_bylevel: float
+    colsample_bynode: float
+    boosting: Literal["gradient", "dart"]
+    drop_rate: float
+    skip_drop: float
+    max_drop: int
+    grow_policy: Literal["leafwise", "levelwise"]
+    linear_leaves: bool
+    linear_lambda: float
+    splitter: Literal["hist", "exact"]
+    multi_strategy: Literal["separate", "vector"]
+    monotonic_constraints: Iterable[Any] | None
+    interaction_constraints: Literal["pairwise", "no_interactions"] | Iterable[Any] | None
+    feature_weights: Iterable[Any] | None
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    max_categories: int
+    unknown_category: Literal["missing", "error"]
+    early_stopping: bool
+    validation_fraction: float
+    validation_rows: Literal["random", "last"]
+    calibration: Literal["conformal"] | None
+    calibration_fraction: float
+    n_iter_no_change: int
+    tol: float
+    eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | None
+    subsample_for_bin: int
+    warm_start: bool
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        *,
+        loss: Literal[
+            "squared_error",
+            "absolute_error",
+            "huber",
+            "pseudo_huber",
+            "log_cosh",
+            "mape",
+            "quantile",
+            "expectile",
+            "poisson",
+            "gamma",
+            "tweedie",
+            "log_loss",
+        ]
+        | Callable[..., Any] = "squared_error",
+        quantile: float | Sequence[float] | NDArray[Any] = 0.5,
+        delta: float | None = None,
+        tweedie_power: float = 1.5,
+        learning_rate: float | Literal["auto"] = "auto",
+        n_estimators: int | Literal["auto"] = "auto",
+        budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        max_leaves: int | Literal["auto"] | None = "auto",
+        max_depth: int | None = None,
+        min_samples_leaf: int | Literal["auto"] = "auto",
+        min_child_weight: float = 0.001,
+        reg_lambda: float | Literal["auto"] = "auto",
+        reg_alpha: float = 0.0,
+        min_split_gain: float = 0.0,
+        max_delta_step: float = 0.0,
+        max_bins: int = 255,
+        subsample: float | Literal["auto"] = "auto",
+        sampling: Literal[
+            "uniform", "balanced", "group", "gradient", "minimal_variance"
+        ] = "uniform",
+        colsample_bytree: float | Literal["auto"] = "auto",
+        colsample_bylevel: float = 1.0,
+        colsample_bynode: float = 1.0,
+        boosting: Literal["gradient", "dart"] = "gradient",
+        drop_rate: float = 0.1,
+        skip_drop: float = 0.5,
+        max_drop: int = 50,
+        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        linear_leaves: bool = False,
+        linear_lambda: float = 1.0,
+        splitter: Literal["hist", "exact"] = "hist",
+        multi_strategy: Literal["separate", "vector"] = "separate",
+        monotonic_constraints: Iterable[Any] | None = None,
+        interaction_constraints: Literal["pairwise", "no_interactions"]
+        | Iterable[Any]
+        | None = None,
+        feature_weights: Iterable[Any] | None = None,
+        categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
+        max_categories: int = 255,
+        unknown_category: Literal["missing", "error"] = "missing",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        validation_rows: Literal["random", "last"] = "random",
+        calibration: Literal["conformal"] | None = None,
+        calibration_fraction: float = 0.2,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | None = None,
+        subsample_for_bin: int = 200000,
+        warm_start: bool = False,
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class GradientBoostingSurvival(_GradientBoostingSurvival):
+    loss: Literal["cox", "aft"]
+    ties: Literal["efron", "breslow"]
+    aft_distribution: Literal["normal", "logistic", "extreme"]
+    aft_scale: float | Literal["auto"]
+    learning_rate: float | Literal["auto"]
+    n_estimators: int | Literal["auto"]
+    budget: Literal["quick", "balanced", "thorough"] | float
+    max_leaves: int | Literal["auto"] | None
+    max_depth: int | None
+    min_samples_leaf: int | Literal["auto"]
+    min_child_weight: float
+    reg_lambda: float | Literal["auto"]
+    reg_alpha: float
+    min_split_gain: float
+    max_delta_step: float
+    max_bins: int
+    subsample: float | Literal["auto"]
+    sampling: Literal["uniform", "group", "gradient", "minimal_variance"]
+    colsample_bytree: float | Literal["auto"]
+    colsample_bylevel: float
+    colsample_bynode: float
+    boosting: Literal["gradient", "dart"]
+    drop_rate: float
+    skip_drop: float
+    max_drop: int
+    grow_policy: Literal["leafwise", "levelwise"]
+    linear_leaves: bool
+    linear_lambda: float
+    splitter: Literal["hist", "exact"]
+    monotonic_constraints: Iterable[Any] | None
+    interaction_constraints: Literal["pairwise", "no_interactions"] | Iterable[Any] | None
+    feature_weights: Iterable[Any] | None
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    max_categories: int
+    unknown_category: Literal["missing", "error"]
+    early_stopping: bool
+    validation_fraction: float
+    validation_rows: Literal["random", "last"]
+    n_iter_no_change: int
+    tol: float
+    eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | None
+    subsample_for_bin: int
+    warm_start: bool
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        *,
+        loss: Literal["cox", "aft"] = "cox",
+        ties: Literal["efron", "breslow"] = "efron",
+        aft_distribution: Literal["normal", "logistic", "extreme"] = "normal",
+        aft_scale: float | Literal["auto"] = "auto",
+        learning_rate: float | Literal["auto"] = "auto",
+        n_estimators: int | Literal["auto"] = "auto",
+        budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        max_leaves: int | Literal["auto"] | None = "auto",
+        max_depth: int | None = None,
+        min_samples_leaf: int | Literal["auto"] = "auto",
+        min_child_weight: float = 0.001,
+        reg_lambda: float | Literal["auto"] = "auto",
+        reg_alpha: float = 0.0,
+        min_split_gain: float = 0.0,
+        max_delta_step: float = 0.0,
+        max_bins: int = 255,
+        subsample: float | Literal["auto"] = "auto",
+        sampling: Literal["uniform", "group", "gradient", "minimal_variance"] = "uniform",
+        colsample_bytree: float | Literal["auto"] = "auto",
+        colsample_bylevel: float = 1.0,
+        colsample_bynode: float = 1.0,
+        boosting: Literal["gradient", "dart"] = "gradient",
+        drop_rate: float = 0.1,
+        skip_drop: float = 0.5,
+        max_drop: int = 50,
+        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        linear_leaves: bool = False,
+        linear_lambda: float = 1.0,
+        splitter: Literal["hist", "exact"] = "hist",
+        monotonic_constraints: Iterable[Any] | None = None,
+        interaction_constraints: Literal["pairwise", "no_interactions"]
+        | Iterable[Any]
+        | None = None,
+        feature_weights: Iterable[Any] | None = None,
+        categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
+        max_categories: int = 255,
+        unknown_category: Literal["missing", "error"] = "missing",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        validation_rows: Literal["random", "last"] = "random",
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | None = None,
+        subsample_for_bin: int = 200000,
+        warm_start: bool = False,
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class KNeighborsClassifier(_KNeighborsClassifier):
+    n_neighbors: int
+    weights: Literal["uniform", "distance"] | Callable[..., Any] | None
+    algorithm: Literal["auto", "brute", "kd_tree"]
+    metric: (
+        Literal[
+            "euclidean",
+            "manhattan",
+            "chebyshev",
+            "minkowski",
+            "cosine",
+            "gower",
+            "precomputed",
+            "l2",
+            "l1",
+            "cityblock",
+            "infinity",
+        ]
+        | Callable[..., Any]
+    )
+    p: float
+    metric_params: Mapping[str, Any] | None
+    n_jobs: int | None
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: Literal["uniform", "distance"] | Callable[..., Any] | None = "uniform",
+        algorithm: Literal["auto", "brute", "kd_tree"] = "auto",
+        metric: Literal[
+            "euclidean",
+            "manhattan",
+            "chebyshev",
+            "minkowski",
+            "cosine",
+            "gower",
+            "precomputed",
+            "l2",
+            "l1",
+            "cityblock",
+            "infinity",
+        ]
+        | Callable[..., Any] = "minkowski",
+        p: float = 2,
+        metric_params: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None: ...
+
+class KNeighborsRegressor(_KNeighborsRegressor):
+    n_neighbors: int
+    weights: Literal["uniform", "distance"] | Callable[..., Any] | None
+    algorithm: Literal["auto", "brute", "kd_tree"]
+    metric: (
+        Literal[
+            "euclidean",
+            "manhattan",
+            "chebyshev",
+            "minkowski",
+            "cosine",
+            "gower",
+            "precomputed",
+            "l2",
+            "l1",
+            "cityblock",
+            "infinity",
+        ]
+        | Callable[..., Any]
+    )
+    p: float
+    metric_params: Mapping[str, Any] | None
+    n_jobs: int | None
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: Literal["uniform", "distance"] | Callable[..., Any] | None = "uniform",
+        algorithm: Literal["auto", "brute", "kd_tree"] = "auto",
+        metric: Literal[
+            "euclidean",
+            "manhattan",
+            "chebyshev",
+            "minkowski",
+            "cosine",
+            "gower",
+            "precomputed",
+            "l2",
+            "l1",
+            "cityblock",
+            "infinity",
+        ]
+        | Callable[..., Any] = "minkowski",
+        p: float = 2,
+        metric_params: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None: ...
+
+class LinearSVC(_LinearSVC):
+    penalty: Literal["l1", "l2"]
+    loss: Literal["hinge", "squared_hinge"]
+    dual: Literal["auto"] | bool
+    tol: float
+    C: float
+    multi_class: Literal["ovr", "crammer_singer"]
+    fit_intercept: bool
+    intercept_scaling: float
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
+    random_state: int | RandomState | None
+    max_iter: int
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        penalty: Literal["l1", "l2"] = "l2",
+        loss: Literal["hinge", "squared_hinge"] = "squared_hinge",
+        *,
+        dual: Literal["auto"] | bool = "auto",
+        tol: float = 0.0001,
+        C: float = 1.0,
+        multi_class: Literal["ovr", "crammer_singer"] = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        random_state: int | RandomState | None = 0,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class LinearSVR(_LinearSVR):
+    epsilon: float
+    tol: float
+    C: float
+    loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"]
+    fit_intercept: bool
+    intercept_scaling: float
+    dual: Literal["auto"] | bool
+    random_state: int | RandomState | None
+    max_iter: int
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.0,
+        tol: float = 0.0001,
+        C: float = 1.0,
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        dual: Literal["auto"] | bool = "auto",
+        random_state: int | RandomState | None = 0,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class NearestNeighbors(_NearestNeighbors):
+    n_neighbors: int
+    radius: float
+    algorithm: Literal["auto", "brute", "kd_tree"]
+    metric: (
+        Literal[
+            "euclidean",
+            "manhattan",
+            "chebyshev",
+            "minkowski",
+            "cosine",
+            "gower",
+            "precomputed",
+            "l2",
+            "l1",
+            "cityblock",
+            "infinity",
+        ]
+        | Callable[..., Any]
+    )
+    p: float
+    metric_params: Mapping[str, Any] | None
+    n_jobs: int | None
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 5,
+        radius: float = 1.0,
+        algorithm: Literal["auto", "brute", "kd_tree"] = "auto",
+        metric: Literal[
+            "euclidean",
+            "manhattan",
+            "chebyshev",
+            "minkowski",
+            "cosine",
+            "gower",
+            "precomputed",
+            "l2",
+            "l1",
+            "cityblock",
+            "infinity",
+        ]
+        | Callable[..., Any] = "minkowski",
+        p: float = 2,
+        metric_params: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None: ...
+
+class NuSVC(_NuSVC):
+    nu: float
+    kernel: (
+        Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"] | Callable[..., Any]
+    )
+    degree: int
+    gamma: Literal["scale", "auto"] | float
+    coef0: float
+    shrinking: bool
+    probability: bool
+    tol: float
+    cache_size: float
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
+    max_iter: int
+    multi_class: Literal["ovo", "ovr"]
+    decision_function_shape: Literal["ovo", "ovr"]
+    break_ties: bool
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"]
+        | Callable[..., Any] = "rbf",
+        degree: int = 3,
+        gamma: Literal["scale", "auto"] | float = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool = False,
+        tol: float = 0.001,
+        cache_size: float = 200,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        max_iter: int = -1,
+        multi_class: Literal["ovo", "ovr"] = "ovo",
+        decision_function_shape: Literal["ovo", "ovr"] = "ovr",
+        break_ties: bool = False,
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class NuSVR(_NuSVR):
+    nu: float
+    C: float
+    kernel: (
+        Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"] | Callable[..., Any]
+    )
+    degree: int
+    gamma: Literal["scale", "auto"] | float
+    coef0: float
+    tol: float
+    shrinking: bool
+    cache_size: float
+    max_iter: int
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"]
+        | Callable[..., Any] = "rbf",
+        degree: int = 3,
+        gamma: Literal["scale", "auto"] | float = "scale",
+        coef0: float = 0.0,
+        tol: float = 0.001,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class OneClassSVM(_OneClassSVM):
+    kernel: (
+        Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"] | Callable[..., Any]
+    )
+    degree: int
+    gamma: Literal["scale", "auto"] | float
+    coef0: float
+    tol: float
+    nu: float
+    shrinking: bool
+    cache_size: float
+    max_iter: int
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        *,
+        kernel: Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"]
+        | Callable[..., Any] = "rbf",
+        degree: int = 3,
+        gamma: Literal["scale", "auto"] | float = "scale",
+        coef0: float = 0.0,
+        tol: float = 0.001,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class RadiusNeighborsClassifier(_RadiusNeighborsClassifier):
+    radius: float
+    weights: Literal["uniform", "distance"] | Callable[..., Any] | None
+    outlier_label: str | float | Sequence[str | float] | NDArray[Any] | None
+    algorithm: Literal["auto", "brute", "kd_tree"]
+    metric: (
+        Literal[
+            "euclidean",
+            "manhattan",
+            "chebyshev",
+            "minkowski",
+            "cosine",
+            "gower",
+            "precomputed",
+            "l2",
+            "l1",
+            "cityblock",
+            "infinity",
+        ]
+        | Callable[..., Any]
+    )
+    p: float
+    metric_params: Mapping[str, Any] | None
+    n_jobs: int | None
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        weights: Literal["uniform", "distance"] | Callable[..., Any] | None = "uniform",
+        outlier_label: str | float | Sequence[str | float] | NDArray[Any] | None = None,
+        algorithm: Literal["auto", "brute", "kd_tree"] = "auto",
+        metric: Literal[
+            "euclidean",
+            "manhattan",
+            "chebyshev",
+            "minkowski",
+            "cosine",
+            "gower",
+            "precomputed",
+            "l2",
+            "l1",
+            "cityblock",
+            "infinity",
+        ]
+        | Callable[..., Any] = "minkowski",
+        p: float = 2,
+        metric_params: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None: ...
+
+class RadiusNeighborsRegressor(_RadiusNeighborsRegressor):
+    radius: float
+    weights: Literal["uniform", "distance"] | Callable[..., Any] | None
+    algorithm: Literal["auto", "brute", "kd_tree"]
+    metric: (
+        Literal[
+            "euclidean",
+            "manhattan",
+            "chebyshev",
+            "minkowski",
+            "cosine",
+            "gower",
+            "precomputed",
+            "l2",
+            "l1",
+            "cityblock",
+            "infinity",
+        ]
+        | Callable[..., Any]
+    )
+    p: float
+    metric_params: Mapping[str, Any] | None
+    n_jobs: int | None
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        weights: Literal["uniform", "distance"] | Callable[..., Any] | None = "uniform",
+        algorithm: Literal["auto", "brute", "kd_tree"] = "auto",
+        metric: Literal[
+            "euclidean",
+            "manhattan",
+            "chebyshev",
+            "minkowski",
+            "cosine",
+            "gower",
+            "precomputed",
+            "l2",
+            "l1",
+            "cityblock",
+            "infinity",
+        ]
+        | Callable[..., Any] = "minkowski",
+        p: float = 2,
+        metric_params: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None: ...
+
+class RandomForestClassifier(_RandomForestClassifier):
+    n_estimators: int
+    criterion: Literal["gini", "entropy", "log_loss"]
+    max_depth: int | None
+    max_leaves: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_fraction_leaf: float
+    max_features: Literal["sqrt", "log2", "log2+1"] | float | None
+    min_impurity_decrease: float
+    ccp_alpha: float
+    bootstrap: bool
+    max_samples: float | None
+    feature_combinations: int | None
+    oob_score: bool | Callable[..., Any]
+    class_weight: (
+        Literal["balanced", "balanced_subsample"]
+        | Mapping[Any, float]
+        | list[Mapping[Any, float]]
+        | None
+    )
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    unknown_category: Literal["missing", "error"]
+    max_bins: int
+    subsample_for_bin: int
+    warm_start: bool
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 100,
+        criterion: Literal["gini", "entropy", "log_loss"] = "gini",
+        max_depth: int | None = None,
+        max_leaves: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Literal["sqrt", "log2", "log2+1"] | float | None = "sqrt",
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        bootstrap: bool = True,
+        max_samples: float | None = None,
+        feature_combinations: int | None = None,
+        oob_score: bool | Callable[..., Any] = False,
+        class_weight: Literal["balanced", "balanced_subsample"]
+        | Mapping[Any, float]
+        | list[Mapping[Any, float]]
+        | None = None,
+        categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
+        unknown_category: Literal["missing", "error"] = "missing",
+        max_bins: int = 255,
+        subsample_for_bin: int = 200000,
+        warm_start: bool = False,
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class RandomForestRegressor(_RandomForestRegressor):
+    n_estimators: int
+    criterion: Literal["squared_error", "absolute_error"]
+    max_depth: int | None
+    max_leaves: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_fraction_leaf: float
+    max_features: Literal["sqrt", "log2", "log2+1"] | float | None
+    min_impurity_decrease: float
+    ccp_alpha: float
+    bootstrap: bool
+    max_samples: float | None
+    feature_combinations: int | None
+    keep_targets: bool
+    oob_score: bool | Callable[..., Any]
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    unknown_category: Literal["missing", "error"]
+    max_bins: int
+    subsample_for_bin: int
+    warm_start: bool
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 100,
+        criterion: Literal["squared_error", "absolute_error"] = "squared_error",
+        max_depth: int | None = None,
+        max_leaves: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Literal["sqrt", "log2", "log2+1"] | float | None = 1.0,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        bootstrap: bool = True,
+        max_samples: float | None = None,
+        feature_combinations: int | None = None,
+        keep_targets: bool = False,
+        oob_score: bool | Callable[..., Any] = False,
+        categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
+        unknown_category: Literal["missing", "error"] = "missing",
+        max_bins: int = 255,
+        subsample_for_bin: int = 200000,
+        warm_start: bool = False,
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class SVC(_SVC):
+    C: float
+    kernel: (
+        Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"] | Callable[..., Any]
+    )
+    degree: int
+    gamma: Literal["scale", "auto"] | float
+    coef0: float
+    shrinking: bool
+    probability: bool
+    tol: float
+    cache_size: float
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
+    max_iter: int
+    multi_class: Literal["ovo", "ovr"]
+    decision_function_shape: Literal["ovo", "ovr"]
+    break_ties: bool
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"]
+        | Callable[..., Any] = "rbf",
+        degree: int = 3,
+        gamma: Literal["scale", "auto"] | float = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool = False,
+        tol: float = 0.001,
+        cache_size: float = 200,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        max_iter: int = -1,
+        multi_class: Literal["ovo", "ovr"] = "ovo",
+        decision_function_shape: Literal["ovo", "ovr"] = "ovr",
+        break_ties: bool = False,
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class SVR(_SVR):
+    kernel: (
+        Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"] | Callable[..., Any]
+    )
+    degree: int
+    gamma: Literal["scale", "auto"] | float
+    coef0: float
+    tol: float
+    C: float
+    epsilon: float
+    shrinking: bool
+    cache_size: float
+    max_iter: int
+    n_jobs: int | None
+    verbose: int | bool
+    def __init__(
+        self,
+        *,
+        kernel: Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"]
+        | Callable[..., Any] = "rbf",
+        degree: int = 3,
+        gamma: Literal["scale", "auto"] | float = "scale",
+        coef0: float = 0.0,
+        tol: float = 0.001,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class StagewiseClassifier(_StagewiseClassifier):
+    estimator: Any | None
+    loss: Literal["log_loss", "exponential"] | Any
+    response: Literal["gradient", "newton"]
+    step: Literal["auto", "line_search", "per_leaf", "newton", "unit"]
+    learning_rate: float
+    n_estimators: int
+    subsample: float
+    init: Literal["zero"] | Any | None
+    early_stopping: bool
+    validation_fraction: float
+    n_iter_no_change: int
+    tol: float
+    warm_start: bool
+    random_state: int | RandomState | None
+    verbose: int | bool
+    def __init__(
+        self,
+        estimator: Any | None = None,
+        *,
+        loss: Literal["log_loss", "exponential"] | Any = "log_loss",
+        response: Literal["gradient", "newton"] = "gradient",
+        step: Literal["auto", "line_search", "per_leaf", "newton", "unit"] = "auto",
+        learning_rate: float = 0.1,
+        n_estimators: int = 100,
+        subsample: float = 1.0,
+        init: Literal["zero"] | Any | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        warm_start: bool = False,
+        random_state: int | RandomState | None = 0,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class StagewiseRegressor(_StagewiseRegressor):
+    estimator: Any | None
+    loss: Literal["squared_error", "absolute_error", "huber", "quantile", "poisson"] | Any
+    alpha: float
+    response: Literal["gradient", "newton"]
+    step: Literal["auto", "line_search", "per_leaf", "newton", "unit"]
+    learning_rate: float
+    n_estimators: int
+    subsample: float
+    init: Literal["zero"] | Any | None
+    early_stopping: bool
+    validation_fraction: float
+    n_iter_no_change: int
+    tol: float
+    warm_start: bool
+    random_state: int | RandomState | None
+    verbose: int | bool
+    def __init__(
+        self,
+        estimator: Any | None = None,
+        *,
+        loss: Literal["squared_error", "absolute_error", "huber", "quantile", "poisson"]
+        | Any = "squared_error",
+        alpha: float = 0.9,
+        response: Literal["gradient", "newton"] = "gradient",
+        step: Literal["auto", "line_search", "per_leaf", "newton", "unit"] = "auto",
+        learning_rate: float = 0.1,
+        n_estimators: int = 100,
+        subsample: float = 1.0,
+        init: Literal["zero"] | Any | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        warm_start: bool = False,
+        random_state: int | RandomState | None = 0,
+        verbose: int | bool = 0,
+    ) -> None: ...

@@ -38,24 +38,44 @@ F = TypeVar("F", bound=Callable[..., Any])
 BY_PLACE = (Argument.POSITIONAL_ONLY, Argument.POSITIONAL_OR_KEYWORD)
 
 
-def explain_arguments(cls: type[Any], given: Sequence[Any], named: Mapping[str, Any]) -> None:
-    """Raise TypeError if the constructor does not take what it is given by place and by name."""
-    if not given and named.keys() <= (cls.__init__.__kwdefaults__ or {}).keys():
+def bind_arguments(
+    cls: type[Any], taken: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of a constructor by name; raise TypeError for any it does not have."""
+    try:
+        bound: dict[str, Any] = taken.bind(None, *args, **kwargs).arguments
+    except TypeError:
+        _explain_constructor(cls, taken, args, kwargs)
+        raise
+    bound.pop("self")
+    return bound
+
+
+def explain_arguments(cls: type[Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Raise TypeError if a user's own constructor does not have these arguments."""
+    if hasattr(cls.__init__, "__signature__"):  # a generated one, which explains them itself
         return
     taken = signature(cls.__init__)
-    names = [*taken.parameters][1:]
     try:
-        taken.bind(None, *given, **named)
-    except TypeError:  # which the constructor would raise in Python's words
-        unknown = [name for name in named if name not in names]
-        if unknown:
-            raise TypeError(about(unknown[0], cls, names)) from None
-        if given:
-            raise TypeError(_by_name(cls.__name__, names[0], given[0])) from None
+        taken.bind(None, *args, **kwargs)
+    except TypeError:  # Python reports missing arguments when it calls the constructor
+        _explain_constructor(cls, taken, args, kwargs)
 
 
-def _by_name(name: str, parameter: str, given: Any) -> str:
-    of_a_dict = f"; to pass a dict, write {name}(**params)" if isinstance(given, Mapping) else ""
+def _explain_constructor(
+    cls: type[Any], taken: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> None:
+    """Raise TypeError about an unknown name, or a value without one."""
+    names = [*taken.parameters][1:]
+    unknown = [name for name in kwargs if name not in names]
+    if unknown:
+        raise TypeError(about(unknown[0], cls, names)) from None
+    if args:
+        raise TypeError(_by_name(cls.__name__, names[0], args[0])) from None
+
+
+def _by_name(name: str, parameter: str, value: Any) -> str:
+    of_a_dict = f"; to pass a dict, write {name}(**params)" if isinstance(value, Mapping) else ""
     return f"{name} takes its parameters by name, as in {name}({parameter}=…){of_a_dict}."
 
 

@@ -51,9 +51,9 @@ class Estimator(BaseEstimator):
     _parameters: ClassVar[tuple[Parameter, ...]]
     _model: Any
 
-    def __new__(cls, *given: Any, **named: Any) -> Self:
-        """Refuse what the constructor does not take, and say what might have been meant."""
-        explain_arguments(cls, given, named)
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Explain arguments that the constructor of a user's subclass does not have."""
+        explain_arguments(cls, args, kwargs)
         return super().__new__(cls)
 
     def __init_subclass__(cls, **named: Any) -> None:

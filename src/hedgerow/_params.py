@@ -1,19 +1,19 @@
-"""How parameters are declared: default, what is allowed, what it does.
+"""Declarations of parameters: name, default, allowed values, description.
 
-Each estimator lists its declarations once, as ``_parameters``. From them come the check that `fit`
-makes before any work, the parameter section of the docstring, and the table in the documentation
-that maps each name to its peers'.
+A parameter is declared once, in the `_parameters` of its estimators. Everything else follows from
+the declaration: the constructor (`hedgerow._constructor`), the check at the start of `fit`, the
+docstring and the tables of the documentation (`hedgerow._parameter_docs`), the typed stub
+(`tools/stubs.py`), and what the command line accepts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from math import inf
 from numbers import Integral, Real
-from textwrap import fill
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,25 +21,27 @@ from hedgerow._peer_values import value_instead
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import ParameterError
 
-T = TypeVar("T", bound=type)
-
-# What the kernels count to; too large to be worth a word in a message.
+# The largest count of the kernels. Messages do not mention a limit as large as this.
 MOST = 2**31 - 1
-# Letters of a value that are shown in a message.
+# A message quotes values of up to this many characters.
 _LONGEST = 200
 
 
 class Allowed(Protocol):
-    """What a parameter may be: a test, and words for the error message."""
+    """The allowed values of a parameter: a test, a description for messages, a type hint."""
 
     def __contains__(self, value: object) -> bool: ...
 
     def __str__(self) -> str: ...
 
+    @property
+    def type_hint(self) -> str:
+        """The type, as source code that uses the names imported by `hedgerow._constructor`."""
+
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number in an interval, with or without its ends. A bool is no number."""
+    """A finite number in an open or closed interval. A bool is not a number."""
 
     low: float = -inf
     high: float = inf
@@ -70,6 +72,11 @@ class Number:
         left, right = "(" if self.open_low else "[", ")" if self.open_high else "]"
         return f"{kind} in {left}{self.low}, {self.high}{right}"
 
+    @property
+    def type_hint(self) -> str:
+        """An int, or a float, for which type checkers accept an int too."""
+        return "int" if self.integer else "float"
+
 
 @dataclass(frozen=True)
 class Options:
@@ -83,19 +90,25 @@ class Options:
     def __str__(self) -> str:
         return " or ".join(repr(name) for name in self.names)
 
+    @property
+    def type_hint(self) -> str:
+        """The strings, which editors then complete."""
+        return f"Literal[{', '.join(map(repr, self.names))}]"
+
 
 @dataclass(frozen=True)
-class Kind:
-    """Anything that a predicate accepts, with the words for it."""
+class ParameterKind:
+    """Values that a predicate accepts, with a description and a type hint."""
 
-    words: str
+    description: str
     accepts: Callable[[Any], bool]
+    type_hint: str = "Any"
 
     def __contains__(self, value: object) -> bool:
         return self.accepts(value)
 
     def __str__(self) -> str:
-        return self.words
+        return self.description
 
 
 @dataclass(frozen=True)
@@ -110,6 +123,14 @@ class AnyOf:
     def __str__(self) -> str:
         return ", or ".join(str(kind) for kind in self.kinds)
 
+    @property
+    def type_hint(self) -> str:
+        """The union of the types. A float may be an int, and None comes last."""
+        hints = dict.fromkeys(kind.type_hint for kind in self.kinds)
+        if "float" in hints:
+            hints.pop("int", None)
+        return " | ".join(sorted(hints, key=lambda hint: hint == "None"))
+
 
 def any_of(*kinds: Allowed) -> AnyOf:
     """Allow what any of these allows."""
@@ -122,24 +143,40 @@ def _is_eval_metric(value: Any) -> bool:
     return isinstance(value, str) or callable(value)
 
 
+AUTO = Options(("auto",))
 FRACTION = Number(0, 1, open_low=True)
 NOT_NEGATIVE = Number(0)
 COUNT = Number(1, MOST, integer=True)
-NOTHING = Kind("None", lambda value: value is None)
-FLAG = Kind("True or False", lambda value: isinstance(value, (bool, np.bool_)))
-TRUE = Kind("True", bool)
-FUNCTION = Kind("a function (y, raw_scores[, sample_weight]) -> (gradient, hessian)", callable)
-COLUMNS = Kind(
+NOTHING = ParameterKind("None", lambda value: value is None, "None")
+FLAG = ParameterKind("True or False", lambda value: isinstance(value, (bool, np.bool_)), "bool")
+TRUE = ParameterKind("True", bool, "bool")
+FUNCTION = ParameterKind(
+    "a function (y, raw_scores[, sample_weight]) -> (gradient, hessian)",
+    callable,
+    "Callable[..., Any]",
+)
+COLUMNS = ParameterKind(
     "a list of column names or indices, or a boolean mask",
     lambda value: (
         isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping, Iterator))
     ),
+    "Iterable[Any]",
 )
-CLASS_WEIGHTS = Kind("a dict from class to weight", lambda value: isinstance(value, Mapping))
-RANDOM_STREAM = Kind("a RandomState", lambda value: isinstance(value, np.random.RandomState))
-EVAL_METRIC = Kind("a metric's name, a function, or a list of those", _is_eval_metric)
-THREAD_COUNT = Kind(
-    "an int other than 0", lambda value: value in Number(-MOST, MOST, integer=True) and value != 0
+CLASS_WEIGHTS = ParameterKind(
+    "a dict from class to weight", lambda value: isinstance(value, Mapping), "Mapping[Any, float]"
+)
+RANDOM_STREAM = ParameterKind(
+    "a RandomState", lambda value: isinstance(value, np.random.RandomState), "RandomState"
+)
+EVAL_METRIC = ParameterKind(
+    "a metric's name, a function, or a list of those",
+    _is_eval_metric,
+    "str | Callable[..., Any] | Sequence[str | Callable[..., Any]]",
+)
+THREAD_COUNT = ParameterKind(
+    "an int other than 0",
+    lambda value: value in Number(-MOST, MOST, integer=True) and value != 0,
+    "int",
 )
 
 
@@ -155,7 +192,7 @@ class Peers:
 
 @dataclass(frozen=True)
 class With:
-    """What another parameter has to be for this one to have an effect."""
+    """The values of another parameter with which this one has an effect."""
 
     parameter: str
     allowed: Allowed
@@ -167,12 +204,16 @@ class Parameter:
 
     Attributes
     ----------
+    group : str
+        The heading under which the documentation lists it, for estimators with many parameters.
+    positional : bool
+        Whether constructors accept it by position, too. Such parameters come first.
     only : {"classifier", "regressor"}, optional
-        Which estimators have it, if not both.
+        Restricts it to one kind of estimator.
     used : With, optional
-        When it is used at all, if not always.
+        A condition without which the parameter has no effect.
     remark : str
-        What to tell those who give it a value that is not allowed.
+        A hint added to the message about a value that is not allowed.
     """
 
     name: str
@@ -180,9 +221,16 @@ class Parameter:
     allowed: Allowed
     description: str
     peers: Peers = Peers()
+    group: str = ""
+    positional: bool = False
     only: str | None = None
     used: With | None = None
     remark: str = ""
+
+    @property
+    def type_hint(self) -> str:
+        """The type of its values, as source code."""
+        return self.allowed.type_hint
 
     def check(self, value: Any) -> None:
         """Raise unless the value is allowed."""
@@ -257,6 +305,7 @@ MAX_BINS = Parameter(
     Number(2, 255, integer=True),
     "Bins of a feature, at most; missing values have one more of their own.",
     Peers("max_bin", "max_bin", "border_count", "max_bins"),
+    group="Trees",
 )
 CATEGORICAL_FEATURES = Parameter(
     "categorical_features",
@@ -267,12 +316,14 @@ CATEGORICAL_FEATURES = Parameter(
     "columns of numbers to these; None takes none. Of more than max_bins categories the rarest "
     "share a bin, with a warning.",
     Peers("enable_categorical", "categorical_feature", "cat_features", "categorical_features"),
+    group="Categorical features",
 )
 UNKNOWN_CATEGORY = Parameter(
     "unknown_category",
     "missing",
     Options(("missing", "error")),
     "What a category that fit did not see is taken for at predict time.",
+    group="Categorical features",
 )
 CLASS_WEIGHT = Parameter(
     "class_weight",
@@ -282,6 +333,7 @@ CLASS_WEIGHT = Parameter(
     "weight 1. 'balanced' gives every class the same total.",
     Peers("scale_pos_weight", "class_weight", "class_weights", "class_weight"),
     only="classifier",
+    group="Class weights",
 )
 SUBSAMPLE_FOR_BIN = Parameter(
     "subsample_for_bin",
@@ -289,6 +341,7 @@ SUBSAMPLE_FOR_BIN = Parameter(
     COUNT,
     "Rows that the bins are made from, at most.",
     Peers("", "subsample_for_bin", "", ""),
+    group="Trees",
 )
 RANDOM_STATE = Parameter(
     "random_state",
@@ -297,6 +350,7 @@ RANDOM_STATE = Parameter(
     "Seed of everything random. The same seed gives the same model; None takes a new seed for "
     "every fit.",
     Peers("random_state", "random_state", "random_state", "random_state"),
+    group="Running",
 )
 N_JOBS = Parameter(
     "n_jobs",
@@ -305,6 +359,7 @@ N_JOBS = Parameter(
     "Threads, as in scikit-learn: −1 is all, None as many as are useful. The model does not "
     "depend on it.",
     Peers("n_jobs", "n_jobs", "thread_count", ""),
+    group="Running",
 )
 VERBOSE = Parameter(
     "verbose",
@@ -314,6 +369,7 @@ VERBOSE = Parameter(
     "or a notebook and rich is installed (for notebooks also ipywidgets), or else lines there: "
     "1 is about twenty of them or fewer, a larger number a line every so many rounds.",
     Peers("verbosity", "verbose", "verbose", "verbose"),
+    group="Running",
 )
 
 
@@ -360,78 +416,3 @@ def warn_of_unused(estimator: Declared) -> None:
     ]
     if idle:
         warn_user(f"{type(estimator).__name__}: {'; '.join(idle)}.")
-
-
-def documented(cls: T) -> T:
-    """Write an estimator's declarations into its docstring, where it says {parameters}.
-
-    An estimator with `_parameter_groups` lists them group by group, after a table of the groups.
-    """
-    declared: Any = cls
-    if declared.__doc__ is None:
-        return cls
-    groups = grouped(parameters_of(declared), getattr(declared, "_parameter_groups", {}))
-    ordered = [parameter for members in groups.values() for parameter in members]
-    text = declared.__doc__.replace("    {parameters}\n", _numpydoc(ordered))
-    if len(groups) > 1:
-        heading = "    Parameters\n    ----------\n"
-        text = text.replace(heading, _overview(groups) + heading, 1)
-    declared.__doc__ = text
-    return cls
-
-
-def grouped(
-    parameters: Iterable[Parameter], groups: Mapping[str, Sequence[str]]
-) -> dict[str, list[Parameter]]:
-    """Return parameters by the group that names them, in its order; the first takes all others."""
-    declared = list(parameters)
-    elsewhere = {name for names in list(groups.values())[1:] for name in names}
-    first = next(iter(groups), "")
-    found = {first: [parameter for parameter in declared if parameter.name not in elsewhere]}
-    for group, names in list(groups.items())[1:]:
-        members = [parameter for parameter in declared if parameter.name in names]
-        if members:
-            found[group] = sorted(members, key=lambda member: names.index(member.name))
-    return found
-
-
-def _overview(groups: Mapping[str, Iterable[Parameter]]) -> str:
-    """Return a list of groups and the names in each, for the head of a docstring."""
-    lines = ["    Parameters by purpose:\n\n"]
-    for group, members in groups.items():
-        names = ", ".join(dict.fromkeys(parameter.name for parameter in members))
-        text = f"- {group}: {names}"
-        lines.append(fill(text, 96, initial_indent="    ", subsequent_indent="      ") + "\n")
-    return "".join(lines) + "\n"
-
-
-def _numpydoc(parameters: Iterable[Parameter]) -> str:
-    lines = []
-    for parameter in parameters:
-        lines.append(f"    {parameter.name} : {parameter.allowed}, default={parameter.default!r}\n")
-        indent = " " * 8
-        text = fill(parameter.description, 92, initial_indent=indent, subsequent_indent=indent)
-        lines.append(text + "\n")
-    return "".join(lines)
-
-
-def parameter_table(parameters: Iterable[Parameter]) -> str:
-    """Return parameters and their names in other libraries as a Markdown table."""
-    lines = [
-        "| parameter | default | XGBoost | LightGBM | CatBoost | scikit-learn |",
-        "|---" * 6 + "|",
-    ]
-    merged: dict[str, list[Parameter]] = {}
-    for parameter in parameters:
-        merged.setdefault(parameter.name, []).append(parameter)
-    for name, declared in merged.items():
-        defaults = " / ".join(dict.fromkeys(f"`{parameter.default!r}`" for parameter in declared))
-        peers = (f"`{peer}`" if peer else "" for peer in astuple(declared[0].peers))
-        lines.append(f"| `{name}` | {defaults} | {' | '.join(peers)} |")
-    return "\n".join(lines) + "\n"
-
-
-def grouped_tables(parameters: Iterable[Parameter], groups: Mapping[str, Sequence[str]]) -> str:
-    """Return a heading and a Markdown table for each group of parameters."""
-    tables = grouped(parameters, groups).items()
-    return "\n".join(f"### {group}\n\n{parameter_table(members)}" for group, members in tables)

@@ -51,7 +51,7 @@ def test_declarations_are_the_signature(estimator):
     declared = {parameter.name: parameter.default for parameter in estimator._parameters}
     assert list(declared.items()) == [(name, p.default) for name, p in signature.items()]
     for name in declared:
-        assert f"\n    {name} : " in estimator.__doc__
+        assert f"\n{name} : " in estimator.__doc__
 
 
 def test_clone_and_repr():

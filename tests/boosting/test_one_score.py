@@ -11,7 +11,8 @@ from hedgerow import DataError, GradientBoostingRanker, GradientBoostingSurvival
 from hedgerow._boosting.estimators.ranker_parameters import OWN as OF_RANKERS
 from hedgerow._boosting.estimators.survival_parameters import OWN as OF_SURVIVAL
 from hedgerow._boosting.fit import warm_start as resuming
-from hedgerow._params import check_parameters, parameter_table
+from hedgerow._parameter_docs import parameter_table
+from hedgerow._params import check_parameters
 
 RNG = np.random.default_rng(0)
 N = 1_200
@@ -89,7 +90,7 @@ def test_parameters_are_those_of_all_boosting_but_for_outputs_and_calibration(ki
         *("multi_strategy", "calibration", "calibration_fraction")
     }
     for parameter in kind._parameters:
-        assert f"\n    {parameter.name} : " in kind.__doc__
+        assert f"\n{parameter.name} : " in kind.__doc__
 
 
 @pytest.mark.parametrize("own", [OF_RANKERS, OF_SURVIVAL])

@@ -1,6 +1,7 @@
 """A few rows, dicts and lists of dicts: the same predictions as of the whole table, bit for bit."""
 
 import datetime as dt
+import sys
 import warnings
 
 import numpy as np
@@ -60,6 +61,25 @@ def test_few_rows_are_predicted_as_among_many(make):
         assert np.array_equal(found, SCORES[first : first + n_rows])
     table = read_table(make(TABLE.head(3)), MODEL._model.schema)
     assert isinstance(table, FewRows)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "dicts"])
+def test_one_row_of_mixed_columns_costs_few_calls(kind):
+    """Read as a table of many rows it takes thousands. Unlike times, calls are exact."""
+    row, n_calls = KINDS[kind](TABLE.head(1)), 0
+
+    def count(_frame, event, _argument):
+        nonlocal n_calls
+        n_calls += event in ("call", "c_call")
+
+    MODEL.predict(row)  # whatever is imported or prepared by the first
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        MODEL.predict(row)
+    finally:
+        sys.setprofile(before)
+    assert 0 < n_calls < 600
 
 
 def test_a_dict_is_a_row():

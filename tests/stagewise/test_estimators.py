@@ -706,7 +706,7 @@ def test_every_default_is_allowed_and_is_the_signature_s(estimator):
     for parameter in estimator._parameters:
         parameter.check(parameter.default)
         assert signature[parameter.name].default == parameter.default
-        assert f"    {parameter.name} : " in estimator.__doc__
+        assert f"\n{parameter.name} : " in estimator.__doc__
     assert "{parameters}" not in estimator.__doc__
 
 

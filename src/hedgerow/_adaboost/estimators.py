@@ -19,10 +19,11 @@ from hedgerow._adaboost.fitting import (
 )
 from hedgerow._adaboost.model import Committee, TreeCommittee
 from hedgerow._adaboost.parameters import PARAMETERS
+from hedgerow._constructor import with_parameters
 from hedgerow._data.passed_on import check_columns
 from hedgerow._data.target import read_known_classes, read_weights
 from hedgerow._estimator import TableEstimator, adopt
-from hedgerow._params import check_parameters, documented, parameters_for
+from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees, Meaning, class_names, column_names
 from hedgerow._types import Floats
@@ -64,7 +65,7 @@ class AdaBoost(TableEstimator):
         return tags
 
 
-@documented
+@with_parameters
 class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     """AdaBoost: a weighted vote of members, each fitted with more weight on what was got wrong.
 
@@ -115,41 +116,6 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     """
 
     _parameters = parameters_for("classifier", PARAMETERS)
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        algorithm: str = "SAMME",
-        resample: bool = False,
-        error_divisor: str = "weights",
-        max_depth: int | None = 1,
-        max_leaves: int | None = None,
-        min_samples_leaf: int = 1,
-        max_bins: int = 255,
-        categorical_features: Any = "auto",
-        unknown_category: str = "missing",
-        subsample_for_bin: int = 200_000,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.algorithm = algorithm
-        self.resample = resample
-        self.error_divisor = error_divisor
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_samples_leaf = min_samples_leaf
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.unknown_category = unknown_category
-        self.subsample_for_bin = subsample_for_bin
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, samples: Any = None) -> Self:
         """Fit the model.
@@ -272,7 +238,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         return self.classes_[decision.argmax(axis=1)]
 
 
-@documented
+@with_parameters
 class AdaBoostRegressor(RegressorMixin, AdaBoost):
     """AdaBoost.R2: the weighted median of members, each fitted with more weight on large errors.
 
@@ -311,39 +277,6 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
     """
 
     _parameters = parameters_for("regressor", PARAMETERS)
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        loss: str = "linear",
-        resample: bool = True,
-        max_depth: int | None = 3,
-        max_leaves: int | None = None,
-        min_samples_leaf: int = 1,
-        max_bins: int = 255,
-        categorical_features: Any = "auto",
-        unknown_category: str = "missing",
-        subsample_for_bin: int = 200_000,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.loss = loss
-        self.resample = resample
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_samples_leaf = min_samples_leaf
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.unknown_category = unknown_category
-        self.subsample_for_bin = subsample_for_bin
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.

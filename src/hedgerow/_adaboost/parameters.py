@@ -14,10 +14,10 @@ from hedgerow._params import (
     RANDOM_STATE,
     SUBSAMPLE_FOR_BIN,
     UNKNOWN_CATEGORY,
-    Kind,
     Number,
     Options,
     Parameter,
+    ParameterKind,
     Peers,
     any_of,
 )
@@ -29,7 +29,7 @@ def _is_estimator(value: Any) -> bool:
     return not isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "predict")
 
 
-ESTIMATOR = Kind("an estimator with fit and predict", _is_estimator)
+ESTIMATOR = ParameterKind("an estimator with fit and predict", _is_estimator)
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
@@ -41,6 +41,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "'real' need a classifier, 'real' one with predict_proba; 'gentle' and 'logit' need a "
         "regressor.",
         Peers(sklearn="estimator"),
+        positional=True,
         only="classifier",
     ),
     Parameter(
@@ -50,6 +51,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "What is fitted in each round. None grows trees on bins of the table. A regressor is "
         "cloned for each round; it must take sample_weight if resample is off.",
         Peers(sklearn="estimator"),
+        positional=True,
         only="regressor",
     ),
     Parameter(

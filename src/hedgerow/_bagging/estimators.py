@@ -25,13 +25,14 @@ from hedgerow._bagging.fitting import (
 )
 from hedgerow._bagging.members import Jobs, MemberModel
 from hedgerow._bagging.parameters import BAGGING_PARAMETERS
+from hedgerow._constructor import with_parameters
 from hedgerow._data.intake import Table, TableSchema, read_table
 from hedgerow._data.names import fitted_names, labels_of
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._data.passed_on import check_columns
 from hedgerow._estimator import TableEstimator, adopt
 from hedgerow._forest.model import ForestModel
-from hedgerow._params import check_parameters, documented, parameters_for
+from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor, as_fitted
@@ -188,7 +189,7 @@ def _can_decide(bagging: Bagging) -> bool:
     return hasattr(getattr(bagging, "estimator_", bagging.estimator), "decision_function")
 
 
-@documented
+@with_parameters
 class BaggingClassifier(ScoredClassifier, Bagging):
     """Bagging for classes (Breiman, 1996): estimators vote, each fitted on a sample of the rows.
 
@@ -240,35 +241,6 @@ class BaggingClassifier(ScoredClassifier, Bagging):
     _tree = DecisionTreeClassifier
     _parameters = parameters_for("classifier", BAGGING_PARAMETERS)
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 10,
-        *,
-        max_samples: float | None = None,
-        max_features: float = 1.0,
-        bootstrap: bool = True,
-        bootstrap_features: bool = False,
-        voting: str = "soft",
-        oob_score: bool | Score = False,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.bootstrap_features = bootstrap_features
-        self.voting = voting
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class, shape (n_rows, n_classes), or a list of such.
 
@@ -314,7 +286,7 @@ class BaggingClassifier(ScoredClassifier, Bagging):
         return outputs
 
 
-@documented
+@with_parameters
 class BaggingRegressor(RegressorMixin, Bagging):
     """Bagging for numbers (Breiman, 1996): the mean of estimators fitted on samples of the rows.
 
@@ -360,33 +332,6 @@ class BaggingRegressor(RegressorMixin, Bagging):
     _outputs = NumberOutputs
     _tree = DecisionTreeRegressor
     _parameters = parameters_for("regressor", BAGGING_PARAMETERS)
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 10,
-        *,
-        max_samples: float | None = None,
-        max_features: float = 1.0,
-        bootstrap: bool = True,
-        bootstrap_features: bool = False,
-        oob_score: bool | Score = False,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.bootstrap_features = bootstrap_features
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def predict(self, X: Any) -> Floats:
         """Return the mean of the estimators' predictions, or a column for each output."""

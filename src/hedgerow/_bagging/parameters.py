@@ -20,9 +20,9 @@ from hedgerow._params import (
     NOTHING,
     RANDOM_STATE,
     VERBOSE,
-    Kind,
     Options,
     Parameter,
+    ParameterKind,
     Peers,
     any_of,
 )
@@ -37,12 +37,17 @@ BAGGING_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "estimator",
         None,
-        any_of(Kind("an estimator with fit, predict and get_params", _is_estimator), NOTHING),
+        any_of(
+            ParameterKind("an estimator with fit, predict and get_params", _is_estimator), NOTHING
+        ),
         "What is cloned and fitted on each sample. None is a decision tree, grown to the end on "
         "bins.",
         Peers(sklearn="estimator"),
+        positional=True,
     ),
-    replace(N_ESTIMATORS, default=10, description="Samples, and so estimators fitted."),
+    replace(
+        N_ESTIMATORS, default=10, positional=True, description="Samples, and so estimators fitted."
+    ),
     replace(
         MAX_SAMPLES,
         description="Rows drawn for an estimator: a number, at most that of all rows, or a "

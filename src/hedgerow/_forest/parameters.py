@@ -13,9 +13,9 @@ from hedgerow._params import (
     NOTHING,
     RANDOM_STATE,
     VERBOSE,
-    Kind,
     Options,
     Parameter,
+    ParameterKind,
     Peers,
     any_of,
 )
@@ -28,7 +28,9 @@ from hedgerow._tree.parameters import (
     TREE_CLASS_WEIGHT,
 )
 
-SCORE_FUNCTION = Kind("a function (y_true, y_pred) -> score", callable)
+SCORE_FUNCTION = ParameterKind(
+    "a function (y_true, y_pred) -> score", callable, "Callable[..., Any]"
+)
 
 N_ESTIMATORS = Parameter("n_estimators", 100, COUNT, "Trees.", Peers(sklearn="n_estimators"))
 BOOTSTRAP = Parameter(

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from hedgerow._constructor import with_parameters
 from hedgerow._forest.estimator import ForestClassifier, ForestRegressor
 from hedgerow._forest.parameters import FOREST_PARAMETERS, with_defaults
-from hedgerow._params import documented, parameters_for
+from hedgerow._params import parameters_for
 
 Score = Callable[[Any, Any], float]
 
 
-@documented
+@with_parameters
 class RandomForestClassifier(ForestClassifier):
     """Random forest for classes (Breiman, 2001).
 
@@ -60,59 +59,8 @@ class RandomForestClassifier(ForestClassifier):
     )
     _random_cuts = False
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 100,
-        criterion: str = "gini",
-        max_depth: int | None = None,
-        max_leaves: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: float | str | None = "sqrt",
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        bootstrap: bool = True,
-        max_samples: float | None = None,
-        feature_combinations: int | None = None,
-        oob_score: bool | Score = False,
-        class_weight: Any = None,
-        categorical_features: Any = "auto",
-        unknown_category: str = "missing",
-        max_bins: int = 255,
-        subsample_for_bin: int = 200_000,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.feature_combinations = feature_combinations
-        self.oob_score = oob_score
-        self.class_weight = class_weight
-        self.categorical_features = categorical_features
-        self.unknown_category = unknown_category
-        self.max_bins = max_bins
-        self.subsample_for_bin = subsample_for_bin
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
-
-@documented
+@with_parameters
 class RandomForestRegressor(ForestRegressor):
     """Random forest for numbers (Breiman, 2001).
 
@@ -152,59 +100,8 @@ class RandomForestRegressor(ForestRegressor):
     _parameters = with_defaults(parameters_for("regressor", FOREST_PARAMETERS), max_features=1.0)
     _random_cuts = False
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 100,
-        criterion: str = "squared_error",
-        max_depth: int | None = None,
-        max_leaves: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: float | str | None = 1.0,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        bootstrap: bool = True,
-        max_samples: float | None = None,
-        feature_combinations: int | None = None,
-        keep_targets: bool = False,
-        oob_score: bool | Score = False,
-        categorical_features: Any = "auto",
-        unknown_category: str = "missing",
-        max_bins: int = 255,
-        subsample_for_bin: int = 200_000,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.feature_combinations = feature_combinations
-        self.keep_targets = keep_targets
-        self.oob_score = oob_score
-        self.categorical_features = categorical_features
-        self.unknown_category = unknown_category
-        self.max_bins = max_bins
-        self.subsample_for_bin = subsample_for_bin
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
-
-@documented
+@with_parameters
 class ExtraTreesClassifier(ForestClassifier):
     """Extremely randomised trees for classes (Geurts, Ernst and Wehenkel, 2006).
 
@@ -250,59 +147,8 @@ class ExtraTreesClassifier(ForestClassifier):
     )
     _random_cuts = True
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 100,
-        criterion: str = "gini",
-        max_depth: int | None = None,
-        max_leaves: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: float | str | None = "sqrt",
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        bootstrap: bool = False,
-        max_samples: float | None = None,
-        feature_combinations: int | None = None,
-        oob_score: bool | Score = False,
-        class_weight: Any = None,
-        categorical_features: Any = "auto",
-        unknown_category: str = "missing",
-        max_bins: int = 255,
-        subsample_for_bin: int = 200_000,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.feature_combinations = feature_combinations
-        self.oob_score = oob_score
-        self.class_weight = class_weight
-        self.categorical_features = categorical_features
-        self.unknown_category = unknown_category
-        self.max_bins = max_bins
-        self.subsample_for_bin = subsample_for_bin
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
-
-@documented
+@with_parameters
 class ExtraTreesRegressor(ForestRegressor):
     """Extremely randomised trees for numbers (Geurts, Ernst and Wehenkel, 2006).
 
@@ -343,54 +189,3 @@ class ExtraTreesRegressor(ForestRegressor):
         parameters_for("regressor", FOREST_PARAMETERS), max_features=1.0, bootstrap=False
     )
     _random_cuts = True
-
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 100,
-        criterion: str = "squared_error",
-        max_depth: int | None = None,
-        max_leaves: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: float | str | None = 1.0,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        bootstrap: bool = False,
-        max_samples: float | None = None,
-        feature_combinations: int | None = None,
-        keep_targets: bool = False,
-        oob_score: bool | Score = False,
-        categorical_features: Any = "auto",
-        unknown_category: str = "missing",
-        max_bins: int = 255,
-        subsample_for_bin: int = 200_000,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.feature_combinations = feature_combinations
-        self.keep_targets = keep_targets
-        self.oob_score = oob_score
-        self.categorical_features = categorical_features
-        self.unknown_category = unknown_category
-        self.max_bins = max_bins
-        self.subsample_for_bin = subsample_for_bin
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose

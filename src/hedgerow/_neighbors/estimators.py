@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -11,12 +10,12 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 
 from hedgerow._accuracy import ScoredClassifier
+from hedgerow._constructor import with_parameters
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, one_or_list
 from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.parameters import PREDICTION, SEARCH_ONLY
 from hedgerow._neighbors.queries import NearestQueries, NeighborsPredictor, RadiusQueries
 from hedgerow._neighbors.voting import class_votes, neighbor_weights, weighted_mean
-from hedgerow._params import documented
 from hedgerow._types import Floats
 
 
@@ -31,7 +30,7 @@ class NearestPredictor(NeighborsPredictor, NearestQueries):
         return model.target[indices], neighbor_weights(self.weights, distances)
 
 
-@documented
+@with_parameters
 class KNeighborsClassifier(ScoredClassifier, NearestPredictor):
     """The class of most of the nearest training rows (Fix and Hodges, 1951; Cover and Hart, 1967).
 
@@ -70,25 +69,6 @@ class KNeighborsClassifier(ScoredClassifier, NearestPredictor):
     _outputs = ClassOutputs
     _parameters = PREDICTION
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: str | Callable[[Floats], Any] | None = "uniform",
-        algorithm: str = "auto",
-        metric: str | Callable[..., Any] = "minkowski",
-        p: float = 2,
-        metric_params: Mapping[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the largest weight of neighbours; of equal ones the first.
 
@@ -119,7 +99,7 @@ class KNeighborsClassifier(ScoredClassifier, NearestPredictor):
         return tags
 
 
-@documented
+@with_parameters
 class KNeighborsRegressor(RegressorMixin, NearestPredictor):
     """The mean of the numbers of the nearest training rows.
 
@@ -153,25 +133,6 @@ class KNeighborsRegressor(RegressorMixin, NearestPredictor):
     _outputs = NumberOutputs
     _parameters = PREDICTION
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: str | Callable[[Floats], Any] | None = "uniform",
-        algorithm: str = "auto",
-        metric: str | Callable[..., Any] = "minkowski",
-        p: float = 2,
-        metric_params: Mapping[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-
     def predict(self, X: Any) -> Floats:
         """Return the mean of the neighbours' numbers by their weights, a column for each output.
 
@@ -181,7 +142,7 @@ class KNeighborsRegressor(RegressorMixin, NearestPredictor):
         return outputs.prediction(weighted_mean(*self._said(X)))
 
 
-@documented
+@with_parameters
 class NearestNeighbors(NearestQueries, RadiusQueries):
     """The nearest training rows of queries, or all within a radius.
 
@@ -212,25 +173,6 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
     """
 
     _parameters = SEARCH_ONLY
-
-    def __init__(
-        self,
-        *,
-        n_neighbors: int = 5,
-        radius: float = 1.0,
-        algorithm: str = "auto",
-        metric: str | Callable[..., Any] = "minkowski",
-        p: float = 2,
-        metric_params: Mapping[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.algorithm = algorithm
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  scikit-learn's signature
         """Keep the rows, prepared for queries.

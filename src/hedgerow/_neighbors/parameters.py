@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import inf
 from numbers import Real
 
@@ -14,25 +15,32 @@ from hedgerow._params import (
     N_JOBS,
     NOT_NEGATIVE,
     NOTHING,
-    Kind,
     Number,
     Options,
     Parameter,
+    ParameterKind,
     Peers,
     any_of,
 )
 
-WEIGHT_FUNCTION = Kind("a function from distances to weights", callable)
-METRIC_FUNCTION = Kind("a function of two rows", callable)
-LABEL = Kind("a class", lambda value: isinstance(value, str | Real | np.generic))
-LABELS = Kind(
+WEIGHT_FUNCTION = ParameterKind(
+    "a function from distances to weights", callable, "Callable[..., Any]"
+)
+METRIC_FUNCTION = ParameterKind("a function of two rows", callable, "Callable[..., Any]")
+LABEL = ParameterKind(
+    "a class", lambda value: isinstance(value, str | Real | np.generic), "str | float"
+)
+LABELS = ParameterKind(
     "a list of one for each output",
     lambda value: (
         isinstance(value, list | tuple | np.ndarray) and all(one in LABEL for one in value)
     ),
+    "Sequence[str | float] | NDArray[Any]",
 )
-METRIC_PARAMS = Kind("a dict", lambda value: isinstance(value, Mapping))
-INFINITY = Kind("inf", lambda value: isinstance(value, float) and value == inf)
+METRIC_PARAMS = ParameterKind(
+    "a dict", lambda value: isinstance(value, Mapping), "Mapping[str, Any]"
+)
+INFINITY = ParameterKind("inf", lambda value: isinstance(value, float) and value == inf, "float")
 
 
 def _same(name: str) -> Peers:
@@ -114,7 +122,12 @@ OUTLIER_LABEL = Parameter(
     _same("outlier_label"),
 )
 
-PREDICTION: tuple[Parameter, ...] = (N_NEIGHBORS, WEIGHTS, *SEARCH)
+PREDICTION: tuple[Parameter, ...] = (replace(N_NEIGHBORS, positional=True), WEIGHTS, *SEARCH)
 SEARCH_ONLY: tuple[Parameter, ...] = (N_NEIGHBORS, RADIUS, *SEARCH)
-RADIUS_REGRESSION: tuple[Parameter, ...] = (RADIUS, WEIGHTS, *SEARCH)
-RADIUS_CLASSIFICATION: tuple[Parameter, ...] = (RADIUS, WEIGHTS, OUTLIER_LABEL, *SEARCH)
+RADIUS_REGRESSION: tuple[Parameter, ...] = (replace(RADIUS, positional=True), WEIGHTS, *SEARCH)
+RADIUS_CLASSIFICATION: tuple[Parameter, ...] = (
+    replace(RADIUS, positional=True),
+    WEIGHTS,
+    OUTLIER_LABEL,
+    *SEARCH,
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,18 +10,18 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 
 from hedgerow._accuracy import ScoredClassifier
+from hedgerow._constructor import with_parameters
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, one_or_list
 from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.parameters import RADIUS_CLASSIFICATION, RADIUS_REGRESSION
 from hedgerow._neighbors.queries import NeighborsPredictor, RadiusQueries
 from hedgerow._neighbors.voting import Around
-from hedgerow._params import documented
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError, ParameterError
 
 
-@documented
+@with_parameters
 class RadiusNeighborsClassifier(ScoredClassifier, NeighborsPredictor, RadiusQueries):
     """The class of most of the training rows within a radius.
 
@@ -61,27 +60,6 @@ class RadiusNeighborsClassifier(ScoredClassifier, NeighborsPredictor, RadiusQuer
 
     _outputs = ClassOutputs
     _parameters = RADIUS_CLASSIFICATION
-
-    def __init__(
-        self,
-        radius: float = 1.0,
-        *,
-        weights: str | Callable[[Floats], Any] | None = "uniform",
-        outlier_label: Any = None,
-        algorithm: str = "auto",
-        metric: str | Callable[..., Any] = "minkowski",
-        p: float = 2,
-        metric_params: Mapping[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.radius = radius
-        self.weights = weights
-        self.outlier_label = outlier_label
-        self.algorithm = algorithm
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
 
     def _own_attributes(self, model: NeighborsModel) -> dict[str, Any]:
         return {"outlier_label_": _outlier_labels(self.outlier_label, model)}
@@ -137,7 +115,7 @@ class RadiusNeighborsClassifier(ScoredClassifier, NeighborsPredictor, RadiusQuer
         return tags
 
 
-@documented
+@with_parameters
 class RadiusNeighborsRegressor(RegressorMixin, NeighborsPredictor, RadiusQueries):
     """The mean of the numbers of the training rows within a radius.
 
@@ -170,25 +148,6 @@ class RadiusNeighborsRegressor(RegressorMixin, NeighborsPredictor, RadiusQueries
 
     _outputs = NumberOutputs
     _parameters = RADIUS_REGRESSION
-
-    def __init__(
-        self,
-        radius: float = 1.0,
-        *,
-        weights: str | Callable[[Floats], Any] | None = "uniform",
-        algorithm: str = "auto",
-        metric: str | Callable[..., Any] = "minkowski",
-        p: float = 2,
-        metric_params: Mapping[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.radius = radius
-        self.weights = weights
-        self.algorithm = algorithm
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
 
     def predict(self, X: Any) -> Floats:
         """Return the mean of the neighbours' numbers by their weights, a column for each output.

@@ -16,8 +16,8 @@ from sklearn.base import is_classifier, is_regressor
 
 from hedgerow._boosting import GradientBoostingRanker, GradientBoostingSurvival
 from hedgerow._boosting.losses import RankingLoss
+from hedgerow._boosting.losses.regression import as_levels
 from hedgerow._boosting.targets.ranking import Judgements
-from hedgerow._boosting.targets.tasks import as_levels
 from hedgerow._contract import internals
 from hedgerow._data.survival_times import read_survival_times
 from hedgerow._data.target import (

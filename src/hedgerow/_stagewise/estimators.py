@@ -15,9 +15,10 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 
 from hedgerow._boosting.targets.tasks import Classification, Regression, Task
+from hedgerow._constructor import with_parameters
 from hedgerow._data.passed_on import check_anything
 from hedgerow._estimator import Estimator, adopt
-from hedgerow._params import Parameter, check_parameters, documented, parameters_for
+from hedgerow._params import Parameter, check_parameters, parameters_for
 from hedgerow._stagewise.additive import sum_of_trees
 from hedgerow._stagewise.fitting import StagewiseFitting, count_rows
 from hedgerow._stagewise.learners import adopt_input_tags, default_learner
@@ -112,7 +113,7 @@ class Stagewise(Estimator):
         return tags
 
 
-@documented
+@with_parameters
 class StagewiseClassifier(ClassifierMixin, Stagewise):
     """Forward stagewise additive modelling for two or more classes.
 
@@ -180,41 +181,6 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
     _task: ClassVar[Task] = Classification()
     _parameters = parameters_for("classifier", PARAMETERS)
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        loss: Any = "log_loss",
-        response: str = "gradient",
-        step: str = "auto",
-        learning_rate: float = 0.1,
-        n_estimators: int = 100,
-        subsample: float = 1.0,
-        init: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 0.0,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.loss = loss
-        self.response = response
-        self.step = step
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.subsample = subsample
-        self.init = init
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-
     def decision_function(self, X: Any) -> Floats:
         """Return raw scores, of ``classes_[1]`` if there are two classes, else a column a class.
 
@@ -274,7 +240,7 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
         return tags
 
 
-@documented
+@with_parameters
 class StagewiseRegressor(RegressorMixin, Stagewise):
     """Forward stagewise additive modelling for a number.
 
@@ -330,43 +296,6 @@ class StagewiseRegressor(RegressorMixin, Stagewise):
 
     _task: ClassVar[Task] = Regression()
     _parameters = parameters_for("regressor", PARAMETERS)
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        loss: Any = "squared_error",
-        alpha: float = 0.9,
-        response: str = "gradient",
-        step: str = "auto",
-        learning_rate: float = 0.1,
-        n_estimators: int = 100,
-        subsample: float = 1.0,
-        init: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 0.0,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.loss = loss
-        self.alpha = alpha
-        self.response = response
-        self.step = step
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.subsample = subsample
-        self.init = init
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
 
     def predict(self, X: Any) -> Floats:
         """Return the predicted value of each row."""

@@ -12,10 +12,10 @@ from hedgerow._params import (
     NOTHING,
     RANDOM_STATE,
     VERBOSE,
-    Kind,
     Number,
     Options,
     Parameter,
+    ParameterKind,
     Peers,
     any_of,
 )
@@ -32,8 +32,8 @@ def _is_loss(value: Any) -> bool:
     )
 
 
-ESTIMATOR = Kind("an estimator with fit and predict", _is_estimator)
-LOSS = Kind("an object with methods loss(y, F) and gradient(y, F)", _is_loss)
+ESTIMATOR = ParameterKind("an estimator with fit and predict", _is_estimator)
+LOSS = ParameterKind("an object with methods loss(y, F) and gradient(y, F)", _is_loss)
 
 _OWN_LOSS = (
     "An object of your own has loss(y, F), which returns a number for each row, and "
@@ -50,6 +50,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "a classifier to its sign, with the size as weights. None is a regression tree of up to "
         "eight leaves.",
         Peers("", "", "", "estimator"),
+        positional=True,
     ),
     Parameter(
         "loss",

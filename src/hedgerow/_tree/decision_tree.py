@@ -11,9 +11,10 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Bunch
 
 from hedgerow._accuracy import ScoredClassifier
+from hedgerow._constructor import with_parameters
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._estimator import TableEstimator, adopt, column_attributes
-from hedgerow._params import check_parameters, documented, parameters_for
+from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
 from hedgerow._tree.cart_params import n_features_tried
@@ -199,7 +200,7 @@ def as_fitted(tree: T, model: TreeModel) -> T:
     return tree
 
 
-@documented
+@with_parameters
 class DecisionTreeClassifier(ScoredClassifier, DecisionTree):
     """A classification tree (CART: Breiman, Friedman, Olshen and Stone, 1984).
 
@@ -245,45 +246,6 @@ class DecisionTreeClassifier(ScoredClassifier, DecisionTree):
     _outputs = ClassOutputs
     _parameters = parameters_for("classifier", TREE_PARAMETERS)
 
-    def __init__(
-        self,
-        *,
-        criterion: str = "gini",
-        splitter: str = "exact",
-        max_depth: int | None = None,
-        max_leaves: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: float | str | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        class_weight: Any = None,
-        categorical_features: Any = "auto",
-        unknown_category: str = "missing",
-        max_bins: int = 255,
-        subsample_for_bin: int = 200_000,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.class_weight = class_weight
-        self.categorical_features = categorical_features
-        self.unknown_category = unknown_category
-        self.max_bins = max_bins
-        self.subsample_for_bin = subsample_for_bin
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
     def predict_proba(self, X: Any) -> Any:
         """Return the shares of the classes in each row's leaf, (n_rows, n_classes), or a list."""
         values = self._values(X)
@@ -324,7 +286,7 @@ class DecisionTreeClassifier(ScoredClassifier, DecisionTree):
         return tags
 
 
-@documented
+@with_parameters
 class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     """A regression tree (CART: Breiman, Friedman, Olshen and Stone, 1984).
 
@@ -358,43 +320,6 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
 
     _outputs = NumberOutputs
     _parameters = parameters_for("regressor", TREE_PARAMETERS)
-
-    def __init__(
-        self,
-        *,
-        criterion: str = "squared_error",
-        splitter: str = "exact",
-        max_depth: int | None = None,
-        max_leaves: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: float | str | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        categorical_features: Any = "auto",
-        unknown_category: str = "missing",
-        max_bins: int = 255,
-        subsample_for_bin: int = 200_000,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.categorical_features = categorical_features
-        self.unknown_category = unknown_category
-        self.max_bins = max_bins
-        self.subsample_for_bin = subsample_for_bin
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def predict(self, X: Any) -> Floats:
         """Return the value of each row's leaf, or a column for each output."""

@@ -3,10 +3,121 @@
 Plain numbers, already checked where the user gave them; 0 is "no limit" where a limit can be off.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+from hedgerow._estimator import Estimator
+from hedgerow._params import (
+    AUTO,
+    COUNT,
+    FRACTION,
+    NOT_NEGATIVE,
+    NOTHING,
+    Number,
+    Options,
+    Parameter,
+    Peers,
+    any_of,
+)
 
 GrowPolicy = Literal["leafwise", "levelwise"]
+
+GROWTH_PARAMETERS: tuple[Parameter, ...] = (
+    Parameter(
+        "max_leaves",
+        "auto",
+        any_of(Number(2, 65_535, integer=True), NOTHING, AUTO),
+        "Leaves of a tree, at most. None sets no limit but 65,535. 'auto' is chosen from the data "
+        "if n_estimators is 'auto', and 31 if not.",
+        Peers("max_leaves", "num_leaves", "max_leaves", "max_leaf_nodes"),
+        group="Trees",
+    ),
+    Parameter(
+        "max_depth",
+        None,
+        any_of(COUNT, NOTHING),
+        "Splits from the root to a leaf, at most. None sets no limit.",
+        Peers("max_depth", "max_depth", "depth", "max_depth"),
+        group="Trees",
+    ),
+    Parameter(
+        "min_samples_leaf",
+        "auto",
+        any_of(COUNT, AUTO),
+        "Rows in a leaf, at least; counted exactly, whatever their weights. 'auto' is chosen from "
+        "the data if n_estimators is 'auto', and 20 if not.",
+        Peers("", "min_child_samples", "min_data_in_leaf", "min_samples_leaf"),
+        group="Trees",
+    ),
+    Parameter(
+        "min_child_weight",
+        1e-3,
+        NOT_NEGATIVE,
+        "Sum of the hessian in a leaf, at least: of a squared error, rows times weights. Weights "
+        "with a mean below 1 are divided by it.",
+        Peers("min_child_weight", "min_child_weight", "", ""),
+        group="Trees",
+    ),
+    Parameter(
+        "reg_lambda",
+        "auto",
+        any_of(NOT_NEGATIVE, AUTO),
+        "λ, the L2 penalty on leaf values. 'auto' is chosen from the data if n_estimators is "
+        "'auto', and 1 if not.",
+        Peers("reg_lambda", "reg_lambda", "l2_leaf_reg", "l2_regularization"),
+        group="Regularisation",
+    ),
+    Parameter(
+        "reg_alpha",
+        0.0,
+        NOT_NEGATIVE,
+        "α, the L1 penalty on leaf values.",
+        Peers("reg_alpha", "reg_alpha", "", ""),
+        group="Regularisation",
+    ),
+    Parameter(
+        "min_split_gain",
+        0.0,
+        NOT_NEGATIVE,
+        "γ, what a split must gain to be made.",
+        Peers("gamma", "min_split_gain", "", ""),
+        group="Regularisation",
+    ),
+    Parameter(
+        "max_delta_step",
+        0.0,
+        NOT_NEGATIVE,
+        "Largest size of a leaf value before shrinkage. 0 sets no limit.",
+        Peers("max_delta_step", "max_delta_step", "", ""),
+        group="Regularisation",
+    ),
+)
+GROW_POLICY = Parameter(
+    "grow_policy",
+    "leafwise",
+    Options(get_args(GrowPolicy)),
+    "Which leaf is split next: the one that gains most, or level after level.",
+    Peers("grow_policy", "", "grow_policy", ""),
+    group="Trees",
+)
+COLSAMPLE_BYLEVEL = Parameter(
+    "colsample_bylevel",
+    1.0,
+    FRACTION,
+    "Part of the tree's features that a level of it may use.",
+    Peers("colsample_bylevel", "", "rsm", ""),
+    group="Sampling of rows and columns",
+)
+COLSAMPLE_BYNODE = Parameter(
+    "colsample_bynode",
+    1.0,
+    FRACTION,
+    "Part of the level's features that a node may use.",
+    Peers("colsample_bynode", "feature_fraction_bynode", "", "max_features"),
+    group="Sampling of rows and columns",
+)
 
 
 @dataclass(frozen=True)
@@ -87,6 +198,18 @@ class GrowParams:
     directions: tuple[int, ...] = ()
     feature_weights: tuple[float, ...] = ()
     seed: int = 0
+
+    @classmethod
+    def of(cls, estimator: Estimator, **others: Any) -> GrowParams:
+        """Return the estimator's parameters of the same names, and others by name.
+
+        An estimator has None where a limit is off, and the growers 0.
+        """
+        parameters = vars(estimator)
+        shared = (field.name for field in fields(cls) if field.name in parameters)
+        own: dict[str, Any] = {name: parameters[name] for name in shared}
+        limits = {name: 0 for name, value in own.items() if value is None}
+        return cls(**own | limits | others)
 
     def usable_features(self, n_features: int) -> list[int]:
         """Return the features that trees may use at all."""

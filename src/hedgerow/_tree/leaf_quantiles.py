@@ -25,8 +25,8 @@ class TrainedLoss(Protocol):
     has_corners: bool
     adapts: bool
 
-    def shape(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:
-        """Return the number that kernels need beside the name, of each output; empty for none."""
+    def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:
+        """Return the loss's parameter for each output; empty if it has none."""
 
     def gradients(
         self, target: Floats, scores: Floats, weights: Floats | None, n_threads: int

@@ -19,21 +19,24 @@ from hedgerow._params import (
     RANDOM_STATE,
     SUBSAMPLE_FOR_BIN,
     UNKNOWN_CATEGORY,
-    Kind,
     Number,
     Options,
     Parameter,
+    ParameterKind,
     Peers,
     any_of,
 )
 
 PART = Number(0, 1, open_low=True, open_high=True)
-FLOAT_FRACTION = Kind(
-    "a float in (0, 1]", lambda value: value in FRACTION and not isinstance(value, Integral)
+FLOAT_FRACTION = ParameterKind(
+    "a float in (0, 1]",
+    lambda value: value in FRACTION and not isinstance(value, Integral),
+    "float",
 )
-CLASS_WEIGHTS_BY_OUTPUT = Kind(
+CLASS_WEIGHTS_BY_OUTPUT = ParameterKind(
     "a list with one for each output",
     lambda value: isinstance(value, list) and all(each in CLASS_WEIGHTS for each in value),
+    "list[Mapping[Any, float]]",
 )
 
 

@@ -154,7 +154,7 @@ class Trainer:
         target = self._target[0] if len(self._target) == 1 else self._target
         drawn = self._gradients.differentiate(
             self._loss.name,
-            self._loss.shape(target, scores, self._weights),
+            self._loss.parameters(target, scores, self._weights),
             self._scores,
             self._leaf_of_row if self._pending else None,
             self._leaf_value,

@@ -142,7 +142,9 @@ def cross_validate(
         if share_bins:
             rows.share_bins()
         with progress(verbose, len(splits), unit="fold", title="cross-validation") as shown:
-            run = _FoldRunner(rows, target, scores, method, early_stopping, is_shown=shown is not None)
+            run = _FoldRunner(
+                rows, target, scores, method, early_stopping, is_shown=shown is not None
+            )
             for number, split in enumerate(splits, 1):
                 with _noted(f"This was fold {number} of {len(splits)}."):
                     values = run.fold(*split)

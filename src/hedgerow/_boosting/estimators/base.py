@@ -75,7 +75,7 @@ class GradientBoosting(TableEstimator):
 
     _task: ClassVar[Task]
     _predicted_unit: ClassVar[str] = "the target"
-    _parameter_groups: ClassVar[Mapping[str, Sequence[str]]] = PARAMETER_GROUPS
+    _parameter_groups: ClassVar[Sequence[str]] = PARAMETER_GROUPS
     _not_needed: ClassVar[Mapping[str, str]] = NOT_NEEDED_FOR_BOOSTING
     _model: BoostedModel
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,15 +15,17 @@ from hedgerow._accuracy import ScoredClassifier
 from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.estimators.parameters import PARAMETERS
 from hedgerow._boosting.fit.calibration import interval
+from hedgerow._boosting.losses.regression import as_levels
 from hedgerow._boosting.metrics import d2_pinball
 from hedgerow._boosting.model import BoostedModel, calibrated_probabilities
 from hedgerow._boosting.targets.classes import labels_of
 from hedgerow._boosting.targets.multi_output import LabelClassification, NumberRegression
-from hedgerow._boosting.targets.tasks import Task, as_levels
+from hedgerow._boosting.targets.tasks import Task
+from hedgerow._constructor import with_parameters
 from hedgerow._data.target import read_regression_target, read_weights
 from hedgerow._estimator import Estimator
 from hedgerow._links import prediction_of
-from hedgerow._params import Number, documented, parameters_for
+from hedgerow._params import Number, parameters_for
 from hedgerow._tree.additive import Meaning, class_names
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
@@ -36,7 +38,7 @@ def _has_probabilities(estimator: Estimator) -> bool:
     return bool(estimator.loss != "hinge")
 
 
-@documented
+@with_parameters
 class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
     """Gradient boosting of trees for two or more classes.
 
@@ -79,109 +81,6 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
 
     _task: ClassVar[Task] = LabelClassification()
     _parameters = parameters_for("classifier", PARAMETERS)
-
-    def __init__(
-        self,
-        *,
-        loss: str | LossFunction = "log_loss",
-        focal_gamma: float = 2.0,
-        learning_rate: float | str = "auto",
-        n_estimators: int | str = "auto",
-        budget: str | float = "balanced",
-        max_leaves: int | str | None = "auto",
-        max_depth: int | None = None,
-        min_samples_leaf: int | str = "auto",
-        min_child_weight: float = 1e-3,
-        reg_lambda: float | str = "auto",
-        reg_alpha: float = 0.0,
-        min_split_gain: float = 0.0,
-        max_delta_step: float = 0.0,
-        max_bins: int = 255,
-        subsample: float | str = "auto",
-        sampling: str = "uniform",
-        colsample_bytree: float | str = "auto",
-        colsample_bylevel: float = 1.0,
-        colsample_bynode: float = 1.0,
-        boosting: str = "gradient",
-        drop_rate: float = 0.1,
-        skip_drop: float = 0.5,
-        max_drop: int = 50,
-        grow_policy: str = "leafwise",
-        linear_leaves: bool = False,
-        linear_lambda: float = 1.0,
-        splitter: str = "hist",
-        multi_strategy: str = "separate",
-        monotonic_constraints: Any = None,
-        interaction_constraints: Any = None,
-        feature_weights: Any = None,
-        categorical_features: Any = "auto",
-        max_categories: int = 255,
-        unknown_category: str = "missing",
-        class_weight: Mapping[Any, float] | str | None = None,
-        scale_pos_weight: float = 1.0,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        validation_rows: str = "random",
-        calibration: str | None = None,
-        calibration_fraction: float = 0.2,
-        n_iter_no_change: int = 10,
-        tol: float = 0.0,
-        eval_metric: Any = None,
-        subsample_for_bin: int = 200_000,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.focal_gamma = focal_gamma
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.budget = budget
-        self.max_leaves = max_leaves
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_child_weight = min_child_weight
-        self.reg_lambda = reg_lambda
-        self.reg_alpha = reg_alpha
-        self.min_split_gain = min_split_gain
-        self.max_delta_step = max_delta_step
-        self.max_bins = max_bins
-        self.subsample = subsample
-        self.sampling = sampling
-        self.colsample_bytree = colsample_bytree
-        self.colsample_bylevel = colsample_bylevel
-        self.colsample_bynode = colsample_bynode
-        self.boosting = boosting
-        self.drop_rate = drop_rate
-        self.skip_drop = skip_drop
-        self.max_drop = max_drop
-        self.grow_policy = grow_policy
-        self.linear_leaves = linear_leaves
-        self.linear_lambda = linear_lambda
-        self.splitter = splitter
-        self.multi_strategy = multi_strategy
-        self.monotonic_constraints = monotonic_constraints
-        self.interaction_constraints = interaction_constraints
-        self.feature_weights = feature_weights
-        self.categorical_features = categorical_features
-        self.max_categories = max_categories
-        self.unknown_category = unknown_category
-        self.class_weight = class_weight
-        self.scale_pos_weight = scale_pos_weight
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.validation_rows = validation_rows
-        self.calibration = calibration
-        self.calibration_fraction = calibration_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.eval_metric = eval_metric
-        self.subsample_for_bin = subsample_for_bin
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def decision_function(self, X: Any) -> Floats:
         """Return raw scores: the log-odds of ``classes_[1]``, or for more a column a class.
@@ -275,7 +174,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         return tags
 
 
-@documented
+@with_parameters
 class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     """Gradient boosting of trees for a number.
 
@@ -316,109 +215,6 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
 
     _task: ClassVar[Task] = NumberRegression()
     _parameters = parameters_for("regressor", PARAMETERS)
-
-    def __init__(
-        self,
-        *,
-        loss: str | LossFunction = "squared_error",
-        quantile: float | Sequence[float] = 0.5,
-        delta: float | None = None,
-        tweedie_power: float = 1.5,
-        learning_rate: float | str = "auto",
-        n_estimators: int | str = "auto",
-        budget: str | float = "balanced",
-        max_leaves: int | str | None = "auto",
-        max_depth: int | None = None,
-        min_samples_leaf: int | str = "auto",
-        min_child_weight: float = 1e-3,
-        reg_lambda: float | str = "auto",
-        reg_alpha: float = 0.0,
-        min_split_gain: float = 0.0,
-        max_delta_step: float = 0.0,
-        max_bins: int = 255,
-        subsample: float | str = "auto",
-        sampling: str = "uniform",
-        colsample_bytree: float | str = "auto",
-        colsample_bylevel: float = 1.0,
-        colsample_bynode: float = 1.0,
-        boosting: str = "gradient",
-        drop_rate: float = 0.1,
-        skip_drop: float = 0.5,
-        max_drop: int = 50,
-        grow_policy: str = "leafwise",
-        linear_leaves: bool = False,
-        linear_lambda: float = 1.0,
-        splitter: str = "hist",
-        multi_strategy: str = "separate",
-        monotonic_constraints: Any = None,
-        interaction_constraints: Any = None,
-        feature_weights: Any = None,
-        categorical_features: Any = "auto",
-        max_categories: int = 255,
-        unknown_category: str = "missing",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        validation_rows: str = "random",
-        calibration: str | None = None,
-        calibration_fraction: float = 0.2,
-        n_iter_no_change: int = 10,
-        tol: float = 0.0,
-        eval_metric: Any = None,
-        subsample_for_bin: int = 200_000,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.quantile = quantile
-        self.delta = delta
-        self.tweedie_power = tweedie_power
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.budget = budget
-        self.max_leaves = max_leaves
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_child_weight = min_child_weight
-        self.reg_lambda = reg_lambda
-        self.reg_alpha = reg_alpha
-        self.min_split_gain = min_split_gain
-        self.max_delta_step = max_delta_step
-        self.max_bins = max_bins
-        self.subsample = subsample
-        self.sampling = sampling
-        self.colsample_bytree = colsample_bytree
-        self.colsample_bylevel = colsample_bylevel
-        self.colsample_bynode = colsample_bynode
-        self.boosting = boosting
-        self.drop_rate = drop_rate
-        self.skip_drop = skip_drop
-        self.max_drop = max_drop
-        self.grow_policy = grow_policy
-        self.linear_leaves = linear_leaves
-        self.linear_lambda = linear_lambda
-        self.splitter = splitter
-        self.multi_strategy = multi_strategy
-        self.monotonic_constraints = monotonic_constraints
-        self.interaction_constraints = interaction_constraints
-        self.feature_weights = feature_weights
-        self.categorical_features = categorical_features
-        self.max_categories = max_categories
-        self.unknown_category = unknown_category
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.validation_rows = validation_rows
-        self.calibration = calibration
-        self.calibration_fraction = calibration_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.eval_metric = eval_metric
-        self.subsample_for_bin = subsample_for_bin
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def predict(self, X: Any) -> Floats:
         """Return the predicted value of each row; of several outputs or quantiles a column each."""

@@ -12,7 +12,11 @@ from hedgerow._boosting.fit.constraints import (
     INTERACTION_CONSTRAINTS,
     MONOTONIC_CONSTRAINTS,
 )
+from hedgerow._boosting.losses.base import describe
+from hedgerow._boosting.losses.classification import TWO_CLASS_LOSSES
+from hedgerow._boosting.losses.regression import REGRESSION_LOSSES
 from hedgerow._params import (
+    AUTO,
     CATEGORICAL_FEATURES,
     CLASS_WEIGHT,
     COUNT,
@@ -29,16 +33,22 @@ from hedgerow._params import (
     TRUE,
     UNKNOWN_CATEGORY,
     VERBOSE,
-    Kind,
     Number,
     Options,
     Parameter,
+    ParameterKind,
     Peers,
     With,
     any_of,
 )
+from hedgerow._tree.growth_params import (
+    COLSAMPLE_BYLEVEL,
+    COLSAMPLE_BYNODE,
+    GROW_POLICY,
+    GROWTH_PARAMETERS,
+)
 
-LEVELS = Kind(
+LEVELS = ParameterKind(
     "a list of such numbers in increasing order",
     lambda value: (
         isinstance(value, list | tuple | np.ndarray)
@@ -47,9 +57,9 @@ LEVELS = Kind(
         and all(level in Number(0, 1, open_low=True, open_high=True) for level in value)
         and all(low < high for low, high in pairwise(value))
     ),
+    "Sequence[float] | NDArray[Any]",
 )
 
-AUTO = Options(("auto",))
 BY_GRADIENTS = (
     "By gradients: 'gradient' keeps the rows with the largest ones and draws a third of the sample "
     "from all others, which then count for those not drawn; 'minimal_variance' draws rows by the "
@@ -60,11 +70,10 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "loss",
         "log_loss",
-        any_of(Options(("log_loss", "exponential", "hinge", "focal", "cross_entropy")), FUNCTION),
+        any_of(Options(("log_loss", *TWO_CLASS_LOSSES, "cross_entropy")), FUNCTION),
         "What is minimised. 'log_loss' is the binary log loss for two classes and the multinomial "
-        "one, with a tree a class a round, for more. Of two classes alone: 'exponential' is "
-        "AdaBoost's loss, 'hinge' that of a margin, without probabilities, and 'focal' a log loss "
-        "in which rows count less the better they are told apart. 'cross_entropy' learns from "
+        "one, with a tree a class a round, for more. For two classes: "
+        f"{describe(TWO_CLASS_LOSSES)} 'cross_entropy' learns from "
         "probabilities: y has a column for each class, and each row adds up to 1. A function gets "
         "y as class numbers 0 … K−1 and raw_scores of shape (n,) for two classes, (n, K) for more, "
         "and returns gradient and hessian of the same shape; its scores start at "
@@ -72,30 +81,20 @@ PARAMETERS: tuple[Parameter, ...] = (
         "itself. hedgerow.Loss makes such a function of a formula for the loss.",
         Peers("objective", "objective", "loss_function", "loss"),
         only="classifier",
+        group="Loss",
     ),
     Parameter(
         "loss",
         "squared_error",
-        any_of(
-            Options(
-                (
-                    *("squared_error", "absolute_error", "huber", "pseudo_huber", "log_cosh"),
-                    *("mape", "quantile", "expectile", "poisson", "gamma", "tweedie", "log_loss"),
-                )
-            ),
-            FUNCTION,
-        ),
-        "What is minimised. 'huber', 'pseudo_huber' and 'log_cosh' square small residuals and take "
-        "the size of large ones; 'mape' is the absolute error as a part of ``|y|``, which counts "
-        "as at least 1 or, if that is less, the mean ``|y|``; 'quantile' and 'expectile' weigh "
-        "residuals above and below by quantile; 'poisson', 'gamma' and 'tweedie' are deviances of "
-        "positive means and predict e^score; 'log_loss' is for y between 0 and 1, and predicts the "
-        "same. A function gets y and raw_scores of shape (n,) and returns gradient "
+        any_of(Options(tuple(REGRESSION_LOSSES)), FUNCTION),
+        f"What is minimised. {describe(REGRESSION_LOSSES)} "
+        "A function gets y and raw_scores of shape (n,) and returns gradient "
         "and hessian of the same shape; its scores start at the best constant. Weights "
         "multiply what it returns, unless it takes sample_weight itself. hedgerow.Loss makes such "
         "a function of a formula for the loss.",
         Peers("objective", "objective", "loss_function", "loss"),
         only="regressor",
+        group="Loss",
     ),
     Parameter(
         "focal_gamma",
@@ -105,6 +104,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         Peers("", "", "focal_gamma", ""),
         only="classifier",
         used=With("loss", Options(("focal",))),
+        group="Loss",
     ),
     Parameter(
         "quantile",
@@ -116,6 +116,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         Peers("quantile_alpha", "alpha", "alpha", "quantile"),
         only="regressor",
         used=With("loss", Options(("quantile", "expectile"))),
+        group="Loss",
     ),
     Parameter(
         "delta",
@@ -126,6 +127,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         Peers("huber_slope", "alpha", "delta", ""),
         only="regressor",
         used=With("loss", Options(("huber", "pseudo_huber", "log_cosh"))),
+        group="Loss",
     ),
     Parameter(
         "tweedie_power",
@@ -136,6 +138,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         Peers("tweedie_variance_power", "tweedie_variance_power", "variance_power", ""),
         only="regressor",
         used=With("loss", Options(("tweedie",))),
+        group="Loss",
     ),
     Parameter(
         "learning_rate",
@@ -144,6 +147,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Shrinkage: every tree's leaf values are multiplied by it. 'auto' is chosen from the data "
         "if n_estimators is 'auto', and 0.1 if not.",
         Peers("learning_rate", "learning_rate", "learning_rate", "learning_rate"),
+        group="Rounds and learning rate",
     ),
     Parameter(
         "n_estimators",
@@ -154,6 +158,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "to all rows; ``auto_`` tells what was chosen. Groups given to fit are held out whole. "
         "With early_stopping and an eval_set, its last is what decides.",
         Peers("n_estimators", "n_estimators", "iterations", "max_iter"),
+        group="Rounds and learning rate",
     ),
     Parameter(
         "budget",
@@ -163,67 +168,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "'thorough' four times as much, and a number so many times as much.",
         Peers("", "", "", ""),
         used=With("n_estimators", AUTO),
+        group="Rounds and learning rate",
     ),
-    Parameter(
-        "max_leaves",
-        "auto",
-        any_of(Number(2, 65_535, integer=True), NOTHING, AUTO),
-        "Leaves of a tree, at most. None sets no limit but 65,535. 'auto' is chosen from the data "
-        "if n_estimators is 'auto', and 31 if not.",
-        Peers("max_leaves", "num_leaves", "max_leaves", "max_leaf_nodes"),
-    ),
-    Parameter(
-        "max_depth",
-        None,
-        any_of(COUNT, NOTHING),
-        "Splits from the root to a leaf, at most. None sets no limit.",
-        Peers("max_depth", "max_depth", "depth", "max_depth"),
-    ),
-    Parameter(
-        "min_samples_leaf",
-        "auto",
-        any_of(COUNT, AUTO),
-        "Rows in a leaf, at least; counted exactly, whatever their weights. 'auto' is chosen from "
-        "the data if n_estimators is 'auto', and 20 if not.",
-        Peers("", "min_child_samples", "min_data_in_leaf", "min_samples_leaf"),
-    ),
-    Parameter(
-        "min_child_weight",
-        1e-3,
-        NOT_NEGATIVE,
-        "Sum of the hessian in a leaf, at least: of a squared error, rows times weights. Weights "
-        "with a mean below 1 are divided by it.",
-        Peers("min_child_weight", "min_child_weight", "", ""),
-    ),
-    Parameter(
-        "reg_lambda",
-        "auto",
-        any_of(NOT_NEGATIVE, AUTO),
-        "λ, the L2 penalty on leaf values. 'auto' is chosen from the data if n_estimators is "
-        "'auto', and 1 if not.",
-        Peers("reg_lambda", "reg_lambda", "l2_leaf_reg", "l2_regularization"),
-    ),
-    Parameter(
-        "reg_alpha",
-        0.0,
-        NOT_NEGATIVE,
-        "α, the L1 penalty on leaf values.",
-        Peers("reg_alpha", "reg_alpha", "", ""),
-    ),
-    Parameter(
-        "min_split_gain",
-        0.0,
-        NOT_NEGATIVE,
-        "γ, what a split must gain to be made.",
-        Peers("gamma", "min_split_gain", "", ""),
-    ),
-    Parameter(
-        "max_delta_step",
-        0.0,
-        NOT_NEGATIVE,
-        "Largest size of a leaf value before shrinkage. 0 sets no limit.",
-        Peers("max_delta_step", "max_delta_step", "", ""),
-    ),
+    *GROWTH_PARAMETERS,
     MAX_BINS,
     Parameter(
         "subsample",
@@ -232,6 +179,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Part of the rows that a round grows its trees on, drawn anew every round. 'auto' is "
         "chosen from the data if n_estimators is 'auto', and 1 if not.",
         Peers("subsample", "subsample", "subsample", ""),
+        group="Sampling of rows and columns",
     ),
     Parameter(
         "sampling",
@@ -241,6 +189,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "subsample of that many; 'group' draws whole groups, of those that fit is given. "
         f"{BY_GRADIENTS}",
         Peers("sampling_method", "data_sample_strategy", "bootstrap_type", ""),
+        group="Sampling of rows and columns",
     ),
     Parameter(
         "colsample_bytree",
@@ -249,21 +198,10 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Part of the features that a tree may use. 'auto' is chosen from the data if n_estimators "
         "is 'auto', and 1 if not.",
         Peers("colsample_bytree", "colsample_bytree", "", ""),
+        group="Sampling of rows and columns",
     ),
-    Parameter(
-        "colsample_bylevel",
-        1.0,
-        FRACTION,
-        "Part of the tree's features that a level of it may use.",
-        Peers("colsample_bylevel", "", "rsm", ""),
-    ),
-    Parameter(
-        "colsample_bynode",
-        1.0,
-        FRACTION,
-        "Part of the level's features that a node may use.",
-        Peers("colsample_bynode", "feature_fraction_bynode", "", "max_features"),
-    ),
+    COLSAMPLE_BYLEVEL,
+    COLSAMPLE_BYNODE,
     Parameter(
         "boosting",
         "gradient",
@@ -271,6 +209,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "'dart' grows a round without some of the earlier ones, and scales them and the new trees "
         "so that they share what they learn: later trees count as much as the first.",
         Peers("booster", "boosting_type", "", ""),
+        group="DART",
     ),
     Parameter(
         "drop_rate",
@@ -279,6 +218,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Of boosting='dart', the probability of an earlier round to be dropped.",
         Peers("rate_drop", "drop_rate", "", ""),
         used=With("boosting", Options(("dart",))),
+        group="DART",
     ),
     Parameter(
         "skip_drop",
@@ -287,6 +227,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Of boosting='dart', the probability of a round to drop none.",
         Peers("skip_drop", "skip_drop", "", ""),
         used=With("boosting", Options(("dart",))),
+        group="DART",
     ),
     Parameter(
         "max_drop",
@@ -295,14 +236,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Of boosting='dart', rounds that are dropped at once, at most.",
         Peers("", "max_drop", "", ""),
         used=With("boosting", Options(("dart",))),
+        group="DART",
     ),
-    Parameter(
-        "grow_policy",
-        "leafwise",
-        Options(("leafwise", "levelwise")),
-        "Which leaf is split next: the one that gains most, or level after level.",
-        Peers("grow_policy", "", "grow_policy", ""),
-    ),
+    GROW_POLICY,
     Parameter(
         "linear_leaves",
         False,
@@ -312,6 +248,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "end of that; a missing one adds nothing. Not for losses that are straight but for "
         "corners: 'absolute_error', 'mape', 'quantile' and 'hinge'.",
         Peers("", "linear_tree", "", ""),
+        group="Trees",
     ),
     Parameter(
         "linear_lambda",
@@ -321,6 +258,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "standard deviation of the feature in that leaf.",
         Peers("", "linear_lambda", "", ""),
         used=With("linear_leaves", TRUE),
+        group="Trees",
     ),
     Parameter(
         "splitter",
@@ -329,6 +267,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "'hist' looks for splits between bins; 'exact' tries every value of numeric features, "
         "which is slow on large tables.",
         Peers("tree_method", "", "", ""),
+        group="Trees",
     ),
     Parameter(
         "multi_strategy",
@@ -339,6 +278,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "whose leaves hold a value for each: fewer and faster trees that need more leaves or "
         "rounds. Needs splitter='hist'.",
         Peers("multi_strategy", "", "", ""),
+        group="Trees",
     ),
     Parameter(
         "monotonic_constraints",
@@ -353,6 +293,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         Peers(
             "monotone_constraints", "monotone_constraints", "monotone_constraints", "monotonic_cst"
         ),
+        group="Constraints",
     ),
     Parameter(
         "interaction_constraints",
@@ -363,6 +304,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "lets any two features meet, 'no_interactions' none, which makes the model a sum of "
         "functions of one feature. colsample_bynode draws from what is allowed.",
         Peers("interaction_constraints", "interaction_constraints", "", "interaction_cst"),
+        group="Constraints",
     ),
     Parameter(
         "feature_weights",
@@ -372,6 +314,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "different leaves; columns that a dict leaves out have weight 1, and 0 forbids a feature. "
         "min_split_gain and importances know the unweighted gain.",
         Peers("", "feature_contri", "feature_weights", ""),
+        group="Constraints",
     ),
     replace(
         CATEGORICAL_FEATURES,
@@ -387,6 +330,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "column that has more of them, or more than max_bins, numbers stand: means of the target "
         "in other rows of the same category.",
         Peers("", "", "one_hot_max_size", ""),
+        group="Categorical features",
     ),
     replace(
         UNKNOWN_CATEGORY,
@@ -402,6 +346,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Weight of classes_[1], the second of two classes, beside the first.",
         Peers("scale_pos_weight", "scale_pos_weight", "scale_pos_weight", ""),
         only="classifier",
+        group="Class weights",
     ),
     Parameter(
         "early_stopping",
@@ -417,6 +362,7 @@ PARAMETERS: tuple[Parameter, ...] = (
             "early_stopping",
         ),
         remark="How many rounds it waits is n_iter_no_change.",
+        group="Validation and early stopping",
     ),
     Parameter(
         "validation_fraction",
@@ -426,6 +372,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "same part.",
         Peers("", "", "", "validation_fraction"),
         used=With("early_stopping", TRUE),
+        group="Validation and early stopping",
     ),
     Parameter(
         "validation_rows",
@@ -434,6 +381,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Which rows are held out, for early stopping, n_estimators='auto' and calibration: 'last' "
         "is for rows in the order of time, of which the future is to be predicted.",
         Peers("", "", "", ""),
+        group="Validation and early stopping",
     ),
     Parameter(
         "calibration",
@@ -444,6 +392,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Laplace's rule), or by dividing all scores by one number. None takes those of the loss.",
         Peers("", "", "", "method"),
         only="classifier",
+        group="Calibration",
     ),
     Parameter(
         "calibration",
@@ -453,6 +402,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "be to cover what they are asked to.",
         Peers("", "", "", ""),
         only="regressor",
+        group="Calibration",
     ),
     Parameter(
         "calibration_fraction",
@@ -460,7 +410,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         Number(0, 1, open_low=True, open_high=True),
         "Part of the rows held out for calibration, if there is one.",
         Peers("", "", "", ""),
-        used=With("calibration", Kind("…", lambda value: value is not None)),
+        used=With("calibration", ParameterKind("…", lambda value: value is not None)),
+        group="Calibration",
     ),
     Parameter(
         "n_iter_no_change",
@@ -474,6 +425,7 @@ PARAMETERS: tuple[Parameter, ...] = (
             "n_iter_no_change",
         ),
         used=With("early_stopping", TRUE),
+        group="Validation and early stopping",
     ),
     Parameter(
         "tol",
@@ -481,6 +433,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         NOT_NEGATIVE,
         "How much better than the best so far a round must be to count as an improvement.",
         Peers("", "early_stopping_min_delta", "", "tol"),
+        group="Validation and early stopping",
     ),
     Parameter(
         "eval_metric",
@@ -499,6 +452,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "first metric decides when to stop; of one whose direction is not known, no best round "
         "can be.",
         Peers("eval_metric", "eval_metric", "eval_metric", "scoring"),
+        group="Validation and early stopping",
     ),
     SUBSAMPLE_FOR_BIN,
     Parameter(
@@ -508,33 +462,25 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Keep the rounds of the last fit and add to them until there are n_estimators. The table "
         "must have the same columns; its values are binned as in the first fit.",
         Peers("", "", "", "warm_start"),
+        group="Running",
     ),
     RANDOM_STATE,
     N_JOBS,
     VERBOSE,
 )
 
-# What each parameter is for, in the order in which people look for them.
-PARAMETER_GROUPS: dict[str, tuple[str, ...]] = {
-    "Loss": ("loss", "focal_gamma", "quantile", "delta", "tweedie_power"),
-    "Rounds and learning rate": ("n_estimators", "learning_rate", "budget"),
-    "Trees": (
-        *("max_leaves", "max_depth", "min_samples_leaf", "min_child_weight", "grow_policy"),
-        *("splitter", "max_bins", "subsample_for_bin", "multi_strategy"),
-        *("linear_leaves", "linear_lambda"),
-    ),
-    "Regularisation": ("reg_lambda", "reg_alpha", "min_split_gain", "max_delta_step"),
-    "Sampling of rows and columns": (
-        *("subsample", "sampling", "colsample_bytree", "colsample_bylevel", "colsample_bynode"),
-    ),
-    "DART": ("boosting", "drop_rate", "skip_drop", "max_drop"),
-    "Categorical features": ("categorical_features", "max_categories", "unknown_category"),
-    "Constraints": ("monotonic_constraints", "interaction_constraints", "feature_weights"),
-    "Class weights": ("class_weight", "scale_pos_weight"),
-    "Validation and early stopping": (
-        *("early_stopping", "n_iter_no_change", "tol", "eval_metric"),
-        *("validation_fraction", "validation_rows"),
-    ),
-    "Calibration": ("calibration", "calibration_fraction"),
-    "Running": ("random_state", "n_jobs", "verbose", "warm_start"),
-}
+# The groups of the documentation, in the order in which people look for parameters.
+PARAMETER_GROUPS = (
+    "Loss",
+    "Rounds and learning rate",
+    "Trees",
+    "Regularisation",
+    "Sampling of rows and columns",
+    "DART",
+    "Categorical features",
+    "Constraints",
+    "Class weights",
+    "Validation and early stopping",
+    "Calibration",
+    "Running",
+)

@@ -18,6 +18,7 @@ from hedgerow._boosting.fit.training_data import Given
 from hedgerow._boosting.ranking_metrics import ALL, mean_quality
 from hedgerow._boosting.targets.ranking import Judgements, Ranking
 from hedgerow._boosting.targets.tasks import Task
+from hedgerow._constructor import with_parameters
 from hedgerow._data.queries import (
     QueryNumbers,
     part_column,
@@ -25,7 +26,7 @@ from hedgerow._data.queries import (
     read_query_ids,
 )
 from hedgerow._data.target import read_weights
-from hedgerow._params import COUNT, check_parameters, documented
+from hedgerow._params import COUNT, check_parameters
 from hedgerow._tree.additive import AdditiveTrees
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
@@ -44,7 +45,7 @@ class RankerInternals(BoostedInternals):
     split_queries: Callable[[Any, Any, Any], tuple[Any, QueryNumbers]]
 
 
-@documented
+@with_parameters
 class GradientBoostingRanker(OneScore):
     """Gradient boosting of trees for the order of rows within queries.
 
@@ -97,107 +98,6 @@ class GradientBoostingRanker(OneScore):
 
     _task: ClassVar[Task] = Ranking()
     _parameters = RANKING
-
-    def __init__(
-        self,
-        *,
-        loss: str = "ndcg",
-        gain: str | Sequence[float] = "exponential",
-        truncation: int | None = 30,
-        sigma: float = 1.0,
-        normalize: bool = True,
-        qid_column: str | int | None = None,
-        learning_rate: float | str = "auto",
-        n_estimators: int | str = "auto",
-        budget: str | float = "balanced",
-        max_leaves: int | str | None = "auto",
-        max_depth: int | None = None,
-        min_samples_leaf: int | str = "auto",
-        min_child_weight: float = 1e-3,
-        reg_lambda: float | str = "auto",
-        reg_alpha: float = 0.0,
-        min_split_gain: float = 0.0,
-        max_delta_step: float = 0.0,
-        max_bins: int = 255,
-        subsample: float | str = "auto",
-        sampling: str = "uniform",
-        colsample_bytree: float | str = "auto",
-        colsample_bylevel: float = 1.0,
-        colsample_bynode: float = 1.0,
-        boosting: str = "gradient",
-        drop_rate: float = 0.1,
-        skip_drop: float = 0.5,
-        max_drop: int = 50,
-        grow_policy: str = "leafwise",
-        linear_leaves: bool = False,
-        linear_lambda: float = 1.0,
-        splitter: str = "hist",
-        monotonic_constraints: Any = None,
-        interaction_constraints: Any = None,
-        feature_weights: Any = None,
-        categorical_features: Any = "auto",
-        max_categories: int = 255,
-        unknown_category: str = "missing",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        validation_rows: str = "random",
-        n_iter_no_change: int = 10,
-        tol: float = 0.0,
-        eval_metric: Any = None,
-        subsample_for_bin: int = 200_000,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.gain = gain
-        self.truncation = truncation
-        self.sigma = sigma
-        self.normalize = normalize
-        self.qid_column = qid_column
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.budget = budget
-        self.max_leaves = max_leaves
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_child_weight = min_child_weight
-        self.reg_lambda = reg_lambda
-        self.reg_alpha = reg_alpha
-        self.min_split_gain = min_split_gain
-        self.max_delta_step = max_delta_step
-        self.max_bins = max_bins
-        self.subsample = subsample
-        self.sampling = sampling
-        self.colsample_bytree = colsample_bytree
-        self.colsample_bylevel = colsample_bylevel
-        self.colsample_bynode = colsample_bynode
-        self.boosting = boosting
-        self.drop_rate = drop_rate
-        self.skip_drop = skip_drop
-        self.max_drop = max_drop
-        self.grow_policy = grow_policy
-        self.linear_leaves = linear_leaves
-        self.linear_lambda = linear_lambda
-        self.splitter = splitter
-        self.monotonic_constraints = monotonic_constraints
-        self.interaction_constraints = interaction_constraints
-        self.feature_weights = feature_weights
-        self.categorical_features = categorical_features
-        self.max_categories = max_categories
-        self.unknown_category = unknown_category
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.validation_rows = validation_rows
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.eval_metric = eval_metric
-        self.subsample_for_bin = subsample_for_bin
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(  # type: ignore[override]  # queries are the groups
         self,

@@ -11,16 +11,16 @@ from hedgerow._params import (
     FLAG,
     MOST,
     NOTHING,
-    Kind,
     Number,
     Options,
     Parameter,
+    ParameterKind,
     Peers,
     With,
     any_of,
 )
 
-GAINS = Kind(
+GAINS = ParameterKind(
     "a list of two or more numbers from 0 to 1e9 that do not decrease",
     lambda value: (
         isinstance(value, list | tuple | np.ndarray)
@@ -29,8 +29,11 @@ GAINS = Kind(
         and all(gain in Number(0, 1e9) for gain in value)
         and list(value) == sorted(value)
     ),
+    "Sequence[float] | NDArray[Any]",
 )
-COLUMN = any_of(Number(0, MOST, integer=True), Kind("a name", lambda v: isinstance(v, str)))
+COLUMN = any_of(
+    Number(0, MOST, integer=True), ParameterKind("a name", lambda v: isinstance(v, str), "str")
+)
 
 OWN: tuple[Parameter, ...] = (
     Parameter(
@@ -43,6 +46,7 @@ OWN: tuple[Parameter, ...] = (
         "'listwise' is the cross-entropy between the gains, as parts of their sum in the query, "
         "and the softmax of the scores (ListNet).",
         Peers("objective", "objective", "loss_function", ""),
+        group="Loss",
     ),
     Parameter(
         "gain",
@@ -51,6 +55,7 @@ OWN: tuple[Parameter, ...] = (
         "What a row of relevance r is worth: 2^r − 1, for ints up to 30; r itself, for any numbers "
         "that are not negative; or the r-th number of a list.",
         Peers("ndcg_exp_gain", "label_gain", "", ""),
+        group="Loss",
     ),
     Parameter(
         "truncation",
@@ -60,6 +65,7 @@ OWN: tuple[Parameter, ...] = (
         "is among so many that are ranked first. None takes all pairs.",
         Peers("lambdarank_num_pair_per_sample", "lambdarank_truncation_level", "", ""),
         used=With("loss", Options(("ndcg", "map"))),
+        group="Loss",
     ),
     Parameter(
         "sigma",
@@ -68,6 +74,7 @@ OWN: tuple[Parameter, ...] = (
         "σ, how fast the loss of a pair falls with the difference of its scores.",
         Peers("", "sigmoid", "", ""),
         used=With("loss", Options(("ndcg", "map", "pairwise"))),
+        group="Loss",
     ),
     Parameter(
         "normalize",
@@ -79,6 +86,7 @@ OWN: tuple[Parameter, ...] = (
         "becomes log2(1 + L).",
         Peers("lambdarank_normalization", "lambdarank_norm", "", ""),
         used=With("loss", Options(("ndcg", "map", "pairwise"))),
+        group="Loss",
     ),
     Parameter(
         "qid_column",
@@ -86,6 +94,7 @@ OWN: tuple[Parameter, ...] = (
         any_of(COLUMN, NOTHING),
         "The column of X, by name or index, that tells the query of a row. It is taken out of the "
         "features, so that other parameters do not count it. None: fit is given qid or group.",
+        group="Loss",
     ),
 )
 # What is said of rows elsewhere is said of queries here.

@@ -16,6 +16,7 @@ OWN: tuple[Parameter, ...] = (
         "times, log T = score + aft_scale · Z, and takes times that are left-, right- or "
         "interval-censored.",
         Peers("objective", "", "loss_function", ""),
+        group="Loss",
     ),
     Parameter(
         "ties",
@@ -24,6 +25,7 @@ OWN: tuple[Parameter, ...] = (
         "Of loss='cox', how events at the same time are counted: Efron's way is closer to the mean "
         "over their orders, Breslow's takes each to be the first.",
         used=With("loss", Options(("cox",))),
+        group="Loss",
     ),
     Parameter(
         "aft_distribution",
@@ -32,6 +34,7 @@ OWN: tuple[Parameter, ...] = (
         "Of loss='aft', the distribution of Z: T is log-normal, log-logistic or Weibull.",
         Peers("aft_loss_distribution", "", "dist", ""),
         used=With("loss", Options(("aft",))),
+        group="Loss",
     ),
     Parameter(
         "aft_scale",
@@ -41,6 +44,7 @@ OWN: tuple[Parameter, ...] = (
         "the scores of each round.",
         Peers("aft_loss_distribution_scale", "", "scale", ""),
         used=With("loss", Options(("aft",))),
+        group="Loss",
     ),
 )
 REWORDED = {

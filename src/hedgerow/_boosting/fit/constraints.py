@@ -16,7 +16,7 @@ from hedgerow._boosting.losses import Loss
 from hedgerow._data.names import column_index
 from hedgerow._data.schema import TableSchema
 from hedgerow._estimator import Estimator
-from hedgerow._params import NOT_NEGATIVE, NOTHING, Kind, Options, any_of
+from hedgerow._params import NOT_NEGATIVE, NOTHING, Options, ParameterKind, any_of
 from hedgerow._tree.monotone import is_monotone
 from hedgerow._tree.structure import Ensemble
 from hedgerow.exceptions import ParameterError
@@ -32,23 +32,29 @@ def _is_collection(value: Any) -> bool:
 
 MONOTONIC_CONSTRAINTS = any_of(
     NOTHING,
-    Kind(
+    ParameterKind(
         "a list of -1, 0 or 1 for each column, or a dict from column to that, 'increasing' or "
         "'decreasing'",
         _is_collection,
+        "Iterable[Any]",
     ),
 )
 INTERACTION_CONSTRAINTS = any_of(
     NOTHING,
     Options(tuple(INTERACTIONS)),
-    Kind(
+    ParameterKind(
         "a list of groups, each a list of column names or indices",
         lambda value: _is_collection(value) and not isinstance(value, Mapping),
+        "Iterable[Any]",
     ),
 )
 FEATURE_WEIGHTS = any_of(
     NOTHING,
-    Kind("a list of one number for each column, or a dict from column to number", _is_collection),
+    ParameterKind(
+        "a list of one number for each column, or a dict from column to number",
+        _is_collection,
+        "Iterable[Any]",
+    ),
 )
 
 

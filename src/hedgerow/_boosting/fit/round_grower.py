@@ -110,22 +110,11 @@ def _trainer(prepared: Prepared, settings: Settings) -> Trainer | ExactTrainer:
 
 
 def grow_params(problem: Problem, settings: Settings, statistics: TargetStatistics) -> GrowParams:
-    """Translate an estimator's parameters into a grower's, where 0 is no limit."""
-    estimator, native = settings.estimator, problem.native_loss
+    """Return the parameters of growth: the estimator's, and those of the loss and the columns."""
+    native = problem.native_loss
     falls, rises = (0.0, 0.0) if native is None else native.leaf_rates
-    return GrowParams(
-        max_leaves=estimator.max_leaves or 0,
-        max_depth=estimator.max_depth or 0,
-        min_samples_leaf=estimator.min_samples_leaf,
-        min_child_weight=estimator.min_child_weight,
-        reg_lambda=estimator.reg_lambda,
-        reg_alpha=estimator.reg_alpha,
-        min_split_gain=estimator.min_split_gain,
-        max_delta_step=estimator.max_delta_step,
-        learning_rate=estimator.learning_rate,
-        grow_policy=estimator.grow_policy,
-        colsample_bylevel=estimator.colsample_bylevel,
-        colsample_bynode=estimator.colsample_bynode,
+    return GrowParams.of(
+        settings.estimator,
         leaf_falls=falls,
         leaf_rises=rises,
         seed=settings.seed,

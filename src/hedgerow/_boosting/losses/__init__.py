@@ -1,8 +1,8 @@
 """What boosting minimises: where scores start, what a score means, what a leaf is worth.
 
-`base` says what a loss is, `regression` and `classification` hold the built-in ones, whose
-gradients are native, `several` is one of them for each column of y, `ranking` and `survival` hold
-those that compare rows or take censored times, and `custom` is the door for a user's own function.
+`base` says what a loss is; `regression` and `classification` hold the built-in ones, whose
+gradients are native; `multi_output` is one of them for each column of y; `ranking` and `survival`
+hold those that compare rows or take censored times; `callable` is for a user's own function.
 """
 
 from hedgerow._boosting.losses.base import EVEN, Differentiate, Loss, NativeLoss, Spread

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from math import inf
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._arithmetic import mean_of, sum_of
+from hedgerow._estimator import Estimator
 from hedgerow._links import Link
 from hedgerow._types import Floats
 
@@ -163,6 +165,8 @@ class Loss:
 class NativeLoss(Loss):
     """A loss whose gradients are native: what the trainer asks of it.
 
+    Its `name` is a row of the tables in ``native/shared/loss_formulas.hpp``, which has the formula.
+
     Attributes
     ----------
     leaf_rates : (float, float)
@@ -171,15 +175,20 @@ class NativeLoss(Loss):
     has_corners : bool
         Whether the loss is straight but for a corner: leaves then hold weighted quantiles.
     adapts : bool
-        Whether its shape depends on the scores.
+        Whether its parameter depends on the scores.
     """
 
     leaf_rates: tuple[float, float] = (0.0, 0.0)
     has_corners: bool = False
     adapts: bool = False
 
-    def shape(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
-        """Return the number that kernels need beside the name, of each output; empty for none."""
+    @classmethod
+    def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:  # noqa: ARG003
+        """Return the loss that an estimator's parameters describe; `name` is that of the choice."""
+        return cls()
+
+    def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
+        """Return the loss's parameter for each output; empty if it has none."""
         return ()
 
     def corners(self, target: Floats, scores: Floats) -> Floats:
@@ -203,11 +212,39 @@ class NativeLoss(Loss):
         """Return gradient and hessian at scores (K, n), both (K, n), weights multiplied in."""
         by_output = np.atleast_2d(target)
         one = by_output[0] if len(by_output) == 1 else by_output
-        shape = self.shape(one, scores, weights)
+        parameters = self.parameters(one, scores, weights)
         both: tuple[Floats, Floats] = _native.loss_gradients(
-            self.name, shape, scores, by_output, weights, n_threads
+            self.name, parameters, scores, by_output, weights, n_threads
         )
         return both
+
+
+@dataclass(frozen=True)
+class LossChoice:
+    """A value of the parameter `loss`: its class, and what the parameter's description says."""
+
+    loss: type[NativeLoss]
+    summary: str
+
+
+LossClass = TypeVar("LossClass", bound=type[NativeLoss])
+
+
+def offered_in(
+    choices: dict[str, LossChoice], **summaries: str
+) -> Callable[[LossClass], LossClass]:
+    """Enter a class among the choices of a parameter, under each name with its summary."""
+
+    def enter(loss: LossClass) -> LossClass:
+        choices.update({name: LossChoice(loss, text) for name, text in summaries.items()})
+        return loss
+
+    return enter
+
+
+def describe(choices: dict[str, LossChoice]) -> str:
+    """Return a sentence that lists the choices with their summaries."""
+    return "; ".join(f"'{name}' is {choice.summary}" for name, choice in choices.items()) + "."
 
 
 def weighted_mean(target: Floats, weights: Floats | None) -> float:

@@ -9,12 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._arithmetic import sum_of
-from hedgerow._boosting.losses.base import NativeLoss, log, log_odds, prior, weighted_mean
+from hedgerow._boosting.losses.base import (
+    LossChoice,
+    NativeLoss,
+    log,
+    log_odds,
+    offered_in,
+    prior,
+    weighted_mean,
+)
+from hedgerow._estimator import Estimator
 from hedgerow._links import Link
 from hedgerow._types import Floats
 
 # Log-odds between which the best constant of the focal loss is looked for, and how often halved.
 FARTHEST, HALVINGS = 64.0, 80
+
+# The values of a classifier's parameter `loss` for two classes alone, entered by the classes.
+TWO_CLASS_LOSSES: dict[str, LossChoice] = {}
 
 
 class BinaryLogLoss(NativeLoss):
@@ -36,6 +48,7 @@ class SoftBinaryLogLoss(BinaryLogLoss):
     is_soft = True
 
 
+@offered_in(TWO_CLASS_LOSSES, exponential="AdaBoost's loss")
 class ExponentialLoss(NativeLoss):
     """e^−s of class 1, e^s of class 0: AdaBoost's loss, whose scores are half the log-odds."""
 
@@ -49,6 +62,7 @@ class ExponentialLoss(NativeLoss):
         return np.array([0.5 * log_odds(weighted_mean(target, weights))])
 
 
+@offered_in(TWO_CLASS_LOSSES, hinge="that of a margin, without probabilities")
 class HingeLoss(NativeLoss):
     """max(0, 1 − s) of class 1, max(0, 1 + s) of class 0: a margin, no probability."""
 
@@ -81,6 +95,10 @@ class HingeLoss(NativeLoss):
         return of_class_1 / np.maximum(total, np.finfo(float).tiny)
 
 
+@offered_in(
+    TWO_CLASS_LOSSES,
+    focal="a log loss in which rows count less the better they are classified already",
+)
 class FocalLoss(NativeLoss):
     """−(1 − P)^γ log P of the row's class: rows that are told apart already count less."""
 
@@ -91,7 +109,12 @@ class FocalLoss(NativeLoss):
     def __init__(self, gamma: float) -> None:
         self.gamma = float(gamma)
 
-    def shape(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
+    @classmethod
+    def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:  # noqa: ARG003
+        """Return the loss of γ = `focal_gamma`."""
+        return cls(estimator.focal_gamma)
+
+    def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
         """Return γ."""
         return (self.gamma,)
 

@@ -37,11 +37,11 @@ class SeveralTargets(NativeLoss):
                 return f"Column {number} of y: {objection}"
         return None
 
-    def shape(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:
-        """Return the shape of each column's loss."""
+    def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:
+        """Return the parameter of each column's loss."""
         columns = zip(target, scores, strict=True)
-        shapes = [self.loss.shape(column, score[None], weights) for column, score in columns]
-        return [number for shape in shapes for number in shape]
+        by_column = [self.loss.parameters(y, score[None], weights) for y, score in columns]
+        return [number for parameters in by_column for number in parameters]
 
     def corners(self, target: Floats, scores: Floats) -> Floats:
         """Return the step of each row to the corner, in one column."""

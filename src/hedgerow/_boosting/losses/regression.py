@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from numbers import Real
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from hedgerow._arithmetic import sum_of
 from hedgerow._boosting.losses.base import (
+    LossChoice,
     NativeLoss,
     Spread,
     log,
     log_odds,
+    offered_in,
     weighted_mean,
     weighted_quantile,
 )
+from hedgerow._estimator import Estimator
 from hedgerow._links import Link
 from hedgerow._types import Floats
 
@@ -25,7 +29,19 @@ SQUARED_PART = 0.9
 MOST_STEPS = 200
 NO_STEP = 1e-14
 
+RobustName = Literal["huber", "pseudo_huber", "log_cosh"]
 
+# The values of a regressor's parameter `loss`, entered by the classes.
+REGRESSION_LOSSES: dict[str, LossChoice] = {}
+
+
+def as_levels(quantile: Any) -> tuple[float, ...]:
+    """Return the levels of the parameter `quantile`, a number or several."""
+    several = [quantile] if isinstance(quantile, Real) else list(quantile)
+    return tuple(float(level) for level in several)
+
+
+@offered_in(REGRESSION_LOSSES, squared_error="half the squared residual")
 class SquaredError(NativeLoss):
     """½ r²; its best constant is the mean."""
 
@@ -37,6 +53,7 @@ class SquaredError(NativeLoss):
         return np.array([weighted_mean(target, weights)])
 
 
+@offered_in(REGRESSION_LOSSES, quantile="the pinball loss at the level `quantile`")
 class QuantileLoss(NativeLoss):
     """The pinball loss: α r above the score, (α − 1) r below it; each level α has a score."""
 
@@ -49,11 +66,16 @@ class QuantileLoss(NativeLoss):
         self.n_outputs = len(self.at)
         self.link: Link = "identity" if self.n_outputs == 1 else "sorted"
 
+    @classmethod
+    def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:  # noqa: ARG003
+        """Return the loss of the levels in `quantile`."""
+        return cls(as_levels(estimator.quantile))
+
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the quantiles."""
         return np.array([weighted_quantile(target, weights, level) for level in self.at])
 
-    def shape(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
+    def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
         """Return the levels."""
         return self.at
 
@@ -62,6 +84,7 @@ class QuantileLoss(NativeLoss):
         return np.full(n_leaves, self.at[output])
 
 
+@offered_in(REGRESSION_LOSSES, absolute_error="the size of the residual")
 class AbsoluteError(QuantileLoss):
     """|r|; its best constant is the median."""
 
@@ -72,11 +95,21 @@ class AbsoluteError(QuantileLoss):
         super().__init__((0.5,))
         self.quantiles = ()  # a parameter that it does not have
 
-    def shape(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
+    @classmethod
+    def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:  # noqa: ARG003
+        """Return the loss, which has no parameter."""
+        return cls()
+
+    def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
         """Return nothing."""
         return ()
 
 
+@offered_in(
+    REGRESSION_LOSSES,
+    mape="the absolute error as a fraction of ``|y|``, which counts as at least 1 or, if that is "
+    "less, the mean ``|y|``",
+)
 class AbsolutePercentageError(AbsoluteError):
     """|r| / |y|: an absolute error with weights.
 
@@ -102,6 +135,7 @@ class AbsolutePercentageError(AbsoluteError):
         return per_size if weights is None else weights * per_size
 
 
+@offered_in(REGRESSION_LOSSES, expectile="what the pinball loss is, but of squared residuals")
 class ExpectileLoss(NativeLoss):
     """2α ½r² above the score, 2(1 − α) ½r² below it: what the quantile is to |r|, to r²."""
 
@@ -112,7 +146,12 @@ class ExpectileLoss(NativeLoss):
         self.level = float(level)
         self.quantiles = (self.level,)
 
-    def shape(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
+    @classmethod
+    def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:  # noqa: ARG003
+        """Return the loss of the level in `quantile`."""
+        return cls(as_levels(estimator.quantile)[0])
+
+    def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
         """Return the level."""
         return (self.level,)
 
@@ -121,6 +160,12 @@ class ExpectileLoss(NativeLoss):
         return _descended(self, weighted_mean(target, weights), target, weights)
 
 
+@offered_in(
+    REGRESSION_LOSSES,
+    huber="the squared error up to `delta` and linear beyond",
+    pseudo_huber="a smooth function with the same limits",
+    log_cosh="another, δ² log cosh(r/δ)",
+)
 class RobustLoss(NativeLoss):
     """Squares of small residuals, sizes of large ones, with δ between.
 
@@ -130,14 +175,17 @@ class RobustLoss(NativeLoss):
 
     metric = "mae"
 
-    def __init__(
-        self, name: Literal["huber", "pseudo_huber", "log_cosh"], delta: float | None
-    ) -> None:
+    def __init__(self, name: RobustName, delta: float | None) -> None:
         self.name = name
         self.delta = delta
         self.adapts = delta is None
 
-    def shape(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:
+    @classmethod
+    def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:
+        """Return the loss of this name with δ = `delta`."""
+        return cls(cast("RobustName", name), estimator.delta)
+
+    def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:
         """Return δ; never 0, for then nothing would count."""
         if self.delta is not None:
             return (self.delta,)
@@ -151,6 +199,12 @@ class RobustLoss(NativeLoss):
         return np.array([median]) if self.adapts else _descended(self, median, target, weights)
 
 
+@offered_in(
+    REGRESSION_LOSSES,
+    poisson="the deviance of counts; it predicts e^score, as the next two do",
+    gamma="that of positive amounts",
+    tweedie="that between the two, of the variance power `tweedie_power`",
+)
 class TweedieLoss(NativeLoss):
     """The deviance of a mean e^s whose variance grows as its power p: 1 Poisson, 2 gamma."""
 
@@ -164,6 +218,12 @@ class TweedieLoss(NativeLoss):
         self.spread = Spread(self.power, low=0.0)
         self.weights_are_exposures = self.power < 2.0
 
+    @classmethod
+    def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:
+        """Return the deviance of this name."""
+        tweedie: float = estimator.tweedie_power
+        return cls({"poisson": 1.0, "gamma": 2.0}.get(name, tweedie))
+
     def objection(self, target: Floats) -> str | None:
         """Object to negative numbers, of a gamma deviance to 0, and to nothing else than 0."""
         least = ">" if self.power == 2.0 else ">="
@@ -174,7 +234,7 @@ class TweedieLoss(NativeLoss):
             return None
         return f"y is 0 in every row, but loss={self.name!r} predicts a mean above 0."
 
-    def shape(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
+    def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
         """Return the power."""
         return (self.power,)
 
@@ -183,6 +243,9 @@ class TweedieLoss(NativeLoss):
         return np.array([log(weighted_mean(target, weights))])
 
 
+@offered_in(
+    REGRESSION_LOSSES, log_loss="for y between 0 and 1; it predicts numbers between 0 and 1"
+)
 class BernoulliLogLoss(NativeLoss):
     """−y log P − (1 − y) log(1 − P) of a part y of 1, with P = 1 / (1 + e^−s)."""
 

@@ -7,8 +7,9 @@ from typing import Any
 from hedgerow._boosting.fit.training_data import Examples
 from hedgerow._boosting.losses import CustomLoss, Loss, NativeLoss, SeveralTargets
 from hedgerow._boosting.losses.formula import WrittenLoss
+from hedgerow._boosting.losses.regression import as_levels
 from hedgerow._boosting.targets.classes import Classes
-from hedgerow._boosting.targets.tasks import Classification, Regression, Task, as_levels
+from hedgerow._boosting.targets.tasks import Classification, Regression, Task
 from hedgerow._data.target import has_columns, read_known_labels, read_labels, read_number_columns
 from hedgerow._estimator import Estimator
 from hedgerow._types import Floats

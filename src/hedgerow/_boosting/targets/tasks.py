@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from numbers import Real
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -11,25 +9,17 @@ from numpy.typing import NDArray
 
 from hedgerow._boosting.fit.training_data import Examples
 from hedgerow._boosting.losses import (
-    AbsoluteError,
-    AbsolutePercentageError,
-    BernoulliLogLoss,
     BinaryLogLoss,
     CrossEntropy,
     CustomLoss,
-    ExpectileLoss,
-    ExponentialLoss,
-    FocalLoss,
-    HingeLoss,
     Loss,
     MultinomialLogLoss,
-    QuantileLoss,
-    RobustLoss,
     SoftBinaryLogLoss,
     SquaredError,
-    TweedieLoss,
 )
 from hedgerow._boosting.losses import formula as written_loss
+from hedgerow._boosting.losses.classification import TWO_CLASS_LOSSES
+from hedgerow._boosting.losses.regression import REGRESSION_LOSSES, as_levels
 from hedgerow._boosting.metrics import Metric, UserMetric, resolve_metrics
 from hedgerow._boosting.targets.classes import Classes
 from hedgerow._data.class_weight import class_weight_vector
@@ -112,9 +102,7 @@ class Classification(Task):
             raise ParameterError(
                 f"loss={wanted!r} tells two classes apart, but y has {n_classes}. Use 'log_loss'."
             )
-        if wanted == "focal":
-            return FocalLoss(estimator.focal_gamma)
-        return ExponentialLoss() if wanted == "exponential" else HingeLoss()
+        return TWO_CLASS_LOSSES[wanted].loss.from_estimator(wanted, estimator)
 
     def weigh(self, examples: Examples, estimator: Estimator, classes: Any) -> Examples:
         """Apply class_weight and scale_pos_weight."""
@@ -168,27 +156,7 @@ class Regression(Task):
             return written_loss.written_for_numbers(wanted)
         if callable(wanted):
             return CustomLoss(wanted, "identity", 1, SquaredError.metric)
-        choices: dict[str, Callable[[], Loss]] = {
-            "squared_error": SquaredError,
-            "absolute_error": AbsoluteError,
-            "mape": AbsolutePercentageError,
-            "quantile": lambda: QuantileLoss(levels),
-            "expectile": lambda: ExpectileLoss(levels[0]),
-            "huber": lambda: RobustLoss("huber", estimator.delta),
-            "pseudo_huber": lambda: RobustLoss("pseudo_huber", estimator.delta),
-            "log_cosh": lambda: RobustLoss("log_cosh", estimator.delta),
-            "poisson": lambda: TweedieLoss(1.0),
-            "gamma": lambda: TweedieLoss(2.0),
-            "tweedie": lambda: TweedieLoss(estimator.tweedie_power),
-            "log_loss": BernoulliLogLoss,
-        }
-        return choices[wanted]()
-
-
-def as_levels(quantile: Any) -> tuple[float, ...]:
-    """Return the levels that `quantile` asks for, of which there may be one alone."""
-    several = [quantile] if isinstance(quantile, Real) else list(quantile)
-    return tuple(float(level) for level in several)
+        return REGRESSION_LOSSES[wanted].loss.from_estimator(wanted, estimator)
 
 
 def _require_two_classes(scale_pos_weight: float, n_classes: int) -> None:

@@ -11,11 +11,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from hedgerow._arithmetic import sum_of
+from hedgerow._constructor import with_parameters
 from hedgerow._contract import internals
 from hedgerow._data.class_weight import class_weight_vector
 from hedgerow._data.target import read_classification_target, read_weights, require_moderate
 from hedgerow._estimator import Estimator, adopt, seed_of
-from hedgerow._params import check_parameters, documented
+from hedgerow._params import check_parameters
 from hedgerow._sigmoid import fit_sigmoid, probability
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.cache import RowCache
@@ -284,7 +285,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             )
 
 
-@documented
+@with_parameters
 class SVC(KernelClassifier):
     """A support vector machine for classes.
 
@@ -356,45 +357,6 @@ class SVC(KernelClassifier):
 
     _parameters: ClassVar = SVC_PARAMETERS
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool = False,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        max_iter: int = -1,
-        multi_class: str = "ovo",
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.multi_class = multi_class
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
     def _check_combination(self) -> None:
         if np.inf == self.C and self.probability:
             raise ParameterError(
@@ -413,7 +375,7 @@ class SVC(KernelClassifier):
         return Machine.of(solution, solution.levels[0])
 
 
-@documented
+@with_parameters
 class NuSVC(KernelClassifier):
     """A support vector machine for classes, with a bound of rows within the margin, not their cost.
 
@@ -449,45 +411,6 @@ class NuSVC(KernelClassifier):
     """
 
     _parameters: ClassVar = NU_SVC_PARAMETERS
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool = False,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        max_iter: int = -1,
-        multi_class: str = "ovo",
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.multi_class = multi_class
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _costs(self, weights: Floats) -> Floats:
         return weights

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
+from hedgerow._constructor import with_parameters
 from hedgerow._data.target import read_weights
-from hedgerow._params import check_parameters, documented
+from hedgerow._params import check_parameters
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.machine import KernelMachine
 from hedgerow._svm.kernel.parameters import ONE_CLASS_PARAMETERS
 from hedgerow._types import Floats
 
 
-@documented
+@with_parameters
 class OneClassSVM(OutlierMixin, KernelMachine):
     """A support vector machine that tells rows like those of `fit` from others.
 
@@ -71,33 +71,6 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     """
 
     _parameters: ClassVar = ONE_CLASS_PARAMETERS
-
-    def __init__(
-        self,
-        *,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        nu: float = 0.5,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        max_iter: int = -1,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Fit the model.

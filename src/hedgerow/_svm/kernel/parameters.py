@@ -13,10 +13,10 @@ from hedgerow._params import (
     NOT_NEGATIVE,
     RANDOM_STATE,
     VERBOSE,
-    Kind,
     Number,
     Options,
     Parameter,
+    ParameterKind,
     Peers,
     any_of,
 )
@@ -24,12 +24,19 @@ from hedgerow._svm.kernel.kernels import NAMES
 
 LARGEST_C = 1e30
 MOST_DEGREE = 1000
-INFINITE = Kind("inf", lambda value: isinstance(value, float | np.floating) and value == np.inf)
+INFINITE = ParameterKind(
+    "inf", lambda value: isinstance(value, float | np.floating) and value == np.inf, "float"
+)
 
 _KERNEL = Parameter(
     "kernel",
     "rbf",
-    any_of(Options(NAMES), Kind("a function (X, Z) -> array (len(X), len(Z))", callable)),
+    any_of(
+        Options(NAMES),
+        ParameterKind(
+            "a function (X, Z) -> array (len(X), len(Z))", callable, "Callable[..., Any]"
+        ),
+    ),
     "k(x, z): x·z for 'linear', (γ x·z + coef0)^degree for 'poly', exp(−γ‖x − z‖²) for 'rbf', "
     "tanh(γ x·z + coef0) for 'sigmoid', exp(−γ Σ|x − z|) for 'laplacian'. With 'precomputed', X is "
     "the matrix of kernels with the rows of fit.",
@@ -111,7 +118,7 @@ _CACHE_SIZE = Parameter(
 _MAX_ITER = Parameter(
     "max_iter",
     -1,
-    any_of(Kind("-1", lambda value: value in Number(-1, -1, integer=True)), COUNT),
+    any_of(ParameterKind("-1", lambda value: value in Number(-1, -1, integer=True), "int"), COUNT),
     "Steps at most, each of two rows; −1 for ten million, or 100 for each row if that is more. If "
     "the tolerance is not reached by then, there is a warning. What linear kernels do before the "
     "first of them does not count.",

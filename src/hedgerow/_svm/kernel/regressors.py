@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from hedgerow._arithmetic import mean_of, sum_of
+from hedgerow._constructor import with_parameters
 from hedgerow._data.target import read_regression_target, read_weights
-from hedgerow._params import check_parameters, documented
+from hedgerow._params import check_parameters
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.cache import RowCache
 from hedgerow._svm.kernel.certificate import Solution
@@ -64,7 +64,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         return self._scores(X)[:, 0]
 
 
-@documented
+@with_parameters
 class SVR(KernelRegressor):
     """A support vector machine for numbers.
 
@@ -117,40 +117,11 @@ class SVR(KernelRegressor):
 
     _parameters: ClassVar = SVR_PARAMETERS
 
-    def __init__(
-        self,
-        *,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        max_iter: int = -1,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
     def _dual(self, t: Floats, costs: Floats) -> dual.Dual:
         return dual.of_numbers(t, costs, float(self.epsilon))
 
 
-@documented
+@with_parameters
 class NuSVR(KernelRegressor):
     """A support vector machine for numbers, with a bound of the rows beyond ε instead of ε.
 
@@ -201,35 +172,6 @@ class NuSVR(KernelRegressor):
     """
 
     _parameters: ClassVar = NU_SVR_PARAMETERS
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        C: float = 1.0,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        max_iter: int = -1,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _dual(self, t: Floats, costs: Floats) -> dual.Dual:
         return dual.of_nu_numbers(t, costs, float(self.nu))

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
+from hedgerow._constructor import with_parameters
 from hedgerow._data.class_weight import class_weight_vector
 from hedgerow._data.intake import TableSchema
 from hedgerow._data.target import (
@@ -21,7 +22,7 @@ from hedgerow._data.target import (
     require_moderate,
 )
 from hedgerow._estimator import Estimator, adopt, column_attributes, seed_of
-from hedgerow._params import check_parameters, documented
+from hedgerow._params import check_parameters
 from hedgerow._svm.linear.crammer_singer import crammer_singer
 from hedgerow._svm.linear.parameters import CLASSIFIER_PARAMETERS, REGRESSOR_PARAMETERS
 from hedgerow._svm.linear.problem import Problem, Solution, Stop
@@ -115,7 +116,7 @@ class LinearMachine(Estimator):
         return tags
 
 
-@documented
+@with_parameters
 class LinearSVC(ClassifierMixin, LinearMachine):
     """A linear support vector machine for classes.
 
@@ -168,37 +169,6 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     """
 
     _parameters: ClassVar = CLASSIFIER_PARAMETERS
-
-    def __init__(
-        self,
-        penalty: str = "l2",
-        loss: str = "squared_hinge",
-        *,
-        dual: bool | str = "auto",
-        tol: float = 1e-4,
-        C: float = 1.0,
-        multi_class: str = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        random_state: int | np.random.RandomState | None = 0,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
@@ -301,7 +271,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         return predicted
 
 
-@documented
+@with_parameters
 class LinearSVR(RegressorMixin, LinearMachine):
     """A linear support vector machine for numbers.
 
@@ -346,33 +316,6 @@ class LinearSVR(RegressorMixin, LinearMachine):
     """
 
     _parameters: ClassVar = REGRESSOR_PARAMETERS
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        tol: float = 1e-4,
-        C: float = 1.0,
-        loss: str = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        dual: bool | str = "auto",
-        random_state: int | np.random.RandomState | None = 0,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.epsilon = epsilon
-        self.tol = tol
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.dual = dual
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.

@@ -71,6 +71,7 @@ CLASSIFIER_PARAMETERS = (
         Options(("l1", "l2")),
         "½‖w‖², or the sum of absolute weights, which makes many of them 0.",
         Peers(sklearn="penalty"),
+        positional=True,
     ),
     Parameter(
         "loss",
@@ -78,6 +79,7 @@ CLASSIFIER_PARAMETERS = (
         Options(("hinge", "squared_hinge")),
         "max(0, 1 − y f(x)), or its square.",
         Peers(sklearn="loss"),
+        positional=True,
     ),
     _DUAL,
     _TOL,

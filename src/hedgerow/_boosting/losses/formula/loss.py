@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hedgerow._autodiff import Derivatives, derivatives
 from hedgerow._boosting.losses.formula.best_constant import Total, best_constant
 from hedgerow._boosting.losses.formula.check import check_derivatives, check_rows
-from hedgerow._params import COUNT, NOTHING, Kind, Options, Parameter, any_of
+from hedgerow._params import COUNT, NOTHING, Options, Parameter, ParameterKind, any_of
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
@@ -25,11 +25,15 @@ STRAIGHT_PART = 0.5
 RUNAWAY = 1e15
 
 _PARAMETERS = (
-    Parameter("function", None, Kind("a function (y, f) -> loss of every row", callable), ""),
+    Parameter(
+        "function", None, ParameterKind("a function (y, f) -> loss of every row", callable), ""
+    ),
     Parameter("link", None, any_of(Options(get_args(Link)), NOTHING), ""),
     Parameter("n_outputs", None, any_of(COUNT, NOTHING), ""),
     Parameter("curvature", "absolute", Options(get_args(Curvature)), ""),
-    Parameter("name", None, any_of(Kind("a str", lambda v: isinstance(v, str)), NOTHING), ""),
+    Parameter(
+        "name", None, any_of(ParameterKind("a str", lambda v: isinstance(v, str)), NOTHING), ""
+    ),
 )
 
 
