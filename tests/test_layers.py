@@ -74,7 +74,7 @@ BASE = (
     *("exceptions", "_types", "_native", "_warning", "_spelling"),
     *("_peer_values", "_peers", "_params", "_parameter_docs", "_arguments", "_constructor"),
     *("_threads", "_progress", "_arithmetic", "_links", "_sigmoid"),
-    *("_result", "_permutation"),
+    *("_result", "_permutation", "_curves"),
 )
 
 # A package above them, and the packages that it may import beside its own modules.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hedgerow import explain
 from hedgerow._data.names import fitted_names
 from hedgerow._reporting.columns import Column
-from hedgerow._reporting.curves import histogram
+from hedgerow._reporting.curves import histogram_bars
 from hedgerow._reporting.forest_payload import score_words
 from hedgerow._reporting.outcomes import (
     ClassOutcome,
@@ -161,7 +161,7 @@ def _effect(found: Any, names: Sequence[str], column: Column) -> dict[str, Any]:
         "name": found.features[0],
         "is_category": False,
         "points": points,
-        "bars": histogram(inside, EFFECT_BARS),
+        "bars": histogram_bars(inside, EFFECT_BARS),
         "n_left_out": 0,
     }
 

@@ -15,7 +15,7 @@ import numpy as np
 from hedgerow._data.sources import has_rows
 from hedgerow._data.target import read_weights
 from hedgerow._reporting.columns import Column, RowIds, read_columns, read_row_ids
-from hedgerow._reporting.curves import MOST_DOTS, curves_of, histogram
+from hedgerow._reporting.curves import MOST_DOTS, curves_of, histogram_bars
 from hedgerow._reporting.features import (
     effect_summary,
     importance_summary,
@@ -140,7 +140,7 @@ def _target(outcome: Outcome) -> dict[str, Any]:
 def _number_target(name: str, values: Floats, kind: str) -> dict[str, Any]:
     low, middle, high = np.quantile(values, [0.0, 0.5, 1.0]).tolist()
     summary = {"min": low, "median": middle, "max": high, "mean": float(values.mean())}
-    return {"kind": kind, "name": name, **summary, "histogram": histogram(values)}
+    return {"kind": kind, "name": name, **summary, "histogram": histogram_bars(values)}
 
 
 def _survival_target(outcome: SurvivalOutcome) -> dict[str, Any]:
