@@ -21,7 +21,7 @@ from hedgerow._reporting.outcomes import (
     RankingOutcome,
 )
 from hedgerow._types import Floats
-from hedgerow._validation.rows import taken
+from hedgerow._validation.fold_data import take_rows
 from hedgerow.exceptions import HedgerowError
 
 MOST_BARS = 20
@@ -79,7 +79,7 @@ def shuffled_summary(
     rows = _some_rows(outcomes[0].n_rows)
     try:
         found = explain.permutation_importance(
-            *(model, taken(X, rows), taken(y, rows)),
+            *(model, take_rows(X, rows), take_rows(y, rows)),
             scoring="log_loss" if by_probability else None,
             n_repeats=N_SHUFFLES,
         )
@@ -124,7 +124,7 @@ def effect_summary(
     ]
     try:
         found = explain.partial_dependence(
-            model, taken(X, rows), wanted, grid_resolution=EFFECT_POINTS
+            model, take_rows(X, rows), wanted, grid_resolution=EFFECT_POINTS
         )
     except HedgerowError as error:
         return {"absent": str(error)}

@@ -14,7 +14,7 @@ from hedgerow._reporting.forest_payload import score_words
 from hedgerow._reporting.outcomes import Outcome
 from hedgerow._tree.additive import additive_trees
 from hedgerow._types import Floats
-from hedgerow._validation.rows import taken
+from hedgerow._validation.fold_data import take_rows
 from hedgerow.exceptions import HedgerowError
 
 MOST_FEATURES = 15
@@ -31,7 +31,7 @@ def shap_summary(
     rows = _rows(model, outcomes[0].n_rows)
     background = 100 if getattr(model, "linear_leaves", False) else None
     try:
-        found = explain.shap_values(model, taken(X, rows), background=background)
+        found = explain.shap_values(model, take_rows(X, rows), background=background)
     except HedgerowError as error:
         return {"absent": why_not_explained(model, error)}
     sizes = np.abs(found.values).mean(axis=0).reshape(len(found.feature_names), -1)

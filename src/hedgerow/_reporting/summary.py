@@ -29,7 +29,7 @@ from hedgerow._reporting.forest_payload import (
     trees_payload,
 )
 from hedgerow._reporting.metrics import COVERAGE, by_class, measured
-from hedgerow._reporting.mistakes import Kind, kinds_of_mistakes, mistakes_summary
+from hedgerow._reporting.mistakes import MistakeKind, kinds_of_mistakes, mistakes_summary
 from hedgerow._reporting.outcomes import (
     ClassOutcome,
     NumberOutcome,
@@ -154,7 +154,7 @@ def _trees(
     columns: Sequence[Column],
     order: Sequence[int],
     outcomes: Sequence[Outcome],
-    kinds: Sequence[Kind],
+    kinds: Sequence[MistakeKind],
     ids: RowIds,
     wishes: Wishes,
 ) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def _said(outcomes: Sequence[Outcome], target_name: str) -> list[str]:
 
 
 def _rows_to_start_from(
-    outcome: Outcome, kinds: Sequence[Kind], wishes: Wishes
+    outcome: Outcome, kinds: Sequence[MistakeKind], wishes: Wishes
 ) -> dict[str, list[int]]:
     """Return a few rows drawn at random, and the worst mistakes of each kind."""
     drawn = np.random.RandomState(wishes.seed).permutation(outcome.n_rows)[:ROWS_TO_START_FROM]

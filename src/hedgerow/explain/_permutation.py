@@ -19,12 +19,12 @@ from hedgerow._permutation import PermutationImportance
 from hedgerow._progress import watched
 from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Indices
-from hedgerow._validation.rows import require_rows
+from hedgerow._validation.fold_data import require_rows
 from hedgerow._validation.scoring import OWN_SCORE, read_known_target, resolve_scores
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain._grid import find_column
 from hedgerow.explain._shuffling import Judge, Shuffling, shuffling_of
-from hedgerow.explain._tables import GivenTable
+from hedgerow.explain._tables import UserTable
 from hedgerow.explain._what_if import fitted, model_labels, table_labels
 
 _N_REPEATS = Parameter("n_repeats", 10, COUNT, "")
@@ -114,7 +114,7 @@ def permutation_importance(
     RANDOM_STATE.check(random_state)
     VERBOSE.check(verbose)
     model = fitted(model)
-    table = GivenTable(X)
+    table = UserTable(X)
     require_rows("y", y, table.n_rows)
     weights = read_weights(sample_weight, table.n_rows)
     target = replace(read_known_target(model, y, table.n_rows), default=OWN_SCORE)
