@@ -5,7 +5,7 @@ NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: usually five to ten minutes on two cores, once.
 
-.PHONY: demo dev docs pictures test check format bench sanitize races soak clean
+.PHONY: demo dev docs pictures test check format coverage bench sanitize races soak clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -28,17 +28,17 @@ pictures: .venv/demo
 
 # The many processes that tests start are to find modules that are compiled already. A worker takes
 # neighbouring tests, so that what these share is made once.
-test: check
+test: check .venv/installed
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
 
-check: .venv/installed
+check: .venv/packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	$(BIN)/mypy
 
 # The package's stub is written anew from the declarations of parameters.
-format: .venv/installed
+format: .venv/packages .venv/built
 	$(BIN)/python -m tools.stubs
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
@@ -83,6 +83,21 @@ sanitize: .venv-sanitize/installed
 	print(*(level for level in _native.LEVELS if level < _native.isa_level()))"); do \
 	HEDGEROW_ISA=$$level $(SANITIZED_PYTEST) $(KERNEL_TESTS) -k "not instruction_set and not scikit_learn_check" || exit 1; done
 	PYTHONPATH=. $(SANITIZED) -m soak model_files --share $(FILES)
+
+# Which lines of src/ and native/ the suite executes, in the processes that tests start too; the pages are in
+# out/coverage. Left out are tests of how fast things are: counting slows them down.
+COVERAGE = COVERAGE_FILE=$(abspath out/coverage/data) .venv-coverage/bin/python -m coverage
+
+coverage: .venv-coverage/installed
+	rm -rf out/coverage && mkdir -p out/coverage/native
+	find build/coverage -name '*.gcda' -delete
+	$(COVERAGE) run -m pytest -n 2 --dist worksteal \
+	-k "not far_faster and not no_processor_time and not half_a_second"
+	$(COVERAGE) combine --quiet
+	$(COVERAGE) html --quiet --directory out/coverage/python
+	$(COVERAGE) report --skip-covered --skip-empty
+	.venv-coverage/bin/gcovr --root . --filter native/ --exclude-throw-branches --print-summary \
+	--html-details out/coverage/native/index.html build/coverage
 
 # Concurrent fits, predictions and forks under the thread sanitizer.
 races: .venv-tsan/installed .venv/installed
@@ -139,6 +154,13 @@ build/dev/build.ninja: CMakeLists.txt .venv/dev
 	--config-settings=cmake.define.HEDGEROW_SANITIZE=ON
 	@touch $@
 
+.venv-coverage/installed: $(NATIVE)
+	test -d .venv-coverage || $(PYTHON) -m venv .venv-coverage
+	.venv-coverage/bin/python tools/install.py --editable '.[dev]' \
+	--config-settings=build-dir=build/coverage --config-settings=install.strip=false \
+	--config-settings=cmake.define.HEDGEROW_COVERAGE=ON --config-settings=cmake.define.HEDGEROW_LEVELS=native
+	@touch $@
+
 .venv-tsan/installed: $(NATIVE)
 	test -d .venv-tsan || $(PYTHON) -m venv .venv-tsan
 	@echo "$(COMPILING)"
@@ -148,4 +170,4 @@ build/dev/build.ninja: CMakeLists.txt .venv/dev
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-bench .venv-sanitize .venv-tsan build dist out src/hedgerow/_native/*.so
+	rm -rf .venv .venv-bench .venv-coverage .venv-sanitize .venv-tsan build dist out src/hedgerow/_native/*.so

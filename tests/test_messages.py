@@ -196,7 +196,7 @@ FIT = (
     (
         "y has NaN",
         lambda: classifier().fit(X, np.where(Y, np.nan, 0.0)),
-        "y contains NaN .*row .*Leave out the rows",
+        "y contains NaN .*row .*Drop the rows",
     ),
     ("y infinite", lambda: regressor().fit(X, np.where(Y, np.inf, 0)), "y contains infinity"),
     ("one class", lambda: classifier().fit(X, 0 * Y), "y holds one class only.*at least two"),

@@ -890,7 +890,7 @@ def test_forged_rows_of_neighbours_are_refused(kind, name, change, reason):
         ("function", {"metric": None}, "the metric is None"),
         ("outliers", {"outlier_label": 1}, "no class"),
         ("outliers", {"outlier_label": [None]}, "no class"),
-        ("outliers", {"outlier_label": ["a"]}, "not of the type"),
+        ("outliers", {"outlier_label": ["a"]}, "not have the type"),
         ("outliers", {"outlier_label": [1, 2]}, "a list of 2, but y has 1 outputs"),
         ("dense", {"outputs": None}, "do not suit the estimator"),
         ("dense", {"is_sparse": True}, "missing"),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow._contract import internals
-from hedgerow._data.names import are_places, fitted_names, labels_of
+from hedgerow._data.names import are_positions, fitted_names, labels_of
 from hedgerow._estimator import Estimator
 from hedgerow._params import parameters_of
 from hedgerow._types import Floats
@@ -143,7 +143,7 @@ def _features(estimator: Estimator) -> str:
     if importances is None or not np.isfinite(importances).all() or importances.max() <= 0.0:
         return ""
     names = fitted_names(estimator)
-    labels = None if names is None or are_places(names) else labels_of(names, len(names))
+    labels = None if names is None or are_positions(names) else labels_of(names, len(names))
     rows = []
     for j in np.argsort(-importances, kind="stable")[:TOP]:
         if importances[j] > 0.0:

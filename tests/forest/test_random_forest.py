@@ -492,10 +492,10 @@ def test_requests_that_contradict_each_other_are_refused():
     X, y = IRIS
     with pytest.raises(ParameterError, match="max_samples=151 is more than the 150 rows"):
         RandomForestClassifier(max_samples=151).fit(X, y)
-    with pytest.raises(ParameterError, match="oob_score needs rows"):
+    with pytest.raises(ParameterError, match="oob_score needs out-of-bag rows"):
         ExtraTreesClassifier(oob_score=True).fit(X, y)
     extra = ExtraTreesClassifier(n_estimators=3).fit(X, y)
-    with pytest.raises(ParameterError, match="every tree draws them all"):
+    with pytest.raises(ParameterError, match="every tree is grown on all rows"):
         extra.permutation_importances(X, y)
     forest = RandomForestClassifier(n_estimators=3).fit(X, y)
     with pytest.raises(DataError, match="X has 100 rows, but fit had 150"):

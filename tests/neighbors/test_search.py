@@ -9,6 +9,7 @@ from sklearn.metrics import pairwise_distances
 
 from hedgerow import _native
 from hedgerow._neighbors import NearestNeighbors
+from hedgerow._neighbors.metrics import SPECS
 from oracles.neighbors import cosine_distances, finished, nearest, sums
 
 ALGORITHMS = ["brute", "kd_tree"]
@@ -306,3 +307,8 @@ def test_kernels_refuse_arrays_that_do_not_fit():
         _native.within_in_blocks(blocks, index, None, 9, 2.0, None, None, rows, 1.0, 1)
     with pytest.raises(ValueError, match="every column must have a weight"):
         _native.within_in_blocks(blocks, index, None, 5, 2.0, centre, None, rows, 1.0, 1)
+
+
+def test_every_metric_has_a_row_in_both_tables():
+    computed = {name for name, spec in SPECS.items() if not spec.is_opaque}
+    assert set(_native.METRICS) == computed

@@ -10,7 +10,7 @@ from hedgerow._boosting.losses import MultinomialLogLoss, SquaredError
 from hedgerow._data.binning import BinnedMatrix, block_shape, own_columns
 from hedgerow._tree.exact import ExactGrower
 from hedgerow._tree.growth_params import GrowParams
-from hedgerow._tree.row_sampling import RowDraws
+from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.structure import Ensemble
 from hedgerow._tree.trainer import ExactTrainer, Trainer
 from oracles.grow import Columns, assert_same_splits, category_set
@@ -177,7 +177,7 @@ def test_a_tree_is_the_same_on_any_number_of_threads(n_rows):
     rng = np.random.default_rng(7)
     binned = binned_table(rng, n_rows, 40, n_categorical=2)
     g, h = rng.standard_normal(n_rows), rng.uniform(0.1, 1, n_rows)
-    sampled = {"draws": RowDraws(binned.n_rows, 0.7), "colsample_bytree": 0.8}
+    sampled = {"draws": RowSampler(binned.n_rows, 0.7), "colsample_bytree": 0.8}
     first = grow(binned, g, h, **sampled)
     for n_threads in (2, 3, 8, 90):
         assert grow(binned, g, h, n_threads=n_threads, **sampled) == first
@@ -194,7 +194,8 @@ def test_a_small_budget_for_histograms_changes_no_tree():
         settings = _native.GrowSettings()
         settings.max_leaves, settings.histogram_bytes = 60, histogram_bytes
         grower = _native.Grower(
-            binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical, binned.places,
+            binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical,
+            binned.bundle_slots,
             binned.width, binned.threshold_values, binned.threshold_starts, settings, 2,
         )  # fmt: skip
         leaf_of_row, leaf_value = np.zeros((1, n_rows), np.uint16), np.zeros((1, 60))
@@ -213,7 +214,7 @@ def test_scores_are_the_sum_of_the_trees_in_and_out_of_the_bag(n_rows, subsample
     binned = binned_table(rng, n_rows, 5, n_categorical=1)
     X = np.where(binned.by_column == 255, np.nan, binned.by_column).T
     y = rng.standard_normal(n_rows) + binned.by_column[1]
-    draws = RowDraws(n_rows, subsample)
+    draws = RowSampler(n_rows, subsample)
     trainer = make_trainer(binned, target=y, base_score=np.array([3.0]), draws=draws)
     trees = [tree for round_ in range(5) for tree in trainer.boost(round_)]
     model = Ensemble.from_trees(trees, [0] * 5, np.array([3.0]), 5)

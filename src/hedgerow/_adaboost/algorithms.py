@@ -27,7 +27,7 @@ from hedgerow._links import class_probabilities, prediction_of
 from hedgerow._types import Floats
 
 # Draws of one round that may end in a member no better than chance.
-MOST_DRAWS = 100
+MAX_DRAWS = 100
 # A member's weight, or its largest error as a part of the largest y, that rounding can account for.
 ROUNDING = 1e-12
 # Schapire and Singer (1999) smooth shares by a quarter of a row; this is that for 2,500 rows, and
@@ -40,24 +40,24 @@ SMALLEST_WEIGHT = 2.0 * float(np.finfo(np.float64).eps)
 
 
 @dataclass
-class Rounds:
+class AdaBoostRounds:
     """What the rounds leave behind: members, and a number of each kind for each round."""
 
-    members: list[list[Any]] = field(default_factory=list)
+    estimators: list[list[Any]] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
     weight_sums: list[float] = field(default_factory=list)
     resets: list[int] = field(default_factory=list)
 
     def __len__(self) -> int:
-        return len(self.members)
+        return len(self.estimators)
 
     def add(
-        self, members: list[Any], weight: float, error: float, growth: float, resets: int = 0
+        self, estimators: list[Any], weight: float, error: float, growth: float, resets: int = 0
     ) -> None:
         """Take note of a round, in which the sum of the rows' weights grew by a factor."""
         before = self.weight_sums[-1] if self.weight_sums and not resets else 1.0
-        self.members.append(members)
+        self.estimators.append(estimators)
         self.weights.append(weight)
         self.errors.append(error)
         self.weight_sums.append(before * growth)
@@ -79,10 +79,12 @@ class Algorithm(Protocol):
     def n_outputs(self) -> int:
         """Scores of a row."""
 
-    def boost(self, learner: Learner, labels: Labels, start: Floats, n_rounds: int) -> Rounds:
+    def boost(
+        self, learner: Learner, labels: Labels, start: Floats, n_rounds: int
+    ) -> AdaBoostRounds:
         """Run the rounds, from weights that sum to 1."""
 
-    def output(self, member: Any, X: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    def output(self, base_model: Any, X: Any, classes: NDArray[Any]) -> NDArray[Any]:
         """Return what a fitted estimator says of rows, as `votes` takes it."""
 
     def votes(self, output: NDArray[Any], weight: float) -> Floats:
@@ -138,7 +140,9 @@ class Discrete(_Method):
     unit: ClassVar[str] = "mean vote"
     error_divisor: str = "weights"
 
-    def boost(self, learner: Learner, labels: Labels, start: Floats, n_rounds: int) -> Rounds:
+    def boost(
+        self, learner: Learner, labels: Labels, start: Floats, n_rounds: int
+    ) -> AdaBoostRounds:
         """Fit, measure, weigh the member, reweigh the rows; until a member is perfect or hopeless.
 
         A perfect member is kept, with weight 1 or what it takes to set every row right. One no
@@ -146,28 +150,28 @@ class Discrete(_Method):
         drawn, they are drawn again instead; after a member worse than chance, by the weights of the
         beginning.
         """
-        rounds, w = Rounds(), start.copy()
+        rounds, w = AdaBoostRounds(), start.copy()
         draws = resets = 0
         against = np.zeros(len(w))  # the weight of the members that get a row wrong
         while len(rounds) < n_rounds:
-            member, predicted = learner.classify(w)
+            base_model, predicted = learner.classify(w)
             wrong = predicted != labels
             err = self._error(w, wrong)
             if err <= 0.0:
                 majority = 2.0 * against[start > 0.0].max() - sum(rounds.weights)
-                rounds.add([member], 1.0 + max(0.0, majority), 0.0, 1.0, resets)
+                rounds.add([base_model], 1.0 + max(0.0, majority), 0.0, 1.0, resets)
                 break
             alpha = self._weight(err)
             draws += 1
-            if alpha <= 0.0 and learner.resamples and draws < MOST_DRAWS:
+            if alpha <= 0.0 and learner.resamples and draws < MAX_DRAWS:
                 if alpha < 0.0:
                     w, resets = start.copy(), resets + 1
                 continue
             if alpha <= 0.0:
                 if not len(rounds):
-                    rounds.add([member], 0.0, err, 1.0, resets)
+                    rounds.add([base_model], 0.0, err, 1.0, resets)
                 break
-            rounds.add([member], alpha, err, weigh_up(w, wrong, alpha), resets)
+            rounds.add([base_model], alpha, err, weigh_up(w, wrong, alpha), resets)
             against += alpha * wrong
             draws = resets = 0
         return rounds
@@ -183,9 +187,9 @@ class Discrete(_Method):
         error = sum_of(w * wrong)  # faster than taking the wrong rows out
         return error / len(w) if self.error_divisor == "rows" else error
 
-    def output(self, member: Any, X: Any, classes: NDArray[Any]) -> Labels:
+    def output(self, base_model: Any, X: Any, classes: NDArray[Any]) -> Labels:
         """Return class numbers."""
-        return class_numbers(member, X, classes)
+        return class_numbers(base_model, X, classes)
 
     def votes(self, output: NDArray[Any], weight: float) -> Floats:
         """Return the weight for the member's class, and against the others."""
@@ -221,22 +225,24 @@ class Real(_Method):
 
     has_classifiers: ClassVar[bool] = True
 
-    def boost(self, learner: Learner, labels: Labels, start: Floats, n_rounds: int) -> Rounds:
+    def boost(
+        self, learner: Learner, labels: Labels, start: Floats, n_rounds: int
+    ) -> AdaBoostRounds:
         """Fit, measure, reweigh the rows; until a member is perfect."""
-        rounds, w = Rounds(), start.copy()
+        rounds, w = AdaBoostRounds(), start.copy()
         while len(rounds) < n_rounds:
-            member, p = learner.estimate(w)
+            base_model, p = learner.estimate(w)
             err = sum_of(w[p.argmax(axis=1) != labels])
             votes = self.votes(p, self.learning_rate)
             growth = reweigh(w, -self._score_of_class(votes, labels) / (self.n_classes - 1))
-            rounds.add([member], self.learning_rate, err, growth)
+            rounds.add([base_model], self.learning_rate, err, growth)
             if err <= 0.0:
                 break
         return rounds
 
-    def output(self, member: Any, X: Any, classes: NDArray[Any]) -> Floats:
+    def output(self, base_model: Any, X: Any, classes: NDArray[Any]) -> Floats:
         """Return probabilities."""
-        return probabilities(member, X, classes)
+        return probabilities(base_model, X, classes)
 
     def votes(self, output: NDArray[Any], weight: float) -> Floats:
         """Return logarithms of the probabilities, less their mean."""
@@ -267,26 +273,28 @@ class Gentle(_Method):
 
     has_classifiers: ClassVar[bool] = False
 
-    def boost(self, learner: Learner, labels: Labels, start: Floats, n_rounds: int) -> Rounds:
+    def boost(
+        self, learner: Learner, labels: Labels, start: Floats, n_rounds: int
+    ) -> AdaBoostRounds:
         """Fit, measure, reweigh the rows."""
-        rounds, y = Rounds(), self._signs(labels)
+        rounds, y = AdaBoostRounds(), self._signs(labels)
         w = self._spread(start)
         while len(rounds) < n_rounds:
-            members, f = _regress_each(learner, y, w)
+            estimators, f = _regress_each(learner, y, w)
             err = sum_of(w[(f > 0.0) != (y > 0.0)])
-            rounds.add(members, self.learning_rate, err, reweigh(w, -self.learning_rate * y * f))
+            rounds.add(estimators, self.learning_rate, err, reweigh(w, -self.learning_rate * y * f))
         return rounds
 
     def _signs(self, labels: Labels) -> Floats:
         return np.where(self._indicators(labels), 1.0, -1.0)
 
     def _spread(self, start: Floats) -> Floats:
-        """Give every score the same part of the weights."""
+        """Return every score the same part of the weights."""
         return np.repeat(start[:, None] / self.n_outputs, self.n_outputs, axis=1)
 
-    def output(self, member: Any, X: Any, classes: NDArray[Any]) -> Floats:  # noqa: ARG002
+    def output(self, base_model: Any, X: Any, classes: NDArray[Any]) -> Floats:  # noqa: ARG002
         """Return numbers."""
-        return numbers(member, X)
+        return numbers(base_model, X)
 
     def votes(self, output: NDArray[Any], weight: float) -> Floats:
         """Return the numbers, shrunk."""
@@ -322,17 +330,19 @@ class Logit(_Method):
 
     has_classifiers: ClassVar[bool] = False
 
-    def boost(self, learner: Learner, labels: Labels, start: Floats, n_rounds: int) -> Rounds:
+    def boost(
+        self, learner: Learner, labels: Labels, start: Floats, n_rounds: int
+    ) -> AdaBoostRounds:
         """Fit the responses, add the fits to the scores."""
-        rounds, is_class = Rounds(), self._indicators(labels)
+        rounds, is_class = AdaBoostRounds(), self._indicators(labels)
         scores = np.zeros((len(labels), self.n_outputs))
         response, w = self._working(scores, is_class, start)
         while len(rounds) < n_rounds:
-            members, f = _regress_each(learner, response, w)
+            estimators, f = _regress_each(learner, response, w)
             err, before = float(sum_of(w[(f > 0.0) != is_class]) / sum_of(w)), sum_of(w)
             scores += self._step(f, self.learning_rate)
             response, w = self._working(scores, is_class, start)
-            rounds.add(members, self.learning_rate, err, float(sum_of(w) / before))
+            rounds.add(estimators, self.learning_rate, err, float(sum_of(w) / before))
         return rounds
 
     def _working(
@@ -352,9 +362,9 @@ class Logit(_Method):
     def _step(self, f: Floats, weight: float) -> Floats:
         return f * weight if self.n_classes == 2 else f * (weight * (1.0 - 1.0 / self.n_classes))
 
-    def output(self, member: Any, X: Any, classes: NDArray[Any]) -> Floats:  # noqa: ARG002
+    def output(self, base_model: Any, X: Any, classes: NDArray[Any]) -> Floats:  # noqa: ARG002
         """Return numbers."""
-        return numbers(member, X)
+        return numbers(base_model, X)
 
     def votes(self, output: NDArray[Any], weight: float) -> Floats:
         """Return the step, shrunk."""
@@ -391,26 +401,26 @@ class R2:
     loss: str
     learning_rate: float
 
-    def boost(self, learner: Learner, y: Floats, start: Floats, n_rounds: int) -> Rounds:
+    def boost(self, learner: Learner, y: Floats, start: Floats, n_rounds: int) -> AdaBoostRounds:
         """Fit, measure, weigh the member, reweigh the rows; until one is perfect or hopeless.
 
         A perfect member's weight is infinite on paper; here it outweighs all others together. One
         with a mean loss of ½ or more is not kept, unless it is the first, which has weight 0.
         """
-        rounds, w = Rounds(), start.copy()
+        rounds, w = AdaBoostRounds(), start.copy()
         while len(rounds) < n_rounds:
-            member, predicted = learner.regress(y, w)
+            base_model, predicted = learner.regress(y, w)
             losses = self._losses(predicted, y, w)
             err = sum_of(w * losses)
             if err <= 0.0:
-                rounds.add([member], 1.0 + sum(rounds.weights), 0.0, 1.0)
+                rounds.add([base_model], 1.0 + sum(rounds.weights), 0.0, 1.0)
                 break
             if err >= 0.5:
                 if not len(rounds):
-                    rounds.add([member], 0.0, err, 1.0)
+                    rounds.add([base_model], 0.0, err, 1.0)
                 break
             log_beta = self.learning_rate * math.log(err / (1.0 - err))
-            rounds.add([member], -log_beta, err, reweigh(w, log_beta * (1.0 - losses)))
+            rounds.add([base_model], -log_beta, err, reweigh(w, log_beta * (1.0 - losses)))
         return rounds
 
     def _losses(self, predicted: Floats, y: Floats, w: Floats) -> Floats:
@@ -475,7 +485,7 @@ def _regress_each(learner: Learner, targets: Floats, weights: Floats) -> tuple[l
         learner.regress(np.ascontiguousarray(target), w / sum_of(w))
         for target, w in zip(targets.T, weights.T, strict=True)
     ]
-    return [member for member, _ in fitted], np.stack([f for _, f in fitted], axis=1)
+    return [base_model for base_model, _ in fitted], np.stack([f for _, f in fitted], axis=1)
 
 
 def _sigmoid_or_softmax(decision: Floats, divisor: int = 1) -> Floats:

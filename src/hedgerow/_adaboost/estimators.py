@@ -20,8 +20,8 @@ from hedgerow._adaboost.fitting import (
 from hedgerow._adaboost.model import Committee, TreeCommittee
 from hedgerow._adaboost.parameters import PARAMETERS
 from hedgerow._constructor import with_parameters
-from hedgerow._data.passed_on import check_columns
-from hedgerow._data.target import read_known_classes, read_weights
+from hedgerow._data.pass_through import check_columns
+from hedgerow._data.target import read_fitted_classes, read_weights
 from hedgerow._estimator import TableEstimator, adopt
 from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
@@ -41,7 +41,7 @@ class AdaBoost(TableEstimator):
     @property
     def estimators_(self) -> list[Any]:
         """The member of each round, or a list of them where a round has several."""
-        return self._fitted_model().members
+        return self._fitted_model().estimators
 
     @property
     def feature_importances_(self) -> Floats:
@@ -196,7 +196,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             What the model was fitted to.
         """
         model, (rows, n_threads) = self._fitted_model(), self._rows(X)
-        labels = read_known_classes(y, self.classes_).astype(np.intp)
+        labels = read_fitted_classes(y, self.classes_).astype(np.intp)
         start = starting_weights(read_weights(sample_weight, len(labels)), len(labels))
         scores = np.zeros((len(labels), model.algorithm.n_outputs))
         forgotten = scores

@@ -19,7 +19,7 @@ _FEW_MARKS, _MANY_NUMBERS = 2, 10
 
 
 @dataclass(frozen=True)
-class NonNumericValues:
+class NonNumericCells:
     """The values of a column that are no numbers: how many, of how many, and the first ones."""
 
     count: int
@@ -40,7 +40,7 @@ class NonNumericValues:
         return f"--na '{self.first[0]}'"
 
 
-def not_numbers(text: Any, *, decimal_commas: bool = False) -> NonNumericValues | None:
+def non_numeric_values(text: Any, *, decimal_commas: bool = False) -> NonNumericCells | None:
     """Look for values of a column of text that are no numbers; None if there are none."""
     values = text.drop_null()
     pattern = _NUMBER_WITH_COMMA if decimal_commas else _NUMBER
@@ -50,7 +50,7 @@ def not_numbers(text: Any, *, decimal_commas: bool = False) -> NonNumericValues 
         return None
     n_numbers = pc.sum(is_number).as_py() or 0
     few = len(others) <= _FEW_MARKS and len(pc.unique(values.filter(is_number))) >= _MANY_NUMBERS
-    return NonNumericValues(
+    return NonNumericCells(
         count=len(values) - n_numbers,
         total=len(values),
         first=tuple(others[:_SHOWN].to_pylist()),

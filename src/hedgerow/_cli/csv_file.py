@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from hedgerow._cli.cell_values import NonNumericValues, is_number, not_numbers, without_na
+from hedgerow._cli.cell_values import NonNumericCells, is_number, non_numeric_values, without_na
 from hedgerow._cli.damage import read_as, require_distinct
 from hedgerow._cli.options import Reading
 from hedgerow._data.schema import listed
@@ -88,12 +88,12 @@ def _read_column(
     """Return a column as what it is, or as what it is known to be, without what means missing."""
     column = without_na(_typed(without_na(text, na), name, kind, dialect), na)
     if kind == "number" and column.type == pa.string():
-        others = not_numbers(column, decimal_commas=dialect.has_decimal_commas)
+        others = non_numeric_values(column, decimal_commas=dialect.has_decimal_commas)
         raise DataError(_not_numeric(path, name, others))
     return column
 
 
-def _not_numeric(path: Path, name: str, others: NonNumericValues | None) -> str:
+def _not_numeric(path: Path, name: str, others: NonNumericCells | None) -> str:
     if others is None:  # such as a number with a comma where commas part fields
         return f"{path}, column {name!r} must be numbers, but it is text."
     hint = f" {others.option} reads such values as missing." if others.count < others.total else ""
@@ -205,7 +205,7 @@ def warn_of_text(text: Any, name: str, *, decimal_commas: bool = False) -> None:
             "since a day) would say more; --drop leaves it out.",
         )
         return
-    others = not_numbers(text, decimal_commas=decimal_commas)
+    others = non_numeric_values(text, decimal_commas=decimal_commas)
     if others is not None and others.is_nearly_numeric:
         _warn(
             name,

@@ -17,17 +17,31 @@ from hedgerow._data.target import has_columns, read_class_columns, read_number_c
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
-MOST_CLASSES = 1 << 16  # the kernels' class numbers have 16 bits
+MAX_CLASSES = 1 << 16  # the kernels' class numbers have 16 bits
 
 
 @dataclass(frozen=True)
-class Target:
-    """What rows are to be learned to have: a class each, or numbers (n_rows, n_values)."""
+class TreeTarget:
+    """The target of the kernels: a class for each row, or numbers (n_rows, n_values).
+
+    Several outputs of classes are numbers, too: the one-hot columns of the first output, then those
+    of the second, …; the impurity is the mean over the outputs.
+    """
 
     n_values: int
     n_outputs: int = 1
     labels: NDArray[np.uint16] | None = None
     numbers: Floats | None = None
+
+    @classmethod
+    def of_classes(cls, labels: NDArray[np.uint16], n_classes: int) -> TreeTarget:
+        """Return the target of one output of classes."""
+        return cls(n_classes, labels=labels)
+
+    @classmethod
+    def of_numbers(cls, numbers: Floats, n_outputs: int | None = None) -> TreeTarget:
+        """Return the target of numbers; by default each column is an output."""
+        return cls(numbers.shape[1], n_outputs or numbers.shape[1], numbers=numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +55,8 @@ class ClassOutputs:
         """Find the classes in y, and each row's index among them, (n_rows, outputs)."""
         classes, index = read_class_columns(y, n_rows)
         most = max(map(len, classes))
-        if most > MOST_CLASSES:
-            raise DataError(f"y holds {most} classes; there may be {MOST_CLASSES} at most.")
+        if most > MAX_CLASSES:
+            raise DataError(f"y holds {most} classes; there may be {MAX_CLASSES} at most.")
         return cls(tuple(classes)), index
 
     def __eq__(self, other: object) -> bool:
@@ -73,16 +87,16 @@ class ClassOutputs:
         """Numbers that a leaf holds."""
         return sum(end - begin for begin, end in self._stored)
 
-    def target(self, index: NDArray[np.int64]) -> Target:
+    def target(self, index: NDArray[np.int64]) -> TreeTarget:
         """Return what the kernels learn: labels, or for several outputs, ones and zeros."""
         if self.is_single:
-            return Target(len(self.classes[0]), labels=index[:, 0].astype(np.uint16))
+            return TreeTarget.of_classes(index[:, 0].astype(np.uint16), len(self.classes[0]))
         numbers = np.ascontiguousarray(np.concatenate(self._ones(index), axis=1))
-        return Target(numbers.shape[1], len(self.classes), numbers=numbers)
+        return TreeTarget.of_numbers(numbers, len(self.classes))
 
     def stored(self, values: Floats) -> Floats:
         """Return what leaves need to hold of the values that they were grown with."""
-        return np.ascontiguousarray(values[:, self._kept])
+        return np.ascontiguousarray(values[:, self._stored_columns])
 
     def probabilities(self, values: Floats) -> list[Floats]:
         """Return the probabilities of each output's classes that the values of rows mean."""
@@ -93,7 +107,7 @@ class ClassOutputs:
 
     def values(self, probabilities: Sequence[Floats]) -> Floats:
         """Return the values that mean these probabilities of each output's classes."""
-        return np.ascontiguousarray(np.concatenate(probabilities, axis=1)[:, self._kept])
+        return np.ascontiguousarray(np.concatenate(probabilities, axis=1)[:, self._stored_columns])
 
     def certain(self, votes: NDArray[np.integer[Any]]) -> Floats:
         """Return the values that mean one class alone, given its index for each output."""
@@ -125,15 +139,15 @@ class ClassOutputs:
         return list(zip([0, *ends[:-1]], ends, strict=True))
 
     @cached_property
-    def _kept(self) -> NDArray[np.intp]:
+    def _stored_columns(self) -> NDArray[np.intp]:
         """Of the values that are grown, those that are stored."""
-        kept: list[int] = []
+        columns: list[int] = []
         begin = 0
         for of_output in self.classes:
             end = begin + len(of_output)
-            kept += range(begin + (len(of_output) == 2), end)
+            columns += range(begin + (len(of_output) == 2), end)
             begin = end
-        return np.array(kept, np.intp)
+        return np.array(columns, np.intp)
 
 
 @dataclass(frozen=True)
@@ -158,9 +172,9 @@ class NumberOutputs:
         """Return what scikit-learn's regressors tell of y."""
         return {"n_outputs_": self.n_outputs}
 
-    def target(self, numbers: Floats) -> Target:
+    def target(self, numbers: Floats) -> TreeTarget:
         """Return what the kernels learn."""
-        return Target(self.n_outputs, self.n_outputs, numbers=numbers)
+        return TreeTarget.of_numbers(numbers)
 
     def stored(self, values: Floats) -> Floats:
         """Return the values as they are: leaves hold the numbers."""

@@ -14,9 +14,9 @@ from hedgerow._data.binning import Binner
 from hedgerow._data.intake import TableSchema
 from hedgerow._data.outputs import Outputs
 from hedgerow._forest.combinations import Combinations
-from hedgerow._forest.quantiles import LeafRows
+from hedgerow._forest.quantiles import LeafTargets
 from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
-from hedgerow._tree.cart import RowDraws
+from hedgerow._tree.cart import BootstrapSamples
 from hedgerow._tree.cart_params import impurity_unit
 from hedgerow._tree.fitting import TreeModel
 from hedgerow._tree.packed import PackedForest
@@ -38,10 +38,10 @@ class ForestModel:
     binner: Binner
     forest: PackedForest
     outputs: Outputs
-    draws: RowDraws
+    sampling: BootstrapSamples
     n_rows: int
     combinations: Combinations | None = None
-    leaf_rows: LeafRows | None = None
+    leaf_targets: LeafTargets | None = None
 
     @cached_property
     def category_bins(self) -> list[Any]:
@@ -90,7 +90,7 @@ class ForestModel:
 
     def draw_counts(self, tree: int) -> NDArray[np.uint16]:
         """Return how often a tree drew each training row."""
-        return self.draws.counts(tree, self.n_rows)
+        return self.sampling.counts(tree, self.n_rows)
 
     def tree(self, index: int, criterion: str) -> TreeModel:
         """Return a tree as a model by itself, its gains in the criterion's unit."""
@@ -124,7 +124,7 @@ class ForestModel:
             n_threads=n_threads,
         )
 
-    def samples(self) -> list[NDArray[np.intp]]:
+    def sampled_rows(self) -> list[NDArray[np.intp]]:
         """Return the training rows that each tree drew, those drawn twice listed twice."""
         rows = np.arange(self.n_rows)
         return [np.repeat(rows, self.draw_counts(t)) for t in range(self.forest.n_trees)]

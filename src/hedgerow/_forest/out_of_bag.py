@@ -18,7 +18,7 @@ from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 
 
-def _warn_of_gaps(judged: NDArray[np.bool_], judge: str) -> None:
+def _warn_of_missing_predictions(judged: NDArray[np.bool_], judge: str) -> None:
     if not judged.all():
         warn_user(
             f"{np.count_nonzero(~judged)} rows were drawn by every {judge} and have no "
@@ -51,7 +51,7 @@ def attributes_of_means(
     `judge` names what was asked for the values.
     """
     judged = ~np.isnan(means[:, 0])
-    _warn_of_gaps(judged, judge)
+    _warn_of_missing_predictions(judged, judge)
     attributes: dict[str, Any]
     if isinstance(outputs, NumberOutputs):
         prediction = outputs.prediction(means)
@@ -93,7 +93,7 @@ def permutation_importance(
         label,
         value,
         target,
-        model.draws.seed,
+        model.sampling.seed,
         rises,
         n_threads,
     )

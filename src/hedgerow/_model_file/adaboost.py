@@ -19,14 +19,14 @@ from hedgerow._adaboost.algorithms import (
 from hedgerow._adaboost.model import EstimatorCommittee, TreeCommittee
 from hedgerow._contract import internals
 from hedgerow._estimator import Estimator, column_attributes
-from hedgerow._model_file.columns import read_columns, write_columns
-from hedgerow._model_file.container import Arrays, Document
-from hedgerow._model_file.members import (
+from hedgerow._model_file.base_models import (
     read_members,
     require_classes,
     require_columns,
     require_numbers,
 )
+from hedgerow._model_file.columns import read_columns, write_columns
+from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import (
     Stored,
     check_columns,
@@ -48,7 +48,7 @@ _HISTORIES = ("estimator_weights_", "estimator_errors_", "weight_sums_")
 
 
 def write(estimator: Estimator) -> tuple[Document, Arrays]:
-    """Give what a fit has learned."""
+    """Return what a fit has learned."""
     model = internals(estimator).model()
     fitted = vars(estimator)
     document: Document = {

@@ -36,7 +36,7 @@ _CALIBRATION = ("slope", "offset", "x", "y", "start")
 
 
 def write(estimator: Estimator) -> tuple[Document, Arrays]:
-    """Give what a fit has learned."""
+    """Return what a fit has learned."""
     model: BoostedModel = internals(estimator).model()
     fitted = vars(estimator)
     classes = fitted.get("classes_")

@@ -14,7 +14,7 @@ _FIELDS = {"parameters", "n_members", "metric", "n_folds", "tried", "best"}
 
 
 def write_choice(choice: Choice) -> Document:
-    """Give a choice as JSON types."""
+    """Return a choice as JSON types."""
     sliced = {"in_turn": choice.in_turn} if choice.in_turn else {}
     return sliced | {
         "parameters": dict(choice.parameters),

@@ -110,7 +110,7 @@ _OF_THE_MACHINE = ("n_jobs", "verbose")
 
 
 def write_estimator(estimator: Estimator) -> tuple[Document, Arrays]:
-    """Give a fitted estimator as a document of JSON types and named arrays."""
+    """Return a fitted estimator as a document of JSON types and named arrays."""
     kind = _KINDS.get(type(estimator).__name__)
     if kind is None or type(estimator) is not kind.estimator:
         raise TypeError(
@@ -141,7 +141,7 @@ def _write_parameters(estimator: Estimator) -> Document:
 
 
 def write_parameter(value: Any) -> Any:
-    """Give a value as JSON types; one of the library's own estimators with its parameters."""
+    """Return a value as JSON types; one of the library's own estimators with its parameters."""
     kind = _KINDS.get(type(value).__name__)
     if kind is None or type(value) is not kind.estimator:
         return encode(value)

@@ -18,14 +18,14 @@ from hedgerow._model_file.stored import (
     write_classes,
 )
 from hedgerow._params import MOST
-from hedgerow._svm.linear.machines import LinearModel, LinearSVC
+from hedgerow._svm.linear.estimators import LinearModel, LinearSVC
 
 # One number for each problem that was solved.
 _CERTIFICATE = ("objective_", "duality_gap_")
 
 
 def write(estimator: Estimator) -> tuple[Document, Arrays]:
-    """Give what a fit has learned."""
+    """Return what a fit has learned."""
     model: LinearModel = internals(estimator).model()
     document = {
         "schema": model.schema.to_dict(),

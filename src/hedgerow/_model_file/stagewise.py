@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from hedgerow._contract import internals
 from hedgerow._estimator import Estimator
-from hedgerow._model_file.columns import read_columns, write_columns
-from hedgerow._model_file.container import Arrays, Document
-from hedgerow._model_file.members import (
+from hedgerow._model_file.base_models import (
     read_members,
     require_classes,
     require_columns,
     require_numbers,
     require_one_tree,
 )
+from hedgerow._model_file.columns import read_columns, write_columns
+from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import (
     Stored,
     is_number,
@@ -35,7 +35,7 @@ _HISTORIES = ("train_score_", "validation_score_")
 
 
 def write(estimator: Estimator) -> tuple[Document, Arrays]:
-    """Give what a fit has learned, if the learners are the library's own."""
+    """Return what a fit has learned, if the learners are the library's own."""
     from hedgerow._model_file.contents import write_estimator
 
     model: AdditiveModel = internals(estimator).model()

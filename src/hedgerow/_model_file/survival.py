@@ -21,7 +21,7 @@ from hedgerow._model_file.stored import Stored, check_array, is_number, require,
 
 
 def write(estimator: Estimator) -> tuple[Document, Arrays]:
-    """Give what a fit has learned."""
+    """Return what a fit has learned."""
     document, arrays = boosted.write(estimator)
     curve = internals(estimator).model().curve
     if curve is None:

@@ -18,7 +18,7 @@ _ARRAYS = ("features", "numbers", "priors", "smoothing")
 
 
 def statistics_arrays(statistics: TargetStatistics) -> Arrays:
-    """Give all but the seed: columns side by side, a line for each target."""
+    """Return all but the seed: columns side by side, a line for each target."""
     arrays = {
         "features": np.array(statistics.features, np.int64),
         "numbers": np.concatenate([column.numbers for column in statistics.columns], axis=1),

@@ -22,7 +22,7 @@ _ENSEMBLE_ARRAYS = sorted(f.name for f in fields(Ensemble) if f.init and f.name 
 
 
 def ensemble_arrays(ensemble: Ensemble) -> Arrays:
-    """Give the arrays of an ensemble."""
+    """Return the arrays of an ensemble."""
     arrays = {name: getattr(ensemble, name) for name in _ENSEMBLE_ARRAYS}
     if ensemble.slopes is not None:
         slopes = {name: getattr(ensemble.slopes, name) for name in SLOPE_ARRAYS}
@@ -58,7 +58,7 @@ def check_tests(schema: TableSchema, ensemble: Ensemble) -> None:
 
 
 def write(estimator: Estimator) -> tuple[Document, Arrays]:
-    """Give what a tree has learned."""
+    """Return what a tree has learned."""
     model: TreeModel = internals(estimator).model()
     document = {"schema": model.schema.to_dict(), "outputs": write_outputs(model.outputs)}
     arrays = ensemble_arrays(model.ensemble) | with_prefix("binner.", model.binner.to_dict())

@@ -16,10 +16,9 @@ from sklearn.utils import Tags
 
 from hedgerow._boosting.targets.tasks import Classification, Regression, Task
 from hedgerow._constructor import with_parameters
-from hedgerow._data.passed_on import check_anything
+from hedgerow._data.pass_through import check_anything
 from hedgerow._estimator import Estimator, adopt
 from hedgerow._params import Parameter, check_parameters, parameters_for
-from hedgerow._stagewise.additive import sum_of_trees
 from hedgerow._stagewise.fitting import StagewiseFitting, count_rows
 from hedgerow._stagewise.learners import adopt_input_tags, default_learner
 from hedgerow._stagewise.losses import (
@@ -34,6 +33,7 @@ from hedgerow._stagewise.model import (
     predicted_numbers,
 )
 from hedgerow._stagewise.parameters import PARAMETERS
+from hedgerow._stagewise.tree_sum import sum_of_trees
 from hedgerow._tree.additive import AdditiveTrees, Meaning, class_names, number_names
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
@@ -77,17 +77,19 @@ class Stagewise(Estimator):
     def _scores(self, X: Any) -> Floats:
         """Return raw scores, of shape (n,) for one output and (n, K) for more."""
         model = self._fitted_model()
-        X = self._seen(X)
+        X = self._fitted_table(X)
         return model.scores(X, count_rows(X))
 
     def _staged_scores(self, X: Any) -> Iterator[Floats]:
         """Yield raw scores after each round."""
         model = self._fitted_model()
-        X = self._seen(X)
+        X = self._fitted_table(X)
         return (scores.copy() for scores in model.staged_scores(X, count_rows(X)))
 
     def _additive_trees(self) -> AdditiveTrees:
-        return sum_of_trees(self._fitted_model(), self._output_names(), self._meaning(), self._seen)
+        return sum_of_trees(
+            self._fitted_model(), self._output_names(), self._meaning(), self._fitted_table
+        )
 
     def _output_names(self) -> tuple[str, ...]:
         """Return a name for each score."""
@@ -97,7 +99,7 @@ class Stagewise(Estimator):
         """Return what is predicted of scores (n_rows, n_outputs), None if it is the scores."""
         raise NotImplementedError
 
-    def _seen(self, X: Any) -> Any:
+    def _fitted_table(self, X: Any) -> Any:
         """Return X, with its columns in the order of `fit`, after seeing that it has them."""
         if getattr(X, "ndim", 2) == 1 and hasattr(self, "n_features_in_"):
             raise DataError(

@@ -21,7 +21,7 @@ from hedgerow._boosting.fit.loop import BestRound
 from hedgerow._boosting.fit.training_data import Examples, hold_out
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._data.columns import ColumnTypeError
-from hedgerow._data.passed_on import check_anything, known_columns, learn_anything
+from hedgerow._data.pass_through import check_anything, fitted_columns, learn_anything
 from hedgerow._data.sparse import sound_rows
 from hedgerow._data.target import read_weights
 from hedgerow._estimator import Estimator, seed_of
@@ -35,14 +35,19 @@ from hedgerow._stagewise.learners import (
 )
 from hedgerow._stagewise.losses import StagewiseLoss
 from hedgerow._stagewise.model import AdditiveModel
-from hedgerow._stagewise.rounds import Booster, HeldOut, Rounds, negligible_gradient
-from hedgerow._stagewise.steps import PER_LEAF, Rows
+from hedgerow._stagewise.rounds import (
+    StagewiseBooster,
+    StagewiseRounds,
+    ValidationSet,
+    negligible_gradient,
+)
+from hedgerow._stagewise.steps import PER_LEAF, StepData
 from hedgerow._types import Attributes, Floats
-from hedgerow._warning import warned_once
+from hedgerow._warning import deduplicate_warnings
 from hedgerow.exceptions import DataError, ParameterError
 
 
-class AsGiven:
+class PassThroughTable:
     """A table that learners get as it came: they alone know how to read it."""
 
     def __init__(self, X: Any) -> None:
@@ -51,9 +56,9 @@ class AsGiven:
         self.X = np.asarray(X) if is_array_like else sound_rows(X)
         self.n_rows = count_rows(X)
 
-    def take(self, rows: NDArray[np.intp]) -> AsGiven:
+    def take(self, rows: NDArray[np.intp]) -> PassThroughTable:
         """Return some of the rows."""
-        return AsGiven(_safe_indexing(self.X, rows))
+        return PassThroughTable(_safe_indexing(self.X, rows))
 
 
 class StagewiseFitting:
@@ -82,18 +87,20 @@ class StagewiseFitting:
 
     def run(self, X: Any, y: Any, sample_weight: Any) -> Attributes:
         """Read, boost; return the attributes of the fitted estimator."""
-        with warned_once():  # not by the learner of every round
+        with deduplicate_warnings():  # not by the learner of every round
             return self._run(X, y, sample_weight)
 
     def _run(self, X: Any, y: Any, sample_weight: Any) -> Attributes:
         rounds = range(self.rounds_done(), self.estimator.n_estimators)
-        train, held_out = self.read(X, y, sample_weight)
+        train, validation_set = self.read(X, y, sample_weight)
         model = self.model_to_extend(train)
         booster = self.booster(train, model)
-        judge = None if held_out is None else self.judge(held_out, model, booster)
-        done = Rounds(list(model.stages), self.train_score_so_far(), judge)
-        with progress(self.estimator.verbose, rounds.stop, rounds.start) as shown:
-            done.run(booster, rounds, shown)
+        validation = (
+            None if validation_set is None else self.validation(validation_set, model, booster)
+        )
+        done = StagewiseRounds(list(model.stages), self.train_score_so_far(), validation)
+        with progress(self.estimator.verbose, rounds.stop, rounds.start) as progress_bar:
+            done.run(booster, rounds, progress_bar)
         return self.attributes(model, done)
 
     def rounds_done(self) -> int:
@@ -115,15 +122,15 @@ class StagewiseFitting:
         examples = _with_weight(self._read_training(X, y, sample_weight))
         self.loss = self.choose_loss(self.classes)
         self._require_target(examples.target)
-        self.step = chosen_step(self.estimator.step, self.learner, self.loss)
+        self.step = resolve_step(self.estimator.step, self.learner, self.loss)
         require_consistent(self.step, self.estimator.response, self.learner, self.loss)
         self._require_start()
         self._require_weights(is_weighted=examples.weights is not None)
         if not self.estimator.early_stopping:
             return examples, None
-        return self._hold_out(examples)
+        return self._split_validation(examples)
 
-    def _hold_out(self, examples: Examples) -> tuple[Examples, Examples]:
+    def _split_validation(self, examples: Examples) -> tuple[Examples, Examples]:
         fraction, stratify = self.estimator.validation_fraction, self.classes is not None
         try:
             return hold_out(examples, fraction, self.seed, stratify)
@@ -138,7 +145,7 @@ class StagewiseFitting:
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> Examples:
         count_rows(X)
         X, self.columns = self._read_table(X)
-        table: Any = AsGiven(X)
+        table: Any = PassThroughTable(X)
         if self.start is None:
             self.classes, target = self.task.learn_target(y, table.n_rows)
         else:
@@ -150,7 +157,7 @@ class StagewiseFitting:
         """Return the table, its columns in the order of the rounds so far, and what they are."""
         if self.start is None:
             return learn_anything(X)
-        return check_anything(self.estimator, X), known_columns(self.estimator)
+        return check_anything(self.estimator, X), fitted_columns(self.estimator)
 
     def _require_target(self, target: Floats) -> None:
         objection = self.loss.objection(target)
@@ -171,12 +178,12 @@ class StagewiseFitting:
     def _require_weights(self, is_weighted: bool) -> None:
         """Raise if weights must be passed to an estimator that takes none."""
         learner, init = self.learner.prototype, self.estimator.init
-        given = "sample_weight was given"
+        reason = "sample_weight was given"
         if is_weighted:
-            require_weights(learner, "estimator", given)
+            require_weights(learner, "estimator", reason)
         if is_weighted and _is_model(init):
-            require_weights(init, "init", given)
-        if self.learner.says_signs:
+            require_weights(init, "init", reason)
+        if self.learner.predicts_signs:
             require_weights(learner, "estimator", "a classifier's rows weigh as their gradients")
         if self.estimator.response == "newton":
             require_weights(learner, "estimator", "response='newton' needs the hessian as weights")
@@ -203,10 +210,10 @@ class StagewiseFitting:
             )
         return start
 
-    def booster(self, train: Examples, model: AdditiveModel) -> Booster:
+    def booster(self, train: Examples, model: AdditiveModel) -> StagewiseBooster:
         """Return what does the rounds."""
         estimator, start = self.estimator, replace(model, stages=[])
-        return Booster(
+        return StagewiseBooster(
             X=_table(train),
             rows=_rows(train, model),
             is_weighted=train.weights is not None,
@@ -220,37 +227,39 @@ class StagewiseFitting:
             least_gradient=negligible_gradient(self.loss, _rows(train, start)),
         )
 
-    def judge(self, held_out: Examples, model: AdditiveModel, booster: Booster) -> HeldOut:
+    def validation(
+        self, validation_set: Examples, model: AdditiveModel, booster: StagewiseBooster
+    ) -> ValidationSet:
         """Return what measures rounds: by one loss, though each round may minimise its own."""
         rows = booster.rows
-        return HeldOut(
-            X=_table(held_out),
-            rows=_rows(held_out, model),
+        return ValidationSet(
+            X=_table(validation_set),
+            rows=_rows(validation_set, model),
             loss=self.loss.adapted(rows.y, rows.F, rows.w),
             best=BestRound(self.estimator.tol),
             patience=self.estimator.n_iter_no_change,
         )
 
-    def attributes(self, model: AdditiveModel, done: Rounds) -> Attributes:
+    def attributes(self, model: AdditiveModel, done: StagewiseRounds) -> Attributes:
         """Assemble what the estimator will hold; with early stopping, up to the best round."""
-        judge = done.held_out
-        best = None if judge is None or judge.best.round == 0 else judge.best
-        kept = len(done.train_score) if best is None else best.round
-        stages = done.stages[: kept * model.n_outputs]
+        validation = done.validation_set
+        best = None if validation is None or validation.best.round == 0 else validation.best
+        n_rounds = len(done.train_score) if best is None else best.round
+        stages = done.stages[: n_rounds * model.n_outputs]
         steps = [stage.step for stage in stages]
         are_numbers = all(isinstance(step, float) for step in steps)
         fitted: Attributes = self.columns | {
             "_model": replace(model, stages=stages),
-            "n_iter_": kept,
+            "n_iter_": n_rounds,
             "init_": model.start,
             "estimators_": [stage.learner for stage in stages],
             "steps_": np.array(steps, np.float64) if are_numbers else steps,
-            "train_score_": np.array(done.train_score[:kept]),
+            "train_score_": np.array(done.train_score[:n_rounds]),
         }
         if self.classes is not None:
             fitted["classes_"] = self.classes
-        if judge is not None:
-            fitted["validation_score_"] = np.array(judge.history)
+        if validation is not None:
+            fitted["validation_score_"] = np.array(validation.history)
         if best is not None:
             fitted |= {"best_iteration_": best.round, "best_score_": best.score}
         return fitted
@@ -267,7 +276,7 @@ def count_rows(X: Any) -> int:
     return int(_num_samples(X))
 
 
-def chosen_step(step: str, learner: BaseLearner, loss: StagewiseLoss) -> str:
+def resolve_step(step: str, learner: BaseLearner, loss: StagewiseLoss) -> str:
     """Return the kind of step that is meant by "auto".
 
     Not a search for the least loss where a Newton step will do: in leaves of one class alone the
@@ -275,7 +284,7 @@ def chosen_step(step: str, learner: BaseLearner, loss: StagewiseLoss) -> str:
     """
     if step != "auto":
         return step
-    if not learner.has_leaves or learner.says_signs:
+    if not learner.has_leaves or learner.predicts_signs:
         return "line_search"
     return "newton" if loss.has_newton_step else "per_leaf"
 
@@ -297,7 +306,7 @@ def require_consistent(step: str, response: str, learner: BaseLearner, loss: Sta
             f"response='newton' needs a second derivative, which loss={loss.name!r} does not have. "
             "Use response='gradient'."
         )
-    if response == "newton" and learner.says_signs:
+    if response == "newton" and learner.predicts_signs:
         raise ParameterError(
             f"response='newton' is fitted by a regressor, but estimator={learner.name} is a "
             "classifier. Use response='gradient'."
@@ -324,6 +333,6 @@ def _weights(examples: Examples) -> Floats:
     return np.ones(len(examples.target)) if examples.weights is None else examples.weights
 
 
-def _rows(examples: Examples, model: AdditiveModel) -> Rows:
+def _rows(examples: Examples, model: AdditiveModel) -> StepData:
     scores = model.scores(_table(examples), len(examples.target))
-    return Rows(examples.target, scores, _weights(examples))
+    return StepData(examples.target, scores, _weights(examples))

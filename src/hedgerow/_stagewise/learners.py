@@ -45,7 +45,7 @@ class BaseLearner:
         return type(self.prototype).__name__
 
     @property
-    def says_signs(self) -> bool:
+    def predicts_signs(self) -> bool:
         """Whether it is a classifier, which is fitted to signs."""
         return hasattr(self.prototype, "__sklearn_tags__") and is_classifier(self.prototype)
 
@@ -56,7 +56,7 @@ class BaseLearner:
 
     def fit(self, X: Any, response: Floats, weights: Floats | None, seed: int) -> Any:
         """Return a copy fitted to the response."""
-        if not self.says_signs:
+        if not self.predicts_signs:
             return fitted_copy(self.prototype, X, response, weights, seed)
         size = np.abs(response) if weights is None else weights * np.abs(response)
         signs = np.where(response < 0.0, -1, 1)

@@ -115,7 +115,7 @@ class SquaredErrorLoss(StagewiseLoss):
         return float(sum_of(w * (y - F) * h) / square) if square > 0.0 else 0.0
 
 
-class QuantileLoss(StagewiseLoss):
+class PinballLoss(StagewiseLoss):
     """The pinball loss: α r where r = y − F is positive, (α − 1) r where it is negative."""
 
     name = "quantile"
@@ -143,7 +143,7 @@ class QuantileLoss(StagewiseLoss):
         return _pinball_step(y - F, h, w, self.alpha)
 
 
-class AbsoluteErrorLoss(QuantileLoss):
+class AbsoluteErrorLoss(PinballLoss):
     """|y − F|: pseudo-residuals are signs, a leaf's step is the median of its residuals."""
 
     name = "absolute_error"
@@ -287,7 +287,7 @@ class MultinomialDeviance(StagewiseLoss):
         return share * super().newton_step(y, F, w, output)
 
 
-class ExponentialLoss(StagewiseLoss):
+class AdaBoostLoss(StagewiseLoss):
     """e^−sF with s = ±1 for the classes: AdaBoost's; F is half the log-odds."""
 
     name = "exponential"
@@ -326,11 +326,11 @@ class UserLoss(StagewiseLoss):
 
     name = "custom"
 
-    def __init__(self, given: Any, link: Link, n_outputs: int) -> None:
-        self.given = given
+    def __init__(self, user_loss: Any, link: Link, n_outputs: int) -> None:
+        self.user_loss = user_loss
         self.link = link
         self.n_outputs = n_outputs
-        self.has_hessian = self.has_newton_step = callable(getattr(given, "hessian", None))
+        self.has_hessian = self.has_newton_step = callable(getattr(user_loss, "hessian", None))
 
     def loss(self, y: Floats, F: Floats) -> Floats:
         """Return what the user's method does."""
@@ -360,7 +360,7 @@ class UserLoss(StagewiseLoss):
         return shortened(step, lambda rho: self.mean_loss(y, F + rho * h, w), rounding)
 
     def _call(self, method: str, y: Floats, F: Floats, shape: tuple[int, ...]) -> Floats:
-        returned = np.asarray(getattr(self.given, method)(read_only(y), read_only(F)))
+        returned = np.asarray(getattr(self.user_loss, method)(read_only(y), read_only(F)))
         if returned.dtype.kind not in "fiub":
             raise ParameterError(f"loss: {method}(y, F) returned {returned.dtype}, not numbers.")
         if returned.shape != shape:
@@ -375,7 +375,7 @@ def regression_loss(loss: Any, alpha: float) -> StagewiseLoss:
     if not isinstance(loss, str):
         return UserLoss(loss, "identity", 1)
     if loss == "quantile":
-        return QuantileLoss(alpha)
+        return PinballLoss(alpha)
     if loss == "huber":
         return HuberLoss(alpha)
     simple = {"absolute_error": AbsoluteErrorLoss, "poisson": PoissonLoss}
@@ -390,7 +390,7 @@ def classification_loss(loss: Any, n_classes: int) -> StagewiseLoss:
                 f"Only binary classification is supported. y holds {n_classes} classes, but "
                 "loss='exponential' tells two apart; loss='log_loss' does for more."
             )
-        return ExponentialLoss()
+        return AdaBoostLoss()
     built_in = BinomialLogLoss() if n_classes == 2 else MultinomialDeviance(n_classes)
     if isinstance(loss, str):
         return built_in

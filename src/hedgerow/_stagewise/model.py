@@ -27,18 +27,18 @@ class Stage:
     step: float | Floats
     shrinkage: float
 
-    def look(self, X: Any) -> NDArray[Any]:
+    def inputs_for(self, X: Any) -> NDArray[Any]:
         """Return what the term is made of: the learner's output for each row, or its leaf."""
         if isinstance(self.step, float):
             return output_of(self.learner, X)
         return leaves_of(self.learner, X)
 
-    def term(self, seen: NDArray[Any]) -> Floats:
+    def term(self, inputs: NDArray[Any]) -> Floats:
         """Return the term for rows that were looked at; a leaf that no training row hit adds 0."""
         if isinstance(self.step, float):
-            return self.shrinkage * self.step * seen
-        known = seen < len(self.step)
-        return self.shrinkage * np.where(known, self.step[np.where(known, seen, 0)], 0.0)
+            return self.shrinkage * self.step * inputs
+        is_known = inputs < len(self.step)
+        return self.shrinkage * np.where(is_known, self.step[np.where(is_known, inputs, 0)], 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class AdditiveModel:
 def add_round(scores: Floats, stages: Sequence[Stage], X: Any) -> None:
     """Add a round's stages, one for each output, to the scores of rows."""
     for output, stage in enumerate(stages):
-        column_of(scores, output)[:] += stage.term(stage.look(X))
+        column_of(scores, output)[:] += stage.term(stage.inputs_for(X))
 
 
 def predicted_numbers(scores: Floats, link: Link) -> Floats:

@@ -17,7 +17,7 @@ from hedgerow._estimator import TableEstimator, adopt, column_attributes
 from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
-from hedgerow._tree.cart_params import n_features_tried
+from hedgerow._tree.cart_params import n_candidate_features
 from hedgerow._tree.export import Wording, lines_of
 from hedgerow._tree.fitting import TreeModel, grow
 from hedgerow._tree.parameters import TREE_PARAMETERS
@@ -55,10 +55,10 @@ class DecisionTree(TableEstimator):
         self
         """
         check_parameters(self)
-        grown = grow(self, self._outputs, X, y, sample_weight)
-        model = grown.model
+        unpruned = grow(self, self._outputs, X, y, sample_weight)
+        model = unpruned.model
         if self.ccp_alpha > 0.0:
-            model = grown.pruned(prune(model.tree, grown.falls, self.ccp_alpha))
+            model = unpruned.pruned(prune(model.tree, unpruned.decreases, self.ccp_alpha))
         return as_fitted(self, model)
 
     def _bins_tables(self) -> bool:
@@ -75,11 +75,11 @@ class DecisionTree(TableEstimator):
             ``ccp_alphas``, rising from 0, and ``impurities``, those of all leaves together.
         """
         check_parameters(self)
-        grown = grow(self, self._outputs, X, y, sample_weight)
-        impurity = grown.root_impurity - float(grown.falls.sum())
+        unpruned = grow(self, self._outputs, X, y, sample_weight)
+        impurity = unpruned.root_impurity - float(unpruned.decreases.sum())
         alphas, impurities = [0.0], [impurity]
-        for link in weakest_links(grown.model.tree, grown.falls):
-            impurity += link.rise
+        for link in weakest_links(unpruned.model.tree, unpruned.decreases):
+            impurity += link.increase
             alphas.append(link.alpha)
             impurities.append(impurity)
         return Bunch(ccp_alphas=np.array(alphas), impurities=np.array(impurities))
@@ -87,7 +87,7 @@ class DecisionTree(TableEstimator):
     @property
     def max_features_(self) -> int:
         """Features that a node tries."""
-        return n_features_tried(self.max_features, self._fitted_model().schema.n_features)
+        return n_candidate_features(self.max_features, self._fitted_model().schema.n_features)
 
     @property
     def tree_(self) -> Tree:
@@ -118,9 +118,11 @@ class DecisionTree(TableEstimator):
         """Each feature's part of the fall of impurity; all 0 if there is no split."""
         tree = self.tree_
         inner = tree.feature >= 0
-        falls = np.bincount(tree.feature[inner], tree.gain[inner], minlength=self.n_features_in_)
-        total = falls.sum()
-        importances: Floats = falls / total if total > 0.0 else falls.astype(np.float64)
+        decreases = np.bincount(
+            tree.feature[inner], tree.gain[inner], minlength=self.n_features_in_
+        )
+        total = decreases.sum()
+        importances: Floats = decreases / total if total > 0.0 else decreases.astype(np.float64)
         return importances
 
     def export_text(

@@ -117,7 +117,7 @@ def put_into_leaves(
 
 
 def average_inner(tree: Tree, place: int = 0) -> None:
-    """Give every inner node the mean of its rows' leaves; children come after their parents."""
+    """Return every inner node the mean of its rows' leaves; children come after their parents."""
     value, count = tree.value[:, place], tree.count
     for node in np.flatnonzero(tree.feature >= 0)[::-1].tolist():
         left, right = tree.left[node], tree.right[node]

@@ -47,7 +47,7 @@ def monotone_links(tree: Tree, directions: Sequence[int]) -> NDArray[np.int32]:
 
 
 def is_monotone(tree: Tree, directions: Sequence[int]) -> bool:
-    """Tell whether a tree rises and falls as the directions demand, at every input."""
+    """Return whether a tree rises and falls as the directions demand, at every input."""
     lower, upper = monotone_links(tree, directions).T
     return bool((tree.value[lower] <= tree.value[upper]).all())
 

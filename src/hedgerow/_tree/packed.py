@@ -215,8 +215,8 @@ class PackedForest:
         starts, values = self.binner.threshold_starts, self.binner.threshold_values
         place = starts[feature] + split_bin
         beyond = place >= starts[feature + 1]
-        known = np.append(values, np.finfo(np.float64).max)
-        threshold = known[np.where(beyond, len(values), place)]
+        thresholds = np.append(values, np.finfo(np.float64).max)
+        threshold = thresholds[np.where(beyond, len(values), place)]
         threshold[without] = 0.0
         return threshold
 

@@ -1,4 +1,4 @@
-"""Trees as flat arrays: ``Tree``, ``Ensemble`` (a model), ``EnsembleBuilder`` (a growing one).
+"""Trees as flat arrays: ``Tree``, and ``Ensemble``, a model.
 
 The arrays are the model; ``docs/architecture.md`` says what each one holds. What prediction needs
 beyond them is derived on first use and never stored.
@@ -38,7 +38,7 @@ _ENSEMBLE_DTYPES: dict[str, type[np.generic]] = _NODE_DTYPES | {
     "base_score": np.float64,
 }
 # The order in which kernels hand over the arrays of a tree that they have grown.
-GROWN_FIELDS = (
+NATIVE_FIELDS = (
     *("feature", "threshold", "left", "right", "missing_left", "category_set", "category_bits"),
     *("value", "gain", "cover", "count", "split_bin"),
 )
@@ -123,9 +123,9 @@ class Tree(_Nodes):
             rows, nodes = rows[nodes >= 0], nodes[nodes >= 0]
             at_rows.append(rows)
             at_nodes.append(nodes)
-        found = (np.concatenate(at_rows), np.concatenate(at_nodes))
+        indices = (np.concatenate(at_rows), np.concatenate(at_nodes))
         shape = (len(leaves), self.n_nodes)
-        return scipy.sparse.csr_matrix((np.ones(len(found[0]), np.int64), found), shape)
+        return scipy.sparse.csr_matrix((np.ones(len(indices[0]), np.int64), indices), shape)
 
     def add_binned(
         self,
@@ -272,9 +272,11 @@ class Ensemble(_Nodes):
     def of_rounds(self, rounds: range) -> Ensemble:
         """Return the ensemble of some rounds alone."""
         per_round = self.trees_per_round
-        kept = [r * per_round + k for r in rounds for k in range(per_round)]
-        trees = [self.tree(t) for t in kept]
-        return Ensemble.from_trees(trees, self.tree_output[kept], self.base_score, self.n_features)
+        tree_indices = [r * per_round + k for r in rounds for k in range(per_round)]
+        trees = [self.tree(t) for t in tree_indices]
+        return Ensemble.from_trees(
+            trees, self.tree_output[tree_indices], self.base_score, self.n_features
+        )
 
     def scaled(self, factor: float) -> Ensemble:
         """Return the ensemble with the values of all trees multiplied; the base score stays."""
@@ -363,49 +365,6 @@ class Ensemble(_Nodes):
         )
         object.__setattr__(self, "_predictor", predictor)
         return predictor
-
-
-class EnsembleBuilder:
-    """A growing model: trees are kept in a list and concatenated when the model is asked for."""
-
-    def __init__(self, base_score: Sequence[float] | NDArray[np.float64], n_features: int) -> None:
-        self.base_score = np.asarray(base_score, dtype=np.float64).reshape(-1)
-        self.n_features = n_features
-        self._trees: list[Tree] = []
-        self._tree_output: list[int] = []
-        self._ensemble: Ensemble | None = None
-
-    @classmethod
-    def continuing(cls, ensemble: Ensemble) -> EnsembleBuilder:
-        """Return a builder that already holds a model's trees."""
-        builder = cls(ensemble.base_score, ensemble.n_features)
-        builder._trees = ensemble.trees()
-        builder._tree_output = ensemble.tree_output.tolist()
-        return builder
-
-    @property
-    def n_trees(self) -> int:
-        """Trees so far."""
-        return len(self._trees)
-
-    def append(self, tree: Tree, output: int = 0) -> None:
-        """Add a tree."""
-        self._trees.append(tree)
-        self._tree_output.append(output)
-        self._ensemble = None
-
-    def truncate(self, n_trees: int) -> None:
-        """Keep the first trees only."""
-        del self._trees[n_trees:], self._tree_output[n_trees:]
-        self._ensemble = None
-
-    def ensemble(self) -> Ensemble:
-        """Return the model so far; asking again before the next tree costs nothing."""
-        if self._ensemble is None:
-            self._ensemble = Ensemble.from_trees(
-                self._trees, self._tree_output, self.base_score, self.n_features
-            )
-        return self._ensemble
 
 
 def _same(a: Any, b: Any) -> bool:

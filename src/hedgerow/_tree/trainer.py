@@ -20,8 +20,8 @@ from hedgerow._tree.growth_params import GrowParams
 from hedgerow._tree.leaf_quantiles import LeafQuantiles, LeafRows, LeafRule, TrainedLoss
 from hedgerow._tree.leaf_slopes import LeafSlopes
 from hedgerow._tree.monotone import OrderedLeaves
-from hedgerow._tree.row_sampling import Bag, RowDraws
-from hedgerow._tree.structure import GROWN_FIELDS, Ensemble, Tree
+from hedgerow._tree.row_sampling import Bag, RowSampler
+from hedgerow._tree.structure import NATIVE_FIELDS, Ensemble, Tree
 from hedgerow._types import Floats
 
 MOST_LEAVES: int = _native.most_leaves
@@ -66,7 +66,7 @@ class Trainer:
         Where the scores start.
     params : GrowParams
         How trees grow.
-    draws : RowDraws, optional
+    draws : RowSampler, optional
         Which rows a round has; all by default.
     colsample_bytree : float
         Part of the features that a tree may use.
@@ -89,7 +89,7 @@ class Trainer:
         base_score: Floats,
         params: GrowParams,
         vector: bool = False,
-        draws: RowDraws | None = None,
+        draws: RowSampler | None = None,
         colsample_bytree: float = 1.0,
         leaves: LeafRule | None = None,
         slopes: LeafSlopes | None = None,
@@ -102,14 +102,14 @@ class Trainer:
         self._slopes = slopes
         self._n_outputs, self._n_threads = n_outputs, n_threads
         self._n_trees = 1 if vector else n_outputs
-        self._draws = draws or RowDraws(binned.n_rows)
+        self._draws = draws or RowSampler(binned.n_rows)
         settings = _settings(params, colsample_bytree)
         self._grower = (_native.VectorGrower if vector else _native.Grower)(
             binned.by_column,
             binned.by_row,
             binned.n_bins,
             binned.is_categorical,
-            binned.places,
+            binned.bundle_slots,
             binned.width,
             binned.threshold_values,
             binned.threshold_starts,
@@ -176,7 +176,7 @@ class Trainer:
                 self._leaf_of_row,
                 self._leaf_value,
             )
-            tree = Tree(**dict(zip(GROWN_FIELDS, arrays, strict=True)))
+            tree = Tree(**dict(zip(NATIVE_FIELDS, arrays, strict=True)))
             if self._leaves is not None:
                 for served in range(output, self._n_outputs, self._n_trees):
                     self._replace_leaves(tree, served, bag)
@@ -223,7 +223,7 @@ class ExactTrainer:
         n_outputs: int,
         base_score: Floats,
         params: GrowParams,
-        draws: RowDraws | None = None,
+        draws: RowSampler | None = None,
         colsample_bytree: float = 1.0,
         leaves: LeafRule | None = None,
         slopes: LeafSlopes | None = None,
@@ -235,7 +235,7 @@ class ExactTrainer:
         self._slopes = slopes
         self._params, self._colsample, self._n_threads = params, colsample_bytree, n_threads
         n_rows = len(matrix)
-        self._draws = draws or RowDraws(n_rows)
+        self._draws = draws or RowSampler(n_rows)
         self._grower = ExactGrower(matrix, is_categorical, n_threads)
         self.scores = np.empty((n_outputs, n_rows))
         self.scores[...] = base_score[:, None]

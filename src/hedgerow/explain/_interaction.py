@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hedgerow._arguments import answering
 from hedgerow._estimator import seed_of
 from hedgerow._params import COUNT, RANDOM_STATE, VERBOSE, Number, Parameter
-from hedgerow._progress import watched
+from hedgerow._progress import with_progress
 from hedgerow._result import Columns, Result
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
@@ -243,7 +243,7 @@ class _Parts:
     def _parts(self, sets: list[tuple[int, ...]], verbose: int) -> dict[tuple[int, ...], Floats]:
         """Return the partial dependence on each of some sets of columns, (rows, outputs)."""
         sets = list(dict.fromkeys(sets))
-        shown = watched(sets, len(sets), verbose, unit="part", title="interaction strength")
+        shown = with_progress(sets, len(sets), verbose, unit="part", title="interaction strength")
         return {
             columns: _centred(
                 self.what_if.average(RowsAsPoints.of(self.what_if.table, columns), None)

@@ -11,7 +11,7 @@ from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow._contract import Predictor
-from hedgerow._data.target import read_known_classes
+from hedgerow._data.target import read_fitted_classes
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._machines import has_margins
@@ -88,7 +88,7 @@ def _prediction(estimator: Predictor, X: Any, classes: NDArray[Any] | None) -> N
         raise ParameterError(f"estimator: this {type(estimator).__name__} has several outputs.")
     if classes is None:
         return predicted.astype(np.float64)
-    return read_known_classes(predicted, classes, estimator_name=type(estimator).__name__)
+    return read_fitted_classes(predicted, classes, estimator_name=type(estimator).__name__)
 
 
 def _best_method(

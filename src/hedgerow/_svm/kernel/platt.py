@@ -12,7 +12,7 @@ ROWS_AT_ONCE = 4096
 
 
 def folds(y: Floats, seed: int) -> list[RowNumbers]:
-    """Deal the rows of each class out to folds, in a random order."""
+    """Return stratified folds in a random order."""
     generator = np.random.default_rng(seed)
     fold = np.empty(len(y), np.int64)
     for sign in (1.0, -1.0):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._bagging.members import MemberModel, columns_for, spread
+from hedgerow._bagging.base_models import BaggedModel, columns_for, spread
 from hedgerow._contract import internals
 from hedgerow._data.names import Labels
 from hedgerow._data.outputs import ClassOutputs, Outputs
@@ -22,7 +22,7 @@ from hedgerow._types import Floats
 
 
 def joined_trees(
-    model: MemberModel,
+    model: BaggedModel,
     labels: Labels,
     checked: Callable[[Any], Any],
     n_threads: int,
@@ -44,18 +44,18 @@ def joined_trees(
     hard : bool
         Whether a member votes for one class.
     """
-    columns = [model.draws.features(index) for index in range(len(model.members))]
+    columns = [model.sampling.features(index) for index in range(len(model.estimators))]
     starts = np.concatenate([[0], np.cumsum([len(own) for own in columns])])
     trees = [
-        _as_part(member, int(first), model, hard=hard)
-        for member, first in zip(model.members, starts, strict=False)
+        _as_part(base_model, int(first), model, hard=hard)
+        for base_model, first in zip(model.estimators, starts, strict=False)
     ]
 
     def matrix(X: Any) -> Rows:
         X = checked(X)
         parts = [
-            internals(member).matrix(columns_for(model.draws, index, X))
-            for index, member in enumerate(model.members)
+            internals(base_model).matrix(columns_for(model.sampling, index, X))
+            for index, base_model in enumerate(model.estimators)
         ]
         return np.concatenate(parts, axis=1)
 
@@ -71,11 +71,11 @@ def joined_trees(
     )
 
 
-def _as_part(member: Any, first_feature: int, model: MemberModel, *, hard: bool) -> Tree:
+def _as_part(base_model: Any, first_feature: int, model: BaggedModel, *, hard: bool) -> Tree:
     """Return a member's tree with its features moved, and its values as its part of the mean."""
-    tree: Tree = member.tree_
-    own: Outputs = internals(member).model().outputs
-    values = _values(tree.value, own, model.outputs, hard=hard) / len(model.members)
+    tree: Tree = base_model.tree_
+    own: Outputs = internals(base_model).model().outputs
+    values = _values(tree.value, own, model.outputs, hard=hard) / len(model.estimators)
     return replace(tree.with_features_moved(first_feature), value=values)
 
 
