@@ -1,8 +1,10 @@
 """Which part of the library may use which other: the layers that docs/architecture.md draws."""
 
+import ast
 import importlib
 import pkgutil
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,125 @@ def test_formulas_that_decide_bits_are_headers_that_need_nothing_else():
     for path in (NATIVE / "shared").iterdir():
         used = set(re.findall(r"#include <([^>]+)>", path.read_text(encoding="utf-8")))
         assert used <= known, path.name
+
+
+# ---- Python packages -----------------------------------------------------------------------------
+
+SOURCE = Path(hedgerow.__file__).parent
+
+# Modules of the root that packages of every layer may import, and the order of these modules: each
+# may import those before it.
+BASE = (
+    *("exceptions", "_types", "_native", "_warning", "_spelling"),
+    *("_peer_values", "_peers", "_params", "_parameter_docs", "_arguments", "_constructor"),
+    *("_threads", "_progress", "_arithmetic", "_links", "_sigmoid"),
+    *("_result", "_permutation", "_curves"),
+)
+
+# A package above them, and the packages that it may import beside its own modules.
+TABLES = {"_data"}
+CONTRACT = {*TABLES, "_contract", "_estimator", "_accuracy"}
+TREES = {*CONTRACT, "_tree"}
+FAMILIES = {"_adaboost", "_bagging", "_boosting", "_forest", "_neighbors", "_stagewise", "_svm"}
+MODELS = {*TREES, *FAMILIES}
+IMPORTS = {
+    "_autodiff": set(),
+    "_data": set(),
+    "_accuracy": TABLES,
+    "_contract": TABLES,
+    "_estimator": {*TABLES, "_contract"},
+    "_notebook": CONTRACT,
+    "_tree": CONTRACT,
+    "_svm": CONTRACT,
+    "_neighbors": CONTRACT,
+    "_forest": TREES,
+    "_adaboost": TREES,
+    "_bagging": {*TREES, "_forest"},  # a bag of trees is grown as a forest
+    "_boosting": {*TREES, "_autodiff"},
+    "_stagewise": {*TREES, "_boosting"},  # the same targets, holdouts and rounds
+    "_model_file": MODELS,
+    "_validation": MODELS,
+    "explain": {*MODELS, "_validation"},
+    "theory": MODELS,
+    "plot": {*MODELS, "_validation", "explain", "theory"},
+    "_reporting": {*MODELS, "_model_file", "_validation", "explain", "plot"},
+    "_cli": {*MODELS, "_model_file", "_validation", "_reporting", "explain"},
+    "__main__": {"_cli"},
+}
+
+# Imports against the layers. All of them wait until they are needed, or are for type checkers.
+UPWARD = {
+    ("_contract", "_tree"),  # the type of a sum of trees
+    ("_estimator", "_tree"),
+    ("_estimator", "_model_file"),  # save
+    ("_estimator", "_notebook"),  # what a notebook shows
+    ("_boosting", "_model_file"),  # checkpoints, and a file as init_model
+    ("_result", "plot"),  # results draw themselves
+}
+
+
+def imports_of(path):
+    """Yield the top-level part of the library that each import of a file names, lazy ones too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom):
+            is_root = node.module == "hedgerow"
+            names = [f"hedgerow.{a.name}" for a in node.names] if is_root else [node.module]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "import_module":
+            names = [a.value for a in node.args if isinstance(a, ast.Constant)]
+        yield from (name.split(".")[1] for name in names if name.startswith("hedgerow."))
+
+
+def package_of(path):
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def edges():
+    """Return every pair of top-level parts of which the first imports the second."""
+    files = [
+        path for path in SOURCE.rglob("*.py") if package_of(path) not in ("__init__", "_native")
+    ]
+    pairs = {(package_of(path), name) for path in files for name in imports_of(path)}
+    return sorted((a, b) for a, b in pairs if a != b and not b.startswith("__"))
+
+
+def is_downward(importer, imported):
+    if importer in BASE:
+        return imported in BASE[: BASE.index(importer)]
+    return imported in BASE or imported in IMPORTS[importer]
+
+
+def test_every_python_package_has_a_place_among_the_layers():
+    found = {package_of(path) for path in SOURCE.rglob("*.py")} - {"__init__"}
+    assert found == {*BASE, *IMPORTS}
+
+
+def test_python_packages_import_only_what_is_below_them():
+    assert {pair for pair in edges() if not is_downward(*pair)} == UPWARD
+
+
+def test_the_layers_have_no_cycle():
+    for package, below in IMPORTS.items():
+        assert not any(package in IMPORTS.get(other, ()) for other in below), package
+
+
+# ---- one name, one class -------------------------------------------------------------------------
+
+# Names that are still taken twice: this list only ever becomes shorter.
+TAKEN_TWICE = {"Loss"}
+
+
+def class_names():
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                yield node.name
+
+
+def test_no_two_classes_have_the_same_name():
+    assert {name for name, count in Counter(class_names()).items() if count > 1} <= TAKEN_TWICE
 
 
 # ---- the public face -----------------------------------------------------------------------------

@@ -4,7 +4,6 @@ Names are imported when they are first asked for: the command line tells its opt
 the time that all of the library takes. `__init__.pyi` tells type checkers and editors the same.
 """
 
-import sys
 from importlib import import_module
 from typing import Any
 
@@ -52,8 +51,7 @@ def __getattr__(name: str) -> Any:
     else:
         from hedgerow._arguments import about_module
 
-        caller = sys._getframe(1).f_code.co_name  # noqa: SLF001
-        raise about_module(__name__, name, __all__, caller)
+        raise about_module(__name__, name, __all__)
     globals()[name] = value
     return value
 

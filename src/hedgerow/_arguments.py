@@ -8,6 +8,7 @@ attributes and the module's own names are all answered from here.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple
 from functools import wraps
@@ -16,7 +17,7 @@ from inspect import Signature, signature
 from types import FunctionType
 from typing import Any, TypeVar
 
-from hedgerow._params import Parameter
+from hedgerow._params import Declared, Parameter
 from hedgerow._peers import (
     ALIASES,
     ATTRIBUTES,
@@ -78,9 +79,9 @@ def _by_name(name: str, parameter: str, value: Any) -> str:
     return f"{name} takes its parameters by name, as in {name}({parameter}=…){of_a_dict}."
 
 
-def explain_parameters(estimator: Any, named: Iterable[str]) -> None:
+def explain_parameters(estimator: Declared, named: Iterable[str]) -> None:
     """Raise ParameterError if `set_params` is given a name that is none of a parameter."""
-    known = type(estimator)._get_param_names()  # noqa: SLF001
+    known = list(estimator.get_params(deep=False))
     for name in named:
         own = name.partition("__")[0]
         if own not in known:
@@ -248,14 +249,13 @@ def about_attribute(cls: type[Any], name: str) -> str | None:
     return f"{cls.__name__} has no attribute {name!r}; {found}" if found else None
 
 
-def about_module(
-    module: str, name: str, names: Iterable[str], caller: str = ""
-) -> AttributeError | ImportError:
-    """Say what to use instead of a name that a module does not have.
+def about_module(module: str, name: str, names: Iterable[str]) -> AttributeError | ImportError:
+    """Return the error for a name that a module does not have, with what to use instead.
 
-    `caller` is the function that asks. If it is the one behind ``from module import name``, which
-    would say no more than that there is no such name, names of peers are an ImportError at once.
+    To be called by the module's `__getattr__`. If that was called by ``from module import name``,
+    whose own message names no alternative, names of other libraries are an ImportError at once.
     """
+    caller = sys._getframe(2).f_code.co_name  # noqa: SLF001
     text = f"module {module!r} has no attribute {name!r}"
     if name.startswith("_"):
         return AttributeError(text)

@@ -18,18 +18,18 @@ from numpy.typing import NDArray  # noqa: F401
 
 from hedgerow._arguments import bind_arguments
 from hedgerow._parameter_docs import insert_parameters
-from hedgerow._params import Parameter
+from hedgerow._params import Parameter, parameters_of
 
 T = TypeVar("T", bound=type)
 
 
 def with_parameters(cls: T) -> T:
     """Add the constructor and the docstring section that the class's `_parameters` declare."""
-    estimator: Any = cls
-    parameters = estimator._parameters  # noqa: SLF001
-    estimator.__init__ = constructor(parameters, f"{cls.__qualname__}.__init__", cls.__module__)
+    parameters = parameters_of(cls)
+    declared: Any = cls
+    declared.__init__ = constructor(parameters, f"{cls.__qualname__}.__init__", cls.__module__)
     if cls.__doc__ is not None:  # Python runs without docstrings under -OO
-        groups = getattr(estimator, "_parameter_groups", ())
+        groups = getattr(cls, "_parameter_groups", ())
         cls.__doc__ = insert_parameters(cls.__doc__, parameters, groups)
     return cls
 

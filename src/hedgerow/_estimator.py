@@ -19,8 +19,9 @@ from hedgerow._arguments import (
     explain_parameters,
     let_methods_answer,
 )
+from hedgerow._contract import Internals, TableInternals
 from hedgerow._data.intake import Table, TableSchema, as_matrix, read_table
-from hedgerow._data.names import Names, are_strings, name_array, read_names
+from hedgerow._data.names import COLUMN_NAMES, name_attributes
 from hedgerow._params import Parameter
 from hedgerow._threads import effective_n_jobs
 from hedgerow.exceptions import ParameterError
@@ -28,8 +29,6 @@ from hedgerow.exceptions import ParameterError
 if TYPE_CHECKING:
     from hedgerow._tree.additive import AdditiveTrees
 
-# Where names of columns are that are no strings, for which scikit-learn has no attribute.
-COLUMN_NAMES = "_column_names"
 # Below this, finding out how many threads there may be takes longer than the rows do.
 FEW_ROWS = 32
 
@@ -89,6 +88,15 @@ class Estimator(BaseEstimator):
 
         _model_file.save(self, path)
 
+    def __hedgerow__(self) -> Internals[Any]:
+        """Return what other packages of the library may ask of the estimator."""
+        return Internals(
+            model=self._fitted_model,
+            additive_trees=self._additive_trees,
+            can_be_additive=type(self)._additive_trees is not Estimator._additive_trees,  # noqa: SLF001
+            bins_tables=self._bins_tables,
+        )
+
     def _fitted_model(self) -> Any:
         try:
             return self._model
@@ -130,6 +138,10 @@ class Estimator(BaseEstimator):
 class TableEstimator(Estimator):
     """An estimator that takes any table, with gaps and categories, and holds a model of it."""
 
+    def __hedgerow__(self) -> TableInternals[Any]:
+        """Return what other packages of the library may ask of the estimator."""
+        return TableInternals(**vars(super().__hedgerow__()), read=self._read, matrix=self._matrix)
+
     def _read(self, X: Any, schema: TableSchema) -> Table:
         """Read a table as the estimator's parameters have it."""
         name, unknown = type(self).__name__, self.unknown_category
@@ -152,7 +164,7 @@ class TableEstimator(Estimator):
         return tags
 
 
-def adopt(estimator: Any, attributes: dict[str, Any]) -> None:
+def adopt(estimator: Estimator, attributes: dict[str, Any]) -> None:
     """Make the estimator the result of a fit, and let it forget that of the last.
 
     A fit computes everything first and calls this last, so one that fails or is interrupted leaves
@@ -172,21 +184,6 @@ def column_attributes(schema: TableSchema) -> dict[str, Any]:
     """Return scikit-learn's attributes about the columns that a fit saw."""
     attributes: dict[str, Any] = {"n_features_in_": schema.n_features}
     return attributes | name_attributes(schema.feature_names)
-
-
-def name_attributes(names: Names | None) -> dict[str, Any]:
-    """Return scikit-learn's attribute of names, which are strings, or our own of any others."""
-    if names is None:
-        return {}
-    return {"feature_names_in_" if are_strings(names) else COLUMN_NAMES: name_array(names)}
-
-
-def fitted_names(estimator: Any) -> Names | None:
-    """Return the names of the columns that a fitted estimator, ours or another, was fitted on."""
-    fitted = getattr(estimator, "feature_names_in_", None)
-    if fitted is None:
-        fitted = getattr(estimator, COLUMN_NAMES, None)
-    return None if fitted is None else read_names(list(fitted))
 
 
 def seed_of(random_state: int | np.random.RandomState | None) -> int:

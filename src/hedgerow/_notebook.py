@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._data.names import are_positions, labels_of
-from hedgerow._estimator import fitted_names
+from hedgerow._contract import internals
+from hedgerow._data.names import are_positions, fitted_names, labels_of
+from hedgerow._estimator import Estimator
+from hedgerow._params import parameters_of
 from hedgerow._types import Floats
 
 TOP = 5  # features that are shown
@@ -33,7 +35,7 @@ _CELL = "padding:0 .9em 0 0;text-align:left;vertical-align:top;border:none;backg
 _BAR = "display:inline-block;height:.65em;background:#4a90c2;border-radius:.1em;margin-right:.4em"
 
 
-def summary(estimator: Any) -> str:
+def summary(estimator: Estimator) -> str:
     """Return the essentials of a fitted estimator as HTML."""
     lines = [
         _line("saw", list(_seen(estimator))),
@@ -56,7 +58,7 @@ def _line(label: str, facts: list[str]) -> str:
     return f"<tr><td style='{_CELL};{_PALE}'>{label}</td><td style='{_CELL}'>{words}</td></tr>"
 
 
-def _seen(estimator: Any) -> Iterator[str]:
+def _seen(estimator: Estimator) -> Iterator[str]:
     """Tell the rows, where they are known, the columns and the classes of fit."""
     rows = _rows(estimator)
     if rows is not None:
@@ -71,7 +73,7 @@ def _seen(estimator: Any) -> Iterator[str]:
         yield _counted(len(classes), "class", "classes")
 
 
-def _rows(estimator: Any) -> str | None:
+def _rows(estimator: Estimator) -> str | None:
     """Tell the rows of fit; a boosted model knows those of its trees, which may be drawn."""
     model = getattr(estimator, "_model", None)
     ensemble = getattr(model, "ensemble", None)
@@ -88,7 +90,7 @@ def _rows(estimator: Any) -> str | None:
     return next((_counted(int(n), "row") for n in known if n is not None), None)
 
 
-def _size(estimator: Any) -> Iterator[str]:
+def _size(estimator: Estimator) -> Iterator[str]:
     """Tell what the model is made of."""
     model = getattr(estimator, "_model", None)
     trees = getattr(model, "forest", None) or getattr(model, "ensemble", None)
@@ -101,14 +103,14 @@ def _size(estimator: Any) -> Iterator[str]:
         yield _counted(len(vectors), "support vector")
 
 
-def _chosen(estimator: Any) -> Iterator[str]:
+def _chosen(estimator: Estimator) -> Iterator[str]:
     """Tell what the automatic choice came to."""
     choice = getattr(estimator, "auto_", None)
     if choice is not None:
         yield from (f"{name}={_short(value)}" for name, value in choice.parameters.items())
 
 
-def _scored(estimator: Any) -> Iterator[str]:
+def _scored(estimator: Estimator) -> Iterator[str]:
     """Tell how good the model was where its fit measured that."""
     best = getattr(estimator, "best_iteration_", None)
     if best is not None:
@@ -118,7 +120,7 @@ def _scored(estimator: Any) -> Iterator[str]:
         yield f"out-of-bag score {float(out_of_bag):.4g}"
 
 
-def _metric(estimator: Any) -> str:
+def _metric(estimator: Estimator) -> str:
     """Name what rounds are judged by: the first metric on the last evaluation set."""
     history = getattr(estimator, "evals_result_", None)
     if not history:
@@ -127,15 +129,15 @@ def _metric(estimator: Any) -> str:
     return f"{next(iter(by_metric))} on {name}"
 
 
-def _changed(estimator: Any) -> Iterator[str]:
+def _changed(estimator: Estimator) -> Iterator[str]:
     """Tell the parameters that are not the defaults."""
-    for parameter in estimator._parameters:  # noqa: SLF001
+    for parameter in parameters_of(estimator):
         value = getattr(estimator, parameter.name)
         if repr(value) != repr(parameter.default):
             yield f"{parameter.name}={_short(value)}"
 
 
-def _features(estimator: Any) -> str:
+def _features(estimator: Estimator) -> str:
     """Show the most important features as small bars."""
     importances = _importances(estimator)
     if importances is None or not np.isfinite(importances).all() or importances.max() <= 0.0:
@@ -154,8 +156,8 @@ def _features(estimator: Any) -> str:
     return title + f"<table style='{_TABLE}'>{''.join(rows)}</table>"
 
 
-def _importances(estimator: Any) -> Floats | None:
-    forest = getattr(estimator._model, "forest", None)  # noqa: SLF001
+def _importances(estimator: Estimator) -> Floats | None:
+    forest = getattr(internals(estimator).model(), "forest", None)
     if forest is not None and forest.n_nodes > MOST_NODES:
         return None
     importances = getattr(estimator, "feature_importances_", None)

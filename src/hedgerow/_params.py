@@ -382,17 +382,34 @@ def parameters_for(task: str, declared: Iterable[Parameter]) -> tuple[Parameter,
     return tuple(parameter for parameter in declared if parameter.only in (None, task))
 
 
-def check_parameters(estimator: Any) -> None:
+class Declared(Protocol):
+    """An estimator that declares its parameters."""
+
+    @property
+    def _parameters(self) -> tuple[Parameter, ...]:
+        """The declarations, in the order of the constructor."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, as in scikit-learn."""
+
+
+def parameters_of(declared: Declared | type[Any]) -> tuple[Parameter, ...]:
+    """Return the parameters that an estimator, or the class of one, declares."""
+    parameters: tuple[Parameter, ...] = declared._parameters  # noqa: SLF001  the only access
+    return parameters
+
+
+def check_parameters(estimator: Declared) -> None:
     """Raise `ParameterError` if a parameter of the estimator is not allowed; touch no data."""
-    for parameter in estimator._parameters:  # noqa: SLF001
+    for parameter in parameters_of(estimator):
         parameter.check(getattr(estimator, parameter.name))
 
 
-def warn_of_unused(estimator: Any) -> None:
+def warn_of_unused(estimator: Declared) -> None:
     """Warn of parameters that were set but have no effect beside what others are."""
     idle = [
         f"{parameter.name}={value!r} has no effect without {used.parameter}={used.allowed}"
-        for parameter in estimator._parameters  # noqa: SLF001
+        for parameter in parameters_of(estimator)
         if (used := parameter.used) is not None
         and getattr(estimator, used.parameter) not in used.allowed
         and not parameter.is_default(value := getattr(estimator, parameter.name))

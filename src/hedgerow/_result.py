@@ -42,13 +42,14 @@ class Result(ABC):
         """Return the columns that the repr shows."""
         return self._columns()
 
-    @abstractmethod
     def _draw(self, ax: Any) -> None:
         """Draw onto matplotlib axes."""
+        drawings().draw(self, ax)
 
     def _figure_size(self) -> tuple[float, float]:
         """Return the size of a new figure, in inches."""
-        return 6.0, 3.8
+        size: tuple[float, float] = drawings().figure_size(self)
+        return size
 
     def to_frame(self) -> Any:
         """Return the result as a pandas DataFrame."""
@@ -129,6 +130,14 @@ def _decimals(size: float) -> int:
     if not 0.0 < size < np.inf:
         return 0
     return min(max(3 - int(np.floor(np.log10(size))), 0), 4)
+
+
+def drawings() -> Any:
+    """Return the module that draws results which do not do so themselves.
+
+    It is above everything that makes results, and so is imported only when one is drawn.
+    """
+    return import_module("hedgerow.plot._results")
 
 
 def imported(module: str, what: str) -> Any:

@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
 from commands import FEATURES, FEW, PARAMETERS, everything_in, make_people, without
-from hedgerow._cli.examples import Examples, Roles
+from hedgerow._cli.dataset import LabeledDataset, Roles
 from hedgerow._cli.tasks import find_task
 
 
@@ -236,8 +236,8 @@ def test_events_make_it_survival(train, tmp_path, flags, way):
     ],
 )
 def test_tasks_are_inferred_from_targets(values, task):
-    examples = Examples(np.zeros((len(values), 1)), pd.Series(values))
-    assert find_task(None, examples, Roles()).name == task
+    dataset = LabeledDataset(np.zeros((len(values), 1)), pd.Series(values))
+    assert find_task(None, dataset, Roles()).name == task
 
 
 def test_a_task_may_be_said(train, people):

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import hedgerow as hr
-from hedgerow.explain._additive import additive_trees
+from hedgerow._tree.additive import additive_trees
 
 
 def table(n_rows: int = 120, seed: int = 0) -> pd.DataFrame:

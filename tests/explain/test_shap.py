@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 import hedgerow as hr
+from hedgerow._tree.additive import additive_trees
 from hedgerow._tree.structure import Ensemble
-from hedgerow.explain._additive import additive_trees
 from hedgerow.explain._shap import shap_values
 from interrupts import seconds_until_interrupted
 from levels import printed_with_any_threads

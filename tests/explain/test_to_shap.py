@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow._tree.additive import additive_trees
 from hedgerow.explain import shap_values, to_shap
-from hedgerow.explain._additive import additive_trees
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((150, 5))

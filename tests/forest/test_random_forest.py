@@ -259,7 +259,8 @@ def test_permutation_importance_can_be_read_and_drawn():
     table = found.to_frame()
     assert table["feature"][0] == "i"
     assert (np.diff(table["mean"]) <= 0).all()
-    assert "10 features, 20 trees" in repr(found)
+    assert "of 10 features" in repr(found)
+    assert "20 trees" in repr(found)
     assert len(found.plot().patches) == 10
 
 

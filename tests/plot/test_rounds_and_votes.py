@@ -12,6 +12,7 @@ from sklearn.metrics import mean_squared_error
 from sklearn.tree import DecisionTreeRegressor as SklearnTree
 
 import hedgerow as hr
+from hedgerow._curves import running_median
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot import (
     ImportanceDisplay,
@@ -20,7 +21,6 @@ from hedgerow.plot import (
     ResidualDisplay,
     StrengthCorrelationDisplay,
 )
-from hedgerow.plot._residuals import running_median
 from oracles.pictures import assert_no_overlap, texts_of
 
 mpl.use("Agg")

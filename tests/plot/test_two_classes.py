@@ -17,9 +17,9 @@ from sklearn.metrics import (
 from sklearn.svm import LinearSVC as SklearnLinearSVC
 
 import hedgerow as hr
+from hedgerow._curves import wilson_interval
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot import CalibrationDisplay, PrecisionRecallDisplay, RocDisplay
-from hedgerow.plot._calibration import wilson_interval
 from oracles.pictures import assert_no_overlap, texts_of
 
 mpl.use("Agg")

@@ -13,7 +13,7 @@ import scipy.sparse
 from sklearn import metrics as sk
 
 import hedgerow as hr
-from hedgerow._reporting.curves import histogram
+from hedgerow._reporting.curves import histogram_bars
 from hedgerow._reporting.summary import Wishes, summarise
 from hedgerow.exceptions import DataError, ParameterError
 from reporting.tables import number_of, table
@@ -465,13 +465,13 @@ def test_one_row_has_a_report_without_a_warning() -> None:
 def test_a_histogram_counts_every_number(size: float) -> None:
     values = size * np.linspace(-1.0, 1.0, 101)
     with np.errstate(all="raise"):
-        bars = histogram(values)
+        bars = histogram_bars(values)
     assert sum(bar["rows"] for bar in bars) == 101
     assert all(bar["low"] < bar["high"] for bar in bars)
 
 
 def test_bars_stand_about_a_few_whole_numbers() -> None:
-    bars = histogram(np.array([0.0, 1.0, 1.0, 3.0]))
+    bars = histogram_bars(np.array([0.0, 1.0, 1.0, 3.0]))
     assert [(bar["low"], bar["rows"]) for bar in bars] == [(-0.5, 1), (0.5, 2), (1.5, 0), (2.5, 1)]
 
 

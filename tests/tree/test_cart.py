@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from hedgerow._tree.outputs import TreeTarget
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from hedgerow._data import intake
@@ -15,7 +16,6 @@ from hedgerow._tree.cart import (
     SortedMatrix,
     grow_trees,
 )
-from hedgerow._tree.outputs import TreeTarget
 from oracles.cart import Task, best_fall, check_tree
 
 

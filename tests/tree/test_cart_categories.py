@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from hedgerow._tree.outputs import TreeTarget
 
 from hedgerow._data import intake
 from hedgerow._data.binning import Binner
@@ -14,7 +15,6 @@ from hedgerow._tree.cart import (
     SortedMatrix,
     grow_trees,
 )
-from hedgerow._tree.outputs import TreeTarget
 from oracles.cart import Task, best_fall
 
 CATEGORICAL = np.ones(1, bool)

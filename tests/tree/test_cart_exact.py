@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hedgerow._tree.outputs import TreeTarget
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -20,7 +21,6 @@ from hedgerow._tree.cart import (
     SortedMatrix,
     grow_trees,
 )
-from hedgerow._tree.outputs import TreeTarget
 from hedgerow.exceptions import DataError
 from levels import printed_at_every_level
 from oracles.cart import Task, check_tree, goes_left, node_rows

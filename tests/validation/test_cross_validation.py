@@ -213,9 +213,9 @@ def test_folds_are_those_of_scikit_learn(name):
     groups = GROUPS if name == "groups" else None
     found = hr.cross_validate(Ridge(), X, Y, cv=cv, groups=groups)
     expected = sk.check_cv(cv).split(X, Y, groups)
-    for fold, (train, held_out) in zip(found.folds, expected, strict=True):
+    for fold, (train, holdout) in zip(found.folds, expected, strict=True):
         np.testing.assert_array_equal(fold.train, np.arange(N)[train])
-        np.testing.assert_array_equal(fold.held_out, np.arange(N)[held_out])
+        np.testing.assert_array_equal(fold.held_out, np.arange(N)[holdout])
 
 
 class ByFirstColumn:
@@ -241,7 +241,7 @@ def test_a_number_of_folds_keeps_groups_together(y):
     for fold in found.folds:
         assert not set(GROUPS[fold.train]) & set(GROUPS[fold.held_out])
     kind = sk.StratifiedGroupKFold if y is LABELS else sk.GroupKFold
-    expected = [held_out for _, held_out in kind(3).split(X, y, GROUPS)]
+    expected = [holdout for _, holdout in kind(3).split(X, y, GROUPS)]
     np.testing.assert_array_equal(
         np.concatenate([fold.held_out for fold in found.folds]), np.concatenate(expected)
     )

@@ -23,7 +23,7 @@ from hedgerow._adaboost.learners import (
     probabilities,
 )
 from hedgerow._arithmetic import exp, log, sum_of
-from hedgerow._boosting.model import class_probabilities, prediction_of
+from hedgerow._links import class_probabilities, prediction_of
 from hedgerow._types import Floats
 
 # Maximum number of samples drawn in a round until a base model is better than chance.

@@ -44,7 +44,7 @@ from hedgerow._data.binning import Binner
 from hedgerow._data.intake import learn_schema
 from hedgerow._data.pass_through import learn_columns
 from hedgerow._data.target import read_classification_target, read_regression_target, read_weights
-from hedgerow._estimator import column_attributes, seed_of
+from hedgerow._estimator import Estimator, column_attributes, seed_of
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.cart import CartParams
 from hedgerow._types import Attributes, Floats
@@ -54,7 +54,9 @@ from hedgerow.exceptions import DataError, ParameterError
 MAX_CLASSES = 2**16  # the kernel's class numbers have 16 bits
 
 
-def fit_classifier(estimator: Any, X: Any, y: Any, sample_weight: Any, samples: Any) -> Attributes:
+def fit_classifier(
+    estimator: Estimator, X: Any, y: Any, sample_weight: Any, samples: Any
+) -> Attributes:
     """Read, boost, and return the attributes of the fitted classifier."""
     _check_classifier(estimator, samples)
     seed = seed_of(estimator.random_state)
@@ -79,7 +81,7 @@ def fit_classifier(estimator: Any, X: Any, y: Any, sample_weight: Any, samples: 
     }
 
 
-def fit_regressor(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Attributes:
+def fit_regressor(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Attributes:
     """Read, boost, and return the attributes of the fitted regressor."""
     _check_base_estimator(estimator, has_classifiers=False)
     seed = seed_of(estimator.random_state)
@@ -134,7 +136,7 @@ class _BinnedTrainingSet:
 
     binner: Binner
 
-    def __init__(self, estimator: Any, X: Any, seed: int) -> None:
+    def __init__(self, estimator: Estimator, X: Any, seed: int) -> None:
         self.estimator, self.seed = estimator, seed
         self.random = np.random.RandomState(seed)
         self.n_threads = effective_n_jobs(estimator.n_jobs)
@@ -180,7 +182,7 @@ class _BinnedTrainingSet:
 class _EstimatorTrainingSet:
     """Clones of an estimator, on the table as passed."""
 
-    def __init__(self, estimator: Any, X: Any, seed: int) -> None:
+    def __init__(self, estimator: Estimator, X: Any, seed: int) -> None:
         self.estimator = estimator.estimator
         self.random = np.random.RandomState(seed)
         self.X, self.columns = learn_columns(X)
@@ -205,13 +207,13 @@ class _EstimatorTrainingSet:
         return EstimatorCommittee(rounds.estimators, algorithm, np.array(rounds.weights), classes)
 
 
-def _training_set(estimator: Any, X: Any, seed: int) -> _TrainingSet:
+def _training_set(estimator: Estimator, X: Any, seed: int) -> _TrainingSet:
     return (_BinnedTrainingSet if estimator.estimator is None else _EstimatorTrainingSet)(
         estimator, X, seed
     )
 
 
-def _classification_algorithm(estimator: Any, n_classes: int) -> Algorithm:
+def _classification_algorithm(estimator: Estimator, n_classes: int) -> Algorithm:
     rate = estimator.learning_rate
     if estimator.algorithm == "SAMME":
         return Discrete(n_classes, rate, estimator.error_divisor)
@@ -236,7 +238,7 @@ def _attributes(
     }
 
 
-def _check_classifier(estimator: Any, samples: Any) -> None:
+def _check_classifier(estimator: Estimator, samples: Any) -> None:
     """Refuse inconsistent parameters, before the table is read."""
     algorithm = estimator.algorithm
     if estimator.error_divisor == "rows" and algorithm != "SAMME":
@@ -256,7 +258,7 @@ def _check_classifier(estimator: Any, samples: Any) -> None:
         )
 
 
-def _check_base_estimator(estimator: Any, *, has_classifiers: bool) -> None:
+def _check_base_estimator(estimator: Estimator, *, has_classifiers: bool) -> None:
     base_model = estimator.estimator
     if base_model is None:
         return
@@ -278,7 +280,7 @@ def _takes_weights(base_model: Any) -> bool:
     return has_fit_parameter(base_model, "sample_weight")
 
 
-def _draw(estimator: Any, training_set: _TrainingSet, samples: Any) -> Draw | None:
+def _draw(estimator: Estimator, training_set: _TrainingSet, samples: Any) -> Draw | None:
     """Return the function that samples the rows of a round by their weights, if any."""
     if not estimator.resample:
         return None

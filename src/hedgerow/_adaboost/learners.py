@@ -16,9 +16,10 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import _safe_indexing
 
+from hedgerow._contract import SklearnEstimator
 from hedgerow._data.binning import BinnedMatrix
+from hedgerow._data.outputs import TreeTarget
 from hedgerow._tree.cart import BootstrapSamples, CartParams, grow_trees
-from hedgerow._tree.outputs import TreeTarget
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
@@ -160,7 +161,7 @@ class EstimatorLearner:
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: SklearnEstimator,
         X: Any,
         *,
         labels: Labels | None = None,
@@ -205,7 +206,7 @@ class EstimatorLearner:
         return base_model.fit(_safe_indexing(self._X, rows), sampled_y)
 
 
-def _seeded(estimator: Any, random: np.random.RandomState) -> Any:
+def _seeded(estimator: SklearnEstimator, random: np.random.RandomState) -> Any:
     """Return every random_state of an estimator a seed, in scikit-learn's order."""
     names = sorted(estimator.get_params(deep=True))
     seeds = {

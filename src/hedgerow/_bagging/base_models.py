@@ -20,8 +20,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from hedgerow._bagging.sampling import BaggingSamples
+from hedgerow._contract import SklearnEstimator
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._estimator import Estimator
-from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._types import Floats, Indices
 from hedgerow._warning import deduplicate_warnings
 from hedgerow.exceptions import DataError
@@ -39,7 +40,7 @@ class BaggingTrainingSet:
     weight 0, which saves a copy of the table; not every estimator treats these as absent.
     """
 
-    estimator: Any
+    estimator: SklearnEstimator
     X: Any
     y: NDArray[Any]
     sampling: BaggingSamples

@@ -27,15 +27,15 @@ from hedgerow._bagging.parameters import BAGGING_PARAMETERS
 from hedgerow._bagging.tree_sum import joined_trees
 from hedgerow._constructor import with_parameters
 from hedgerow._data.intake import Table, TableSchema, read_table
-from hedgerow._data.names import labels_of
+from hedgerow._data.names import fitted_names, labels_of
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._data.pass_through import check_columns
-from hedgerow._estimator import TableEstimator, adopt, fitted_names
+from hedgerow._estimator import TableEstimator, adopt
 from hedgerow._forest.model import ForestModel
 from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees
-from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
+from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor, as_fitted
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
@@ -126,7 +126,7 @@ class Bagging(TableEstimator):
     def _tree_of(self, model: ForestModel, index: int) -> Any:
         """Return one of the trees as an estimator."""
         tree = clone(self.estimator_)
-        return tree._adopt_model(model.tree(index, tree.criterion))  # noqa: SLF001  as its own fit does
+        return as_fitted(tree, model.tree(index, tree.criterion))
 
     def _read(self, X: Any, schema: TableSchema) -> Table:
         name, unknown = type(self).__name__, self.estimator_.unknown_category

@@ -22,17 +22,18 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from hedgerow._bagging.base_models import BaggedModel, BaggingTrainingSet, Jobs, in_parallel
 from hedgerow._bagging.sampling import BaggingSamples, column_samples, read_samples
+from hedgerow._contract import SklearnEstimator
 from hedgerow._data.intake import as_matrix
+from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.pass_through import check_columns, fitted_columns, learn_columns
 from hedgerow._data.target import has_columns, read_weights
 from hedgerow._estimator import column_attributes, seed_of
 from hedgerow._forest.fitting import ForestSettings, bootstrap_samples, fit_trees, read_data
 from hedgerow._forest.model import ForestModel
 from hedgerow._forest.out_of_bag import attributes_of_means
-from hedgerow._params import check_parameters
+from hedgerow._params import check_parameters, parameters_of
 from hedgerow._progress import progress
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from hedgerow._tree.outputs import ClassOutputs, Outputs
 from hedgerow._tree.parameters import GROWTH, TABLE
 from hedgerow._types import Attributes, Floats
 from hedgerow.exceptions import DataError, ParameterError
@@ -60,7 +61,7 @@ class BaggingArguments:
 
 def fit_bag(
     bagging: Any,
-    estimator: Any,
+    estimator: SklearnEstimator,
     init_model: ForestModel | BaggedModel | None,
     outputs: type[Outputs],
     arguments: BaggingArguments,
@@ -85,7 +86,7 @@ def _continued(init_model: Any, kind: type[T]) -> T | None:
     return init_model
 
 
-def _check_estimator(bagging: Any, estimator: Any) -> None:
+def _check_estimator(bagging: Any, estimator: SklearnEstimator) -> None:
     if isinstance(estimator, OUR_TREES):
         check_parameters(estimator)
     kind, is_other = "classifier", is_regressor
@@ -97,9 +98,14 @@ def _check_estimator(bagging: Any, estimator: Any) -> None:
         )
 
 
-def _is_forest(bagging: Any, estimator: Any, arguments: BaggingArguments) -> bool:
+def _is_forest(bagging: Any, estimator: SklearnEstimator, arguments: BaggingArguments) -> bool:
     """Return whether the base models can be grown as a forest: trees on bins of all columns."""
-    if type(estimator) not in OUR_TREES or arguments.samples is not None or arguments.fit_params:
+    if (
+        not isinstance(estimator, OUR_TREES)
+        or type(estimator) not in OUR_TREES
+        or arguments.samples is not None
+        or arguments.fit_params
+    ):
         return False
     is_weighted = arguments.sample_weight is not None
     if not _takes_all_columns(bagging, arguments.X) or (is_weighted and bagging.bootstrap):
@@ -132,7 +138,7 @@ def leaf_values(model: ForestModel, *, hard: bool) -> Floats | None:
     return model.outputs.certain(model.outputs.votes(model.forest.value))
 
 
-def jobs_of(bagging: Any, estimator: Any) -> Jobs:
+def jobs_of(bagging: Any, estimator: SklearnEstimator) -> Jobs:
     """Return the joblib arguments: one of our trees uses all threads itself."""
     return {"n_jobs": 1 if isinstance(estimator, OUR_TREES) else bagging.n_jobs}
 
@@ -158,7 +164,7 @@ def _fit_as_forest(
     return attributes | {"_model": model}
 
 
-def _as_forest(bagging: Any, tree: Any) -> SimpleNamespace:
+def _as_forest(bagging: Any, tree: Any) -> Any:
     """Return the parameters of a forest that is equivalent to the bagged trees."""
     of_tree = {name: getattr(tree, name) for name in _TREE_PARAMETERS}
     of_bag = {name: getattr(bagging, name) for name in _BAGGING_PARAMETERS}
@@ -167,8 +173,8 @@ def _as_forest(bagging: Any, tree: Any) -> SimpleNamespace:
         **(of_tree | of_bag),
         class_weight="balanced_subsample" if class_weight == "balanced" else class_weight,
         feature_combinations=None,
-        _read=bagging._read,  # noqa: SLF001  a part of the estimator
-        _parameters=tree._parameters,  # noqa: SLF001
+        __hedgerow__=bagging.__hedgerow__,  # which reads tables
+        _parameters=parameters_of(tree),
     )
 
 
@@ -177,13 +183,15 @@ class BaggingFitting:
     """A fit of clones of an estimator, one by one."""
 
     bagging: Any
-    estimator: Any
+    estimator: SklearnEstimator
     init_model: BaggedModel | None
     seed: int
     jobs: Jobs
 
     @classmethod
-    def of(cls, bagging: Any, estimator: Any, init_model: BaggedModel | None) -> BaggingFitting:
+    def of(
+        cls, bagging: Any, estimator: SklearnEstimator, init_model: BaggedModel | None
+    ) -> BaggingFitting:
         """Clone the base estimator, and resolve the seed and the number of jobs."""
         base = clone(estimator)
         if isinstance(estimator, OUR_TREES):
@@ -297,7 +305,7 @@ def _targets(outputs: Outputs, y: NDArray[Any]) -> NDArray[Any]:
     return outputs.labels(y) if isinstance(outputs, ClassOutputs) else outputs.prediction(y)
 
 
-def _takes_weights(estimator: Any) -> bool:
+def _takes_weights(estimator: SklearnEstimator) -> bool:
     if isinstance(estimator, OUR_TREES):
         return True
     if _routing_enabled():

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._estimator import Estimator
 from hedgerow._tree.cart import BootstrapSamples
 from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
@@ -86,7 +87,7 @@ class BaggingSamples:
         return np.array_equal(self.weights, last.weights)
 
 
-def column_samples(estimator: Any, n_features: int, seed: int) -> BootstrapSamples:
+def column_samples(estimator: Estimator, n_features: int, seed: int) -> BootstrapSamples:
     """Return how columns are drawn, by `max_features` and `bootstrap_features`."""
     max_features = estimator.max_features
     n_draws = (

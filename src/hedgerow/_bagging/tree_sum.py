@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from hedgerow._bagging.base_models import BaggedModel, columns_for, spread
+from hedgerow._contract import internals
 from hedgerow._data.names import Labels
+from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._tree.additive import AdditiveTrees, leaf_names, leaf_unit
-from hedgerow._tree.outputs import ClassOutputs, Outputs
 from hedgerow._tree.structure import Ensemble, Rows, Tree
 from hedgerow._types import Floats
 
@@ -53,7 +54,7 @@ def joined_trees(
     def matrix(X: Any) -> Rows:
         X = checked(X)
         parts = [
-            base_model._matrix(columns_for(model.sampling, index, X))  # noqa: SLF001  as its predict does
+            internals(base_model).matrix(columns_for(model.sampling, index, X))
             for index, base_model in enumerate(model.estimators)
         ]
         return np.concatenate(parts, axis=1)
@@ -73,7 +74,7 @@ def joined_trees(
 def _scaled_tree(base_model: Any, first_feature: int, model: BaggedModel, *, hard: bool) -> Tree:
     """Return a base model's tree with shifted features, and its share of the mean as values."""
     tree: Tree = base_model.tree_
-    own: Outputs = base_model._model.outputs  # noqa: SLF001
+    own: Outputs = internals(base_model).model().outputs
     values = _values(tree.value, own, model.outputs, hard=hard) / len(model.estimators)
     return replace(tree.with_features_moved(first_feature), value=values)
 

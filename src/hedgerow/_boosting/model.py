@@ -6,16 +6,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow import _native
 from hedgerow._boosting.fit.calibration import Calibration
-from hedgerow._boosting.losses import EVEN, Link, Spread
+from hedgerow._boosting.losses import EVEN, Spread
 from hedgerow._boosting.survival_curves import SurvivalCurve
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import Table, TableSchema, as_matrix
 from hedgerow._data.target_statistics import TargetStatistics
+from hedgerow._links import Link, both_classes, class_probabilities
 from hedgerow._tree.structure import Ensemble
 from hedgerow._types import Floats
 
@@ -56,37 +55,13 @@ class BoostedModel:
         return self.binner.category_bins
 
 
-def prediction_of(scores: Floats, link: Link, n_threads: int = 1) -> Floats:
-    """Return what raw scores (n, K) mean: a number a row, or (n, K) of them if K is more than 1."""
-    prediction = scores[:, 0].copy() if scores.shape[1] == 1 else scores.copy()
-    if link == "softmax":
-        _native.softmax_inplace(prediction, n_threads)
-    elif link in ("sigmoid", "half_sigmoid"):
-        prediction *= 1.0 if link == "sigmoid" else 2.0
-        _native.sigmoid_inplace(prediction, n_threads)
-    elif link == "log":
-        _native.exp_inplace(prediction.reshape(-1))
-    elif link == "margin":  # ±1 become 1 and 0, so that ½ lies between the classes
-        prediction = 0.5 * (prediction + 1.0)
-    elif link == "sorted":
-        prediction.sort(axis=1)
-    return prediction
-
-
-def class_probabilities(
-    scores: Floats, link: Link, calibration: Calibration | None = None, n_threads: int = 1
+def calibrated_probabilities(
+    scores: Floats, link: Link, calibration: Calibration | None, n_threads: int = 1
 ) -> Floats:
-    """Return the probability of every class, (n, K), for two classes as for more.
+    """Return the probability of each class, (n, K), calibrated if the model is.
 
-    Of several labels it is that of the second class of each.
+    For multilabel y it is P(class 1) of each label.
     """
     if calibration is None:
-        p = prediction_of(scores, link, n_threads)
-    else:
-        p = calibration.probabilities(scores)
-    if p.ndim == 2:
-        return p
-    both = np.empty((len(p), 2))
-    both[:, 1] = p
-    np.subtract(1.0, p, out=both[:, 0])
-    return both
+        return class_probabilities(scores, link, n_threads)
+    return both_classes(calibration.probabilities(scores))

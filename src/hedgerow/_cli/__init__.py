@@ -2,9 +2,9 @@
 
 `program.py` is the whole, with exit codes; `commands.py`, `options.py` and `choices.py` say what
 there is to ask for, and each command has a file of its own that does it. They share `tables.py`,
-`csv_file.py`, `missing.py`, `numerals.py` and `damage.py` (files become tables), `examples.py`
+`csv_file.py`, `cell_values.py` and `damage.py` (files become tables), `dataset.py`
 (tables become rows to learn from or to judge by), `tasks.py`, `models.py` and `parameters.py` (what
-is learned, and by what), `holding_out.py` and `scores.py` (how good it is), `output.py` (what is
+is learned, and by what), `holdout.py` and `scores.py` (how good it is), `output.py` (what is
 shown and written) and `streams.py` (standard output and standard error that cannot be written to).
 """
 

@@ -21,9 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
+from hedgerow._cli.cell_values import NonNumericCells, is_number, non_numeric_values, without_na
 from hedgerow._cli.damage import read_as, require_distinct
-from hedgerow._cli.missing import without_na
-from hedgerow._cli.numerals import NotNumbers, is_number, non_numeric_values
 from hedgerow._cli.options import Reading
 from hedgerow._data.schema import listed
 from hedgerow.exceptions import DataError
@@ -94,7 +93,7 @@ def _read_column(
     return column
 
 
-def _not_numeric(path: Path, name: str, others: NotNumbers | None) -> str:
+def _not_numeric(path: Path, name: str, others: NonNumericCells | None) -> str:
     if others is None:  # such as a number with a comma where commas part fields
         return f"{path}, column {name!r} must be numbers, but it is text."
     hint = f" {others.option} reads such values as missing." if others.count < others.total else ""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hedgerow._cli.examples import Examples, Known, read_features
+from hedgerow._cli.dataset import ExpectedColumns, LabeledDataset, read_features
 from hedgerow._cli.models import load_model
 from hedgerow._cli.options import STANDARD, Reading
 from hedgerow._cli.output import (
@@ -42,9 +42,9 @@ def explain(
     if out != STANDARD:
         require_table_name(out)
     model = load_model(model_file)
-    X, _ = read_features(data, reading.like(model), Known.of_model(model), None)
+    X, _ = read_features(data, reading.like(model), ExpectedColumns.of_model(model), None)
     rows = np.arange(X.shape[0]) if wanted is None else _row_numbers(wanted, X.shape[0])
-    explained = shap_values(model, Examples(X, None).take(rows).X)
+    explained = shap_values(model, LabeledDataset(X, None).take(rows).X)
     if out is not None:
         write_table(_all_values(explained, rows), None if out == STANDARD else out)
     if out == STANDARD:

@@ -11,12 +11,14 @@ import numpy as np
 
 import hedgerow as hr
 from hedgerow._cli.output import answer, answer_json, lines_of, number, size_of
+from hedgerow._contract import internals
 from hedgerow._data.schema import TableSchema, listed
 from hedgerow._model_file.container import unpack
+from hedgerow._params import parameters_of
+from hedgerow._tree.additive import additive_trees
 from hedgerow._tree.export import Wording
 from hedgerow._tree.export import lines_of as tree_lines
 from hedgerow.exceptions import ParameterError
-from hedgerow.explain._additive import additive_trees
 
 _SHOWN_COLUMNS = 12
 _DEPTH = 1_000  # of a tree that is printed: all of it
@@ -39,7 +41,7 @@ def inspect(model_file: Path, number_of_tree: int | None, as_json: bool) -> None
 
 def _facts(model: Any, path: Path) -> dict[str, Any]:
     data = path.read_bytes()
-    defaults = {parameter.name: parameter.default for parameter in model._parameters}  # noqa: SLF001
+    defaults = {parameter.name: parameter.default for parameter in parameters_of(model)}
     parameters = model.get_params(deep=False)
     classes = getattr(model, "classes_", None)
     return {
@@ -64,7 +66,7 @@ def _facts(model: Any, path: Path) -> dict[str, Any]:
 
 
 def _count_trees(model: Any) -> int | None:
-    learned = model._fitted_model()  # noqa: SLF001
+    learned = internals(model).model()
     for part in ("ensemble", "forest"):
         if hasattr(learned, part):
             return int(getattr(learned, part).n_trees)
@@ -86,7 +88,7 @@ def _columns(model: Any) -> list[dict[str, Any]]:
 
 
 def _schema(model: Any) -> TableSchema | None:
-    return getattr(model._fitted_model(), "schema", None)  # noqa: SLF001
+    return getattr(internals(model).model(), "schema", None)
 
 
 def _texts(facts: dict[str, Any], path: Path) -> dict[str, str]:
@@ -135,7 +137,7 @@ def _tree_text(model: Any, which: int) -> str:
         raise ParameterError(f"--tree {which}: the trees are 0 to {ensemble.n_trees - 1}.")
     tree = ensemble.tree(which)
     names = [trees.feature_names[source] for source in trees.sources]
-    wording = Wording(schema, model._fitted_model().category_bins, names, _DECIMALS, True)  # noqa: SLF001
+    wording = Wording(schema, internals(model).model().category_bins, names, _DECIMALS, True)
 
     def leaf_text(node: int) -> str:
         values = ", ".join(f"{value:.{_DECIMALS}g}" for value in tree.value[node])

@@ -8,14 +8,15 @@ from typing import Any
 
 import hedgerow as hr
 from hedgerow._cli.choices import MODELS
-from hedgerow._cli.examples import Examples
+from hedgerow._cli.dataset import LabeledDataset
 from hedgerow._cli.names import model_suggestion
 from hedgerow._cli.parameters import read_parameters
-from hedgerow._cli.tasks import Task
+from hedgerow._cli.tasks import TaskChoice
+from hedgerow._params import parameters_of
 from hedgerow.exceptions import ParameterError
 
 
-def new_model(name: str, task: Task, given: tuple[str, ...], machine: dict[str, Any]) -> Any:
+def new_model(name: str, task: TaskChoice, given: tuple[str, ...], machine: dict[str, Any]) -> Any:
     """Return an estimator with the parameters that are given.
 
     `machine` are settings that a model need not have: seed, threads, lines of progress.
@@ -23,7 +24,7 @@ def new_model(name: str, task: Task, given: tuple[str, ...], machine: dict[str, 
     require_task(name, task.name)
     kind: type[Any] = getattr(hr, MODELS[name][task.name])
     parameters = {"loss": "poisson"} if task.name == "counts" else {}
-    declared = {parameter.name for parameter in kind._parameters}  # noqa: SLF001
+    declared = {parameter.name for parameter in parameters_of(kind)}
     parameters |= {name: value for name, value in machine.items() if name in declared}
     return kind(**parameters | read_parameters(given, kind))
 
@@ -34,16 +35,16 @@ def require_task(name: str, task: str | None) -> None:
         raise ParameterError(f"--model {name} is not for {task}; gradient_boosting is.")
 
 
-def fit_options(model: Any, examples: Examples) -> dict[str, Any]:
+def fit_options(model: Any, dataset: LabeledDataset) -> dict[str, Any]:
     """Return what a fit is given beside X and y; refuse what the model cannot use."""
     taken = signature(model.fit).parameters
-    options = {} if examples.qid is None else {"qid": examples.qid}
-    if examples.weights is not None:
+    options = {} if dataset.qid is None else {"qid": dataset.qid}
+    if dataset.weights is not None:
         if "sample_weight" not in taken:
             raise ParameterError(f"--weights: {type(model).__name__} takes no weights.")
-        options["sample_weight"] = examples.weights
-    if examples.groups is not None and "groups" in taken:
-        options["groups"] = examples.groups
+        options["sample_weight"] = dataset.weights
+    if dataset.groups is not None and "groups" in taken:
+        options["groups"] = dataset.groups
     return options
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hedgerow._arguments import about
-from hedgerow._params import Parameter
+from hedgerow._params import Parameter, parameters_of
 from hedgerow.exceptions import ParameterError
 
 _WORDS = {"none": None, "null": None, "true": True, "false": False}
@@ -15,7 +15,7 @@ _WORDS = {"none": None, "null": None, "true": True, "false": False}
 
 def read_parameters(given: Iterable[str], estimator: type[Any]) -> dict[str, Any]:
     """Read all that is given for an estimator; what is not allowed raises `ParameterError`."""
-    declared = {parameter.name: parameter for parameter in estimator._parameters}  # noqa: SLF001
+    declared = {parameter.name: parameter for parameter in parameters_of(estimator)}
     read: dict[str, Any] = {}
     for assignment in given:
         name, equals, text = assignment.partition("=")

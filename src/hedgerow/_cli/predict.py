@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hedgerow._cli.choices import COVERAGE
-from hedgerow._cli.examples import Known, read_features
+from hedgerow._cli.dataset import ExpectedColumns, read_features
 from hedgerow._cli.models import load_model
 from hedgerow._cli.options import STANDARD, Reading
 from hedgerow._cli.output import require_table_name, write_table
@@ -40,7 +40,7 @@ def predict(
     if threads is not None and "n_jobs" in model.get_params(deep=False):
         model.set_params(n_jobs=threads)
     reading = replace(reading.like(model), may_be_empty=True)
-    X, kept = read_features(data, reading, Known.of_model(model), keep)
+    X, kept = read_features(data, reading, ExpectedColumns.of_model(model), keep)
     columns = _predictions(model, X)
     if proba or positive is not None:
         columns |= _probabilities(model, X, None if proba else label)

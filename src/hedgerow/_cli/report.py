@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import hedgerow as hr
-from hedgerow._cli.examples import Examples, Known, Roles, read_examples
+from hedgerow._cli.dataset import ExpectedColumns, LabeledDataset, Roles, read_dataset
 from hedgerow._cli.models import load_model
 from hedgerow._cli.options import Reading
 from hedgerow._cli.output import all_or_nothing, require_file, say, size_of
@@ -25,16 +25,18 @@ def report(
     """Write a page about a model and the rows of a file."""
     require_file(out)
     model, roles = load_model(model_file), Roles(**columns)
-    examples = read_examples(data, reading.like(model), roles, Known.of_model(model, roles.target))
-    require_truth(model, examples)
+    dataset = read_dataset(
+        data, reading.like(model), roles, ExpectedColumns.of_model(model, roles.target)
+    )
+    require_truth(model, dataset)
     label = None if positive is None else positive_class(positive, model)
     with all_or_nothing(out.parent) as folder:
-        write_report(model, examples, folder / out.name, roles.target, label)
+        write_report(model, dataset, folder / out.name, roles.target, label)
     say(f"{out} ({size_of(out)})")
 
 
 def write_report(
-    model: Any, examples: Examples, path: Path, target: str | None, positive: Any = None
+    model: Any, dataset: LabeledDataset, path: Path, target: str | None, positive: Any = None
 ) -> None:
     """Write a page about a model and how it does on some rows.
 
@@ -48,11 +50,11 @@ def write_report(
         options["positive_class"] = positive  # otherwise the page's reader chooses
     hr.report(
         model,
-        examples.X,
-        examples.y,
+        dataset.X,
+        dataset.y,
         path,
-        sample_weight=examples.weights,
-        qid=examples.qid,
+        sample_weight=dataset.weights,
+        qid=dataset.qid,
         target_name=target,
         **options,
     )

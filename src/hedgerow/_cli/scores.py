@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 
 import hedgerow as hr
 from hedgerow._boosting.metrics import CLASSIFICATION, REGRESSION
-from hedgerow._cli.examples import Examples
+from hedgerow._cli.dataset import LabeledDataset
 from hedgerow._cli.names import suggestion
 from hedgerow._data.schema import listed
 from hedgerow._data.target import read_classification_target, read_regression_target, read_weights
@@ -28,28 +28,28 @@ _OWN_SCORES = {"ranking": "ndcg", "survival": "concordance"}  # what `score` of 
 _TOP = 10  # of a ranking
 
 
-def measure(model: Any, examples: Examples, positive: str | None = None) -> Scores:
+def measure(model: Any, dataset: LabeledDataset, positive: str | None = None) -> Scores:
     """Return names and values of metrics; NaN where rows do not allow one.
 
     With a positive class, a classifier is also judged by how well it finds that one.
     """
-    require_truth(model, examples)
-    found = _measure(model, examples)
+    require_truth(model, dataset)
+    found = _measure(model, dataset)
     if positive is None:
         return found
     judge = Finding(positive_class(positive, model))
-    return found | judge.all(model, examples.X, examples.y, examples.weights)
+    return found | judge.all(model, dataset.X, dataset.y, dataset.weights)
 
 
-def _measure(model: Any, examples: Examples) -> Scores:
+def _measure(model: Any, dataset: LabeledDataset) -> Scores:
     if isinstance(model, hr.GradientBoostingRanker):
-        return _of_ranking(model, examples)
+        return _of_ranking(model, dataset)
     if isinstance(model, hr.GradientBoostingSurvival):
-        found = model.score(examples.X, examples.y, sample_weight=examples.weights)
+        found = model.score(dataset.X, dataset.y, sample_weight=dataset.weights)
         return {_OWN_SCORES["survival"]: float(found)}
     if is_classifier(model):
-        return _of_classes(model, examples)
-    return _of_numbers(model, examples)
+        return _of_classes(model, dataset)
+    return _of_numbers(model, dataset)
 
 
 def fold_scores(model: Any, task: str, positive: Any = None) -> Any:
@@ -130,16 +130,16 @@ def _with_weights(y: Any, prediction: Any, sample_weight: Any = None) -> None:
     """Tell `cross_validate` by its signature that a scorer takes weights."""
 
 
-def require_truth(model: Any, examples: Examples) -> None:
+def require_truth(model: Any, dataset: LabeledDataset) -> None:
     """Refuse rows of another task than the model's."""
     ranks = isinstance(model, hr.GradientBoostingRanker)
-    if ranks != (examples.qid is not None):
+    if ranks != (dataset.qid is not None):
         name = type(model).__name__
         raise ParameterError(
             f"a {name} needs --qid." if ranks else f"--qid is for rankings; this is a {name}."
         )
     survives = isinstance(model, hr.GradientBoostingSurvival)
-    has_events = np.ndim(examples.y) == 2
+    has_events = np.ndim(dataset.y) == 2
     if survives != has_events:
         name = type(model).__name__
         raise ParameterError(
@@ -147,21 +147,21 @@ def require_truth(model: Any, examples: Examples) -> None:
         )
 
 
-def _of_ranking(model: Any, examples: Examples) -> Scores:
+def _of_ranking(model: Any, dataset: LabeledDataset) -> Scores:
     def ndcg(k: int | None) -> float:
-        truth = {"qid": examples.qid, "sample_weight": examples.weights}
-        return float(model.score(examples.X, examples.y, k=k, **truth))
+        truth = {"qid": dataset.qid, "sample_weight": dataset.weights}
+        return float(model.score(dataset.X, dataset.y, k=k, **truth))
 
     return {f"ndcg@{_TOP}": ndcg(_TOP), _OWN_SCORES["ranking"]: ndcg(None)}
 
 
-def _of_classes(model: Any, examples: Examples) -> Scores:
-    numbers = _class_numbers(model, examples)
-    weights = read_weights(examples.weights, len(numbers))
+def _of_classes(model: Any, dataset: LabeledDataset) -> Scores:
+    numbers = _class_numbers(model, dataset)
+    weights = read_weights(dataset.weights, len(numbers))
     if not hasattr(model, "predict_proba"):
-        predicted = np.searchsorted(model.classes_, model.predict(examples.X))
+        predicted = np.searchsorted(model.classes_, model.predict(dataset.X))
         return {"accuracy": float(sk.accuracy_score(numbers, predicted, sample_weight=weights))}
-    p = model.predict_proba(examples.X)
+    p = model.predict_proba(dataset.X)
     prediction = p[:, 1] if p.shape[1] == 2 else p
     all_occur = len(np.unique(numbers)) == len(model.classes_)
     return {
@@ -172,9 +172,9 @@ def _of_classes(model: Any, examples: Examples) -> Scores:
     }
 
 
-def _class_numbers(model: Any, examples: Examples) -> Any:
+def _class_numbers(model: Any, dataset: LabeledDataset) -> Any:
     """Return the number of each row's class in the model."""
-    found, index = read_classification_target(examples.y, examples.n_rows, fewest_classes=1)
+    found, index = read_classification_target(dataset.y, dataset.n_rows, fewest_classes=1)
     require_classes(found, model.classes_)
     return np.searchsorted(model.classes_, found.astype(model.classes_.dtype))[index]
 
@@ -190,10 +190,10 @@ def require_classes(found: Any, classes: Any) -> None:
         )
 
 
-def _of_numbers(model: Any, examples: Examples) -> Scores:
-    target = read_regression_target(examples.y, examples.n_rows)
-    prediction = model.predict(examples.X)
+def _of_numbers(model: Any, dataset: LabeledDataset) -> Scores:
+    target = read_regression_target(dataset.y, dataset.n_rows)
+    prediction = model.predict(dataset.X)
     if np.ndim(prediction) != 1:
         raise ParameterError("a model of several outputs or quantiles has no score here.")
-    weights = read_weights(examples.weights, len(target))
+    weights = read_weights(dataset.weights, len(target))
     return {name: REGRESSION[name][1](target, prediction, weights) for name in _OF_NUMBERS}

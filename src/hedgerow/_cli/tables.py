@@ -21,10 +21,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import ipc, parquet
 
+from hedgerow._cli.cell_values import table_without_na
 from hedgerow._cli.choices import FORMATS
 from hedgerow._cli.csv_file import Kinds, read_csv, warn_of_text
 from hedgerow._cli.damage import read_as, require_distinct
-from hedgerow._cli.missing import table_without_na
 from hedgerow._cli.options import STANDARD, Reading
 from hedgerow.exceptions import DataError, ParameterError
 

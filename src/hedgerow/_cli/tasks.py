@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from hedgerow._cli.examples import Examples, Roles
-from hedgerow._cli.numerals import non_numeric_values
+from hedgerow._cli.cell_values import non_numeric_values
+from hedgerow._cli.dataset import LabeledDataset, Roles
 from hedgerow._data.schema import listed
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -21,24 +21,24 @@ _MANY_CLASSES, _ROWS_A_CLASS = 100, 10
 
 
 @dataclass(frozen=True)
-class Task:
+class TaskChoice:
     """What is learned, and why that."""
 
     name: str
     why: str
 
 
-def find_task(wanted: str | None, examples: Examples, roles: Roles) -> Task:
+def find_task(wanted: str | None, dataset: LabeledDataset, roles: Roles) -> TaskChoice:
     """Return the task that is asked for, or that the target looks like."""
-    implied = _implied(examples, roles)
+    implied = _implied(dataset, roles)
     if wanted is None:
-        return implied or _inferred(examples.y, f"column {roles.target!r} (--target)")
+        return implied or _inferred(dataset.y, f"column {roles.target!r} (--target)")
     if implied is not None and implied.name != wanted:
         raise ParameterError(f"--task {wanted} does not go with {implied.name}, {implied.why}.")
     if wanted in ("ranking", "survival") and implied is None:
         option = "--qid" if wanted == "ranking" else "--event"
         raise ParameterError(f"--task {wanted} needs {option}.")
-    return Task(wanted, "as --task says")
+    return TaskChoice(wanted, "as --task says")
 
 
 def has_numeric_target(wanted: str | None, event: str | None, qid: str | None) -> bool:
@@ -46,41 +46,41 @@ def has_numeric_target(wanted: str | None, event: str | None, qid: str | None) -
     return wanted in ("regression", "counts") or (event is None) != (qid is None)
 
 
-def _implied(examples: Examples, roles: Roles) -> Task | None:
+def _implied(dataset: LabeledDataset, roles: Roles) -> TaskChoice | None:
     """Return the task that other columns than the target imply."""
-    if roles.event is not None and examples.qid is not None:
+    if roles.event is not None and dataset.qid is not None:
         raise ParameterError("--event is for survival and --qid for ranking: give one of them.")
     if roles.event is not None:
-        return Task("survival", f"since --event {roles.event} is given")
-    if examples.qid is not None:
+        return TaskChoice("survival", f"since --event {roles.event} is given")
+    if dataset.qid is not None:
         found = "queries are" if roles.qid is None else f"--qid {roles.qid} is"
-        return Task("ranking", f"since {found} given")
+        return TaskChoice("ranking", f"since {found} given")
     return None
 
 
-def _inferred(y: Any, where: str) -> Task:
+def _inferred(y: Any, where: str) -> TaskChoice:
     values = pd.Series(y)
     distinct = values.dropna().unique()
     if pd.api.types.is_bool_dtype(values):
-        return Task("classification", "since the target is true or false")
+        return TaskChoice("classification", "since the target is true or false")
     if not pd.api.types.is_numeric_dtype(values):
         _require_classes(values, len(distinct), where)
-        return Task(
+        return TaskChoice(
             "classification", f"since the target is text, with {len(distinct):,} different values"
         )
     numbers = np.sort(np.asarray(distinct, np.float64))
     if not (numbers == np.round(numbers)).all():
-        return Task("regression", "since the target is numbers with fractions")
+        return TaskChoice("regression", "since the target is numbers with fractions")
     if len(numbers) == 2:
-        return Task("classification", f"since the target is {numbers[0]:g} or {numbers[1]:g}")
+        return TaskChoice("classification", f"since the target is {numbers[0]:g} or {numbers[1]:g}")
     counts_on = np.array_equal(numbers, numbers[0] + np.arange(len(numbers)))
     if len(numbers) <= _MOST_NUMBERED_CLASSES and numbers[0] in (0, 1) and counts_on:
-        return Task(
+        return TaskChoice(
             "classification",
             f"since the target is the whole numbers {numbers[0]:g} to {numbers[-1]:g}",
         )
     hint = "; if they are counts: --task counts" if numbers[0] >= 0 else ""
-    return Task(
+    return TaskChoice(
         "regression", f"since the target is whole numbers, {len(numbers):,} different ones{hint}"
     )
 

@@ -16,8 +16,8 @@ import pandas as pd
 
 import hedgerow as hr
 from hedgerow._cli.choices import METRICS, MODEL, REPORT, TEST_SIZE
-from hedgerow._cli.examples import Examples, Known, Roles, read_examples
-from hedgerow._cli.holding_out import folds, part_rows
+from hedgerow._cli.dataset import ExpectedColumns, LabeledDataset, Roles, read_dataset
+from hedgerow._cli.holdout import folds, part_rows
 from hedgerow._cli.models import fit_options, model_named, new_model, require_task
 from hedgerow._cli.options import Reading, source_name
 from hedgerow._cli.output import (
@@ -34,8 +34,8 @@ from hedgerow._cli.output import (
 )
 from hedgerow._cli.report import write_report
 from hedgerow._cli.scores import fold_scores, measure, positive_class, require_classes
-from hedgerow._cli.tasks import Task, find_task, has_numeric_target
-from hedgerow._params import check_parameters
+from hedgerow._cli.tasks import TaskChoice, find_task, has_numeric_target
+from hedgerow._params import check_parameters, parameters_of
 from hedgerow.exceptions import ParameterError
 
 _ROUNDS_A_LINE = 100  # of progress, where there is no terminal for a bar
@@ -61,7 +61,7 @@ class Judged:
     how: str
     metrics: Mapping[str, float]
     spread: Mapping[str, float] | None = None
-    rows: Examples | None = None
+    rows: LabeledDataset | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return what metrics.json says."""
@@ -138,15 +138,15 @@ class Training:
                 raise ParameterError(f"cannot write {self.out / name}: it is a folder.")
 
     @cached_property
-    def examples(self) -> Examples:
+    def dataset(self) -> LabeledDataset:
         """All rows of the file."""
         self._note(f"reading {source_name(self.data)}")
-        return read_examples(self.data, self.reading, self.roles)
+        return read_dataset(self.data, self.reading, self.roles)
 
     @cached_property
-    def found_task(self) -> Task:
+    def found_task(self) -> TaskChoice:
         """What is learned."""
-        return find_task(self.task, self.examples, self.roles)
+        return find_task(self.task, self.dataset, self.roles)
 
     @property
     def new_model(self) -> Any:
@@ -160,56 +160,56 @@ class Training:
         """Return the class that is positive, or None."""
         if self.positive is None:
             return None
-        return positive_class(self.positive, model, np.asarray(pd.unique(self.examples.y)))
+        return positive_class(self.positive, model, np.asarray(pd.unique(self.dataset.y)))
 
     def _fit_and_judge(self, model: Any, label: Any) -> Judged | None:
         """Fit the model to the rows that are not held out, and judge it by those that are."""
         stratify = self.found_task.name == "classification"
-        examples = self.examples
+        dataset = self.dataset
         if self.test_file is not None:
             test = self._read_test(self.test_file)
-            self._fit(model, examples)
+            self._fit(model, dataset)
             how = f"{count(test.n_rows, 'row')} of {self.test_file}"
             return Judged(how, measure(model, test, self.positive), rows=test)
         if self.n_folds is not None:
             judged = self._cross_validate(model, label, stratify=stratify)
-            self._fit(model, examples)
+            self._fit(model, dataset)
             return judged
         size = TEST_SIZE if self.test_size is None else self.test_size
         if size == 0.0:
-            self._fit(model, examples)
+            self._fit(model, dataset)
             return None
-        rest, test = part_rows(examples, size, self.seed, stratify=stratify)
+        rest, test = part_rows(dataset, size, self.seed, stratify=stratify)
         self._fit(model, rest)
         held_out = f"{count(test.n_rows, 'row')} held out"
         how = f"{held_out}; trained on the other {rest.n_rows:,}"
         return Judged(how, measure(model, test, self.positive), rows=test)
 
-    def _read_test(self, path: Path) -> Examples:
+    def _read_test(self, path: Path) -> LabeledDataset:
         """Read the rows to judge by, and refuse what a model of the others could not judge."""
-        known = Known.of_examples(self.examples, self.roles.target)
-        test = read_examples(path, self.reading, self.roles, known)
-        known.require_kinds(test.X, source_name(path))
+        expected = ExpectedColumns.of_dataset(self.dataset, self.roles.target)
+        test = read_dataset(path, self.reading, self.roles, expected)
+        expected.require_kinds(test.X, source_name(path))
         if self.found_task.name == "classification":
-            require_classes(pd.unique(test.y), pd.unique(self.examples.y))
+            require_classes(pd.unique(test.y), pd.unique(self.dataset.y))
         return test
 
-    def _fit(self, model: Any, examples: Examples) -> Any:
-        self._note(f"training {type(model).__name__} on {count(examples.n_rows, 'row')}")
-        return model.fit(examples.X, examples.y, **fit_options(model, examples))
+    def _fit(self, model: Any, dataset: LabeledDataset) -> Any:
+        self._note(f"training {type(model).__name__} on {count(dataset.n_rows, 'row')}")
+        return model.fit(dataset.X, dataset.y, **fit_options(model, dataset))
 
     def _cross_validate(self, model: Any, label: Any, *, stratify: bool) -> Judged:
-        examples, n_folds = self.examples, self.n_folds
+        dataset, n_folds = self.dataset, self.n_folds
         assert n_folds is not None
-        options = fit_options(model, examples)
+        options = fit_options(model, dataset)
         weights = options.pop("sample_weight", None)
         options.pop("groups", None)
         found = hr.cross_validate(
             model,
-            examples.X,
-            examples.y,
-            cv=folds(n_folds, examples, self.seed, stratify=stratify),
-            groups=examples.keep_together,
+            dataset.X,
+            dataset.y,
+            cv=folds(n_folds, dataset, self.seed, stratify=stratify),
+            groups=dataset.keep_together,
             sample_weight=weights,
             scoring=fold_scores(model, self.found_task.name, label),
             params=options,
@@ -243,13 +243,13 @@ class Training:
     def _summary(self, model: Any, judged: Judged | None) -> dict[str, Any]:
         """Return what metrics.json says: all that does not depend on the machine."""
         kind = type(model)
-        defaults = {parameter.name: parameter.default for parameter in kind._parameters}  # noqa: SLF001
+        defaults = {parameter.name: parameter.default for parameter in parameters_of(kind)}
         of_machine = ("n_jobs", "verbose")
         return {
             "hedgerow": hr.__version__,
             "data": {
                 "file": self.data.name,
-                "rows": self.examples.n_rows,
+                "rows": self.dataset.n_rows,
                 "features": model.n_features_in_,
             },
             "target": self.roles.target,
@@ -279,10 +279,10 @@ class Training:
             more = {"files": list(map(str, paths)), "no_report": no_report, "seconds": seconds}
             answer_json(self._summary(model, judged) | more)
             return
-        task, examples = self.found_task, self.examples
+        task, dataset = self.found_task, self.dataset
         fields = {
             "task": f"{task.name}, {task.why}",
-            "data": f"{source_name(self.data)}: {count(examples.n_rows, 'row')}, "
+            "data": f"{source_name(self.data)}: {count(dataset.n_rows, 'row')}, "
             + count(model.n_features_in_, "column"),
             "model": f"{type(model).__name__}{_rounds(model)}, in {seconds:.1f} s",
             "test": "no rows were held out" if judged is None else judged.text(),

@@ -24,6 +24,9 @@ from hedgerow.exceptions import DataError, ParameterError
 Name = Hashable
 Names = tuple[Name, ...]
 
+# The attribute for names that are not strings, for which scikit-learn has none.
+COLUMN_NAMES = "_column_names"
+
 _HOW_TO_NAME = "in pandas: X.columns = [...]"
 
 
@@ -351,3 +354,18 @@ _READERS = {
     "datetime": dt.datetime.fromisoformat,
     "float": _read_float,
 }
+
+
+def name_attributes(names: Names | None) -> dict[str, Any]:
+    """Return scikit-learn's attribute for names that are strings, or our own for others."""
+    if names is None:
+        return {}
+    return {"feature_names_in_" if are_strings(names) else COLUMN_NAMES: name_array(names)}
+
+
+def fitted_names(model: Any) -> Names | None:
+    """Return the names of the columns that a model, of this library or another, was fitted on."""
+    fitted = getattr(model, "feature_names_in_", None)
+    if fitted is None:
+        fitted = getattr(model, COLUMN_NAMES, None)
+    return None if fitted is None else read_names(list(fitted))

@@ -8,7 +8,7 @@ matrix are valid before rows are selected.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
@@ -17,7 +17,15 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from hedgerow._data.frames import with_usual_columns
-from hedgerow._data.names import Names, column_order, labels_of, read_names
+from hedgerow._data.names import (
+    COLUMN_NAMES,
+    Names,
+    column_order,
+    fitted_names,
+    labels_of,
+    name_attributes,
+    read_names,
+)
 from hedgerow._data.records import are_records, as_data_frame, refuse_single_row
 from hedgerow._data.sources import (
     as_frame,
@@ -26,7 +34,6 @@ from hedgerow._data.sources import (
     require_rows,
 )
 from hedgerow._data.sparse import sound
-from hedgerow._estimator import COLUMN_NAMES, fitted_names, name_attributes
 from hedgerow.exceptions import DataError
 
 _NO_CONVERSION: dict[str, Any] = {
@@ -38,6 +45,12 @@ _NO_CONVERSION: dict[str, Any] = {
 }
 
 
+class FittedColumns(Protocol):
+    """A fitted estimator, as far as its columns go. One that was fitted to texts has none."""
+
+    n_features_in_: int
+
+
 def learn_columns(X: Any) -> tuple[Any, dict[str, Any]]:
     """Check the table of a `fit`; also return scikit-learn's attributes for its columns."""
     refuse_single_row(X)
@@ -47,13 +60,13 @@ def learn_columns(X: Any) -> tuple[Any, dict[str, Any]]:
     return _acceptable(X, names), {"n_features_in_": X.shape[1]} | name_attributes(names)
 
 
-def fitted_columns(estimator: Any) -> dict[str, Any]:
+def fitted_columns(estimator: FittedColumns) -> dict[str, Any]:
     """Return the attributes that describe the columns of the last `fit`."""
     names = {"n_features_in_", "feature_names_in_", COLUMN_NAMES}
     return {name: value for name, value in vars(estimator).items() if name in names}
 
 
-def check_columns(estimator: Any, X: Any) -> Any:
+def check_columns(estimator: FittedColumns, X: Any) -> Any:
     """Check that a table has the columns of `fit`, and return it with the columns in that order."""
     X, names = _checked(X)
     require_columns(*X.shape)
@@ -74,7 +87,7 @@ def learn_anything(X: Any) -> tuple[Any, dict[str, Any]]:
     return X, dict(vars(holder))
 
 
-def check_anything(estimator: Any, X: Any) -> Any:
+def check_anything(estimator: FittedColumns, X: Any) -> Any:
     """Check that an X for the base estimator has the columns of `fit`, if it has columns."""
     has_columns = hasattr(estimator, "n_features_in_")  # not after a fit to texts or dicts
     if has_columns and (_is_frame(X) or are_records(X)):

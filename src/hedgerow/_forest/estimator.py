@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,20 +13,35 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from hedgerow._accuracy import ScoredClassifier
+from hedgerow._contract import TableInternals
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._estimator import TableEstimator, adopt
 from hedgerow._forest.fitting import ForestSettings, fit_forest
 from hedgerow._forest.model import ForestModel
-from hedgerow._forest.out_of_bag import OutOfBagImportance, permutation_importance
+from hedgerow._forest.out_of_bag import permutation_importance
 from hedgerow._params import IMPORTANCE_KIND, check_parameters
+from hedgerow._permutation import PermutationImportance
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees
-from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
+from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor, as_fitted
 from hedgerow._tree.parameters import GROWTH, TABLE
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 
 Importance = Literal["gain", "split", "cover"]
+
+
+@dataclass(frozen=True)
+class ForestInternals(TableInternals[ForestModel]):
+    """What forests offer to other packages, beyond what every estimator does.
+
+    Attributes
+    ----------
+    leaves : function of a table
+        Returns each row's leaf in each tree, counted over all trees, (n_rows, n_trees).
+    """
+
+    leaves: Callable[[Any], NDArray[np.int32]]
 
 
 class Forest(TableEstimator):
@@ -90,7 +107,7 @@ class Forest(TableEstimator):
             raise IndexError(f"there is no tree {index}; there are {len(self)}.")
         names = ("criterion", *(parameter.name for parameter in (*GROWTH, *TABLE)))
         tree = self._tree(splitter="hist", **{name: getattr(self, name) for name in names})
-        return tree._adopt_model(model.tree(index % len(self), self.criterion))  # noqa: SLF001
+        return as_fitted(tree, model.tree(index % len(self), self.criterion))
 
     @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
@@ -125,7 +142,7 @@ class Forest(TableEstimator):
         importances: Floats = self._importances_by_tree(kind).sum(axis=0)
         return importances
 
-    def permutation_importances(self, X: Any, y: Any) -> OutOfBagImportance:
+    def permutation_importances(self, X: Any, y: Any) -> PermutationImportance:
         """Return the increase of the out-of-bag loss when a feature is shuffled.
 
         Parameters
@@ -135,7 +152,7 @@ class Forest(TableEstimator):
 
         Returns
         -------
-        OutOfBagImportance
+        PermutationImportance
             With ``mean``, ``std`` and ``z``, a number for each feature.
         """
         matrix = self._training_matrix(X)
@@ -178,6 +195,10 @@ class Forest(TableEstimator):
         forest = self._model.forest
         paths = [forest.tree(t).paths(leaves[:, t]) for t in range(forest.n_trees)]
         return scipy.sparse.hstack(paths).tocsr(), forest.tree_offset.copy()
+
+    def __hedgerow__(self) -> ForestInternals:
+        """Return what other packages of the library may ask of the estimator."""
+        return ForestInternals(**vars(super().__hedgerow__()), leaves=self._leaves)
 
     def _additive_trees(self) -> AdditiveTrees:
         return self._fitted_model().additive_trees(self._matrix, effective_n_jobs(self.n_jobs))

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._arithmetic import sum_of
+from hedgerow._contract import internals
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.class_weight import weigh_by_class
 from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
+from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.target import read_weights
-from hedgerow._estimator import column_attributes, seed_of
+from hedgerow._estimator import TableEstimator, column_attributes, seed_of
 from hedgerow._forest.combinations import Combinations
 from hedgerow._forest.model import ForestModel
 from hedgerow._forest.out_of_bag import out_of_bag_attributes
@@ -27,7 +29,6 @@ from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.cart import BootstrapSamples, CartParams, grow_trees
 from hedgerow._tree.cart_params import cart_params, impurity_unit
 from hedgerow._tree.no_split import warn_if_never_split
-from hedgerow._tree.outputs import ClassOutputs, Outputs
 from hedgerow._tree.packed import ForestPacker, PackedForest
 from hedgerow._tree.pruning import prune
 from hedgerow._tree.structure import Tree
@@ -42,7 +43,7 @@ _MANY_ROWS = 500_000  # from which on trees are so large that fewer are unpacked
 class ForestSettings:
     """The parameters of a fit; `init_model` is the model that a warm start continues."""
 
-    estimator: Any
+    estimator: TableEstimator
     init_model: ForestModel | None
     random_cuts: bool
     seed: int
@@ -50,7 +51,7 @@ class ForestSettings:
 
     @classmethod
     def of(
-        cls, estimator: Any, init_model: ForestModel | None, *, random_cuts: bool = False
+        cls, estimator: TableEstimator, init_model: ForestModel | None, *, random_cuts: bool = False
     ) -> ForestSettings:
         """Resolve the seed and the number of threads."""
         seed = init_model.sampling.seed if init_model else seed_of(estimator.random_state)
@@ -130,7 +131,7 @@ def read_data(
         schema, table = learn_schema(X, estimator.categorical_features)
     else:
         schema = init_model.schema
-        table = estimator._read(X, schema)  # noqa: SLF001
+        table = internals(estimator).read(X, schema)
     outputs: Outputs
     target: NDArray[Any]
     outputs, target = kind.learn(y, table.n_rows)
@@ -145,7 +146,7 @@ def read_data(
 
 
 def _check_continues(
-    estimator: Any,
+    estimator: TableEstimator,
     init_model: ForestModel,
     table: Table,
     outputs: Outputs,
@@ -181,7 +182,7 @@ def _check_continues(
 
 
 def _weigh(
-    estimator: Any, outputs: Outputs, y: NDArray[Any], weights: Floats | None
+    estimator: TableEstimator, outputs: Outputs, y: NDArray[Any], weights: Floats | None
 ) -> Floats | None:
     class_weight = getattr(estimator, "class_weight", None)
     if class_weight is None or not isinstance(outputs, ClassOutputs):
@@ -293,13 +294,13 @@ def grow_forest(
     return packer.forest()
 
 
-def _finish(tree: Tree, estimator: Any, outputs: Outputs) -> Tree:
+def _finish(tree: Tree, estimator: TableEstimator, outputs: Outputs) -> Tree:
     """Prune a tree, and return it in the form that the forest stores."""
     alpha = estimator.ccp_alpha
     if alpha > 0.0:
         unit = impurity_unit(estimator.criterion) * tree.cover[0]
         tree = prune(tree, tree.gain / unit, alpha)
-    return outputs.stored(tree)
+    return replace(tree, value=outputs.stored(tree.value))
 
 
 def _cart_params(settings: ForestSettings, data: ForestData, binned: BinnedMatrix) -> CartParams:
@@ -310,7 +311,7 @@ def _cart_params(settings: ForestSettings, data: ForestData, binned: BinnedMatri
     return replace(params, random_cuts=settings.random_cuts)
 
 
-def bootstrap_samples(estimator: Any, n_rows: int, seed: int) -> BootstrapSamples:
+def bootstrap_samples(estimator: TableEstimator, n_rows: int, seed: int) -> BootstrapSamples:
     """Return how rows are drawn, by an estimator's `max_samples` and `bootstrap`."""
     max_samples = estimator.max_samples
     n_draws = n_rows if max_samples is None else int(max_samples)

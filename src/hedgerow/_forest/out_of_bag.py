@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, r2_score
 
 from hedgerow._data.names import labels_of
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._forest.model import ForestModel
-from hedgerow._result import Result
-from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
+from hedgerow._permutation import PermutationImportance
 from hedgerow._tree.structure import Rows
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
@@ -76,56 +74,9 @@ def _accuracy(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     return float(np.mean(truth == prediction))
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class OutOfBagImportance(Result):
-    """The increase of the out-of-bag loss of the trees when a feature is shuffled.
-
-    The loss is the error rate, or the squared error. `mean` is over the trees, `std` between them,
-    and `z` is the mean in units of its standard error, as defined by Breiman.
-    """
-
-    feature: NDArray[Any]
-    """Names of the features, or their numbers."""
-    mean: Floats
-    std: Floats
-    by_tree: Floats
-    """(n_trees, n_features)"""
-
-    @property
-    def z(self) -> Floats:
-        """The mean over its standard error; 0 where trees do not differ."""
-        error = self.std / np.sqrt(len(self.by_tree))
-        return np.divide(self.mean, error, out=np.zeros_like(self.mean), where=error > 0)
-
-    def _title(self) -> str:
-        n_trees, n_features = self.by_tree.shape
-        return f"OutOfBagImportance: {n_features} features, {n_trees} trees, largest first"
-
-    def _columns(self) -> dict[str, NDArray[Any]]:
-        order = np.argsort(-self.mean, kind="stable")
-        columns = {"feature": self.feature, "mean": self.mean, "std": self.std, "z": self.z}
-        return {name: column[order] for name, column in columns.items()}
-
-    def _draw(self, ax: Any) -> None:
-        # Imported here, since displays import models.
-        bars = import_module("hedgerow.plot._importance")
-        bars.ImportanceDisplay(
-            names=bars.names_of(self.feature),
-            values=self.mean,
-            errors=self.std / np.sqrt(len(self.by_tree)),
-            label="increase of the out-of-bag loss when shuffled, mean ± standard error",
-            top=bars.MOST_BARS,
-        ).plot(ax)
-
-    def _figure_size(self) -> tuple[float, float]:
-        bars = import_module("hedgerow.plot._importance")
-        width, height = bars.bars_size(min(bars.MOST_BARS, len(self.feature)))
-        return width, height
-
-
 def permutation_importance(
     model: ForestModel, matrix: Rows, y: NDArray[Any], n_threads: int
-) -> OutOfBagImportance:
+) -> PermutationImportance:
     """Shuffle one column after another among the out-of-bag rows of each tree."""
     forest, outputs = model.forest, model.outputs
     rises = np.empty((forest.n_trees, forest.n_features + 1))
@@ -149,4 +100,13 @@ def permutation_importance(
     labels = labels_of(model.schema.feature_names, forest.n_features)
     numbered = model.schema.has_no_names
     feature = np.arange(forest.n_features) if numbered else np.array(labels, dtype=object)
-    return OutOfBagImportance(feature, by_tree.mean(axis=0), by_tree.std(axis=0), by_tree)
+    return PermutationImportance(
+        feature=feature,
+        mean=by_tree.mean(axis=0),
+        std=by_tree.std(axis=0),
+        repeats=by_tree.T,
+        baseline=float(rises[:, 0].mean()),
+        metric="the out-of-bag " + ("squared error" if vote is None else "error rate"),
+        higher_is_better=False,
+        is_by_tree=True,
+    )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow._arguments import answering
+from hedgerow._estimator import Estimator
 from hedgerow._model_file.atomic import write_atomically
 from hedgerow._model_file.checkpoint import read_model
 from hedgerow._model_file.container import BEGINNING, check_beginning, pack, unpack
@@ -25,7 +26,7 @@ from hedgerow.exceptions import ModelFileError
 __all__ = ["NotStored", "load", "save"]
 
 
-def save(estimator: Any, path: str | PathLike[str]) -> None:
+def save(estimator: Estimator, path: str | PathLike[str]) -> None:
     """Write a fitted estimator to a file, which `load` reads.
 
     The file holds all that prediction, ``apply``, importances and a warm start need: the trees, the

@@ -17,7 +17,8 @@ from hedgerow._adaboost.algorithms import (
     Real,
 )
 from hedgerow._adaboost.model import EstimatorCommittee, TreeCommittee
-from hedgerow._estimator import column_attributes
+from hedgerow._contract import internals
+from hedgerow._estimator import Estimator, column_attributes
 from hedgerow._model_file.base_models import (
     read_base_models,
     require_classes,
@@ -46,9 +47,9 @@ _TEXTS = {"error_divisor": ("weights", "rows"), "loss": ("linear", "square", "ex
 _HISTORIES = ("estimator_weights_", "estimator_errors_", "weight_sums_")
 
 
-def write(estimator: Any) -> tuple[Document, Arrays]:
+def write(estimator: Estimator) -> tuple[Document, Arrays]:
     """Return what a fit has learned."""
-    model = estimator._fitted_model()  # noqa: SLF001
+    model = internals(estimator).model()
     fitted = vars(estimator)
     document: Document = {
         "algorithm": {"name": type(model.algorithm).__name__} | asdict(model.algorithm),
@@ -68,10 +69,10 @@ def _write_trees(model: TreeCommittee) -> tuple[Document, Arrays]:
     return {"schema": model.schema.to_dict()}, arrays
 
 
-def _write_base_models(estimator: Any) -> tuple[Document, Arrays]:
+def _write_base_models(estimator: Estimator) -> tuple[Document, Arrays]:
     from hedgerow._model_file.contents import write_estimator
 
-    model: EstimatorCommittee = estimator._fitted_model()  # noqa: SLF001
+    model: EstimatorCommittee = internals(estimator).model()
     base_models = [
         write_estimator(base_model) for base_models in model.fitted for base_model in base_models
     ]

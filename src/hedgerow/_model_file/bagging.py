@@ -10,6 +10,9 @@ from sklearn.base import BaseEstimator
 
 from hedgerow._bagging.base_models import BaggedModel
 from hedgerow._bagging.sampling import BaggingSamples
+from hedgerow._contract import internals
+from hedgerow._data.outputs import ClassOutputs
+from hedgerow._estimator import Estimator
 from hedgerow._model_file import forests
 from hedgerow._model_file.base_models import (
     read_base_models,
@@ -20,26 +23,25 @@ from hedgerow._model_file.base_models import (
 from hedgerow._model_file.columns import read_columns, write_columns
 from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.forests import read_draws, write_draws
-from hedgerow._model_file.outputs import read_outputs, write_outputs
+from hedgerow._model_file.outputs import outputs_kind, read_outputs, write_outputs
 from hedgerow._model_file.stored import Stored, finite_or_none, joined, require
-from hedgerow._tree.outputs import ClassOutputs
 
 
-def write(estimator: Any) -> tuple[Document, Arrays]:
+def write(estimator: Estimator) -> tuple[Document, Arrays]:
     """Return what a fit has learned."""
     from hedgerow._model_file.contents import write_parameter
 
-    model = estimator._fitted_model()  # noqa: SLF001
+    model = internals(estimator).model()
     is_forest = not isinstance(model, BaggedModel)
     learned, arrays = forests.write(estimator) if is_forest else _write_base_models(estimator)
     base = write_parameter(estimator.estimator_)
     return {"is_forest": is_forest, "base": base} | learned, arrays
 
 
-def _write_base_models(estimator: Any) -> tuple[Document, Arrays]:
+def _write_base_models(estimator: Estimator) -> tuple[Document, Arrays]:
     from hedgerow._model_file.contents import write_estimator
 
-    model: BaggedModel = estimator._fitted_model()  # noqa: SLF001
+    model: BaggedModel = internals(estimator).model()
     sampling = model.sampling
     document, arrays = joined(
         "members", [write_estimator(base_model) for base_model in model.estimators]
@@ -78,7 +80,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
 def _read_base_models(kind: type[Any], stored: Stored) -> dict[str, Any]:
     estimators = read_base_models(stored, "members")
     require(len(estimators) > 0, "there are no base models")
-    outputs = read_outputs(kind._outputs, stored.field("outputs"))  # noqa: SLF001
+    outputs = read_outputs(outputs_kind(kind), stored.field("outputs"))
     attributes = read_columns(stored)
     rows, n_rows = read_draws(stored.field("rows"))
     columns, n_features = read_draws(stored.field("columns"))

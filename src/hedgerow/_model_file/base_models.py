@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._boosting.model import BoostedModel
-from hedgerow._data.names import labels_of
-from hedgerow._estimator import COLUMN_NAMES
+from hedgerow._contract import internals
+from hedgerow._data.names import COLUMN_NAMES, labels_of
 from hedgerow._model_file.stored import Stored, require
 
 
@@ -82,7 +82,7 @@ def require_numbers(base_model: Any, n_outputs: int = 1) -> None:
 
 
 def _n_numbers(base_model: Any) -> int:
-    model = base_model._model  # noqa: SLF001
+    model = internals(base_model).model()
     if isinstance(model, BoostedModel):
         return model.ensemble.n_outputs
     outputs = getattr(model, "outputs", None)
@@ -111,7 +111,7 @@ def require_classes(
 
 def require_one_tree(base_model: Any) -> None:
     """Check that a base model is a single tree with `apply`."""
-    model = base_model._model  # noqa: SLF001
+    model = internals(base_model).model()
     trees = getattr(model, "ensemble", getattr(model, "forest", None))
     is_one = hasattr(base_model, "apply") and trees is not None and trees.n_trees == 1
     require(is_one, "a learner with steps by leaf is not one tree")

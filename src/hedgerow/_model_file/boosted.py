@@ -8,10 +8,12 @@ from typing import Any, get_args
 import numpy as np
 
 from hedgerow._boosting.fit.calibration import Calibration, Method
-from hedgerow._boosting.losses import EVEN, Link, Spread
+from hedgerow._boosting.losses import EVEN, Spread
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.classes import Classes
-from hedgerow._estimator import column_attributes
+from hedgerow._contract import internals
+from hedgerow._estimator import Estimator, column_attributes
+from hedgerow._links import Link
 from hedgerow._model_file.choice import read_choice, write_choice
 from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import (
@@ -33,9 +35,9 @@ _ONE_SCORE = {"ranker": ("identity",), "survival": ("identity", "log")}
 _CALIBRATION = ("slope", "offset", "x", "y", "start")
 
 
-def write(estimator: Any) -> tuple[Document, Arrays]:
+def write(estimator: Estimator) -> tuple[Document, Arrays]:
     """Return what a fit has learned."""
-    model: BoostedModel = estimator._fitted_model()  # noqa: SLF001
+    model: BoostedModel = internals(estimator).model()
     fitted = vars(estimator)
     classes = fitted.get("classes_")
     document = {

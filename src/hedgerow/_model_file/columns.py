@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from hedgerow._data.names import names_from_json, names_to_json
-from hedgerow._estimator import fitted_names, name_attributes
+from hedgerow._data.names import fitted_names, name_attributes, names_from_json, names_to_json
+from hedgerow._estimator import Estimator
 from hedgerow._model_file.container import Document
 from hedgerow._model_file.stored import Stored, require
 
 
-def write_columns(estimator: Any) -> Document:
+def write_columns(estimator: Estimator) -> Document:
     """Return scikit-learn's attributes about the columns that a fit saw."""
     return {
         "n_features": vars(estimator).get("n_features_in_"),

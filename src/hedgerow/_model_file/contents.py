@@ -21,7 +21,7 @@ from hedgerow._boosting import (
     GradientBoostingRegressor,
     GradientBoostingSurvival,
 )
-from hedgerow._estimator import adopt
+from hedgerow._estimator import Estimator, adopt
 from hedgerow._forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -50,6 +50,7 @@ from hedgerow._neighbors import (
     RadiusNeighborsClassifier,
     RadiusNeighborsRegressor,
 )
+from hedgerow._params import parameters_of
 from hedgerow._stagewise import StagewiseClassifier, StagewiseRegressor
 from hedgerow._svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from hedgerow._tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -108,7 +109,7 @@ _MAY_BE_NOT_STORED = {
 _NOT_PART_OF_MODEL = ("n_jobs", "verbose")
 
 
-def write_estimator(estimator: Any) -> tuple[Document, Arrays]:
+def write_estimator(estimator: Estimator) -> tuple[Document, Arrays]:
     """Return a fitted estimator as a document of JSON types and named arrays."""
     kind = _KINDS.get(type(estimator).__name__)
     if kind is None or type(estimator) is not kind.estimator:
@@ -131,7 +132,7 @@ def _full_name(kind: type[Any]) -> str:
     return f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
 
 
-def _write_parameters(estimator: Any) -> Document:
+def _write_parameters(estimator: Estimator) -> Document:
     return {
         name: write_parameter(value)
         for name, value in estimator.get_params(deep=False).items()
@@ -191,7 +192,7 @@ def _kind_named(name: Any) -> FileKind:
 def _read_parameters(stored: Any, kind: type[Any], depth: int = 0) -> dict[str, Any]:
     """Read the parameters; one that is not in the file, being younger, has its default."""
     require(isinstance(stored, dict), "the parameters are not a table of names and values")
-    declared = {parameter.name: parameter for parameter in kind._parameters}  # noqa: SLF001
+    declared = {parameter.name: parameter for parameter in parameters_of(kind)}
     unknown = sorted(set(stored) - set(declared))
     require(not unknown, f"this version does not know the parameters {', '.join(unknown)}")
     values = {name: read_parameter(value, depth) for name, value in stored.items()}

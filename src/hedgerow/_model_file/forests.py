@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._contract import internals
 from hedgerow._data.schema import TableSchema
-from hedgerow._estimator import column_attributes
+from hedgerow._estimator import Estimator, column_attributes
 from hedgerow._forest.combinations import Combinations
 from hedgerow._forest.model import ForestModel
 from hedgerow._forest.quantiles import LeafTargets
 from hedgerow._model_file.container import Arrays, Document
-from hedgerow._model_file.outputs import read_outputs, write_outputs
+from hedgerow._model_file.outputs import outputs_kind, read_outputs, write_outputs
 from hedgerow._model_file.stored import (
     Stored,
     check_columns,
@@ -30,9 +31,9 @@ _LEAF_ARRAYS = ("rows", "starts", "targets", "weights")
 _OUT_OF_BAG_SCORE = "oob_score_"
 
 
-def write(estimator: Any) -> tuple[Document, Arrays]:
+def write(estimator: Estimator) -> tuple[Document, Arrays]:
     """Return what a fit has learned."""
-    model: ForestModel = estimator._fitted_model()  # noqa: SLF001
+    model: ForestModel = internals(estimator).model()
     score = vars(estimator).get(_OUT_OF_BAG_SCORE)
     document = {
         "schema": model.schema.to_dict(),
@@ -56,7 +57,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     """Read the attributes of a fitted estimator."""
     schema, binner = stored.schema(), stored.binner()
     check_columns(schema, binner)
-    outputs = read_outputs(kind._outputs, stored.field("outputs"))  # noqa: SLF001
+    outputs = read_outputs(outputs_kind(kind), stored.field("outputs"))
     combinations, tested = None, binner
     if stored.flag("has_combinations"):
         combinations = _read_combinations(stored, schema)

@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from hedgerow._contract import internals
+from hedgerow._estimator import Estimator
 from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.sparse import CSR, read_csr, write_csr
 from hedgerow._model_file.stored import (
@@ -33,9 +35,9 @@ from hedgerow._svm.kernel.regressors import NuSVR
 _CERTIFICATE = {"objective": np.float64, "duality_gap": np.float64, "n_iter": np.int64}
 
 
-def write(estimator: Any) -> tuple[Document, Arrays]:
+def write(estimator: Estimator) -> tuple[Document, Arrays]:
     """Return what a fit has learned."""
-    model: KernelModel = estimator._fitted_model()  # noqa: SLF001
+    model: KernelModel = internals(estimator).model()
     kernel = model.kernel
     is_sparse = scipy.sparse.issparse(model.vectors)
     document = {

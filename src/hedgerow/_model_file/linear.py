@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._estimator import column_attributes
+from hedgerow._contract import internals
+from hedgerow._estimator import Estimator, column_attributes
 from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import (
     Stored,
@@ -23,9 +24,9 @@ from hedgerow._svm.linear.estimators import LinearModel, LinearSVC
 _CERTIFICATE = ("objective_", "duality_gap_")
 
 
-def write(estimator: Any) -> tuple[Document, Arrays]:
+def write(estimator: Estimator) -> tuple[Document, Arrays]:
     """Return what a fit has learned."""
-    model: LinearModel = estimator._fitted_model()  # noqa: SLF001
+    model: LinearModel = internals(estimator).model()
     document = {
         "schema": model.schema.to_dict(),
         "classes": None if model.classes is None else write_classes(model.classes),

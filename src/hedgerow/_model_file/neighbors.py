@@ -12,9 +12,12 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from hedgerow._contract import internals
+from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.schema import TableSchema
+from hedgerow._estimator import Estimator
 from hedgerow._model_file.container import Arrays, Document
-from hedgerow._model_file.outputs import read_outputs, write_outputs
+from hedgerow._model_file.outputs import outputs_kind, read_outputs, write_outputs
 from hedgerow._model_file.sparse import CSR, read_csr, write_csr
 from hedgerow._model_file.stored import Stored, is_table, require, with_prefix
 from hedgerow._model_file.values import NotStored, decode, encode
@@ -23,14 +26,13 @@ from hedgerow._neighbors.gower import GowerColumns
 from hedgerow._neighbors.metrics import METRICS, DistanceMetric, resolve_metric
 from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.radius import RadiusNeighborsClassifier, check_outlier_labels
-from hedgerow._tree.outputs import ClassOutputs, Outputs
 
 _MOST_ROWS = 1 << 32  # the kernels' numbers of rows have 32 bits
 
 
-def write(estimator: Any) -> tuple[Document, Arrays]:
+def write(estimator: Estimator) -> tuple[Document, Arrays]:
     """Return what a fit has learned."""
-    model: NeighborsModel = estimator._fitted_model()  # noqa: SLF001
+    model: NeighborsModel = internals(estimator).model()
     is_sparse = scipy.sparse.issparse(model.rows)
     document = {
         "schema": model.schema.to_dict(),
@@ -59,7 +61,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     may_have_tree = metric.requires_numbers and is_dense
     require(may_have_tree or not use_tree, "such rows have no tree")
     gower = None if metric.requires_numbers else _read_gower(stored, rows, schema)
-    outputs, target = _read_target(kind._outputs, stored, rows.shape[0])  # noqa: SLF001
+    outputs, target = _read_target(outputs_kind(kind), stored, rows.shape[0])
     model = NeighborsModel(schema, metric, use_tree, rows, gower, outputs, target)
     attributes = fitted_attributes(model)
     if issubclass(kind, RadiusNeighborsClassifier):

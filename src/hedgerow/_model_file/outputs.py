@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._model_file.container import Document
 from hedgerow._model_file.stored import Stored, read_classes, require, write_classes
-from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs
 
 _MOST_CLASSES = 1 << 16
 
@@ -16,6 +16,11 @@ def write_outputs(outputs: Outputs) -> Document:
     if isinstance(outputs, ClassOutputs):
         return {"classes": [write_classes(classes) for classes in outputs.classes]}
     return {"n_numbers": outputs.n_outputs, "is_single": outputs.is_single}
+
+
+def outputs_kind(estimator_kind: Any) -> Any:
+    """Return the class of an estimator's outputs, None if it has none."""
+    return estimator_kind._outputs  # noqa: SLF001
 
 
 def read_outputs(kind: type[Outputs], stored: Any) -> Outputs:

@@ -7,6 +7,8 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._contract import internals
+from hedgerow._estimator import Estimator
 from hedgerow._model_file.base_models import (
     read_base_models,
     require_classes,
@@ -32,11 +34,11 @@ _SIGNS = np.array([-1, 1])
 _HISTORIES = ("train_score_", "validation_score_")
 
 
-def write(estimator: Any) -> tuple[Document, Arrays]:
+def write(estimator: Estimator) -> tuple[Document, Arrays]:
     """Return what a fit has learned, if the learners are the library's own."""
     from hedgerow._model_file.contents import write_estimator
 
-    model: AdditiveModel = estimator._fitted_model()  # noqa: SLF001
+    model: AdditiveModel = internals(estimator).model()
     fitted = vars(estimator)
     classes = fitted.get("classes_")
     document: Document = write_columns(estimator) | {

@@ -13,15 +13,17 @@ from hedgerow._boosting.survival_curves import (
     SurvivalCurve,
     TimeDistribution,
 )
+from hedgerow._contract import internals
+from hedgerow._estimator import Estimator
 from hedgerow._model_file import boosted
 from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import Stored, check_array, is_number, require, with_prefix
 
 
-def write(estimator: Any) -> tuple[Document, Arrays]:
+def write(estimator: Estimator) -> tuple[Document, Arrays]:
     """Return what a fit has learned."""
     document, arrays = boosted.write(estimator)
-    curve = estimator._fitted_model().curve  # noqa: SLF001
+    curve = internals(estimator).model().curve
     if curve is None:
         return document | {"curve": None}, arrays
     if isinstance(curve, AcceleratedTimes):

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._estimator import Estimator
 from hedgerow._model_file.container import Arrays, pack, unpack
 from hedgerow._model_file.contents import read_estimator, write_estimator
 from hedgerow._model_file.stored import require
@@ -30,7 +31,7 @@ _INTS = ("int64", "int32", "int16", "uint32", "uint8")
 _NO_NUMBERS = ("nan", "inf", "-inf")
 
 
-def to_json(estimator: Any) -> str:
+def to_json(estimator: Estimator) -> str:
     """Return a fitted estimator as JSON."""
     document, arrays = write_estimator(estimator)
     content = {

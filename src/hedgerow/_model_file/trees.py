@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow._contract import internals
 from hedgerow._data.schema import TableSchema
-from hedgerow._estimator import column_attributes
+from hedgerow._estimator import Estimator, column_attributes
 from hedgerow._model_file.container import Arrays, Document
-from hedgerow._model_file.outputs import read_outputs, write_outputs
+from hedgerow._model_file.outputs import outputs_kind, read_outputs, write_outputs
 from hedgerow._model_file.stored import Stored, check_columns, require, with_prefix
 from hedgerow._tree.fitting import TreeModel
 from hedgerow._tree.linear_leaves import SLOPE_ARRAYS, LinearLeaves
@@ -56,9 +57,9 @@ def check_tests(schema: TableSchema, ensemble: Ensemble) -> None:
         require(not has_slope.any(), "a leaf has a slope along a categorical feature")
 
 
-def write(estimator: Any) -> tuple[Document, Arrays]:
+def write(estimator: Estimator) -> tuple[Document, Arrays]:
     """Return what a tree has learned."""
-    model: TreeModel = estimator._fitted_model()  # noqa: SLF001
+    model: TreeModel = internals(estimator).model()
     document = {"schema": model.schema.to_dict(), "outputs": write_outputs(model.outputs)}
     arrays = ensemble_arrays(model.ensemble) | with_prefix("binner.", model.binner.to_dict())
     return document, arrays
@@ -70,7 +71,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     check_columns(schema, binner)
     ensemble = read_ensemble(stored, schema)
     check_tests(schema, ensemble)
-    outputs = read_outputs(kind._outputs, stored.field("outputs"))  # noqa: SLF001
+    outputs = read_outputs(outputs_kind(kind), stored.field("outputs"))
     require(ensemble.n_trees == 1, "there is not one tree")
     fits = ensemble.value.shape[1] == ensemble.n_outputs == outputs.n_values
     require(fits, "leaves have not a value for each output")

@@ -9,6 +9,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
+from hedgerow._data.outputs import Outputs
 from hedgerow._estimator import Estimator, adopt
 from hedgerow._neighbors.fitting import fit_neighbors
 from hedgerow._neighbors.indexes import Within
@@ -19,7 +20,6 @@ from hedgerow._neighbors.search import NeighborSearch
 from hedgerow._neighbors.training_rows import read_queries
 from hedgerow._params import check_parameters
 from hedgerow._threads import effective_n_jobs
-from hedgerow._tree.outputs import Outputs
 from hedgerow._types import Floats, RowNumbers
 from hedgerow.exceptions import DataError, ParameterError
 

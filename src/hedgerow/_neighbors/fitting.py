@@ -6,18 +6,20 @@ from typing import Any
 
 import scipy.sparse
 
-from hedgerow._estimator import column_attributes
+from hedgerow._data.outputs import Outputs
+from hedgerow._estimator import Estimator, column_attributes
 from hedgerow._neighbors.gower import GowerColumns
 from hedgerow._neighbors.indexes import prefers_tree
 from hedgerow._neighbors.metrics import DistanceMetric, resolve_metric
 from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.training_rows import read_training_rows
 from hedgerow._threads import effective_n_jobs
-from hedgerow._tree.outputs import Outputs
 from hedgerow.exceptions import DataError, ParameterError
 
 
-def fit_neighbors(estimator: Any, X: Any, y: Any, outputs: type[Outputs] | None) -> dict[str, Any]:
+def fit_neighbors(
+    estimator: Estimator, X: Any, y: Any, outputs: type[Outputs] | None
+) -> dict[str, Any]:
     """Return the attributes of a fitted estimator; `outputs` is None if there is no y.
 
     The index is built here, so that the first query is as fast as any other.

@@ -9,10 +9,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from hedgerow._data.intake import TableSchema
+from hedgerow._data.outputs import Outputs
 from hedgerow._neighbors.gower import GowerColumns
 from hedgerow._neighbors.metrics import DistanceMetric
 from hedgerow._neighbors.search import NeighborSearch
-from hedgerow._tree.outputs import Outputs
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,11 @@ from sklearn.utils import Tags
 
 from hedgerow._accuracy import ScoredClassifier
 from hedgerow._constructor import with_parameters
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, one_or_list
 from hedgerow._neighbors.aggregation import RadiusNeighborhoods
 from hedgerow._neighbors.base import NeighborsPredictor, RadiusQueries
 from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.parameters import RADIUS_CLASSIFICATION, RADIUS_REGRESSION
-from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, one_or_list
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError, ParameterError

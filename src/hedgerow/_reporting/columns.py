@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._data.columns import LabelColumn, NumericColumn
-from hedgerow._data.names import labels_of
+from hedgerow._data.names import fitted_names, labels_of
 from hedgerow._data.sources import open_table
-from hedgerow._estimator import fitted_names
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import explain
-from hedgerow._estimator import fitted_names
+from hedgerow._data.names import fitted_names
 from hedgerow._reporting.columns import Column
-from hedgerow._reporting.curves import histogram
+from hedgerow._reporting.curves import histogram_bars
 from hedgerow._reporting.forest_payload import score_words
 from hedgerow._reporting.outcomes import (
     ClassOutcome,
@@ -21,7 +21,7 @@ from hedgerow._reporting.outcomes import (
     RankingOutcome,
 )
 from hedgerow._types import Floats
-from hedgerow._validation.rows import taken
+from hedgerow._validation.fold_data import take_rows
 from hedgerow.exceptions import HedgerowError
 
 MOST_BARS = 20
@@ -79,7 +79,7 @@ def shuffled_summary(
     rows = _some_rows(outcomes[0].n_rows)
     try:
         found = explain.permutation_importance(
-            *(model, taken(X, rows), taken(y, rows)),
+            *(model, take_rows(X, rows), take_rows(y, rows)),
             scoring="log_loss" if by_probability else None,
             n_repeats=N_SHUFFLES,
         )
@@ -124,7 +124,7 @@ def effect_summary(
     ]
     try:
         found = explain.partial_dependence(
-            model, taken(X, rows), wanted, grid_resolution=EFFECT_POINTS
+            model, take_rows(X, rows), wanted, grid_resolution=EFFECT_POINTS
         )
     except HedgerowError as error:
         return {"absent": str(error)}
@@ -161,7 +161,7 @@ def _effect(found: Any, names: Sequence[str], column: Column) -> dict[str, Any]:
         "name": found.features[0],
         "is_category": False,
         "points": points,
-        "bars": histogram(inside, EFFECT_BARS),
+        "bars": histogram_bars(inside, EFFECT_BARS),
         "n_left_out": 0,
     }
 

@@ -19,13 +19,14 @@ from hedgerow._adaboost.model import TreeCommittee
 from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.fit.calibration import Calibration
 from hedgerow._boosting.model import BoostedModel
+from hedgerow._contract import internals
+from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.schema import TableSchema
 from hedgerow._data.target_statistics import EncodedColumn
 from hedgerow._forest.model import ForestModel
 from hedgerow._reporting.wording import brief
 from hedgerow._tree.additive import column_names, leaf_names, leaf_unit
 from hedgerow._tree.fitting import TreeModel
-from hedgerow._tree.outputs import ClassOutputs, Outputs
 from hedgerow._tree.structure import Ensemble
 from hedgerow.explain._shap import node_shares
 
@@ -87,7 +88,7 @@ class ShownTrees:
 
 def shown_trees(model: Any) -> ShownTrees:
     """Return a model's trees, as many as fit into a page."""
-    fitted = model._fitted_model()  # noqa: SLF001  a report is a friend
+    fitted = internals(model).model()
     if isinstance(fitted, BoostedModel):
         return _boosted(model, fitted)
     if isinstance(fitted, TreeModel):
@@ -110,8 +111,8 @@ def _boosted(model: Any, fitted: BoostedModel) -> ShownTrees:
     return ShownTrees(
         *(shown, fitted.ensemble.n_trees, names, np.asarray(statistics.sources, np.int64)),
         *(fitted.schema, fitted.category_bins, statistics.columns),
-        unit=model._unit(fitted),  # noqa: SLF001
-        output_names=tuple(model._output_names(fitted)),  # noqa: SLF001
+        unit=internals(model).unit(fitted),
+        output_names=tuple(internals(model).output_names(fitted)),
     )
 
 
@@ -280,7 +281,7 @@ def packed(values: NDArray[Any], dtype: str) -> dict[str, str]:
 
 def rule_payload(model: Any) -> dict[str, Any]:
     """Return how sums over trees become what `predict_proba` or `predict` returns."""
-    fitted = model._fitted_model()  # noqa: SLF001
+    fitted = internals(model).model()
     if isinstance(model, GradientBoosting):
         return _boosted_rule(fitted)
     if isinstance(fitted, TreeModel):

@@ -22,7 +22,7 @@ from hedgerow._reporting.outcomes import (
 from hedgerow._reporting.shap_summary import why_not_explained
 from hedgerow._reporting.wording import brief, decimals_of
 from hedgerow._types import Floats
-from hedgerow._validation.rows import taken
+from hedgerow._validation.fold_data import take_rows
 from hedgerow.exceptions import HedgerowError
 
 MOST_BARS = 9  # of a waterfall: the largest, and one for all others
@@ -30,7 +30,7 @@ MOST_VALUES = 200  # of a row, that are listed
 
 
 @dataclass(frozen=True)
-class Kind:
+class MistakeKind:
     """A kind of mistake.
 
     Attributes
@@ -50,7 +50,7 @@ class Kind:
     n_rows: int
 
 
-def kinds_of_mistakes(outcome: Outcome, n_rows: int) -> list[Kind]:
+def kinds_of_mistakes(outcome: Outcome, n_rows: int) -> list[MistakeKind]:
     """Return the kinds of mistakes, with some rows of each.
 
     Parameters
@@ -68,7 +68,7 @@ def kinds_of_mistakes(outcome: Outcome, n_rows: int) -> list[Kind]:
     return _of_numbers(outcome, n_rows)
 
 
-def _of_classes(outcome: ClassOutcome, n_rows: int) -> list[Kind]:
+def _of_classes(outcome: ClassOutcome, n_rows: int) -> list[MistakeKind]:
     wrong = outcome.index != outcome.predicted
     if len(outcome.classes) != 2:
         meaning = "Misclassified rows, the least probability for the true class first."
@@ -96,7 +96,7 @@ def _distance(outcome: ClassOutcome) -> Floats:
     return outcome.surprise if outcome.decision is None else np.abs(outcome.decision)
 
 
-def _of_numbers(outcome: NumberOutcome, n_rows: int) -> list[Kind]:
+def _of_numbers(outcome: NumberOutcome, n_rows: int) -> list[MistakeKind]:
     error = outcome.predicted - outcome.y
     over, under = "Predicted too high", "Predicted too low"
     order = "; the largest error first."
@@ -106,7 +106,7 @@ def _of_numbers(outcome: NumberOutcome, n_rows: int) -> list[Kind]:
     )
 
 
-def _of_quantiles(outcome: QuantileOutcome, n_rows: int) -> list[Kind]:
+def _of_quantiles(outcome: QuantileOutcome, n_rows: int) -> list[MistakeKind]:
     low, high = ends_of(outcome).T
     what = "the calibrated interval" if outcome.intervals is not None else "the outer quantiles"
     return _known(
@@ -130,13 +130,13 @@ def ends_of(outcome: QuantileOutcome) -> Floats:
     return outcome.predicted[:, [0, -1]]
 
 
-def _kind(title: str, meaning: str, size: Floats, which: Any, n_rows: int) -> Kind:
+def _kind(title: str, meaning: str, size: Floats, which: Any, n_rows: int) -> MistakeKind:
     found = np.flatnonzero(which)
     order = found[np.argsort(-size[found], kind="stable")]
-    return Kind(title, meaning, order[:n_rows].tolist(), len(found))
+    return MistakeKind(title, meaning, order[:n_rows].tolist(), len(found))
 
 
-def _known(*kinds: Kind) -> list[Kind]:
+def _known(*kinds: MistakeKind) -> list[MistakeKind]:
     return [kind for kind in kinds if kind.n_rows]
 
 
@@ -144,7 +144,7 @@ def mistakes_summary(
     model: Any,
     X: Any,
     outcome: Outcome,
-    kinds: Sequence[Kind],
+    kinds: Sequence[MistakeKind],
     columns: Sequence[Column],
     ids: RowIds,
     target_name: str,
@@ -155,7 +155,7 @@ def mistakes_summary(
     ----------
     model, X : fitted estimator and table
     outcome : Outcome
-    kinds : sequence of Kind
+    kinds : sequence of MistakeKind
     columns : sequence of Column
         The most important first.
     ids : RowIds
@@ -224,7 +224,7 @@ def _waterfalls(
     """Return the waterfall of each row, or why there is none."""
     try:
         background = 100 if getattr(model, "linear_leaves", False) else None
-        found = explain.shap_values(model, taken(X, np.array(rows)), background=background)
+        found = explain.shap_values(model, take_rows(X, np.array(rows)), background=background)
     except HedgerowError as error:
         return dict.fromkeys(rows), why_not_explained(model, error)
     return {

@@ -18,6 +18,7 @@ from hedgerow._boosting import GradientBoostingRanker, GradientBoostingSurvival
 from hedgerow._boosting.losses import RankingLoss
 from hedgerow._boosting.losses.regression import as_levels
 from hedgerow._boosting.targets.ranking import Judgements
+from hedgerow._contract import internals
 from hedgerow._data.survival_times import read_survival_times
 from hedgerow._data.target import (
     has_columns,
@@ -307,7 +308,7 @@ def _numbers(model: Any, X: Any, y: Any) -> list[Outcome]:
 
 def _intervals(model: Any, X: Any, coverage: float) -> Intervals | None:
     """Return the intervals that a conformal model predicts; None if it was not calibrated."""
-    if getattr(model._fitted_model(), "residuals", None) is None:  # noqa: SLF001
+    if getattr(internals(model).model(), "residuals", None) is None:
         return None
     coverage = round(coverage, 9)  # 0.95 - 0.05 is not quite 0.9
     nominal = sorted({*COVERAGES, coverage})
@@ -326,9 +327,9 @@ def _require_predictions(predicted: Floats) -> None:
 
 
 def _ranking(model: Any, X: Any, y: Any, qid: Any) -> RankingOutcome:
-    features, query = model._part(X, qid, None)  # noqa: SLF001  as its own score does
+    features, query = internals(model).split_queries(X, qid, None)
     scores = model.predict(features)
-    loss = model._task.choose_loss(model, None)  # noqa: SLF001
+    loss = internals(model).task.choose_loss(model, None)
     return RankingOutcome("", Judgements(y, query, None).read(len(scores)), scores, loss)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow._reporting.associations import associations
 from hedgerow._reporting.columns import Column
-from hedgerow._reporting.curves import histogram
+from hedgerow._reporting.curves import histogram_bars
 from hedgerow._reporting.outcomes import ClassOutcome, NumberOutcome, Outcome, QuantileOutcome
 from hedgerow._reporting.wording import share_text
 
@@ -100,7 +100,7 @@ def _of_numbers(known: NDArray[Any]) -> dict[str, Any]:
         "max": high,
         "mean": mean,
         "deviation": deviation,
-        "histogram": histogram(known, SMALL_BARS),
+        "histogram": histogram_bars(known, SMALL_BARS),
         "is_id": is_whole and len(known) >= ENOUGH_ROWS and len(values) >= UNIQUE * len(known),
         "most_common": float(counts.max() / len(known)),
     }

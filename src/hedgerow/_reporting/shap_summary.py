@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from hedgerow import explain
-from hedgerow._estimator import Estimator
+from hedgerow._contract import internals
 from hedgerow._reporting.features import MOST_OUTPUTS, renamed
 from hedgerow._reporting.forest_payload import score_words
 from hedgerow._reporting.outcomes import Outcome
+from hedgerow._tree.additive import additive_trees
 from hedgerow._types import Floats
-from hedgerow._validation.rows import taken
+from hedgerow._validation.fold_data import take_rows
 from hedgerow.exceptions import HedgerowError
-from hedgerow.explain._additive import additive_trees
 
 MOST_FEATURES = 15
 MOST_ROWS, FEWEST_ROWS = 300, 50
@@ -31,7 +31,7 @@ def shap_summary(
     rows = _rows(model, outcomes[0].n_rows)
     background = 100 if getattr(model, "linear_leaves", False) else None
     try:
-        found = explain.shap_values(model, taken(X, rows), background=background)
+        found = explain.shap_values(model, take_rows(X, rows), background=background)
     except HedgerowError as error:
         return {"absent": why_not_explained(model, error)}
     sizes = np.abs(found.values).mean(axis=0).reshape(len(found.feature_names), -1)
@@ -54,7 +54,7 @@ def shap_summary(
 
 def why_not_explained(model: Any, error: HedgerowError) -> str:
     """Say why there are no SHAP values, to a reader who did not ask for them by a function."""
-    if type(model)._additive_trees is Estimator._additive_trees:  # noqa: SLF001
+    if not internals(model).can_be_additive:
         return f"SHAP values are computed for tree models, and {type(model).__name__} is not one."
     return str(error)
 

@@ -15,7 +15,7 @@ import numpy as np
 from hedgerow._data.sources import has_rows
 from hedgerow._data.target import read_weights
 from hedgerow._reporting.columns import Column, RowIds, read_columns, read_row_ids
-from hedgerow._reporting.curves import MOST_DOTS, curves_of, histogram
+from hedgerow._reporting.curves import MOST_DOTS, curves_of, histogram_bars
 from hedgerow._reporting.features import (
     effect_summary,
     importance_summary,
@@ -29,7 +29,7 @@ from hedgerow._reporting.forest_payload import (
     trees_payload,
 )
 from hedgerow._reporting.metrics import COVERAGE, by_class, measured
-from hedgerow._reporting.mistakes import Kind, kinds_of_mistakes, mistakes_summary
+from hedgerow._reporting.mistakes import MistakeKind, kinds_of_mistakes, mistakes_summary
 from hedgerow._reporting.outcomes import (
     ClassOutcome,
     NumberOutcome,
@@ -140,7 +140,7 @@ def _target(outcome: Outcome) -> dict[str, Any]:
 def _number_target(name: str, values: Floats, kind: str) -> dict[str, Any]:
     low, middle, high = np.quantile(values, [0.0, 0.5, 1.0]).tolist()
     summary = {"min": low, "median": middle, "max": high, "mean": float(values.mean())}
-    return {"kind": kind, "name": name, **summary, "histogram": histogram(values)}
+    return {"kind": kind, "name": name, **summary, "histogram": histogram_bars(values)}
 
 
 def _survival_target(outcome: SurvivalOutcome) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _trees(
     columns: Sequence[Column],
     order: Sequence[int],
     outcomes: Sequence[Outcome],
-    kinds: Sequence[Kind],
+    kinds: Sequence[MistakeKind],
     ids: RowIds,
     wishes: Wishes,
 ) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def _said(outcomes: Sequence[Outcome], target_name: str) -> list[str]:
 
 
 def _rows_to_start_from(
-    outcome: Outcome, kinds: Sequence[Kind], wishes: Wishes
+    outcome: Outcome, kinds: Sequence[MistakeKind], wishes: Wishes
 ) -> dict[str, list[int]]:
     """Return a few rows drawn at random, and the worst mistakes of each kind."""
     drawn = np.random.RandomState(wishes.seed).permutation(outcome.n_rows)[:ROWS_TO_START_FROM]

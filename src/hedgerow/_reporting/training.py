@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow._contract import internals
 from hedgerow._model_file.container import pack
 from hedgerow._model_file.contents import write_estimator
+from hedgerow._params import parameters_of
 from hedgerow.exceptions import ModelFileError
 
 MOST_ROUNDS = 300  # of a learning curve, that are drawn
@@ -41,7 +43,7 @@ def _number(value: Any) -> float | None:
 
 
 def _n_trees(model: Any) -> int | None:
-    fitted = model._fitted_model()  # noqa: SLF001
+    fitted = internals(model).model()
     for holder in ("ensemble", "forest"):
         if hasattr(fitted, holder):
             return int(getattr(fitted, holder).n_trees)
@@ -88,7 +90,7 @@ def _learning_curves(model: Any) -> list[dict[str, Any]]:
 
 def parameter_table(model: Any) -> list[dict[str, Any]]:
     """Return each parameter: its value, whether it was set, and what "auto" was in the fit."""
-    declared = {parameter.name: parameter for parameter in model._parameters}  # noqa: SLF001
+    declared = {parameter.name: parameter for parameter in parameters_of(model)}
     chosen = getattr(getattr(model, "auto_", None), "parameters", {})
     table = []
     for name, value in model.get_params(deep=False).items():

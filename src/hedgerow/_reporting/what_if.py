@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow._contract import internals
 from hedgerow._data.schema import Categories
 from hedgerow._reporting.columns import Column, RowIds
 from hedgerow._reporting.forest_payload import (
@@ -86,7 +87,7 @@ def _explained(model: Any, shown: ShownTrees) -> dict[str, Any]:
             "absent": "contributions of a model with linear leaves need rows to compare with; see "
             "hr.explain.shap_values(model, X, background=100)."
         }
-    fitted = model._fitted_model()  # noqa: SLF001
+    fitted = internals(model).model()
     return {
         "unit": UNITS.get(shown.unit, shown.unit),
         "names": list(shown.output_names),

@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from hedgerow._arguments import answering
+from hedgerow._contract import internals
 from hedgerow._estimator import Estimator
 from hedgerow._model_file.atomic import check_target, write_atomically
 from hedgerow._params import Number
@@ -132,7 +133,7 @@ def _check_model(model: Any) -> None:
             f"model is a {type(model).__name__}; it must be a fitted estimator of Hedgerow's."
             + instead
         )
-    model._fitted_model()  # noqa: SLF001  says how, if it is not fitted
+    internals(model).model()
 
 
 def _check_number(name: str, value: Any, most: int = 2**31 - 1) -> None:

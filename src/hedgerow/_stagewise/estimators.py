@@ -46,6 +46,10 @@ class Stagewise(Estimator):
     _parameters: ClassVar[tuple[Parameter, ...]]
     _model: AdditiveModel
 
+    def _choose_loss(self, classes: Any) -> StagewiseLoss:
+        """Return the loss that the parameters name; `classes` are None for a regressor."""
+        raise NotImplementedError
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
@@ -228,7 +232,7 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
             return class_probabilities(scores[:, 0], self._model.link)[:, 1:]
         return class_probabilities(scores, self._model.link)
 
-    def _loss_for(self, classes: NDArray[Any]) -> StagewiseLoss:
+    def _choose_loss(self, classes: NDArray[Any]) -> StagewiseLoss:
         return classification_loss(self.loss, len(classes))
 
     def __sklearn_tags__(self) -> Tags:
@@ -312,7 +316,7 @@ class StagewiseRegressor(RegressorMixin, Stagewise):
             return None
         return Meaning(lambda scores: predicted_numbers(scores, link), "the target")
 
-    def _loss_for(self, classes: None) -> StagewiseLoss:  # noqa: ARG002
+    def _choose_loss(self, classes: None) -> StagewiseLoss:  # noqa: ARG002
         return regression_loss(self.loss, self.alpha)
 
     def __sklearn_tags__(self) -> Tags:

@@ -130,7 +130,7 @@ def read_data(
     estimator = settings.estimator
     columns, classes, examples = _read_examples(settings, task, X, y, sample_weight)
     examples = _with_weight(examples)
-    loss: StagewiseLoss = estimator._loss_for(classes)  # noqa: SLF001
+    loss: StagewiseLoss = estimator._choose_loss(classes)  # noqa: SLF001
     objection = loss.objection(examples.target)
     if objection is not None:
         raise DataError(objection)

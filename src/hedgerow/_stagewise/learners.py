@@ -20,6 +20,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from hedgerow._arithmetic import mean_of
+from hedgerow._contract import SklearnEstimator
 from hedgerow._tree import DecisionTreeRegressor
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
@@ -63,7 +64,7 @@ class BaseLearner:
 
 
 def fitted_copy(
-    estimator: Any, X: Any, target: NDArray[Any], weights: Floats | None, seed: int
+    estimator: SklearnEstimator, X: Any, target: NDArray[Any], weights: Floats | None, seed: int
 ) -> Any:
     """Return a copy of an estimator, seeded and fitted, with weights if there are any."""
     copy = clone(estimator)
@@ -71,7 +72,7 @@ def fitted_copy(
     return copy.fit(X, target) if weights is None else copy.fit(X, target, sample_weight=weights)
 
 
-def require_weights(estimator: Any, parameter: str, why: str) -> None:
+def require_weights(estimator: SklearnEstimator, parameter: str, why: str) -> None:
     """Raise unless the estimator's fit takes sample_weight."""
     if not _takes_weights(estimator):
         raise ParameterError(
@@ -80,7 +81,7 @@ def require_weights(estimator: Any, parameter: str, why: str) -> None:
         )
 
 
-def _takes_weights(estimator: Any) -> bool:
+def _takes_weights(estimator: SklearnEstimator) -> bool:
     if has_fit_parameter(estimator, "sample_weight"):
         return True
     if not sklearn.get_config()["enable_metadata_routing"]:

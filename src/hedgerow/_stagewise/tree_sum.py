@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow._boosting.estimators.base import UNITS
+from hedgerow._contract import internals
 from hedgerow._stagewise.model import AdditiveModel, Stage
 from hedgerow._tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hedgerow._tree.additive import AdditiveTrees, Meaning, column_names
@@ -43,9 +44,9 @@ def sum_of_trees(
     """
     _require_trees(model)
     learners = [stage.learner for stage in model.stages]
-    schema = learners[0]._model.schema  # noqa: SLF001  of a tree of our own
+    schema = internals(learners[0]).model().schema
     n_columns = schema.n_features
-    is_shared = not any(learner._model.schema.categories for learner in learners)  # noqa: SLF001
+    is_shared = not any(internals(learner).model().schema.categories for learner in learners)
     readers = learners[:1] if is_shared else learners
     trees = []
     for index, stage in enumerate(model.stages):
@@ -54,7 +55,7 @@ def sum_of_trees(
 
     def matrix(X: Any) -> Rows:
         X = checked(X)
-        return np.concatenate([reader._matrix(X) for reader in readers], axis=1)  # noqa: SLF001
+        return np.concatenate([internals(reader).matrix(X) for reader in readers], axis=1)
 
     outputs = np.arange(len(trees), dtype=np.int32) % model.n_outputs
     return AdditiveTrees(
@@ -93,7 +94,7 @@ def _terms(stage: Stage) -> Floats:
         return _with_means(learner.tree_, stage.term(np.arange(n_nodes)))
     if isinstance(learner, DecisionTreeRegressor):
         return stage.term(learner.tree_.value[:, 0])
-    outputs = learner._model.outputs  # noqa: SLF001
+    outputs = internals(learner).model().outputs
     labels = outputs.labels(outputs.votes(learner.tree_.value))
     return stage.term(labels.astype(np.float64))
 

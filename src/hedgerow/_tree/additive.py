@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
+from hedgerow._contract import internals
 from hedgerow._data.names import Labels, labels_of
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._data.schema import TableSchema
-from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs
+from hedgerow._estimator import Estimator
+from hedgerow._params import shown
 from hedgerow._tree.structure import Ensemble, Rows
+from hedgerow.exceptions import ParameterError
 
 
 def _as_it_is(X: Any) -> Any:
@@ -76,6 +81,35 @@ class AdditiveTrees:
     def scores(self, X: Any) -> NDArray[np.float64]:
         """Return the raw scores of a table's rows, (n_rows, n_outputs)."""
         return self.ensemble.predict_raw(self.matrix(X), n_threads=self.n_threads)
+
+
+def additive_trees(model: Any) -> AdditiveTrees:
+    """Return a fitted model as a sum of trees.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Gradient boosting of any kind, a decision tree, a random forest, extra trees, bagging of
+        Hedgerow's trees, an AdaBoost classifier of trees, or stagewise boosting of Hedgerow's
+        trees.
+
+    Raises
+    ------
+    ParameterError
+        If the model is no sum of trees.
+    """
+    if isinstance(model, Pipeline):
+        raise ParameterError(
+            "model is a Pipeline: give its last step, pipeline[-1], and as X the table that this "
+            "step sees, pipeline[:-1].transform(X)."
+        )
+    if not isinstance(model, Estimator) and hasattr(model, "best_estimator_"):
+        raise ParameterError(f"model is a {type(model).__name__}: give its best_estimator_.")
+    if not isinstance(model, Estimator):
+        raise ParameterError(
+            f"model={shown(model)} is not allowed; it must be a fitted tree model of Hedgerow's."
+        )
+    return internals(model).additive_trees()
 
 
 def sums_over_splits(

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._data.binning import BinnedMatrix
+from hedgerow._data.outputs import TreeTarget
 from hedgerow._tree.exact import category_bins
-from hedgerow._tree.outputs import TreeTarget
 from hedgerow._tree.structure import NATIVE_FIELDS, Tree
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow._data.outputs import TreeTarget
+from hedgerow._estimator import Estimator
 from hedgerow._tree.cart import CartParams
-from hedgerow._tree.outputs import TreeTarget
 from hedgerow._types import Floats
 
 _LOG_2 = math.log(2.0)
@@ -33,7 +34,7 @@ def n_candidate_features(max_features: Any, n_features: int) -> int:
 
 
 def cart_params(
-    estimator: Any, n_rows: int, n_features: int, total_weight: float, seed: int
+    estimator: Estimator, n_rows: int, n_features: int, total_weight: float, seed: int
 ) -> CartParams:
     """Translate an estimator's parameters; a node chooses among `n_features` features."""
     criterion: Any = "entropy" if estimator.criterion == "log_loss" else estimator.criterion

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sklearn.utils import Bunch
 
 from hedgerow._accuracy import ScoredClassifier
 from hedgerow._constructor import with_parameters
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._estimator import TableEstimator, adopt, column_attributes
 from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
@@ -19,12 +20,13 @@ from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, lea
 from hedgerow._tree.cart_params import n_candidate_features
 from hedgerow._tree.export import Wording, lines_of
 from hedgerow._tree.fitting import TreeModel, grow
-from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._tree.parameters import TREE_PARAMETERS
 from hedgerow._tree.pruning import prune, weakest_links
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
+
+T = TypeVar("T", bound="DecisionTree")
 
 
 class DecisionTree(TableEstimator):
@@ -57,16 +59,10 @@ class DecisionTree(TableEstimator):
         model = unpruned.model
         if self.ccp_alpha > 0.0:
             model = unpruned.pruned(prune(model.tree, unpruned.decreases, self.ccp_alpha))
-        return self._adopt_model(model)
+        return as_fitted(self, model)
 
     def _bins_tables(self) -> bool:
         return bool(self.splitter == "hist")
-
-    def _adopt_model(self, model: TreeModel) -> Self:
-        """Make the estimator one that a fit has given this model."""
-        attributes = column_attributes(model.schema) | model.outputs.attributes()
-        adopt(self, attributes | {"_model": model})
-        return self
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """Return the α at which subtrees are pruned one after another, and the impurity then.
@@ -197,6 +193,13 @@ class DecisionTree(TableEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def as_fitted(tree: T, model: TreeModel) -> T:
+    """Make a decision tree the result of a fit that gave this model."""
+    attributes = column_attributes(model.schema) | model.outputs.attributes()
+    adopt(tree, attributes | {"_model": model})
+    return tree
 
 
 @with_parameters

@@ -12,13 +12,13 @@ from hedgerow._arithmetic import sum_of
 from hedgerow._data.binning import Binner
 from hedgerow._data.class_weight import weigh_by_class
 from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
+from hedgerow._data.outputs import ClassOutputs, Outputs, TreeTarget
 from hedgerow._data.target import read_weights
-from hedgerow._estimator import seed_of
+from hedgerow._estimator import Estimator, seed_of
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.cart import BootstrapSamples, SortedMatrix, grow_trees
 from hedgerow._tree.cart_params import cart_params, impurity_unit, root_impurity
 from hedgerow._tree.no_split import warn_if_never_split
-from hedgerow._tree.outputs import ClassOutputs, Outputs, TreeTarget
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._types import Floats
 
@@ -65,7 +65,7 @@ class UnprunedTree:
 
 
 def grow(
-    estimator: Any, outputs_kind: type[Outputs], X: Any, y: Any, sample_weight: Any
+    estimator: Estimator, outputs_kind: type[Outputs], X: Any, y: Any, sample_weight: Any
 ) -> UnprunedTree:
     """Read the arguments of `fit` and grow a tree."""
     schema, table = learn_schema(X, estimator.categorical_features)
@@ -81,14 +81,14 @@ def grow(
     tree = _grow(estimator, table, binner, target, weights, seed, n_threads)
     warn_if_never_split(estimator, tree.feature, table.n_rows)
     unit = impurity_unit(estimator.criterion)
-    tree = outputs.stored(replace(tree, gain=tree.gain / unit))
+    tree = replace(tree, gain=tree.gain / unit, value=outputs.stored(tree.value))
     model = TreeModel.of(schema, binner, tree, outputs)
     impurity = root_impurity(estimator.criterion, target, weights)
     return UnprunedTree(model, impurity, tree.gain / tree.cover[0])
 
 
 def _fit_binner(
-    estimator: Any,
+    estimator: Estimator,
     schema: TableSchema,
     table: Table,
     weights: Floats | None,
@@ -108,7 +108,7 @@ def _fit_binner(
 
 
 def _grow(
-    estimator: Any,
+    estimator: Estimator,
     table: Table,
     binner: Binner,
     target: TreeTarget,

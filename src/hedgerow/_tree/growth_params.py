@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
+from hedgerow._estimator import Estimator
 from hedgerow._params import (
     AUTO,
     COUNT,
@@ -203,7 +204,7 @@ class GrowthParams:
     seed: int = 0
 
     @classmethod
-    def of(cls, estimator: Any, **others: Any) -> GrowthParams:
+    def of(cls, estimator: Estimator, **others: Any) -> GrowthParams:
         """Return the estimator's parameters of the same names, and others by name.
 
         An estimator has None where a limit is off, and the growers 0.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hedgerow._estimator import Estimator
+from hedgerow._params import parameters_of
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import NoSplitWarning
 
@@ -13,7 +15,7 @@ LIMITS = (
 )
 
 
-def warn_if_never_split(estimator: Any, features: Any, n_rows: int) -> None:
+def warn_if_never_split(estimator: Estimator, features: Any, n_rows: int) -> None:
     """Warn if no node tests a feature and a limit that the user has set is in force.
 
     Without limits, a tree of one leaf follows from the data: equal targets, or equal rows.
@@ -22,7 +24,7 @@ def warn_if_never_split(estimator: Any, features: Any, n_rows: int) -> None:
         return
     limits = [
         f"{parameter.name}={value!r}"
-        for parameter in estimator._parameters  # noqa: SLF001
+        for parameter in parameters_of(estimator)
         if parameter.name in LIMITS
         and not parameter.is_default(value := getattr(estimator, parameter.name))
     ]

@@ -92,7 +92,7 @@ class PackedForest:
         ends = dict.fromkeys(("value", "cover", "count"), n_leaves)
         ends |= dict.fromkeys(("split_bin", "missing_left", "gain"), n_nodes - n_leaves)
         ends |= {"feature": n_nodes, "tree_offset": n_trees + 1}
-        ends["category_bits"] = int(np.count_nonzero(self._is_category_test()[:n_nodes]))
+        ends["category_bits"] = int(np.count_nonzero(self.is_category_test()[:n_nodes]))
         arrays = {name: array[: ends[name]] for name, array in self.arrays().items()}
         return PackedForest(**arrays, binner=self.binner)
 
@@ -106,7 +106,7 @@ class PackedForest:
         inner = slice(begin - leaves.start, end - leaves.stop)
         left, right = _native.preorder_links(feature)
         by_test = is_leaf | self.binner.is_categorical[feature]
-        first_set = int(np.count_nonzero(self._is_category_test()[:begin]))
+        first_set = int(np.count_nonzero(self.is_category_test()[:begin]))
         category_set = np.cumsum(by_test & ~is_leaf, dtype=np.int32) - np.int32(1)
         category_set[~by_test | is_leaf] = -1
         n_sets = int(category_set.max(initial=-1)) + 1
@@ -204,7 +204,7 @@ class PackedForest:
             object.__setattr__(self, "_predictor", predictor)
         return self._predictor
 
-    def _is_category_test(self) -> NDArray[np.bool_]:
+    def is_category_test(self) -> NDArray[np.bool_]:
         # Not by [ ]: NumPy crashes where it has no memory to convert indices in.
         return (self.feature >= 0) & self.binner.is_categorical.take(self.feature)
 
@@ -374,7 +374,7 @@ def _check_nodes(forest: PackedForest) -> None:
         fits = len(getattr(forest, name)) == len(feature) - n_leaves
         _require(fits, f"{name} has not one entry for each inner node")
     _require((forest.split_bin < 255).all(), "split_bin is out of range")
-    tests = forest._is_category_test()  # noqa: SLF001
+    tests = forest.is_category_test()
     n_tests = int(np.count_nonzero(tests))
     _require(len(forest.category_bits) == n_tests, "category_bits has not one set for each test")
     _require(not forest.split_bin[tests[~is_leaf]].any(), "split_bin is set for a category")

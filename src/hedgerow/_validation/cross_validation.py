@@ -22,15 +22,15 @@ from hedgerow._estimator import Estimator
 from hedgerow._params import FLAG, VERBOSE, Options, Parameter, check_parameters, shown
 from hedgerow._progress import progress
 from hedgerow._types import Indices
+from hedgerow._validation.fold_data import FoldData
 from hedgerow._validation.folds import require_weights, split_rows
 from hedgerow._validation.predictions import OutOfFold, chosen_method, predict
 from hedgerow._validation.queries import with_queries
 from hedgerow._validation.result import CrossValidation, Fold
-from hedgerow._validation.rows import Rows
 from hedgerow._validation.scoring import (
-    HeldOut,
+    FoldHoldout,
     Score,
-    Target,
+    ScoringTarget,
     read_target,
     require_names,
     resolve_scores,
@@ -133,7 +133,7 @@ def cross_validate(
     """
     _check_options(model, (method, early_stopping, share_bins, verbose), params or {})
     groups, options = with_queries(model, X, qid, groups, params or {})
-    rows = Rows(model, X, y, groups, sample_weight, options)
+    rows = FoldData(model, X, y, groups, sample_weight, options)
     splits = split_rows(cv, X, y, groups, n_rows=rows.n_rows, stratify=is_classifier(model))
     require_weights(splits, rows.weights)
     with deduplicate_warnings():  # not by every fold
@@ -142,7 +142,9 @@ def cross_validate(
         if share_bins:
             rows.share_bins()
         with progress(verbose, len(splits), unit="fold", title="cross-validation") as shown:
-            run = _Run(rows, target, scores, method, early_stopping, is_shown=shown is not None)
+            run = _FoldRunner(
+                rows, target, scores, method, early_stopping, is_shown=shown is not None
+            )
             for number, split in enumerate(splits, 1):
                 with _noted(f"This was fold {number} of {len(splits)}."):
                     values = run.fold(*split)
@@ -195,13 +197,13 @@ def _noted(note: str) -> Iterator[None]:
         raise
 
 
-class _Run:
+class _FoldRunner:
     """The folds so far."""
 
     def __init__(
         self,
-        rows: Rows,
-        target: Target,
+        rows: FoldData,
+        target: ScoringTarget,
         scores: list[Score],
         method: str,
         early_stopping: bool,
@@ -215,18 +217,18 @@ class _Run:
         self.values: list[list[float]] = []
         self.out_of_fold = OutOfFold(rows.n_rows)
 
-    def fold(self, train: Indices, held_out: Indices) -> dict[str, float]:
+    def fold(self, train: Indices, holdout: Indices) -> dict[str, float]:
         """Fit a model to some rows and judge it by others; return its scores."""
         started = perf_counter()
-        table, table_held_out = self.rows.tables(train, held_out)
-        model = self._fitted(train, table, held_out, table_held_out)
+        table, holdout_table = self.rows.tables(train, holdout)
+        model = self._fitted(train, table, holdout, holdout_table)
         fitted = perf_counter()
-        judged = self._held_out(model, held_out, table_held_out)
+        judged = self._holdout(model, holdout, holdout_table)
         self.method = chosen_method(self.method, model, self.rows)
-        self.out_of_fold.add(held_out, judged.predicted(self.method))
+        self.out_of_fold.add(holdout, judged.predicted(self.method))
         self.values.append([score.of(judged) for score in self.scores])
         self.models.append(model)
-        self.folds.append(Fold(train, held_out, fitted - started, perf_counter() - fitted))
+        self.folds.append(Fold(train, holdout, fitted - started, perf_counter() - fitted))
         return dict(zip(self.names, self.values[-1], strict=True))
 
     @property
@@ -235,12 +237,12 @@ class _Run:
         require_names(self.scores)
         return [score.name for score in self.scores]
 
-    def _fitted(self, train: Indices, table: Any, held_out: Indices, table_held_out: Any) -> Any:
+    def _fitted(self, train: Indices, table: Any, holdout: Indices, holdout_table: Any) -> Any:
         rows, model = self.rows, clone(self.rows.model)
         options = rows.options_of(train)
         if self.early_stopping:
             model.set_params(early_stopping=True)
-            judges = table_held_out, rows.y_of(held_out), rows.weights_of(held_out)
+            judges = holdout_table, rows.y_of(holdout), rows.weights_of(holdout)
             options["eval_set"] = [judges if rows.weights is not None else judges[:2]]
         verbose = model.get_params(deep=False).get("verbose")
         is_silenced = self.is_shown and verbose  # there is room for one bar
@@ -249,16 +251,16 @@ class _Run:
         model.fit(*((table,) if rows.y is None else (table, rows.y_of(train))), **options)
         return model.set_params(verbose=verbose) if is_silenced else model
 
-    def _held_out(self, model: Any, held_out: Indices, table: Any) -> HeldOut:
+    def _holdout(self, model: Any, holdout: Indices, table: Any) -> FoldHoldout:
         rows, classes, values = self.rows, self.target.classes, self.target.values
-        return HeldOut(
+        return FoldHoldout(
             model=model,
-            X=partial(rows.raw_table, held_out),
+            X=partial(rows.raw_table, holdout),
             table=table,
-            y=rows.y_of(held_out),
-            weights=rows.weights_of(held_out),
-            options=rows.options_of(held_out),
-            target=None if values is None else values[held_out],
+            y=rows.y_of(holdout),
+            weights=rows.weights_of(holdout),
+            options=rows.options_of(holdout),
+            target=None if values is None else values[holdout],
             classes=classes,
             predicted=cache(lambda method: predict(model, table, method, classes)),
         )

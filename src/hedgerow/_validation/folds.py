@@ -24,8 +24,8 @@ def split_rows(cv: Any, X: Any, y: Any, groups: Any, *, n_rows: int, stratify: b
     try:
         splitter = _splitter(cv, target, stratify, keep_groups=groups is not None)
         splits = [
-            (everything[train], everything[held_out])
-            for train, held_out in splitter.split(X, target, groups)
+            (everything[train], everything[holdout])
+            for train, holdout in splitter.split(X, target, groups)
         ]
     except (ValueError, IndexError) as error:
         raise ParameterError(f"cv: {error}") from error
@@ -51,8 +51,8 @@ def require_weights(splits: list[Split], weights: NDArray[np.float64] | None) ->
     """Refuse weights of which a fold has only zeros."""
     if weights is None:
         return
-    for number, (train, held_out) in enumerate(splits, 1):
-        if not (weights[train].any() and weights[held_out].any()):
+    for number, (train, holdout) in enumerate(splits, 1):
+        if not (weights[train].any() and weights[holdout].any()):
             raise DataError(
                 f"sample_weight is zero in every row that fold {number} fits to, or holds out."
             )

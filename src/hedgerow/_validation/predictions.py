@@ -10,11 +10,11 @@ from sklearn.base import is_classifier, is_outlier_detector
 
 from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._types import Indices
-from hedgerow._validation.rows import Rows
+from hedgerow._validation.fold_data import FoldData
 from hedgerow.exceptions import DataError, ParameterError
 
 
-def chosen_method(method: str, model: Any, rows: Rows) -> str:
+def chosen_method(method: str, model: Any, rows: FoldData) -> str:
     """Return the method of a fitted model that "auto" stands for, or see that it has the other."""
     if method != "auto":
         if not hasattr(model, method):

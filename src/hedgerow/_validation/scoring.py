@@ -25,15 +25,16 @@ from hedgerow._boosting.metrics import (
     UserMetric,
     known_metrics,
 )
-from hedgerow._boosting.model import prediction_of
 from hedgerow._boosting.targets.multi_output import choose_loss
+from hedgerow._contract import internals
 from hedgerow._data.target import read_fitted_classes
+from hedgerow._links import prediction_of
 from hedgerow._peer_values import metric_instead
 from hedgerow.exceptions import ParameterError
 
 
 @dataclass(frozen=True)
-class Target:
+class ScoringTarget:
     """The target of all rows as metrics see it, and which metrics there are for it.
 
     `classes` are those of a classifier's y, a list if it has several columns of labels, else None;
@@ -46,55 +47,55 @@ class Target:
     default: Any
 
 
-def read_target(model: Any, y: Any, n_rows: int) -> Target:
+def read_target(model: Any, y: Any, n_rows: int) -> ScoringTarget:
     """Read the target of all folds."""
     if isinstance(model, GradientBoosting) and (is_classifier(model) or is_regressor(model)):
         return _read_boosted(model, y, n_rows)
     values = None if y is None else np.asarray(y)
     if values is None or not (is_classifier(model) or is_regressor(model)):
-        return Target(values, None, {}, OWN_SCORE)
+        return ScoringTarget(values, None, {}, OWN_SCORE)
     if values.ndim > 1:
         return _several_columns(model, values)
     if is_regressor(model):
-        return Target(values, None, REGRESSION, "rmse")
+        return ScoringTarget(values, None, REGRESSION, "rmse")
     classes, numbers = np.unique(values, return_inverse=True)
     numbers = numbers.astype(np.float64)
     if hasattr(model, "predict_proba"):
-        return Target(numbers, classes, CLASSIFICATION, "log_loss")
-    return Target(numbers, classes, {}, OWN_SCORE)
+        return ScoringTarget(numbers, classes, CLASSIFICATION, "log_loss")
+    return ScoringTarget(numbers, classes, {}, OWN_SCORE)
 
 
-def read_known_target(model: Any, y: Any, n_rows: int) -> Target:
+def read_known_target(model: Any, y: Any, n_rows: int) -> ScoringTarget:
     """Read the target of other rows than those of `fit`, with the classes that the model knows."""
     if isinstance(model, GradientBoosting) and (is_classifier(model) or is_regressor(model)):
-        classes = model._fitted_model().classes  # noqa: SLF001
-        values = model._task.read_target(y, n_rows, classes, model.loss)  # noqa: SLF001
+        classes = internals(model).model().classes
+        values = internals(model).task.read_target(y, n_rows, classes, model.loss)
         return _boosted_target(model, classes, values)
     classes = getattr(model, "classes_", None)
     if not (isinstance(classes, np.ndarray) and hasattr(model, "predict_proba")):
         return read_target(model, y, n_rows)
     numbers = read_fitted_classes(y, classes, n_rows).astype(np.float64)
-    return Target(numbers, classes, CLASSIFICATION, "log_loss")
+    return ScoringTarget(numbers, classes, CLASSIFICATION, "log_loss")
 
 
-def _read_boosted(model: GradientBoosting, y: Any, n_rows: int) -> Target:
-    task: Any = model._task  # noqa: SLF001  the judge is a friend
+def _read_boosted(model: GradientBoosting, y: Any, n_rows: int) -> ScoringTarget:
+    task: Any = internals(model).task
     return _boosted_target(model, *task.learn_target(y, n_rows, model.loss))
 
 
-def _boosted_target(model: GradientBoosting, classes: Any, values: NDArray[Any]) -> Target:
-    task: Any = model._task  # noqa: SLF001
+def _boosted_target(model: GradientBoosting, classes: Any, values: NDArray[Any]) -> ScoringTarget:
+    task: Any = internals(model).task
     loss = choose_loss(task, model, classes, task.count_targets(classes, values))
     own = model.eval_metric
-    return Target(
+    return ScoringTarget(
         values, classes, known_metrics(classes, loss), loss.metric if own is None else own
     )
 
 
-def _several_columns(model: Any, values: NDArray[Any]) -> Target:
+def _several_columns(model: Any, values: NDArray[Any]) -> ScoringTarget:
     if is_regressor(model):
-        return Target(values, None, {"r2": REGRESSION["r2"]}, "r2")
-    return Target(values, None, {"accuracy": (True, _accuracy_of_columns)}, "accuracy")
+        return ScoringTarget(values, None, {"r2": REGRESSION["r2"]}, "r2")
+    return ScoringTarget(values, None, {"accuracy": (True, _accuracy_of_columns)}, "accuracy")
 
 
 def _accuracy_of_columns(labels: Any, predicted: Any, weights: Any) -> float:
@@ -103,7 +104,7 @@ def _accuracy_of_columns(labels: Any, predicted: Any, weights: Any) -> float:
 
 
 @dataclass
-class HeldOut:
+class FoldHoldout:
     """A fitted model and the rows that it has not seen: as they came, and as it reads them.
 
     `options` are what `fit` would get for them, beside X and y.
@@ -128,7 +129,7 @@ class HeldOut:
             p = self.predicted("predict_proba")
             return p[:, 1] if not isinstance(self.classes, list) and p.shape[1] == 2 else p
         if isinstance(self.model, GradientBoosting):
-            return prediction_of(self.scores, self.model._fitted_model().link)  # noqa: SLF001
+            return prediction_of(self.scores, internals(self.model).model().link)
         raise ParameterError(
             f"scoring: {type(self.model).__name__} has no predict_proba, which this metric needs. "
             "scikit-learn's scorers may need less, such as 'accuracy' or 'roc_auc'."
@@ -137,14 +138,14 @@ class HeldOut:
     @cached_property
     def scores(self) -> NDArray[Any]:
         """Raw scores of gradient boosting, (n, K)."""
-        return self.model._scores(self.table)  # noqa: SLF001
+        return internals(self.model).scores(self.table)
 
     @property
     def own_target(self) -> NDArray[Any]:
         """The target as the model itself numbers its classes."""
-        classes = self.model._fitted_model().classes  # noqa: SLF001
+        classes = internals(self.model).model().classes
         n_rows, loss = len(self.target), self.model.loss
-        return self.model._task.read_target(self.y, n_rows, classes, loss)  # noqa: SLF001
+        return internals(self.model).task.read_target(self.y, n_rows, classes, loss)
 
 
 class Score(Protocol):
@@ -154,7 +155,7 @@ class Score(Protocol):
     def name(self) -> str:
         """What it is called in results."""
 
-    def of(self, held_out: HeldOut) -> float:
+    def of(self, holdout: FoldHoldout) -> float:
         """Return how well the model does."""
 
 
@@ -169,13 +170,13 @@ class OfPredictions:
         """The metric's name, which a user's function may tell when it is called."""
         return self.metric.name
 
-    def of(self, held_out: HeldOut) -> float:
+    def of(self, holdout: FoldHoldout) -> float:
         """Measure."""
         if self.metric.of_scores:
-            seen = held_out.own_target, held_out.scores
+            seen = holdout.own_target, holdout.scores
         else:
-            seen = held_out.target, held_out.prediction
-        return self.metric.measure(*seen, held_out.weights)
+            seen = holdout.target, holdout.prediction
+        return self.metric.measure(*seen, holdout.weights)
 
 
 @dataclass
@@ -185,14 +186,14 @@ class OfModels:
     name: str
     scorer: Callable[..., Any]
 
-    def of(self, held_out: HeldOut) -> float:
+    def of(self, holdout: FoldHoldout) -> float:
         """Ask the scorer, which gets the weights if it is of a function that takes them."""
         function = getattr(self.scorer, "_score_func", None)
         options = {}
-        if held_out.weights is not None and "sample_weight" in _parameters(function):
-            options["sample_weight"] = held_out.weights
+        if holdout.weights is not None and "sample_weight" in _parameters(function):
+            options["sample_weight"] = holdout.weights
         try:
-            returned = self.scorer(held_out.model, held_out.X(), held_out.y, **options)
+            returned = self.scorer(holdout.model, holdout.X(), holdout.y, **options)
         except AttributeError as error:  # of a method that the scorer calls
             raise ParameterError(
                 f"scoring={self.name!r} does not suit this model. {error}"
@@ -211,12 +212,12 @@ class OwnScore:
 
     name: str = "score"
 
-    def of(self, held_out: HeldOut) -> float:
+    def of(self, holdout: FoldHoldout) -> float:
         """Ask the model, with weights and the like if it takes them."""
-        ask = held_out.model.score
+        ask = holdout.model.score
         taken = signature(ask).parameters
-        options = {name: given for name, given in held_out.options.items() if name in taken}
-        rows = (held_out.X(),) if held_out.y is None else (held_out.X(), held_out.y)
+        options = {name: given for name, given in holdout.options.items() if name in taken}
+        rows = (holdout.X(),) if holdout.y is None else (holdout.X(), holdout.y)
         return float(ask(*rows, **options))
 
 
@@ -230,12 +231,12 @@ class Renamed:
     name: str
     score: Score
 
-    def of(self, held_out: HeldOut) -> float:
+    def of(self, holdout: FoldHoldout) -> float:
         """Ask the score."""
-        return self.score.of(held_out)
+        return self.score.of(holdout)
 
 
-def resolve_scores(scoring: Any, target: Target) -> list[Score]:
+def resolve_scores(scoring: Any, target: ScoringTarget) -> list[Score]:
     """Turn `scoring` into scores, None into the model's default."""
     scores: list[Score]
     if isinstance(scoring, Mapping):
@@ -260,7 +261,7 @@ def require_names(scores: list[Score]) -> None:
             )
 
 
-def _resolve(one: Any, target: Target) -> Score:
+def _resolve(one: Any, target: ScoringTarget) -> Score:
     if isinstance(one, OwnScore):
         return one
     if isinstance(one, str) and one in target.metrics:

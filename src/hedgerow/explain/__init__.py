@@ -1,15 +1,15 @@
 """Why a model predicts what it does, and what its columns do: by rows, on average, and together."""
 
-import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from hedgerow._arguments import about_module
+from hedgerow._permutation import PermutationImportance
+from hedgerow._tree.additive import AdditiveTrees, additive_trees
 from hedgerow.explain._accumulated import AccumulatedEffects, accumulated_effects
-from hedgerow.explain._additive import AdditiveTrees, additive_trees
 from hedgerow.explain._importance import Importance, importance
 from hedgerow.explain._interaction import InteractionStrength, interaction_strength
 from hedgerow.explain._partial import PartialDependence, partial_dependence
-from hedgerow.explain._permutation import PermutationImportance, permutation_importance
+from hedgerow.explain._permutation import permutation_importance
 from hedgerow.explain._shap import ShapValues, shap_values
 from hedgerow.explain._to_shap import to_shap
 
@@ -34,5 +34,4 @@ __all__ = [
 if not TYPE_CHECKING:  # else any name would seem to be there
 
     def __getattr__(name: str) -> NoReturn:
-        caller = sys._getframe(1).f_code.co_name  # noqa: SLF001
-        raise about_module(__name__, name, __all__, caller)
+        raise about_module(__name__, name, __all__)

@@ -39,8 +39,7 @@ from hedgerow.explain._grid import (
 )
 from hedgerow.explain._partial import grid_columns
 from hedgerow.explain._similarity import order_by_similarity, quantiles
-from hedgerow.explain._what_if import WhatIf, fitted, what_if
-from hedgerow.plot._over_columns import alone, draw_panel, fit_panels
+from hedgerow.explain._what_if import WhatIf, fitted, make_what_if
 
 _NOWHERE = -1  # the cell of a row that is in none
 
@@ -91,13 +90,6 @@ class AccumulatedEffects(Result):
 
     def _columns(self) -> Columns:
         return grid_columns(self.features, self.grid, self.output_names, self.average)
-
-    def _draw(self, ax: Any) -> None:
-        draw_panel(ax, self)
-        fit_panels([ax], [self])
-
-    def _figure_size(self) -> tuple[float, float]:
-        return alone(self)
 
 
 @answering
@@ -171,16 +163,16 @@ def accumulated_effects(
     """
     RESOLUTION.check(grid_resolution)
     VERBOSE.check(verbose)
-    asked = what_if(model, X, response)
-    weights = read_weights(sample_weight, asked.table.n_rows)
-    wanted, is_list = read_features(features, asked.names)
-    given = read_grids(grid, wanted, asked.names)
+    what_if = make_what_if(model, X, response)
+    weights = read_weights(sample_weight, what_if.table.n_rows)
+    wanted, is_list = read_features(features, what_if.names)
+    given = read_grids(grid, wanted, what_if.names)
     maker = _StepMaker(
-        asked, grid_resolution, given, categorical_columns(fitted(model), asked.names)
+        what_if, grid_resolution, given, categorical_columns(fitted(model), what_if.names)
     )
     steps = {place: maker.steps(place) for feature in wanted for place in feature}
-    rows = np.ones(asked.table.n_rows) if weights is None else weights
-    run = _Run(asked, rows)
+    rows = np.ones(what_if.table.n_rows) if weights is None else weights
+    run = _EffectAccumulator(what_if, rows)
     shown = with_progress(wanted, len(wanted), verbose, unit="feature", title="accumulated effects")
     results = [run.result([steps[place] for place in feature]) for feature in shown]
     return results if is_list else results[0]
@@ -212,20 +204,20 @@ class _Steps:
 class _StepMaker:
     """How the columns of a table are parted into cells."""
 
-    asked: WhatIf
+    what_if: WhatIf
     resolution: int
     given: dict[int, Any]
     categorical: set[int]
 
     def steps(self, place: int) -> _Steps:
         """Part a column."""
-        column = read_column(self.asked, place, self.categorical)
+        column = read_column(self.what_if, place, self.categorical)
         if isinstance(column, LabelColumn):
             return self._of_labels(place, column)
         return self._of_numbers(place, column)
 
     def _of_numbers(self, place: int, column: NumericColumn) -> _Steps:
-        name, missing = self.asked.names[place], column.is_missing()
+        name, missing = self.what_if.names[place], column.is_missing()
         numbers = column.values.astype(np.float64)
         numbers[missing] = np.nan
         present = sorted_numbers(column, f"X, column {name!r}").astype(np.float64)
@@ -244,7 +236,7 @@ class _StepMaker:
         return _Steps(axis, np.column_stack([cell, nothing]), ends)
 
     def _of_labels(self, place: int, column: LabelColumn) -> _Steps:
-        name = self.asked.names[place]
+        name = self.what_if.names[place]
         axis = GridMaker(self.resolution, (0.0, 1.0), self.given).axis(name, place, column)
         levels = [label for label in axis.values if label is not None]
         code = {label: k for k, label in enumerate(column.labels)}
@@ -257,8 +249,8 @@ class _StepMaker:
         if place not in self.given:
             codes = [code[label] for label in levels]
             others = [
-                read_column(self.asked, other, self.categorical)
-                for other in range(self.asked.table.n_columns)
+                read_column(self.what_if, other, self.categorical)
+                for other in range(self.what_if.table.n_columns)
                 if other != place
             ]
             levels = [levels[k] for k in order_by_similarity(column.codes, codes, levels, others)]
@@ -283,10 +275,10 @@ def _require_cells(edges: NDArray[Any], name: str, *, is_given: bool) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
+class _EffectAccumulator:
     """The model, and the weights of the rows."""
 
-    asked: WhatIf
+    what_if: WhatIf
     weights: Floats
 
     def result(self, steps: Sequence[_Steps]) -> AccumulatedEffects:
@@ -305,8 +297,8 @@ class _Run:
             deciles=tuple(axis.deciles for axis in axes),
             is_categorical=tuple(axis.is_categorical for axis in axes),
             left_out=tuple(axis.left_out for axis in axes),
-            output_names=self.asked.output_names,
-            unit=self.asked.unit,
+            output_names=self.what_if.output_names,
+            unit=self.what_if.unit,
             n_rows=len(rows),
         )
 
@@ -315,7 +307,9 @@ class _Run:
         moved, slot = np.nonzero(steps.cells[rows] != _NOWHERE)
         moved = rows[moved]
         cell = steps.cells[moved, slot]
-        differences = self.asked.own(points, moved, cell + 1) - self.asked.own(points, moved, cell)
+        differences = self.what_if.at_own_points(
+            points, moved, cell + 1
+        ) - self.what_if.at_own_points(points, moved, cell)
         local = _cell_means(differences, cell, self.weights[moved], (steps.n_cells,))
         effect = _accumulated(local, axis=0)
         share = np.zeros(len(effect))
@@ -329,7 +323,9 @@ class _Run:
         moved, cells = _common_cells(first, second, rows)
 
         def at(i: int, j: int) -> Floats:
-            return self.asked.own(points, moved, (cells[0] + i) * n_second + cells[1] + j)
+            return self.what_if.at_own_points(
+                points, moved, (cells[0] + i) * n_second + cells[1] + j
+            )
 
         differences = (at(1, 1) - at(0, 1)) - (at(1, 0) - at(0, 0))
         shape = first.n_cells, second.n_cells

@@ -63,12 +63,12 @@ class Axis:
 
 
 def read_features(features: Any, names: Labels) -> tuple[list[Feature], bool]:
-    """Return the columns of each feature or pair asked for, and whether it was a list of them."""
+    """Return the columns of each feature or pair, and whether they were a list."""
     is_list = isinstance(features, list | np.ndarray)
-    asked = list(features) if is_list else [features]
-    if not asked:
+    columns = list(features) if is_list else [features]
+    if not columns:
         raise ParameterError("features is empty: name a column, a pair of columns, or several.")
-    return [_read_feature(one, names) for one in asked], is_list
+    return [_read_feature(one, names) for one in columns], is_list
 
 
 def _read_feature(feature: Any, names: Labels) -> Feature:
@@ -135,9 +135,9 @@ def categorical_columns(model: Any, names: Labels) -> set[int]:
     return {own.index(known[column]) for column in schema.categories}
 
 
-def read_column(asked: WhatIf, place: int, categorical: set[int]) -> NumericColumn | LabelColumn:
+def read_column(what_if: WhatIf, place: int, categorical: set[int]) -> NumericColumn | LabelColumn:
     """Read a column as numbers or, where the model does so, as labels."""
-    column, where = asked.table.column(place), f"X, column {asked.names[place]!r}"
+    column, where = what_if.table.column(place), f"X, column {what_if.names[place]!r}"
     if isinstance(column, LabelColumn) or place not in categorical:
         return column
     refuse_infinite_column(column, where)

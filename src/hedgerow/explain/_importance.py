@@ -9,18 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._arguments import answering
-from hedgerow._data.names import Labels, labels_of
+from hedgerow._data.names import Labels, fitted_names, labels_of
 from hedgerow._data.sources import require_rows
-from hedgerow._estimator import Estimator, fitted_names
+from hedgerow._estimator import Estimator
 from hedgerow._params import Options, Parameter
 from hedgerow._result import Columns, Result
-from hedgerow._tree.additive import sums_over_splits
+from hedgerow._tree.additive import additive_trees, sums_over_splits
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
-from hedgerow.explain._additive import additive_trees
 from hedgerow.explain._shap import shap_values
 from hedgerow.explain._what_if import fitted
-from hedgerow.plot._importance import MOST_BARS, ImportanceDisplay, bars_size
 
 _KIND = Parameter("kind", "gain", Options(("gain", "cover", "split", "shap")), "")
 _WORDS = {
@@ -76,14 +74,6 @@ class Importance(Result):
         if self.by_output is not None and len(self.output_names) > 1:
             columns |= dict(zip(self.output_names, self.by_output[order].T, strict=True))
         return columns
-
-    def _draw(self, ax: Any) -> None:
-        ImportanceDisplay(
-            names=list(self.feature), values=self.value, label=self.unit, top=MOST_BARS
-        ).plot(ax)
-
-    def _figure_size(self) -> tuple[float, float]:
-        return bars_size(min(MOST_BARS, len(self.feature)))
 
 
 @answering

@@ -19,7 +19,7 @@ from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain._grid import find_column
 from hedgerow.explain._importance import importance
-from hedgerow.explain._tables import GivenTable
+from hedgerow.explain._tables import UserTable
 from hedgerow.explain._what_if import (
     RESPONSE,
     RowsAsPoints,
@@ -27,10 +27,8 @@ from hedgerow.explain._what_if import (
     WhatIf,
     fitted,
     known_trees,
-    what_if,
+    make_what_if,
 )
-from hedgerow.plot._display import short
-from hedgerow.plot._importance import MOST_BARS, ImportanceDisplay, bars_size
 
 _N_ROWS = Parameter("n_rows", 500, Number(2, 100_000, integer=True), "")
 _MAX_FEATURES = Parameter("max_features", 8, COUNT, "")
@@ -91,19 +89,6 @@ class InteractionStrength(Result):
             columns[f"H²{of}"] = self.h2[order, k]
             columns[f"strength{of}"] = self.strength[order, k]
         return columns
-
-    def _draw(self, ax: Any) -> None:
-        ImportanceDisplay(
-            names=[" × ".join(short(name, 16) for name in pair) for pair in self.pairs],
-            values=self.strength.sum(axis=1),
-            label=f"what two columns do together,\nstandard deviation in {self.unit}",
-            top=MOST_BARS,
-            longest=35,
-            things="pairs",
-        ).plot(ax)
-
-    def _figure_size(self) -> tuple[float, float]:
-        return bars_size(min(MOST_BARS, len(self.pairs)))
 
 
 @answering
@@ -178,32 +163,32 @@ def interaction_strength(
         parameter.check(value)
     model = fitted(model)
     trees = known_trees(model)
-    table = GivenTable(X if trees is None else trees.features(X))
+    table = UserTable(X if trees is None else trees.features(X))
     if n_rows < table.n_rows:
         draw = np.random.RandomState(seed_of(random_state))
         table = table.take(np.sort(draw.permutation(table.n_rows)[:n_rows]))
-    asked = _opened(model, table.X, response)
-    chosen = _chosen(model, asked, features, max_features)
-    return _Parts(asked).strengths(chosen, verbose)
+    what_if = _opened(model, table.X, response)
+    chosen = _chosen(model, what_if, features, max_features)
+    return _Parts(what_if).strengths(chosen, verbose)
 
 
 def _opened(model: Any, X: Any, response: str) -> WhatIf:
     """Open the model; "auto" is the score, or the prediction of a model that has no score."""
     if response != "auto":
-        return what_if(model, X, response)
+        return make_what_if(model, X, response)
     try:
-        return what_if(model, X, "score")
+        return make_what_if(model, X, "score")
     except ParameterError:
-        return what_if(model, X, "prediction")
+        return make_what_if(model, X, "prediction")
 
 
-def _chosen(model: Any, asked: WhatIf, features: Any, most: int) -> list[int]:
+def _chosen(model: Any, what_if: WhatIf, features: Any, most: int) -> list[int]:
     """Return the columns that were named, or those that matter most."""
-    n_columns = len(asked.names)
+    n_columns = len(what_if.names)
     if features is not None:
         if isinstance(features, str) or not hasattr(features, "__len__"):
             raise ParameterError(f"features={features!r} is not allowed; it must be a list.")
-        chosen = [find_column(feature, asked.names, "features") for feature in features]
+        chosen = [find_column(feature, what_if.names, "features") for feature in features]
         if len(chosen) < 2 or len(set(chosen)) < len(chosen):
             raise ParameterError(f"features={features!r} must be two or more different columns.")
         return chosen
@@ -211,14 +196,14 @@ def _chosen(model: Any, asked: WhatIf, features: Any, most: int) -> list[int]:
         raise ParameterError("X has one column, which has none to interact with.")
     if n_columns <= max(most, 2):
         return list(range(n_columns))
-    if not isinstance(asked, TreesWhatIf):
+    if not isinstance(what_if, TreesWhatIf):
         raise ParameterError(
             f"features: X has {n_columns} columns, and this model does not tell which matter. Name "
             "some, or set max_features."
         )
     gain = importance(model, "gain")
     found = np.argsort(-gain.value, kind="stable")[: max(most, 2)]
-    known, names = asked.trees.feature_names.names, asked.table.names
+    known, names = what_if.trees.feature_names.names, what_if.table.names
     if known is None or names is None:
         return sorted(found.tolist())
     return sorted(names.index(known[k]) if known[k] in names else int(k) for k in found)
@@ -227,20 +212,20 @@ def _chosen(model: Any, asked: WhatIf, features: Any, most: int) -> list[int]:
 class _Parts:
     """Partial dependences at the rows themselves, each with a mean of 0."""
 
-    def __init__(self, asked: WhatIf) -> None:
-        self.asked = asked
-        every = np.arange(asked.table.n_rows)
-        unchanged = RowsAsPoints.of(asked.table, (0,))
-        self.whole = _centred(asked.own(unchanged, every, every))
+    def __init__(self, what_if: WhatIf) -> None:
+        self.what_if = what_if
+        every = np.arange(what_if.table.n_rows)
+        unchanged = RowsAsPoints.of(what_if.table, (0,))
+        self.whole = _centred(what_if.at_own_points(unchanged, every, every))
         self.nothing = _NOTHING * (self.whole**2).sum(axis=0)
 
     def strengths(self, columns: list[int], verbose: int) -> InteractionStrength:
         """Compare columns with all others, and with each other."""
-        names, every = self.asked.names, range(len(self.asked.names))
+        names, every = self.what_if.names, range(len(self.what_if.names))
         others = {column: tuple(k for k in every if k != column) for column in columns}
         pairs = list(combinations(columns, 2))
-        asked = [*((column,) for column in columns), *others.values(), *pairs]
-        part = self._parts(asked, verbose)
+        sets = [*((column,) for column in columns), *others.values(), *pairs]
+        part = self._parts(sets, verbose)
         own = {column: part[(column,)] for column in columns}
         overall = [self._h2(self.whole, own[column], part[others[column]])[0] for column in columns]
         found = [self._h2(part[j, k], own[j], own[k]) for j, k in pairs]
@@ -250,17 +235,19 @@ class _Parts:
             pairs=tuple((names[j], names[k]) for j, k in pairs),
             h2=np.array([h2 for h2, _ in found]),
             strength=np.array([strength for _, strength in found]),
-            output_names=self.asked.output_names,
-            unit=self.asked.unit,
-            n_rows=self.asked.table.n_rows,
+            output_names=self.what_if.output_names,
+            unit=self.what_if.unit,
+            n_rows=self.what_if.table.n_rows,
         )
 
-    def _parts(self, asked: list[tuple[int, ...]], verbose: int) -> dict[tuple[int, ...], Floats]:
+    def _parts(self, sets: list[tuple[int, ...]], verbose: int) -> dict[tuple[int, ...], Floats]:
         """Return the partial dependence on each of some sets of columns, (rows, outputs)."""
-        sets = list(dict.fromkeys(asked))
+        sets = list(dict.fromkeys(sets))
         shown = with_progress(sets, len(sets), verbose, unit="part", title="interaction strength")
         return {
-            columns: _centred(self.asked.means(RowsAsPoints.of(self.asked.table, columns), None))
+            columns: _centred(
+                self.what_if.average(RowsAsPoints.of(self.what_if.table, columns), None)
+            )
             for columns in shown
         }
 

@@ -27,8 +27,7 @@ from hedgerow.explain._grid import (
     read_grids,
     read_percentiles,
 )
-from hedgerow.explain._what_if import Points, TreesWhatIf, WhatIf, fitted, what_if
-from hedgerow.plot._over_columns import alone, draw_panel, fit_panels
+from hedgerow.explain._what_if import Points, TreesWhatIf, WhatIf, fitted, make_what_if
 
 _KIND = Parameter("kind", "average", Options(("average", "individual", "both")), "")
 _METHOD = Parameter("method", "rows", Options(("rows", "cover")), "")
@@ -99,13 +98,6 @@ class PartialDependence(Result):
         return grid_columns(
             ("row", *self.features), (rows, *self.grid), self.output_names, self.individual
         )
-
-    def _draw(self, ax: Any) -> None:
-        draw_panel(ax, self)
-        fit_panels([ax], [self])
-
-    def _figure_size(self) -> tuple[float, float]:
-        return alone(self)
 
 
 def grid_columns(
@@ -212,75 +204,77 @@ def partial_dependence(
     ):
         parameter.check(value)
     between = read_percentiles(percentiles)
-    asked = _asked(model, X, method, kind, response)
-    weights = read_weights(sample_weight, asked.table.n_rows)
+    what_if = _make_what_if(model, X, method, kind, response)
+    weights = read_weights(sample_weight, what_if.table.n_rows)
     if weights is not None and method == "cover":
         raise ParameterError("sample_weight: method='cover' looks at no rows, so none can weigh.")
-    wanted, is_list = read_features(features, asked.names)
-    makes = GridMaker(grid_resolution, between, read_grids(grid, wanted, asked.names))
-    categorical = categorical_columns(fitted(model), asked.names)
+    wanted, is_list = read_features(features, what_if.names)
+    makes = GridMaker(grid_resolution, between, read_grids(grid, wanted, what_if.names))
+    categorical = categorical_columns(fitted(model), what_if.names)
     by_place = {
-        place: makes.axis(asked.names[place], place, read_column(asked, place, categorical))
+        place: makes.axis(what_if.names[place], place, read_column(what_if, place, categorical))
         for feature in wanted
         for place in feature
     }
     grids = [[by_place[place] for place in feature] for feature in wanted]
     points = [points_of(axes) for axes in grids]
-    asked.foresee(points)
+    what_if.precompute_grids(points)
     if method == "cover":
-        answers = _by_cover(asked, points)
+        answers = _by_cover(what_if, points)
     else:
         shown = with_progress(
             points, len(points), verbose, unit="feature", title="partial dependence"
         )
-        answers = _by_rows(asked, shown, kind, weights)
+        answers = _by_rows(what_if, shown, kind, weights)
     results = [
-        _result(asked, axes, method, answer) for axes, answer in zip(grids, answers, strict=True)
+        _result(what_if, axes, method, answer) for axes, answer in zip(grids, answers, strict=True)
     ]
     return results if is_list else results[0]
 
 
-def _asked(model: Any, X: Any, method: str, kind: str, response: str) -> WhatIf:
+def _make_what_if(model: Any, X: Any, method: str, kind: str, response: str) -> WhatIf:
     """Open the model, and see that it can be asked in this way."""
     if method == "rows":
-        return what_if(model, X, response)
-    asked = what_if(model, X, "score" if response == "auto" else response)
+        return make_what_if(model, X, response)
+    what_if = make_what_if(model, X, "score" if response == "auto" else response)
     if kind != "average":
         raise ParameterError(f"kind={kind!r}: method='cover' looks at no rows, only at averages.")
-    if not isinstance(asked, TreesWhatIf):
+    if not isinstance(what_if, TreesWhatIf):
         raise ParameterError(
             f"method='cover' is for sums of trees without linear leaves, and this "
             f"{type(model).__name__} is none; use method='rows'."
         )
-    if asked.unit != asked.trees.unit:
+    if what_if.unit != what_if.trees.unit:
         raise ParameterError(
             "response='prediction': method='cover' averages scores, of which this model's "
-            f"predictions ({asked.unit}) are no means. Use response='score', or method='rows'."
+            f"predictions ({what_if.unit}) are no means. Use response='score', or method='rows'."
         )
-    return asked
+    return what_if
 
 
-# Means (points, outputs), and what is said of each row (rows, points, outputs), if asked for.
+# Means (points, outputs), and what is said of each row (rows, points, outputs), if what_if for.
 Answer = tuple[Floats | None, Floats | None]
 
 
-def _by_cover(asked: WhatIf, several: Sequence[Points]) -> Iterable[Answer]:
+def _by_cover(what_if: WhatIf, several: Sequence[Points]) -> Iterable[Answer]:
     """Take the means of the training rows that trees remember."""
-    assert isinstance(asked, TreesWhatIf)  # as `_asked` has seen to
-    return [(mean, None) for mean in asked.means_by_cover(several)]
+    assert isinstance(what_if, TreesWhatIf)  # as `_make_what_if` has seen to
+    return [(mean, None) for mean in what_if.average_by_cover(several)]
 
 
 def _by_rows(
-    asked: WhatIf, several: Iterable[Points], kind: str, weights: Floats | None
+    what_if: WhatIf, several: Iterable[Points], kind: str, weights: Floats | None
 ) -> Iterable[Answer]:
     """Look at the rows, at the points of one column or pair after the other."""
     for points in several:
-        individual = None if kind == "average" else asked.each(points)
-        average = None if kind == "individual" else asked.means(points, weights)
+        individual = None if kind == "average" else what_if.individual(points)
+        average = None if kind == "individual" else what_if.average(points, weights)
         yield average, individual
 
 
-def _result(asked: WhatIf, axes: Sequence[Axis], method: str, answer: Answer) -> PartialDependence:
+def _result(
+    what_if: WhatIf, axes: Sequence[Axis], method: str, answer: Answer
+) -> PartialDependence:
     """Say what was found at the points of the axes."""
     average, individual = answer
     lengths = tuple(len(axis.values) for axis in axes)
@@ -294,8 +288,8 @@ def _result(asked: WhatIf, axes: Sequence[Axis], method: str, answer: Answer) ->
         deciles=tuple(axis.deciles for axis in axes),
         is_categorical=tuple(axis.is_categorical for axis in axes),
         left_out=tuple(axis.left_out for axis in axes),
-        output_names=asked.output_names,
-        unit=asked.unit,
-        n_rows=asked.table.n_rows,
+        output_names=what_if.output_names,
+        unit=what_if.unit,
+        n_rows=what_if.table.n_rows,
         method=method,
     )

@@ -4,93 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from hedgerow._arguments import answering
 from hedgerow._data.names import Labels
 from hedgerow._data.target import read_weights
 from hedgerow._params import COUNT, FRACTION, RANDOM_STATE, VERBOSE, Parameter, any_of
+from hedgerow._permutation import PermutationImportance
 from hedgerow._progress import with_progress
-from hedgerow._result import Columns, Result
 from hedgerow._threads import effective_n_jobs
-from hedgerow._types import Floats, Indices
-from hedgerow._validation.rows import require_rows
+from hedgerow._types import Indices
+from hedgerow._validation.fold_data import require_rows
 from hedgerow._validation.scoring import OWN_SCORE, read_known_target, resolve_scores
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain._grid import find_column
 from hedgerow.explain._shuffling import Judge, Shuffling, shuffling_of
-from hedgerow.explain._tables import GivenTable
+from hedgerow.explain._tables import UserTable
 from hedgerow.explain._what_if import fitted, model_labels, table_labels
-from hedgerow.plot._importance import MOST_BARS, ImportanceDisplay, bars_size
 
 _N_REPEATS = Parameter("n_repeats", 10, COUNT, "")
 _MAX_SAMPLES = Parameter("max_samples", 1.0, any_of(COUNT, FRACTION), "")
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class PermutationImportance(Result):
-    """How much worse a model does if a column, or a group of columns, is shuffled.
-
-    Attributes
-    ----------
-    feature : array of str
-        Names of the columns or groups.
-    mean : array of shape (features,)
-        The mean over the repeats: how much a score falls, or an error rises.
-    std : array of shape (features,)
-        The standard deviation over the repeats.
-    repeats : array of shape (features, n_repeats)
-        Each repeat's.
-    baseline : float
-        The score or error of the rows as they are.
-    metric : str
-        What is measured.
-    higher_is_better : bool
-        Whether that is a score, not an error.
-    """
-
-    feature: NDArray[Any]
-    mean: Floats
-    std: Floats
-    repeats: Floats
-    baseline: float
-    metric: str
-    higher_is_better: bool
-
-    @property
-    def z(self) -> Floats:
-        """The mean over its standard error; 0 where repeats do not differ."""
-        error = self.std / np.sqrt(self.repeats.shape[1])
-        return np.divide(self.mean, error, out=np.zeros_like(self.mean), where=error > 0)
-
-    def _title(self) -> str:
-        n_features, n_repeats = self.repeats.shape
-        change = "fall" if self.higher_is_better else "rise"
-        return (
-            f"PermutationImportance of {n_features} features, largest first: {change} of "
-            f"{self.metric} from {self.baseline:.4g}, {n_repeats} repeats"
-        )
-
-    def _columns(self) -> Columns:
-        order = np.argsort(-self.mean, kind="stable")
-        columns = {"feature": self.feature, "mean": self.mean, "std": self.std, "z": self.z}
-        return {name: column[order] for name, column in columns.items()}
-
-    def _draw(self, ax: Any) -> None:
-        change = "fall" if self.higher_is_better else "rise"
-        label = f"{change} of {self.metric} when shuffled, mean ± standard deviation"
-        ImportanceDisplay(
-            names=list(self.feature), values=self.mean, errors=self.std, label=label, top=MOST_BARS
-        ).plot(ax)
-
-    def _figure_size(self) -> tuple[float, float]:
-        return bars_size(min(MOST_BARS, len(self.feature)))
 
 
 @answering
@@ -176,7 +114,7 @@ def permutation_importance(
     RANDOM_STATE.check(random_state)
     VERBOSE.check(verbose)
     model = fitted(model)
-    table = GivenTable(X)
+    table = UserTable(X)
     require_rows("y", y, table.n_rows)
     weights = read_weights(sample_weight, table.n_rows)
     target = replace(read_known_target(model, y, table.n_rows), default=OWN_SCORE)

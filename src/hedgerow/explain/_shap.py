@@ -17,11 +17,11 @@ from hedgerow._data.names import Labels
 from hedgerow._data.sources import require_rows
 from hedgerow._params import VERBOSE
 from hedgerow._progress import MAX_LINES, progress
-from hedgerow._result import imported
+from hedgerow._result import drawings, imported
+from hedgerow._tree.additive import AdditiveTrees, additive_trees
 from hedgerow._tree.structure import Ensemble, Rows
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.explain._additive import AdditiveTrees, additive_trees
 from hedgerow.explain._table_values import table_values
 
 
@@ -105,9 +105,7 @@ class ShapValues:
         -------
         matplotlib Axes
         """
-        from hedgerow.plot import ShapBeeswarmDisplay  # which needs this module
-
-        return ShapBeeswarmDisplay.from_values(self, output=output, ax=ax).ax_
+        return drawings().draw_shap(self, output, ax)
 
     def to_explanation(self) -> Any:
         """Return the same as a `shap.Explanation`, which the plots of that package take."""

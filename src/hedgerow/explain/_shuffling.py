@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow._tree.additive import AdditiveTrees
 from hedgerow._types import Floats, Indices
+from hedgerow._validation.fold_data import take_rows
 from hedgerow._validation.predictions import predict
-from hedgerow._validation.rows import taken
-from hedgerow._validation.scoring import HeldOut, OfPredictions, Score
-from hedgerow.explain._additive import AdditiveTrees
-from hedgerow.explain._tables import GivenTable
+from hedgerow._validation.scoring import FoldHoldout, OfPredictions, Score
+from hedgerow.explain._tables import UserTable
 from hedgerow.explain._what_if import features_of, known_trees
 
 # What the copies of a matrix may take, one for each column that is shuffled at the same time.
@@ -37,7 +37,7 @@ class Judge:
         """Return the judge of some rows."""
         return replace(
             self,
-            y=taken(self.y, rows),
+            y=take_rows(self.y, rows),
             target=None if self.target is None else self.target[rows],
             weights=None if self.weights is None else self.weights[rows],
         )
@@ -51,7 +51,7 @@ class Judge:
         """Return how well a model does on a table, which has the rows' columns as it wants."""
         options = {} if self.weights is None else {"sample_weight": self.weights}
         return self.score.of(
-            HeldOut(
+            FoldHoldout(
                 model=model,
                 X=lambda: X,
                 table=X,
@@ -70,7 +70,7 @@ class Shuffling:
 
     default_jobs: int | None = 1
 
-    def __init__(self, model: Any, table: GivenTable) -> None:
+    def __init__(self, model: Any, table: UserTable) -> None:
         self.model, self.table = model, table
 
     def n_workers(self, n_threads: int) -> int:
@@ -97,7 +97,7 @@ class TreeShuffling(Shuffling):
 
     default_jobs = None
 
-    def __init__(self, model: Any, table: GivenTable, trees: AdditiveTrees) -> None:
+    def __init__(self, model: Any, table: UserTable, trees: AdditiveTrees) -> None:
         super().__init__(model, table)
         self._trees = trees
         self._matrix = trees.matrix(table.X)
@@ -141,7 +141,7 @@ def _as_it_is(matrix: Any) -> Any:
     return matrix
 
 
-def shuffling_of(model: Any, table: GivenTable) -> Shuffling:
+def shuffling_of(model: Any, table: UserTable) -> Shuffling:
     """Choose the fast way for models whose predictions all come from one matrix."""
     trees = known_trees(model)
     is_one_matrix = trees is not None and trees.matrix == getattr(model, "_matrix", None)

@@ -19,10 +19,10 @@ from hedgerow._data.records import are_records, as_data_frame
 from hedgerow._data.sources import as_array, open_table, require_rows
 from hedgerow._data.sparse import sound
 from hedgerow._types import Indices
-from hedgerow._validation.rows import taken
+from hedgerow._validation.fold_data import take_rows
 
 
-class GivenTable:
+class UserTable:
     """A table that can be read by columns, and of which rows and changed tables can be taken.
 
     Attributes
@@ -49,9 +49,9 @@ class GivenTable:
         """Read a column."""
         return self._source.read(place)
 
-    def take(self, rows: Indices) -> GivenTable:
+    def take(self, rows: Indices) -> UserTable:
         """Return the table of some rows, which may repeat."""
-        return GivenTable(taken(self.X, rows))
+        return UserTable(take_rows(self.X, rows))
 
     def with_values(self, places: Sequence[int], values: Sequence[NDArray[Any]]) -> Any:
         """Return the table with some columns replaced, each by a value for every row.
@@ -70,7 +70,7 @@ class GivenTable:
             return _with_series(frame, names, columns)
         return _with_array_columns(self.X, places, values)
 
-    def with_columns_of(self, other: GivenTable, places: Sequence[int]) -> Any:
+    def with_columns_of(self, other: UserTable, places: Sequence[int]) -> Any:
         """Return the table with some columns of another of the same kind and length."""
         if scipy.sparse.issparse(self.X):
             by_column = other.X.tocsc()

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._tree.additive import AdditiveTrees, additive_trees
 from hedgerow._tree.structure import Ensemble
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
-from hedgerow.explain._additive import AdditiveTrees, additive_trees
 from hedgerow.explain._shap import node_shares
 
 

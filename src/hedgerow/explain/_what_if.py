@@ -19,16 +19,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _native
-from hedgerow._data.names import Labels, are_positions, labels_of
-from hedgerow._estimator import fitted_names
+from hedgerow._data.names import Labels, are_positions, fitted_names, labels_of
 from hedgerow._params import Options, Parameter, shown
-from hedgerow._tree.additive import class_names, number_names
+from hedgerow._tree.additive import AdditiveTrees, additive_trees, class_names, number_names
 from hedgerow._tree.structure import Rows
 from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.explain._additive import AdditiveTrees, additive_trees
 from hedgerow.explain._shap import node_shares
-from hedgerow.explain._tables import GivenTable, holds
+from hedgerow.explain._tables import UserTable, holds
 
 # Each feature's column in a grid, or −1, and the grid as trees see it.
 Grid = tuple[NDArray[np.int32], Floats]
@@ -54,7 +52,7 @@ class Points:
     def __len__(self) -> int:
         return len(self.values[0])
 
-    def put(self, table: GivenTable, at: Indices) -> Any:
+    def put(self, table: UserTable, at: Indices) -> Any:
         """Return a table each of whose rows is at a point of its own."""
         return table.with_values(self.places, [values[at] for values in self.values])
 
@@ -63,17 +61,17 @@ class Points:
 class RowsAsPoints(Points):
     """Points where the rows of a table are: the columns take these rows' values."""
 
-    rows: GivenTable
+    rows: UserTable
 
     @classmethod
-    def of(cls, rows: GivenTable, places: tuple[int, ...]) -> RowsAsPoints:
+    def of(cls, rows: UserTable, places: tuple[int, ...]) -> RowsAsPoints:
         """Return the rows' values of some columns."""
         return cls(places, (), rows)
 
     def __len__(self) -> int:
         return self.rows.n_rows
 
-    def put(self, table: GivenTable, at: Indices) -> Any:
+    def put(self, table: UserTable, at: Indices) -> Any:
         """Return a table each of whose rows is at a point of its own."""
         return table.with_columns_of(self.rows.take(at), self.places)
 
@@ -83,7 +81,7 @@ class WhatIf(ABC):
 
     Attributes
     ----------
-    table : GivenTable
+    table : UserTable
         The rows.
     names : Labels, a tuple of str
         A name for each column.
@@ -93,24 +91,24 @@ class WhatIf(ABC):
         What these numbers are.
     """
 
-    table: GivenTable
+    table: UserTable
     names: Labels
     output_names: tuple[str, ...]
     unit: str
 
-    def foresee(self, several: Sequence[Points]) -> None:  # noqa: B027  most have nothing to prepare
+    def precompute_grids(self, several: Sequence[Points]) -> None:  # noqa: B027  most have nothing to prepare
         """Prepare for questions about these points, all at once."""
 
     @abstractmethod
-    def means(self, points: Points, weights: Floats | None) -> Floats:
+    def average(self, points: Points, weights: Floats | None) -> Floats:
         """Return the mean over rows of what the model says at each point, (points, outputs)."""
 
     @abstractmethod
-    def each(self, points: Points) -> Floats:
+    def individual(self, points: Points) -> Floats:
         """Return what the model says of each row at each point, (rows, points, outputs)."""
 
     @abstractmethod
-    def own(self, points: Points, rows: Indices, at: Indices) -> Floats:
+    def at_own_points(self, points: Points, rows: Indices, at: Indices) -> Floats:
         """Return what the model says of some rows, each at a point of its own, (rows, outputs)."""
 
 
@@ -118,14 +116,14 @@ class TreesWhatIf(WhatIf):
     """A sum of trees, asked for its scores or for the predictions that they mean."""
 
     def __init__(self, trees: AdditiveTrees, X: Any, *, predicts: bool) -> None:
-        self.trees, self.table = trees, GivenTable(trees.features(X))
+        self.trees, self.table = trees, UserTable(trees.features(X))
         self._meaning = trees.prediction if predicts else None
         self.names = table_labels(self.table, trees.feature_names)
         self.output_names = trees.output_names
         self.unit = trees.unit if self._meaning is None else self._meaning.unit
         self._grids: dict[Points, Grid] = {}
 
-    def foresee(self, several: Sequence[Points]) -> None:
+    def precompute_grids(self, several: Sequence[Points]) -> None:
         """Read all points as one table, which takes hardly longer than reading those of one."""
         ends = np.cumsum([len(points) for points in several])
         if ends[-1] > _BLOCK_ROWS:
@@ -136,7 +134,7 @@ class TreesWhatIf(WhatIf):
         for points, end in zip(several, ends, strict=True):
             self._grids[points] = self._as_seen(points, encoded[end - len(points) : end])
 
-    def means(self, points: Points, weights: Floats | None) -> Floats:
+    def average(self, points: Points, weights: Floats | None) -> Floats:
         """Add up leaves by the rows in them; predictions that are no sums, row by row."""
         place, values = self._grid(points)
         if self._meaning is None:
@@ -151,7 +149,7 @@ class TreesWhatIf(WhatIf):
             total += weighed.sum(axis=0)
         return total / (self.table.n_rows if weights is None else weights.sum())
 
-    def means_by_cover(self, several: Sequence[Points]) -> list[Floats]:
+    def average_by_cover(self, several: Sequence[Points]) -> list[Floats]:
         """Return means over the training rows that the trees remember; always of scores."""
         ends = np.cumsum([len(points) for points in several])
         mean = np.empty((ends[-1], len(self.output_names)))
@@ -163,14 +161,14 @@ class TreesWhatIf(WhatIf):
         )
         return np.split(mean, ends[:-1])
 
-    def each(self, points: Points) -> Floats:
+    def individual(self, points: Points) -> Floats:
         """Follow rows and points down the trees together."""
         every = np.empty((self.table.n_rows, len(points), len(self.output_names)))
         for block, scores in self._blocks(*self._grid(points)):
             every[block] = scores
         return every
 
-    def own(self, points: Points, rows: Indices, at: Indices) -> Floats:
+    def at_own_points(self, points: Points, rows: Indices, at: Indices) -> Floats:
         """Predict rows whose features are overwritten, a block at a time."""
         place, values = self._grid(points)
         features = np.flatnonzero(place >= 0)
@@ -181,7 +179,7 @@ class TreesWhatIf(WhatIf):
             changed: Any = self._matrix[rows[block]].astype(dtype, copy=False)
             changed[:, features] = values[at[block]]
             scores = self.trees.ensemble.predict_raw(changed, n_threads=self.trees.n_threads)
-            found[block] = self._meant(scores)
+            found[block] = self._to_response(scores)
         return found
 
     def _grid(self, points: Points) -> Grid:
@@ -211,10 +209,10 @@ class TreesWhatIf(WhatIf):
             rows = self._matrix[first : first + n_rows]
             scores = np.empty((len(rows), len(values), n_outputs))
             self._native.scores_at_points(rows, place, values, scores, self.trees.n_threads)
-            meant = self._meant(scores.reshape(-1, n_outputs))
+            meant = self._to_response(scores.reshape(-1, n_outputs))
             yield slice(first, first + n_rows), meant.reshape(scores.shape)
 
-    def _meant(self, scores: Floats) -> Floats:
+    def _to_response(self, scores: Floats) -> Floats:
         return scores if self._meaning is None else self._meaning.of(scores)
 
     @cached_property
@@ -254,27 +252,27 @@ class PredictedWhatIf(WhatIf):
     """Any model, asked by its own methods about changed tables."""
 
     def __init__(self, model: Any, X: Any, response: str) -> None:
-        self.model, self.table = model, GivenTable(X)
+        self.model, self.table = model, UserTable(X)
         self.names = table_labels(self.table, model_labels(model, self.table.n_columns))
         self._method = _method_of(model, response)
         self.output_names = self._output_names()
         units = {"predict_proba": "probability", "decision_function": "score"}
         self.unit = units.get(self._method, "the target")
 
-    def means(self, points: Points, weights: Floats | None) -> Floats:
+    def average(self, points: Points, weights: Floats | None) -> Floats:
         """Predict all rows at some points after the other."""
         if weights is None:
             return np.concatenate([said.mean(axis=1) for said in self._by_points(points)])
         weighed = [(said * weights[:, None]).sum(axis=1) for said in self._by_points(points)]
         return np.concatenate(weighed) / weights.sum()
 
-    def each(self, points: Points) -> Floats:
+    def individual(self, points: Points) -> Floats:
         """Predict all rows at some points after the other."""
         return np.concatenate(list(self._by_points(points))).swapaxes(0, 1)
 
-    def own(self, points: Points, rows: Indices, at: Indices) -> Floats:
+    def at_own_points(self, points: Points, rows: Indices, at: Indices) -> Floats:
         """Predict the table of these rows."""
-        return self._said(points.put(self.table.take(rows), at))
+        return self._predictions(points.put(self.table.take(rows), at))
 
     def _by_points(self, points: Points) -> Iterator[Floats]:
         """Yield what the model says at some points, then at the next: (points, rows, outputs).
@@ -287,10 +285,10 @@ class PredictedWhatIf(WhatIf):
         for first in range(0, len(points), n_at_once):
             at = np.arange(first, min(first + n_at_once, len(points)))
             repeated = self.table.take(np.tile(np.arange(n_rows), len(at)))
-            said = self._said(points.put(repeated, np.repeat(at, n_rows)))
+            said = self._predictions(points.put(repeated, np.repeat(at, n_rows)))
             yield said.reshape(len(at), n_rows, -1)
 
-    def _said(self, X: Any) -> Floats:
+    def _predictions(self, X: Any) -> Floats:
         """Return a number a row and output; of two classes, that of the second."""
         said = getattr(self.model, self._method)(X)
         by_target = said if isinstance(said, list) else [said]
@@ -302,7 +300,7 @@ class PredictedWhatIf(WhatIf):
         return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
 
     def _output_names(self) -> tuple[str, ...]:
-        first = self._said(self.table.take(np.zeros(1, np.intp)).X)
+        first = self._predictions(self.table.take(np.zeros(1, np.intp)).X)
         classes = getattr(self.model, "classes_", None)
         if self._method != "predict" and classes is not None:
             names = class_names(classes)
@@ -311,7 +309,7 @@ class PredictedWhatIf(WhatIf):
         return tuple(number_names(first.shape[1]))
 
 
-def what_if(model: Any, X: Any, response: str) -> WhatIf:
+def make_what_if(model: Any, X: Any, response: str) -> WhatIf:
     """Open a fitted model and a table for questions.
 
     Parameters
@@ -348,7 +346,7 @@ def known_trees(model: Any) -> AdditiveTrees | None:
         return None
 
 
-def features_of(trees: AdditiveTrees, table: GivenTable, places: Sequence[int]) -> Indices:
+def features_of(trees: AdditiveTrees, table: UserTable, places: Sequence[int]) -> Indices:
     """Return the features of an ensemble that some columns of a table are.
 
     The table may have its columns in another order than that of `fit`.
@@ -362,7 +360,7 @@ def features_of(trees: AdditiveTrees, table: GivenTable, places: Sequence[int]) 
     return np.flatnonzero((trees.sources[:, None] == columns).any(axis=1))
 
 
-def table_labels(table: GivenTable, of_model: Labels) -> Labels:
+def table_labels(table: UserTable, of_model: Labels) -> Labels:
     """Return what the columns of a table are called; if it has no names, the model's."""
     if table.names is None or are_positions(table.names):
         return of_model

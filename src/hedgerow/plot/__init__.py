@@ -1,6 +1,5 @@
 """Pictures of fitted models, drawn with matplotlib, as scikit-learn's displays are."""
 
-import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from hedgerow._arguments import about_module
@@ -44,5 +43,4 @@ __all__ = [
 if not TYPE_CHECKING:  # else any name would seem to be there
 
     def __getattr__(name: str) -> NoReturn:
-        caller = sys._getframe(1).f_code.co_name  # noqa: SLF001
-        raise about_module(__name__, name, __all__, caller)
+        raise about_module(__name__, name, __all__)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import ndtri
 
+from hedgerow._contract import Predictor
+from hedgerow._curves import calibration_bins
 from hedgerow._params import Number, Options, Parameter
 from hedgerow._result import GREY
 from hedgerow._types import Floats
@@ -16,7 +16,6 @@ from hedgerow.plot._colors import COLORS
 from hedgerow.plot._display import SMALL, Display, number, open_frame, panel, require_axes, short
 from hedgerow.plot._two_classes import Scored, scores_of_arrays, scores_of_estimator
 
-CONFIDENCE = 0.95
 HISTOGRAM_BARS = 40
 _ARGUMENTS = (
     Parameter("n_bins", 10, Number(1, 1000, integer=True), ""),
@@ -89,7 +88,7 @@ class CalibrationDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: Predictor,
         X: Any,
         y: Any,
         *,
@@ -152,25 +151,17 @@ class CalibrationDisplay(Display):
         for parameter, value in zip(_ARGUMENTS, (n_bins, strategy), strict=True):
             parameter.check(value)
         p, w, happened = scored.score, scored.weight, scored.is_positive.astype(np.float64)
-        place = _bins(p, n_bins, strategy)
-        counts: Floats = np.bincount(place, w, minlength=n_bins).astype(np.float64)
-        used = counts > 0.0
-        counts = counts[used]
-        mean = np.bincount(place, w * p, minlength=n_bins)[used] / counts
-        frequency = np.bincount(place, w * happened, minlength=n_bins)[used] / counts
-        # Weighted rows tell as much as so many of equal weight.
-        squares = np.bincount(place, w * w, minlength=n_bins)[used]
-        low, high = wilson_interval(frequency, counts**2 / squares)
+        bins = calibration_bins(scored.is_positive, p, w, n_bins=n_bins, strategy=strategy)
         return cls(
-            prob_true=frequency,
-            prob_pred=mean,
-            low=low,
-            high=high,
-            counts=counts,
+            prob_true=bins.frequency,
+            prob_pred=bins.probability,
+            low=bins.low,
+            high=bins.high,
+            counts=bins.weight,
             y_prob=p,
             weight=w,
             brier_score=float(np.average((p - happened) ** 2, weights=w)),
-            ece=float(np.average(np.abs(frequency - mean), weights=counts)),
+            ece=bins.expected_error,
             positive=scored.positive,
             estimator_name=scored.name,
         )
@@ -217,19 +208,3 @@ class CalibrationDisplay(Display):
         ax.set_xlabel(f"predicted probability of {short(self.positive)}")
         ax.set_ylabel("rows")
         open_frame(ax)
-
-
-def wilson_interval(frequency: Floats, n: Floats) -> tuple[Floats, Floats]:
-    """Return Wilson's interval (1927) for the probability of what happened so often in n rows."""
-    z = ndtri(0.5 + CONFIDENCE / 2.0)
-    centre = (frequency + z * z / (2.0 * n)) / (1.0 + z * z / n)
-    half = z * np.sqrt(frequency * (1.0 - frequency) / n + z * z / (4.0 * n * n))
-    half /= 1.0 + z * z / n
-    return centre - half, centre + half
-
-
-def _bins(p: Floats, n_bins: int, strategy: str) -> NDArray[np.intp]:
-    """Return the bin of each probability; one on an edge belongs to the bin below."""
-    parts = np.linspace(0.0, 1.0, n_bins + 1)
-    edges = parts if strategy == "uniform" else np.quantile(p, parts)
-    return np.searchsorted(edges[1:-1], p)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_outlier_detector
 
+from hedgerow._contract import Predictor
 from hedgerow._data.target import read_fitted_classes, read_regression_target
 from hedgerow._params import FLAG, NOT_NEGATIVE, Number, Options, Parameter, any_of
 from hedgerow._result import imported
@@ -145,7 +146,7 @@ class DecisionBoundaryDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: Predictor,
         X: Any,
         y: Any = None,
         *,
@@ -379,7 +380,7 @@ def _line(style: str) -> Any:
     return imported("matplotlib.lines", "plot()").Line2D([], [], color=INK, linestyle=style)
 
 
-def _target(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
+def _target(estimator: Predictor, y: Any, n_rows: int) -> NDArray[Any]:
     """Read the classes or numbers of rows."""
     classes, name = known_classes(estimator), type(estimator).__name__
     if classes is None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow._contract import Predictor
 from hedgerow._data.target import read_fitted_classes
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
@@ -35,7 +36,7 @@ class Decisions:
     response: Floats
 
 
-def require_drawable(estimator: Any) -> None:
+def require_drawable(estimator: Predictor) -> None:
     """Raise unless this is a fitted classifier, regressor or outlier detector of two columns."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise ParameterError(f"estimator={estimator!r} is not allowed; it must be {_ACCEPTED}.")
@@ -56,17 +57,17 @@ def require_drawable(estimator: Any) -> None:
 _ACCEPTED = "a fitted classifier, regressor or outlier detector"
 
 
-def known_classes(estimator: Any) -> NDArray[Any] | None:
+def known_classes(estimator: Predictor) -> NDArray[Any] | None:
     """Return the classes that an estimator tells apart; None of a regressor."""
     if is_regressor(estimator):
         return None
     if is_outlier_detector(estimator):
         return np.array([-1, 1])
-    classes: NDArray[Any] = np.asarray(estimator.classes_)
+    classes: NDArray[Any] = np.asarray(getattr(estimator, "classes_", None))
     return classes
 
 
-def decisions(estimator: Any, X: Any, method: str) -> Decisions:
+def decisions(estimator: Predictor, X: Any, method: str) -> Decisions:
     """Ask an estimator about points; "auto" takes what can be drawn best."""
     classes = known_classes(estimator)
     prediction = _prediction(estimator, X, classes)
@@ -81,7 +82,7 @@ def agrees(response: Floats, prediction: NDArray[Any], method: str) -> bool:
     return np.array_equal(response > LEVELS[method], prediction == 1)
 
 
-def _prediction(estimator: Any, X: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
+def _prediction(estimator: Predictor, X: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
     predicted = np.asarray(estimator.predict(X))
     if predicted.ndim != 1:
         raise ParameterError(f"estimator: this {type(estimator).__name__} has several outputs.")
@@ -91,7 +92,7 @@ def _prediction(estimator: Any, X: Any, classes: NDArray[Any] | None) -> NDArray
 
 
 def _best_method(
-    estimator: Any, X: Any, classes: NDArray[Any] | None, prediction: NDArray[Any]
+    estimator: Predictor, X: Any, classes: NDArray[Any] | None, prediction: NDArray[Any]
 ) -> str:
     """Choose a smooth response of two classes, if it says the same as the predictions do.
 
@@ -110,7 +111,7 @@ def _best_method(
 
 
 def _response(
-    estimator: Any,
+    estimator: Predictor,
     X: Any,
     method: str,
     classes: NDArray[Any] | None,
@@ -126,7 +127,7 @@ def _response(
     return values.reshape(len(prediction))
 
 
-def _require_method(estimator: Any, method: str, classes: NDArray[Any] | None) -> None:
+def _require_method(estimator: Predictor, method: str, classes: NDArray[Any] | None) -> None:
     name = type(estimator).__name__
     if classes is None or not hasattr(estimator, method):
         raise ParameterError(f"response_method={method!r}: this {name} has no {method}.")

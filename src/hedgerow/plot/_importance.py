@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow._data.names import labels_of
+from hedgerow._data.names import fitted_names, labels_of
 from hedgerow._data.target import read_numbers_with_missing
-from hedgerow._estimator import fitted_names
 from hedgerow._params import COUNT, Options, Parameter, shown
 from hedgerow._result import GREY
 from hedgerow._types import Floats
@@ -38,8 +37,6 @@ _TOP = Parameter("top", 15, COUNT, "")
 _KIND = Parameter("kind", "gain", Options(tuple(_LABELS)), "")
 # A row of bars takes so many inches of a new figure, and the axis below so many.
 ROW, BELOW = 0.26, 0.9
-# Bars of a result that draws itself.
-MOST_BARS = 20
 
 
 class ImportanceDisplay(Display):

@@ -15,10 +15,11 @@ from hedgerow._adaboost.estimators import AdaBoost
 from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.fit.auto.budget import LOOK
 from hedgerow._boosting.fit.auto.choice import Choice
+from hedgerow._contract import internals
+from hedgerow._data.outputs import ClassOutputs
 from hedgerow._forest.estimator import Forest
 from hedgerow._result import GREY
 from hedgerow._stagewise.estimators import Stagewise
-from hedgerow._tree.outputs import ClassOutputs
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._colors import COLORS, INK
@@ -218,8 +219,8 @@ def _of_trees(model: Any, X: Any, y: Any) -> dict[str, Any]:
     """Predict each row by the trees that did not draw it, of the first, first two, … trees."""
     if X is None or y is None:
         raise ParameterError("X and y are needed: the training rows of the forest.")
-    leaves = model._leaves(X)  # noqa: SLF001
-    inner = model._fitted_model()  # noqa: SLF001
+    leaves = internals(model).leaves(X)
+    inner = internals(model).model()
     outputs, forest = inner.outputs, inner.forest
     if not outputs.is_single:
         raise ParameterError(f"model: this {type(model).__name__} has several outputs.")

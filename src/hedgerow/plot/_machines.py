@@ -12,13 +12,14 @@ import scipy.sparse
 from sklearn.base import is_outlier_detector
 from sklearn.pipeline import Pipeline
 
+from hedgerow._contract import Predictor
 from hedgerow._types import Floats
 from hedgerow.plot._plane import Plane
 
 MARGINS = (-1.0, 1.0)
 
 
-def has_margins(estimator: Any) -> bool:
+def has_margins(estimator: Predictor) -> bool:
     """Tell whether f = ±1 means something: rows between are what the machine pays for."""
     _, last = _steps(estimator)
     if is_outlier_detector(last) or not hasattr(last, "decision_function"):
@@ -27,7 +28,7 @@ def has_margins(estimator: Any) -> bool:
     return has_hinge or hasattr(last, "support_vectors_")
 
 
-def support_vectors(estimator: Any, plane: Plane) -> Floats | None:
+def support_vectors(estimator: Predictor, plane: Plane) -> Floats | None:
     """Return the support vectors as points of the plane, or None if it is not known where they are.
 
     Those that preceding steps have transformed are found again if the plane's rows are those of
@@ -51,7 +52,7 @@ def support_vectors(estimator: Any, plane: Plane) -> Floats | None:
     return plane.points[rows] if is_the_same else None
 
 
-def _steps(estimator: Any) -> tuple[list[Any], Any]:
+def _steps(estimator: Predictor) -> tuple[list[Any], Any]:
     """Return the transformers that rows go through, and what they come to."""
     before = []
     while True:

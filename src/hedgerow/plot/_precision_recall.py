@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-
+from hedgerow._contract import Predictor
 from hedgerow._result import GREY
 from hedgerow._types import Floats
 from hedgerow.plot._colors import COLORS
@@ -80,7 +79,7 @@ class PrecisionRecallDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: Predictor,
         X: Any,
         y: Any,
         *,
@@ -119,16 +118,12 @@ class PrecisionRecallDisplay(Display):
     @classmethod
     def _of(cls, scored: Scored, threshold: float | None, *costs: float | None) -> Self:
         counts = count(scored)
-        called = counts.true_positive + counts.false_positive
-        nothing = np.ones_like(called)  # the precision of calling no row positive
-        precision = np.divide(counts.true_positive, called, out=nothing, where=called > 0.0)
-        recall = counts.true_positive / counts.positive
         usual = 0.5 if scored.is_probability else 0.0
         return cls(
-            precision=precision,
-            recall=recall,
+            precision=counts.precision,
+            recall=counts.tpr,
             thresholds=counts.thresholds,
-            average_precision=float(np.sum(np.diff(recall) * precision[1:])),
+            average_precision=counts.average_precision,
             prevalence=counts.positive / (counts.positive + counts.negative),
             operation=operation(counts, threshold, costs[0], costs[1], usual),
             positive=scored.positive,

@@ -9,6 +9,8 @@ from scipy.special import ndtri
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow._contract import Predictor
+from hedgerow._curves import histogram, running_median
 from hedgerow._data.sparse import sound
 from hedgerow._data.target import read_regression_target
 from hedgerow._params import Options, Parameter
@@ -18,9 +20,7 @@ from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._colors import COLORS, PALE_INK
 from hedgerow.plot._display import SMALL, Display, number, open_frame, panel, require_axes, short
 
-# Rows that a point of the median line is made of: this part of them, but not fewer than the least.
-WINDOW, FEWEST = 0.1, 15
-LINE_POINTS = 100
+MOST_BARS = 40
 _PANEL = Parameter("panel", "qq", Options(("qq", "histogram")), "")
 
 
@@ -74,7 +74,7 @@ class ResidualDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, panel: str = "qq", ax: Any = None
+        cls, estimator: Predictor, X: Any, y: Any, *, panel: str = "qq", ax: Any = None
     ) -> Self:
         """Draw the residuals of a regressor.
 
@@ -177,24 +177,14 @@ class ResidualDisplay(Display):
         open_frame(ax)
 
     def _draw_histogram(self, ax: Any) -> None:
-        ax.hist(self.residuals, bins="auto", color=COLORS[0], alpha=0.7, linewidth=0)
+        edges, counts = histogram(self.residuals, MOST_BARS)
+        ax.bar(edges[:-1], counts, np.diff(edges), align="edge", color=COLORS[0], alpha=0.7)
         middle = float(np.median(self.residuals))
         ax.axvline(middle, color=COLORS[4], linewidth=2)
         ax.set_title(f"median {number(middle)}", fontsize="medium")
         ax.axvline(0.0, color=PALE_INK, linewidth=1, linestyle=":")
         ax.set(xlabel="residual", ylabel="rows")
         open_frame(ax)
-
-
-def running_median(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the medians of y over the rows whose x are near, along x."""
-    order = np.argsort(x, kind="stable")
-    n_rows = len(order)
-    half = min(max(int(WINDOW * n_rows), FEWEST), n_rows) // 2
-    middle = np.unique(np.linspace(half, n_rows - 1 - half, LINE_POINTS).round().astype(np.intp))
-    windows = [order[max(m - half, 0) : m + half + 1] for m in middle]
-    line_x = np.array([np.median(x[rows]) for rows in windows])
-    return line_x, np.array([np.median(y[rows]) for rows in windows])
 
 
 def _name_of(y: Any) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-
+from hedgerow._contract import Predictor
 from hedgerow._result import GREY
 from hedgerow._types import Floats
 from hedgerow.plot._colors import COLORS, INK
@@ -76,7 +75,7 @@ class RocDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: Predictor,
         X: Any,
         y: Any,
         *,
@@ -140,13 +139,12 @@ class RocDisplay(Display):
     @classmethod
     def _of(cls, scored: Scored, threshold: float | None, *costs: float | None) -> Self:
         counts = count(scored)
-        fpr, tpr = counts.false_positive / counts.negative, counts.true_positive / counts.positive
         usual = 0.5 if scored.is_probability else 0.0
         return cls(
-            fpr=fpr,
-            tpr=tpr,
+            fpr=counts.fpr,
+            tpr=counts.tpr,
             thresholds=counts.thresholds,
-            roc_auc=float(np.diff(fpr) @ (tpr[1:] + tpr[:-1]) / 2.0),
+            roc_auc=counts.roc_auc,
             operation=operation(counts, threshold, costs[0], costs[1], usual),
             positive=scored.positive,
             estimator_name=scored.name,

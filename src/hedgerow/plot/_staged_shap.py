@@ -19,7 +19,7 @@ from hedgerow._data.sparse import sound_rows
 from hedgerow._params import Number, Parameter
 from hedgerow._result import GREY
 from hedgerow._types import Floats
-from hedgerow._validation.rows import taken
+from hedgerow._validation.fold_data import take_rows
 from hedgerow.exceptions import ParameterError
 from hedgerow.plot._colors import COLORS, INK
 from hedgerow.plot._display import (
@@ -220,7 +220,7 @@ def _one_row(X: Any, row: int) -> Any:
     X = [X] if type(X) is dict else sound_rows(X)  # before a row is taken of it
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     Parameter("row", 0, Number(0, n_rows - 1, integer=True), "").check(row)
-    return taken(X, np.array([row]))
+    return take_rows(X, np.array([row]))
 
 
 def _label(shap: ReadShap, feature: int) -> str:

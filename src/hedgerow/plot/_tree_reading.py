@@ -15,13 +15,14 @@ from hedgerow._adaboost.model import TreeCommittee
 from hedgerow._bagging.estimators import Bagging
 from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.model import BoostedModel
+from hedgerow._contract import internals
+from hedgerow._data.outputs import ClassOutputs
 from hedgerow._data.schema import TableSchema
 from hedgerow._forest.estimator import Forest
 from hedgerow._forest.model import ForestModel
 from hedgerow._tree.additive import column_names
 from hedgerow._tree.decision_tree import DecisionTree
 from hedgerow._tree.export import Wording
-from hedgerow._tree.outputs import ClassOutputs
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
@@ -103,7 +104,7 @@ def read_tree(model: Any, index: int) -> ReadTree:
 
 
 def _tree_of_ensemble(model: Any, index: int) -> ReadTree:
-    inner = model._fitted_model()  # noqa: SLF001
+    inner = internals(model).model()
     if isinstance(inner, ForestModel):
         return _forest_tree(model, inner, index)
     if isinstance(inner, BoostedModel):
@@ -126,7 +127,7 @@ def _require_index(index: Any, n_trees: int, model: Any) -> None:
 
 
 def _decision_tree(tree: Any, title: str, leaves: Callable[[Any], NDArray[Any]]) -> ReadTree:
-    inner = tree._fitted_model()  # noqa: SLF001
+    inner = internals(tree).model()
     outputs = inner.outputs
     words = Wording(inner.schema, inner.category_bins, _names(inner.schema), 2, True)
     if not isinstance(outputs, ClassOutputs):
@@ -192,7 +193,7 @@ def _adaboost_tree(model: Any, inner: TreeCommittee, index: int) -> ReadTree:
     title = f"Tree {place} of {ensemble.n_trees}, {type(model).__name__}"
 
     def leaves(X: Any) -> NDArray[Any]:
-        return ensemble.apply(model._matrix(X))[:, place]  # noqa: SLF001
+        return ensemble.apply(internals(model).matrix(X))[:, place]
 
     text = _numbers if is_regressor else _added
     tree = ensemble.tree(place)

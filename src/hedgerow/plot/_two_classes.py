@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow._contract import Predictor
+from hedgerow._curves import ThresholdCounts
 from hedgerow._data.sparse import sound
 from hedgerow._data.target import (
     read_classification_target,
@@ -74,7 +76,7 @@ class OperatingPoint:
 
 
 def scores_of_estimator(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, pos_label: Any
+    estimator: Predictor, X: Any, y: Any, sample_weight: Any, pos_label: Any
 ) -> Scored:
     """Ask a classifier of two classes for probabilities, or else for its decision function."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
@@ -84,9 +86,9 @@ def scores_of_estimator(
     if not is_classifier(estimator) or isinstance(classes, list) or len(classes) != 2:
         raise ParameterError(f"estimator: this {type(estimator).__name__} is not {_ACCEPTED}.")
     positive = _positive_place(classes, pos_label)
-    is_probability = hasattr(estimator, "predict_proba")
     X = sound(X)
-    if is_probability:
+    is_probability = hasattr(estimator, "predict_proba")
+    if hasattr(estimator, "predict_proba"):
         score = np.asarray(estimator.predict_proba(X), np.float64)[:, positive]
     elif hasattr(estimator, "decision_function"):
         score = np.asarray(estimator.decision_function(X), np.float64) * (2 * positive - 1)
@@ -143,47 +145,20 @@ def _positive_place(classes: Any, pos_label: Any) -> int:
     return known.index(pos_label)
 
 
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """Weights of rows called positive at each threshold, from the highest to the lowest.
-
-    The first threshold is infinite: no row is called positive.
-    """
-
-    thresholds: Floats
-    false_positive: Floats
-    true_positive: Floats
-    negative: float
-    positive: float
-
-    def point(self, place: int, cost: Floats | None) -> OperatingPoint:
-        """Return what deciding by one of the thresholds comes to."""
-        called = self.false_positive[place] + self.true_positive[place]
-        return OperatingPoint(
-            threshold=float(self.thresholds[place]),
-            fpr=float(self.false_positive[place] / self.negative),
-            tpr=float(self.true_positive[place] / self.positive),
-            precision=float(self.true_positive[place] / called) if called > 0.0 else 1.0,
-            cost=None if cost is None else float(cost[place]),
-        )
-
-    def cost(self, false_positive: float, false_negative: float) -> Floats:
-        """Return the expected cost per row at each threshold."""
-        missed = self.positive - self.true_positive
-        total = false_positive * self.false_positive + false_negative * missed
-        return np.asarray(total / (self.positive + self.negative))
-
-
-def count(scored: Scored) -> Counts:
+def count(scored: Scored) -> ThresholdCounts:
     """Count what is called positive at each distinct score."""
-    order = np.argsort(-scored.score, kind="stable")
-    score, weight = scored.score[order], scored.weight[order]
-    positive = np.where(scored.is_positive[order], weight, 0.0)
-    # The last row of each score: all with that score are called positive together.
-    last = np.append(np.flatnonzero(np.diff(score)), len(score) - 1)
-    tp = np.concatenate([[0.0], np.cumsum(positive)[last]])
-    fp = np.concatenate([[0.0], np.cumsum(weight - positive)[last]])
-    return Counts(np.concatenate([[np.inf], score[last]]), fp, tp, float(fp[-1]), float(tp[-1]))
+    return ThresholdCounts.of(scored.is_positive, scored.score, scored.weight)
+
+
+def _point(counts: ThresholdCounts, place: int, cost: Floats | None) -> OperatingPoint:
+    """Return what deciding by one of the thresholds comes to."""
+    return OperatingPoint(
+        threshold=float(counts.thresholds[place]),
+        fpr=float(counts.fpr[place]),
+        tpr=float(counts.tpr[place]),
+        precision=float(counts.precision[place]),
+        cost=None if cost is None else float(cost[place]),
+    )
 
 
 @dataclass(frozen=True)
@@ -196,7 +171,7 @@ class Operation:
 
 
 def operation(
-    counts: Counts,
+    counts: ThresholdCounts,
     threshold: float | None,
     cost_false_positive: float | None,
     cost_false_negative: float | None,
@@ -216,14 +191,14 @@ def operation(
     if cost_false_positive is not None and cost_false_negative is not None:
         priced = counts.cost(cost_false_positive, cost_false_negative)
     if threshold is not None:
-        return Operation(counts.point(_place(counts, threshold), priced), None, "given")
+        return Operation(_point(counts, _place(counts, threshold), priced), None, "given")
     if priced is None:
         return Operation()
-    other = counts.point(_place(counts, usual), priced)
+    other = _point(counts, _place(counts, usual), priced)
     other = OperatingPoint(usual, other.fpr, other.tpr, other.precision, other.cost)
-    return Operation(counts.point(int(priced.argmin()), priced), other, "cheapest")
+    return Operation(_point(counts, int(priced.argmin()), priced), other, "cheapest")
 
 
-def _place(counts: Counts, threshold: float) -> int:
+def _place(counts: ThresholdCounts, threshold: float) -> int:
     """Return the place of the last threshold that is not below the one wanted."""
     return int(np.count_nonzero(counts.thresholds >= threshold)) - 1

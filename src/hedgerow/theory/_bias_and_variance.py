@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import train_test_split
 
+from hedgerow._contract import SklearnEstimator
 from hedgerow._data.sparse import sound_rows
 from hedgerow._params import (
     COUNT,
@@ -38,7 +39,7 @@ HELD_OUT = 1 / 3
 
 
 def bias_variance(
-    estimator: Any,
+    estimator: SklearnEstimator,
     X: Any = None,
     y: Any = None,
     *,
@@ -205,7 +206,7 @@ def _required_rows(n_train: int | None) -> int:
     return n_train
 
 
-def _require_kind(estimator: Any) -> None:
+def _require_kind(estimator: SklearnEstimator) -> None:
     is_instance = hasattr(estimator, "fit") and not isinstance(estimator, type)
     if not is_instance or not (is_classifier(estimator) or is_regressor(estimator)):
         raise ParameterError(

@@ -16,6 +16,7 @@ from hedgerow._boosting.fit.problem import weigh
 from hedgerow._boosting.fit.training_data import Examples
 from hedgerow._boosting.losses import Loss
 from hedgerow._boosting.targets.multi_output import choose_loss
+from hedgerow._contract import internals
 from hedgerow._data.intake import as_matrix
 from hedgerow._data.target import read_weights
 from hedgerow._tree.structure import Ensemble
@@ -30,10 +31,10 @@ def leaf_sums(
 
     `model` is a fitted gradient boosting estimator, the rest is what `fit` was given.
     """
-    fitted = model._fitted_model()  # noqa: SLF001
+    fitted = internals(model).model()
     ensemble = fitted.ensemble
     classes = getattr(model, "classes_", None)
-    loss = choose_loss(model._task, model, classes, model.n_outputs_)  # noqa: SLF001
+    loss = choose_loss(internals(model).task, model, classes, model.n_outputs_)
     examples = _read_examples(model, loss, X, y, sample_weight)
     _require_all_rows(ensemble, len(examples.target))
     table = encode_again(fitted.statistics, examples, loss, classes, 1)
@@ -52,8 +53,8 @@ def leaf_sums(
 
 
 def _read_examples(model: Any, loss: Loss, X: Any, y: Any, sample_weight: Any) -> Examples:
-    task, classes = model._task, getattr(model, "classes_", None)  # noqa: SLF001
-    table = model._read(X, model._fitted_model().schema)  # noqa: SLF001
+    task, classes = internals(model).task, getattr(model, "classes_", None)
+    table = internals(model).read(X, internals(model).model().schema)
     target = task.read_target(y, table.n_rows, classes, model.loss)
     weights = read_weights(sample_weight, table.n_rows)
     return weigh(Examples(table, target, weights), model, task, classes, loss)

@@ -20,6 +20,7 @@ from hedgerow._boosting.estimators.gradient_boosting import (
 from hedgerow._boosting.fit.settings import as_fitted
 from hedgerow._boosting.losses import NativeLoss
 from hedgerow._boosting.targets.multi_output import choose_loss
+from hedgerow._contract import internals
 from hedgerow._result import BROWN, GREEN, Columns, Result
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.structure import Ensemble
@@ -89,7 +90,7 @@ def structure_score(
     if (X is None) != (y is None):
         raise ParameterError("structure_score needs both X and y, or neither.")
     _require_newton_steps(model)
-    ensemble = model._fitted_model().ensemble  # noqa: SLF001
+    ensemble = internals(model).model().ensemble
     used = as_fitted(model)
     rules = _Rules(used.reg_lambda, used.reg_alpha, used.min_split_gain)
     weight = ensemble.value[:, 0] / used.learning_rate
@@ -260,18 +261,18 @@ def _require_newton_steps(model: Any) -> None:
             f"n_estimators='auto' took the mean of {model.auto_.n_members} models, of which no "
             "tree is a step from the sum of those before. Fit with a number of rounds."
         )
-    if model._fitted_model().ensemble.value.shape[1] > 1:  # noqa: SLF001
+    if internals(model).model().ensemble.value.shape[1] > 1:
         raise ParameterError(
             "multi_strategy='vector': nodes keep the mean of the outputs' H, from which their G "
             "cannot be told. Fit with multi_strategy='separate'."
         )
-    if model._fitted_model().ensemble.slopes is not None:  # noqa: SLF001
+    if internals(model).model().ensemble.slopes is not None:
         raise ParameterError(
             "linear_leaves: a structure is scored by what its leaves gain as constants, and these "
             "have slopes. Fit with linear_leaves=False."
         )
     classes = getattr(model, "classes_", None)
-    loss = choose_loss(model._task, model, classes, model.n_outputs_)  # noqa: SLF001
+    loss = choose_loss(internals(model).task, model, classes, model.n_outputs_)
     if isinstance(loss, NativeLoss) and (loss.has_corners or any(loss.leaf_rates)):
         raise ParameterError(
             f"loss={model.loss!r}: its leaves take the loss's own best step, not −G / (H + λ), so "

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import resample
 
+from hedgerow._contract import SklearnEstimator
 from hedgerow.exceptions import DataError, ParameterError
 
 Draw = Callable[[Generator, int], tuple[Any, ...]]
@@ -74,7 +75,7 @@ def drawn_rows(draw: Draw, seed: SeedSequence, n_rows: int) -> tuple[Any, Any, A
 
 
 def predictions(
-    estimator: Any,
+    estimator: SklearnEstimator,
     training_set: MakeTrainingSet,
     seeds: list[SeedSequence],
     X_test: Any,
@@ -86,7 +87,7 @@ def predictions(
 
 
 def _fit_and_predict(
-    estimator: Any, training_set: MakeTrainingSet, seed: SeedSequence, X_test: Any
+    estimator: SklearnEstimator, training_set: MakeTrainingSet, seed: SeedSequence, X_test: Any
 ) -> NDArray[Any]:
     of_rows, of_estimator = seed.spawn(2)
     X, y = training_set(of_rows)
@@ -99,7 +100,7 @@ def _fit_and_predict(
     return predicted
 
 
-def seeded_clone(estimator: Any, seed: SeedSequence) -> Any:
+def seeded_clone(estimator: SklearnEstimator, seed: SeedSequence) -> Any:
     """Return a clone whose every random_state is a number drawn from the seed."""
     copy = clone(estimator)
     names = sorted(copy.get_params(deep=True))

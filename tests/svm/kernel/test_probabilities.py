@@ -7,9 +7,10 @@ from sklearn.datasets import load_wine
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
+from hedgerow._sigmoid import fit_sigmoid
 from hedgerow._svm import SVC, NuSVC
 from hedgerow._svm.kernel.cache import RowCache
-from hedgerow._svm.kernel.platt import couple, fit_sigmoid, folds
+from hedgerow._svm.kernel.platt import couple, folds
 
 
 def test_the_sigmoid_is_the_most_likely_one():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,10 +17,11 @@ from hedgerow._boosting.fit.problem import read_problem
 from hedgerow._boosting.fit.refit import Refitting
 from hedgerow._boosting.fit.settings import Settings
 from hedgerow._boosting.fit.training_data import Given
-from hedgerow._boosting.losses import Link
-from hedgerow._boosting.model import BoostedModel, prediction_of
+from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
+from hedgerow._contract import TableInternals, internals
 from hedgerow._estimator import TableEstimator, adopt
+from hedgerow._links import Link, prediction_of
 from hedgerow._params import IMPORTANCE_KIND, Number, check_parameters
 from hedgerow._peers import NOT_NEEDED_FOR_BOOSTING
 from hedgerow._threads import effective_n_jobs
@@ -45,6 +46,28 @@ UNITS: dict[Link, str] = {
     "margin": "margin",
     "softmax": "log of the probability, up to a constant",
 }
+
+
+@dataclass(frozen=True)
+class BoostedInternals(TableInternals[BoostedModel]):
+    """What gradient boosting offers to other packages, beyond what every estimator does.
+
+    Attributes
+    ----------
+    task : Task
+        What y may be, and which losses and metrics there are for it.
+    scores : function of a table
+        Returns raw scores, (n_rows, n_outputs).
+    unit : function of the model
+        Returns what a score is, such as "log-odds".
+    output_names : function of the model
+        Returns a name for each score.
+    """
+
+    task: Task
+    scores: Callable[[Any], Floats]
+    unit: Callable[[BoostedModel], str]
+    output_names: Callable[[BoostedModel], list[str]]
 
 
 class GradientBoosting(TableEstimator):
@@ -141,7 +164,7 @@ class GradientBoosting(TableEstimator):
         check_parameters(self)
         if keep not in Number(0, 1):
             raise ParameterError(f"keep={keep!r} is not allowed; it must be {Number(0, 1)}.")
-        adopt(self, Refitting(self, Given(X, y, sample_weight), keep).run())
+        adopt(self, Refitting(self, self._task, Given(X, y, sample_weight), keep).run())
         return self
 
     def _calibrate(self, X: Any, y: Any, sample_weight: Any, method: str) -> Self:
@@ -212,6 +235,16 @@ class GradientBoosting(TableEstimator):
         sources = model.statistics.sources
         return sums_over_splits(model.ensemble, kind, sources, self.n_features_in_)
 
+    def __hedgerow__(self) -> BoostedInternals:
+        """Return what other packages of the library may ask of the estimator."""
+        return BoostedInternals(
+            **vars(super().__hedgerow__()),
+            task=self._task,
+            scores=self._scores,
+            unit=self._unit,
+            output_names=self._output_names,
+        )
+
     def _matrix(self, X: Any) -> NDArray[Any]:
         model: BoostedModel = self._fitted_model()
         return model.matrix(self._read(X, model.schema))
@@ -260,9 +293,9 @@ class GradientBoosting(TableEstimator):
         return self._model.ensemble.staged_raw(matrix, n_threads=self._threads_for(matrix))
 
 
-def _of_rounds(estimator: Any, chosen: range) -> dict[str, Any]:
+def _of_rounds(estimator: GradientBoosting, chosen: range) -> dict[str, Any]:
     """Return the attributes of a model with some rounds, and the history if it is theirs."""
-    model: BoostedModel = estimator._fitted_model()  # noqa: SLF001
+    model = internals(estimator).model()
     fitted = {name: value for name, value in vars(estimator).items() if name.endswith("_")}
     sliced = replace(model, ensemble=model.ensemble.of_rounds(chosen))
     if len(chosen) < model.ensemble.n_rounds:

@@ -17,12 +17,14 @@ from hedgerow._boosting.estimators.parameters import PARAMETERS
 from hedgerow._boosting.fit.calibration import interval
 from hedgerow._boosting.losses.regression import as_levels
 from hedgerow._boosting.metrics import d2_pinball
-from hedgerow._boosting.model import BoostedModel, class_probabilities, prediction_of
+from hedgerow._boosting.model import BoostedModel, calibrated_probabilities
 from hedgerow._boosting.targets.classes import labels_of
 from hedgerow._boosting.targets.multi_output import LabelClassification, NumberRegression
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._constructor import with_parameters
 from hedgerow._data.target import read_regression_target, read_weights
+from hedgerow._estimator import Estimator
+from hedgerow._links import prediction_of
 from hedgerow._params import Number, parameters_for
 from hedgerow._tree.additive import Meaning, class_names
 from hedgerow._types import Floats
@@ -31,7 +33,7 @@ from hedgerow.exceptions import ParameterError
 LossFunction = Callable[..., tuple[Any, Any]]
 
 
-def _has_probabilities(estimator: Any) -> bool:
+def _has_probabilities(estimator: Estimator) -> bool:
     """Tell whether scores mean probabilities; those of a hinge loss do not."""
     return bool(estimator.loss != "hinge")
 
@@ -142,7 +144,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         return super()._why_not(name)
 
     def _probabilities(self, scores: Floats) -> Floats:
-        return class_probabilities(scores, self._model.link, self._model.calibration)
+        return calibrated_probabilities(scores, self._model.link, self._model.calibration)
 
     def _classes_of(self, scores: Floats) -> NDArray[Any]:
         if self._model.calibration is not None:

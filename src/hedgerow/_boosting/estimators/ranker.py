@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import narwhals as nw
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
+from hedgerow._boosting.estimators.base import BoostedInternals
 from hedgerow._boosting.estimators.one_score import OneScore
 from hedgerow._boosting.estimators.ranker_parameters import RANKING
 from hedgerow._boosting.fit.training_data import Given
@@ -29,6 +30,19 @@ from hedgerow._params import COUNT, check_parameters
 from hedgerow._tree.additive import AdditiveTrees
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
+
+
+@dataclass(frozen=True)
+class RankerInternals(BoostedInternals):
+    """What a ranker offers to other packages, beyond what gradient boosting does.
+
+    Attributes
+    ----------
+    split_queries : function of X, qid and group
+        Returns the features of a table and the number of each row's query.
+    """
+
+    split_queries: Callable[[Any, Any, Any], tuple[Any, QueryNumbers]]
 
 
 @with_parameters
@@ -125,7 +139,7 @@ class GradientBoostingRanker(OneScore):
         self
         """
         check_parameters(self)
-        features, query = self._part(X, qid, group)
+        features, query = self._split_queries(X, qid, group)
         given = Given(
             features,
             Judgements(y, query, sample_weight, group is not None),
@@ -167,7 +181,7 @@ class GradientBoostingRanker(OneScore):
         """
         self._fitted_model()
         check_parameters(self)
-        features, query = self._part(X, qid, group)
+        features, query = self._split_queries(X, qid, group)
         judged = Judgements(y, query, sample_weight, group is not None)
         return super().refit(features, judged, sample_weight, keep=keep)
 
@@ -203,7 +217,7 @@ class GradientBoostingRanker(OneScore):
         """
         if k is not None and k not in COUNT:
             raise ParameterError(f"k={k!r} is not allowed; it must be {COUNT} or None.")
-        features, query = self._part(X, qid, group)
+        features, query = self._split_queries(X, qid, group)
         scores = self._scores(features)[:, 0]
         target = Judgements(y, query, sample_weight, group is not None).read(len(scores))
         loss: Any = self._task.choose_loss(self, None)
@@ -213,7 +227,11 @@ class GradientBoostingRanker(OneScore):
         weights = read_weights(sample_weight, len(scores))
         return mean_quality("ndcg", k or ALL, loss, target, scores, weights)
 
-    def _part(self, X: Any, qid: Any, group: Any) -> tuple[Any, QueryNumbers]:
+    def __hedgerow__(self) -> RankerInternals:
+        """Return what other packages of the library may ask of the estimator."""
+        return RankerInternals(**vars(super().__hedgerow__()), split_queries=self._split_queries)
+
+    def _split_queries(self, X: Any, qid: Any, group: Any) -> tuple[Any, QueryNumbers]:
         """Return the features of a table and the number of each row's query."""
         given = [name for name, value in (("qid", qid), ("group", group)) if value is not None]
         given += [] if self.qid_column is None else ["qid_column"]
@@ -237,7 +255,7 @@ class GradientBoostingRanker(OneScore):
             words = ", ".join(needed)
             raise DataError(f"eval_set must be a list of ({words}) or ({words}, sample_weight).")
         weights = entry[n] if len(entry) > n else None
-        features, query = self._part(entry[0], entry[2] if n == 3 else None, None)
+        features, query = self._split_queries(entry[0], entry[2] if n == 3 else None, None)
         return features, Judgements(entry[1], query, weights), weights
 
     def _matrix(self, X: Any) -> NDArray[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow._boosting.estimators.one_score import OneScore
 from hedgerow._boosting.estimators.survival_parameters import SURVIVAL
-from hedgerow._boosting.model import BoostedModel, prediction_of
+from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.survival_curves import AcceleratedTimes, ProportionalHazards, SurvivalCurve
 from hedgerow._boosting.survival_metrics import concordance
 from hedgerow._boosting.targets.survival import Survival
@@ -17,6 +17,7 @@ from hedgerow._boosting.targets.tasks import Task
 from hedgerow._constructor import with_parameters
 from hedgerow._data.survival_times import read_survival_times
 from hedgerow._data.target import read_numbers_with_missing, read_weights
+from hedgerow._links import prediction_of
 from hedgerow._params import Number
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError

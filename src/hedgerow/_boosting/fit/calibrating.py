@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -12,11 +11,13 @@ from hedgerow._boosting.fit.problem import Problem
 from hedgerow._boosting.fit.settings import Settings
 from hedgerow._boosting.fit.training_data import Examples
 from hedgerow._boosting.losses.formula import WrittenLoss
-from hedgerow._boosting.model import BoostedModel, prediction_of
+from hedgerow._boosting.model import BoostedModel
+from hedgerow._estimator import Estimator
+from hedgerow._links import prediction_of
 from hedgerow.exceptions import ParameterError
 
 
-def require_calibratable(problem: Problem, estimator: Any) -> None:
+def require_calibratable(problem: Problem, estimator: Estimator) -> None:
     """Refuse a calibration that there is none of."""
     loss = problem.loss
     if loss.n_targets > 1:

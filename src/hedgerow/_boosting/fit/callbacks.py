@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow._estimator import Estimator
 from hedgerow._params import shown
 from hedgerow._peers import library_of
 from hedgerow.exceptions import ParameterError
@@ -54,7 +55,7 @@ class Callbacks:
     def __bool__(self) -> bool:
         return bool(self.members)
 
-    def before_fit(self, estimator: Any) -> None:
+    def before_fit(self, estimator: Estimator) -> None:
         """Tell all that the rounds begin."""
         for member in self.members:
             getattr(member, "before_fit", _nothing)(estimator)
@@ -64,7 +65,7 @@ class Callbacks:
         answers = [_after_round_of(member)(info) for member in self.members]
         return any(isinstance(answer, bool | np.bool_) and answer for answer in answers)
 
-    def after_fit(self, estimator: Any) -> None:
+    def after_fit(self, estimator: Estimator) -> None:
         """Hand all the finished model."""
         for member in self.members:
             getattr(member, "after_fit", _nothing)(estimator)

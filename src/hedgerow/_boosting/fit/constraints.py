@@ -15,6 +15,7 @@ import numpy as np
 from hedgerow._boosting.losses import Loss
 from hedgerow._data.names import column_index
 from hedgerow._data.schema import TableSchema
+from hedgerow._estimator import Estimator
 from hedgerow._params import NOT_NEGATIVE, NOTHING, Options, ParameterKind, any_of
 from hedgerow._tree.monotone import is_monotone
 from hedgerow._tree.structure import Ensemble
@@ -84,7 +85,7 @@ class Constraints:
 UNCONSTRAINED = Constraints((), (), 0, ())
 
 
-def read_constraints(estimator: Any, schema: TableSchema, loss: Loss) -> Constraints:
+def read_constraints(estimator: Estimator, schema: TableSchema, loss: Loss) -> Constraints:
     """Return what the parameters say of the features of a table."""
     directions = _read_directions(estimator.monotonic_constraints, schema)
     if directions and estimator.linear_leaves:

@@ -30,7 +30,7 @@ from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.survival_curves import SurvivalCurve
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._data.intake import as_matrix
-from hedgerow._estimator import adopt, column_attributes
+from hedgerow._estimator import Estimator, adopt, column_attributes
 from hedgerow._params import warn_of_unused
 from hedgerow._progress import Progress, progress
 from hedgerow._tree.structure import Ensemble, Tree
@@ -39,7 +39,7 @@ from hedgerow._types import Attributes
 from hedgerow.exceptions import ParameterError
 
 
-def fit(estimator: Any, task: Task, before: BoostedModel | None, given: Given) -> Attributes:
+def fit(estimator: Estimator, task: Task, before: BoostedModel | None, given: Given) -> Attributes:
     """Read, choose, encode, bin, boost, calibrate; return the attributes of a fitted estimator.
 
     `before` is the model that a warm start goes on from.

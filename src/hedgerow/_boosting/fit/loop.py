@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from hedgerow._boosting.fit.callbacks import Callbacks, RoundInfo
 from hedgerow._boosting.fit.dart import DartRounds
-from hedgerow._boosting.losses import Link
 from hedgerow._boosting.metrics import Metric, UserMetric
-from hedgerow._boosting.model import prediction_of
+from hedgerow._contract import internals
+from hedgerow._links import Link, prediction_of
 from hedgerow._progress import Progress
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._types import Floats
@@ -126,7 +126,7 @@ class Watcher:
         self.best.round = getattr(model, "best_iteration_", self.best.round)
         self.best.score = getattr(model, "best_score_", self.best.score)
         if best is not None:
-            self.best.trees = best._model.ensemble.trees()  # noqa: SLF001
+            self.best.trees = internals(best).model().ensemble.trees()
 
     def sees(self, index: int, grown: Sequence[Tree], trees: Sequence[Tree]) -> bool:
         """Take note of a finished round; whether it shall be the last."""

@@ -18,8 +18,10 @@ from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.classes import Classes
 from hedgerow._boosting.targets.multi_output import choose_loss
 from hedgerow._boosting.targets.tasks import Task
+from hedgerow._contract import internals
 from hedgerow._data.intake import Table, TableSchema, learn_schema
 from hedgerow._data.target import read_groups, read_weights
+from hedgerow._estimator import TableEstimator
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -56,9 +58,9 @@ class Problem:
         """Whether rows can be parted and drawn by their class."""
         return self.classes is not None and self.loss.n_targets == 1 and not self.loss.is_soft
 
-    def read(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> Examples:
+    def read(self, estimator: TableEstimator, X: Any, y: Any, sample_weight: Any) -> Examples:
         """Read rows of an evaluation set."""
-        table = estimator._read(X, self.schema)  # noqa: SLF001
+        table = internals(estimator).read(X, self.schema)
         target = self.task.read_target(y, table.n_rows, self.classes, estimator.loss)
         n_targets = self.task.count_targets(self.classes, target)
         if n_targets != self.loss.n_targets:
@@ -91,7 +93,7 @@ def read_problem(
         classes, target = task.learn_target(given.y, table.n_rows, estimator.loss)
     else:
         schema, classes = start.schema, start.classes
-        table = estimator._read(given.X, schema)  # noqa: SLF001
+        table = internals(estimator).read(given.X, schema)
         target = task.read_target(given.y, table.n_rows, classes, estimator.loss)
     loss = choose_loss(task, estimator, classes, task.count_targets(classes, target))
     _require_slopes(estimator, loss)
@@ -114,7 +116,7 @@ def weigh(examples: Examples, asked: Any, task: Task, classes: Any, loss: Loss) 
 
 
 def _require_the_same_trees(
-    start: BoostedModel, loss: Loss, trees_per_round: int, estimator: Any
+    start: BoostedModel, loss: Loss, trees_per_round: int, estimator: TableEstimator
 ) -> None:
     """Refuse to go on from trees of another kind."""
     before = start.ensemble
@@ -165,13 +167,13 @@ def require_rows_to_draw(problem: Problem, settings: Settings, train: Examples) 
         )
 
 
-def _require_slopes(estimator: Any, loss: Loss) -> None:
+def _require_slopes(estimator: TableEstimator, loss: Loss) -> None:
     """Refuse linear leaves where leaves are replaced by quantiles."""
     if estimator.linear_leaves and isinstance(loss, NativeLoss) and loss.has_corners:
         raise no_slopes(estimator)
 
 
-def no_slopes(estimator: Any) -> ParameterError:
+def no_slopes(estimator: TableEstimator) -> ParameterError:
     """Return the error of linear leaves for a loss that has no hessian."""
     return ParameterError(
         f"linear_leaves=True is not allowed with loss={estimator.loss!r}: the loss is straight but "

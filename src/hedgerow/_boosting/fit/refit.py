@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import chain, zip_longest
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,10 @@ from hedgerow._boosting.fit.settings import Settings, as_fitted
 from hedgerow._boosting.fit.training_data import Given
 from hedgerow._boosting.fit.training_set import encoded_again
 from hedgerow._boosting.model import BoostedModel
+from hedgerow._boosting.targets.tasks import Task
+from hedgerow._contract import internals
 from hedgerow._data.intake import as_matrix
+from hedgerow._estimator import Estimator
 from hedgerow._tree.leaf_quantiles import LeafRows, average_inner
 from hedgerow._tree.leaf_slopes import LeafSlopes
 from hedgerow._tree.linear_leaves import mixed_slopes
@@ -35,11 +37,11 @@ class Refitting:
     `keep` is the part of a leaf's old value that stays; a leaf that no row reaches keeps all of it.
     """
 
-    def __init__(self, estimator: Any, given: Given, keep: float) -> None:
-        self.model: BoostedModel = estimator._fitted_model()  # noqa: SLF001
+    def __init__(self, estimator: Estimator, task: Task, given: Given, keep: float) -> None:
+        self.model: BoostedModel = internals(estimator).model()
         self.estimator, self.keep = estimator, keep
         settings = Settings.of(estimator)
-        problem, read = read_problem(given, estimator._task, self.model, settings)  # noqa: SLF001
+        problem, read = read_problem(given, task, self.model, settings)
         settings = replace(settings, estimator=as_fitted(estimator))
         self.n_threads = settings.n_threads
         self.rows = encoded_again(problem, read, self.n_threads)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hedgerow._estimator import seed_of
+from hedgerow._estimator import TableEstimator, seed_of
 from hedgerow._threads import effective_n_jobs
 from hedgerow.exceptions import ParameterError
 
@@ -30,7 +30,7 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == AUTO
 
 
-def settled(estimator: Any, chosen: Mapping[str, Any] = PLAIN) -> Any:
+def settled(estimator: TableEstimator, chosen: Mapping[str, Any] = PLAIN) -> Any:
     """Return a copy of the estimator with numbers where parameters are "auto".
 
     They are those chosen; plain ones for parameters that became "auto" after the choice was made.
@@ -42,7 +42,7 @@ def settled(estimator: Any, chosen: Mapping[str, Any] = PLAIN) -> Any:
     return copied
 
 
-def as_fitted(estimator: Any) -> Any:
+def as_fitted(estimator: TableEstimator) -> Any:
     """Return a copy of a fitted estimator with the numbers that its fit has used."""
     chosen = getattr(estimator, "auto_", None)
     return settled(estimator, PLAIN if chosen is None else chosen.parameters)
@@ -65,7 +65,7 @@ class Settings:
     """
 
     asked: Any
-    estimator: Any
+    estimator: TableEstimator
     seed: int
     n_threads: int
 
@@ -86,7 +86,7 @@ class Settings:
         return replace(self, estimator=settled(self.asked, chosen))
 
 
-def _require_histograms(estimator: Any) -> None:
+def _require_histograms(estimator: TableEstimator) -> None:
     if estimator.multi_strategy == "vector" and estimator.splitter == "exact":
         raise ParameterError(
             "multi_strategy='vector' needs splitter='hist': exact splits are found for one output "

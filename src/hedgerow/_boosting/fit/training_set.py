@@ -17,6 +17,7 @@ from hedgerow._boosting.fit.training_data import Examples
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.intake import TableSchema, as_matrix
 from hedgerow._data.target_statistics import TargetStatistics
+from hedgerow._estimator import Estimator
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._types import Floats
 
@@ -100,7 +101,7 @@ def encoded_again(problem: Problem, train: Examples, n_threads: int) -> Examples
     return replace(train, table=table)
 
 
-def _many_categories(schema: TableSchema, estimator: Any) -> dict[int, int]:
+def _many_categories(schema: TableSchema, estimator: Estimator) -> dict[int, int]:
     """Return the columns of too many categories for sets of them, and how many these are."""
     most = min(estimator.max_categories, estimator.max_bins)
     counts = {j: len(learned.values) for j, learned in schema.categories.items()}

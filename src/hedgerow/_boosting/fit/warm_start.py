@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from hedgerow._boosting.fit.settings import Settings, is_auto
 from hedgerow._boosting.fit.training_data import Examples, Given
 from hedgerow._boosting.model import BoostedModel
+from hedgerow._contract import internals
 from hedgerow._data.binning import Binner
+from hedgerow._estimator import Estimator
 from hedgerow._params import shown
 from hedgerow._tree.structure import Tree
 from hedgerow.exceptions import ParameterError
@@ -78,7 +80,7 @@ def find_start(given: Given, before: BoostedModel | None, settings: Settings) ->
     if found is None:
         return Start(model, of_other, settings.seed, file)
     file.data = found.data
-    return Start(found.model._model, of_other, found.seed, file, found)  # noqa: SLF001
+    return Start(internals(found.model).model(), of_other, found.seed, file, found)
 
 
 def _n_rounds(model: BoostedModel | None) -> int:
@@ -100,7 +102,7 @@ def _require_rounds_to_add(model: BoostedModel | None, n_estimators: Any, *, is_
         )
 
 
-def _read_model(init_model: Any, estimator: Any) -> BoostedModel:
+def _read_model(init_model: Any, estimator: Estimator) -> BoostedModel:
     """Return the model that `init_model` is, or that is in the file of this name."""
     from hedgerow import _model_file
 
@@ -112,7 +114,7 @@ def _read_model(init_model: Any, estimator: Any) -> BoostedModel:
             f"init_model={shown(given)} is not allowed; it must be a fitted "
             f"{type(estimator).__name__} or the file of one."
         )
-    model: BoostedModel = init_model._fitted_model()  # noqa: SLF001
+    model: BoostedModel = internals(init_model).model()
     return model
 
 
@@ -134,7 +136,7 @@ class CheckpointFile:
         self._began = perf_counter()
         self._writing = self._last_writing = 0.0
 
-    def found(self, estimator: Any) -> Any:
+    def found(self, estimator: Estimator) -> Any:
         """Return the checkpoint that there is, if any, after a look at its parameters."""
         from hedgerow._model_file.atomic import clear_abandoned
         from hedgerow._model_file.checkpoint import read_checkpoint

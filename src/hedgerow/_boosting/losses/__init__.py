@@ -5,7 +5,7 @@ gradients are native; `multi_output` is one of them for each column of y; `ranki
 hold those that compare rows or take censored times; `callable` is for a user's own function.
 """
 
-from hedgerow._boosting.losses.base import EVEN, Differentiate, Link, Loss, NativeLoss, Spread
+from hedgerow._boosting.losses.base import EVEN, Differentiate, Loss, NativeLoss, Spread
 from hedgerow._boosting.losses.callable import CustomLoss, read_only, with_weights
 from hedgerow._boosting.losses.classification import (
     BinaryLogLoss,
@@ -29,6 +29,7 @@ from hedgerow._boosting.losses.regression import (
     TweedieLoss,
 )
 from hedgerow._boosting.losses.survival import CoxLoss, FailureTimeLoss, SurvivalLoss
+from hedgerow._links import Link
 
 __all__ = [
     "EVEN",

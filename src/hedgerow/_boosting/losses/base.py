@@ -6,20 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from math import inf
-from typing import Any, Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._arithmetic import mean_of, sum_of
+from hedgerow._estimator import Estimator
+from hedgerow._links import Link
 from hedgerow._types import Floats
 
 # Scores (K, n) → gradient and hessian, both (K, n).
 Differentiate = Callable[[Floats], tuple[Floats, Floats]]
 # What leads from raw scores to a prediction. "margin" is that of scores which tell classes apart at
 # 0 and mean no probability, "sorted" that of several quantiles, which are put in order.
-Link = Literal["identity", "log", "sigmoid", "half_sigmoid", "margin", "softmax", "sorted"]
 
 # A class of no weight has probability 0, and its log-odds would be infinite.
 SMALLEST_PRIOR = 1e-15
@@ -182,7 +183,7 @@ class NativeLoss(Loss):
     adapts: bool = False
 
     @classmethod
-    def from_estimator(cls, name: str, estimator: Any) -> NativeLoss:  # noqa: ARG003
+    def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:  # noqa: ARG003
         """Return the loss that an estimator's parameters describe; `name` is that of the choice."""
         return cls()
 

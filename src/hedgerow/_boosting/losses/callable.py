@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._boosting.losses.base import Link, Loss
+from hedgerow._boosting.losses.base import Loss
+from hedgerow._links import Link
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from hedgerow._arithmetic import sum_of
 from hedgerow._boosting.losses.base import (
-    Link,
     LossChoice,
     NativeLoss,
     log,
@@ -19,6 +18,8 @@ from hedgerow._boosting.losses.base import (
     prior,
     weighted_mean,
 )
+from hedgerow._estimator import Estimator
+from hedgerow._links import Link
 from hedgerow._types import Floats
 
 # Log-odds between which the best constant of the focal loss is looked for, and how often halved.
@@ -109,7 +110,7 @@ class FocalLoss(NativeLoss):
         self.gamma = float(gamma)
 
     @classmethod
-    def from_estimator(cls, name: str, estimator: Any) -> NativeLoss:  # noqa: ARG003
+    def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:  # noqa: ARG003
         """Return the loss of γ = `focal_gamma`."""
         return cls(estimator.focal_gamma)
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from hedgerow._arithmetic import sum_of
 from hedgerow._boosting.losses.base import (
-    Link,
     LossChoice,
     NativeLoss,
     Spread,
@@ -20,6 +19,8 @@ from hedgerow._boosting.losses.base import (
     weighted_mean,
     weighted_quantile,
 )
+from hedgerow._estimator import Estimator
+from hedgerow._links import Link
 from hedgerow._types import Floats
 
 # The part of the residuals that a robust loss squares, if it is not told where to stop.
@@ -66,7 +67,7 @@ class QuantileLoss(NativeLoss):
         self.link: Link = "identity" if self.n_outputs == 1 else "sorted"
 
     @classmethod
-    def from_estimator(cls, name: str, estimator: Any) -> NativeLoss:  # noqa: ARG003
+    def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:  # noqa: ARG003
         """Return the loss of the levels in `quantile`."""
         return cls(as_levels(estimator.quantile))
 
@@ -95,7 +96,7 @@ class AbsoluteError(QuantileLoss):
         self.quantiles = ()  # a parameter that it does not have
 
     @classmethod
-    def from_estimator(cls, name: str, estimator: Any) -> NativeLoss:  # noqa: ARG003
+    def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:  # noqa: ARG003
         """Return the loss, which has no parameter."""
         return cls()
 
@@ -146,7 +147,7 @@ class ExpectileLoss(NativeLoss):
         self.quantiles = (self.level,)
 
     @classmethod
-    def from_estimator(cls, name: str, estimator: Any) -> NativeLoss:  # noqa: ARG003
+    def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:  # noqa: ARG003
         """Return the loss of the level in `quantile`."""
         return cls(as_levels(estimator.quantile)[0])
 
@@ -180,7 +181,7 @@ class RobustLoss(NativeLoss):
         self.adapts = delta is None
 
     @classmethod
-    def from_estimator(cls, name: str, estimator: Any) -> NativeLoss:
+    def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:
         """Return the loss of this name with δ = `delta`."""
         return cls(cast("RobustName", name), estimator.delta)
 
@@ -218,9 +219,10 @@ class TweedieLoss(NativeLoss):
         self.weights_are_exposures = self.power < 2.0
 
     @classmethod
-    def from_estimator(cls, name: str, estimator: Any) -> NativeLoss:
+    def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:
         """Return the deviance of this name."""
-        return cls({"poisson": 1.0, "gamma": 2.0}.get(name, estimator.tweedie_power))
+        tweedie: float = estimator.tweedie_power
+        return cls({"poisson": 1.0, "gamma": 2.0}.get(name, tweedie))
 
     def objection(self, target: Floats) -> str | None:
         """Object to negative numbers, of a gamma deviance to 0, and to nothing else than 0."""

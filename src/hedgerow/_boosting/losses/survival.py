@@ -18,13 +18,14 @@ from scipy.optimize import brentq
 from hedgerow import _arithmetic as arithmetic
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
-from hedgerow._boosting.losses.base import Differentiate, Link, Loss, log, weighted_mean
+from hedgerow._boosting.losses.base import Differentiate, Loss, log, weighted_mean
 from hedgerow._boosting.survival_curves import (
     AcceleratedTimes,
     ProportionalHazards,
     SurvivalCurve,
     TimeDistribution,
 )
+from hedgerow._links import Link
 from hedgerow._types import Floats
 
 Ties = Literal["efron", "breslow"]

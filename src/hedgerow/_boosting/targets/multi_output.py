@@ -10,7 +10,13 @@ from hedgerow._boosting.losses.formula import WrittenLoss
 from hedgerow._boosting.losses.regression import as_levels
 from hedgerow._boosting.targets.classes import Classes
 from hedgerow._boosting.targets.tasks import Classification, Regression, Task
-from hedgerow._data.target import has_columns, read_fitted_labels, read_labels, read_number_columns
+from hedgerow._data.target import (
+    has_columns,
+    read_fitted_labels,
+    read_labels,
+    read_number_columns,
+)
+from hedgerow._estimator import Estimator
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
@@ -34,7 +40,7 @@ class LabelClassification(Classification):
         """Return the number of labels; probabilities of classes have no scores of their own."""
         return len(classes) if isinstance(classes, list) else 1
 
-    def weigh(self, examples: Examples, estimator: Any, classes: Any) -> Examples:
+    def weigh(self, examples: Examples, estimator: Estimator, classes: Any) -> Examples:
         """Apply class_weight and scale_pos_weight."""
         is_asked = estimator.class_weight is not None or estimator.scale_pos_weight != 1.0
         if isinstance(classes, list) and is_asked:
@@ -63,7 +69,7 @@ class NumberRegression(Regression):
         return target.shape[1] if target.ndim == 2 else 1
 
 
-def choose_loss(task: Task, estimator: Any, classes: Classes | None, n_targets: int) -> Loss:
+def choose_loss(task: Task, estimator: Estimator, classes: Classes | None, n_targets: int) -> Loss:
     """Return the loss that the parameters mean, for so many columns of y."""
     if n_targets == 1:
         return task.choose_loss(estimator, classes)
@@ -75,7 +81,7 @@ def choose_loss(task: Task, estimator: Any, classes: Classes | None, n_targets: 
     return one.of_targets(n_targets)
 
 
-def _require_one_number_a_column(estimator: Any) -> None:
+def _require_one_number_a_column(estimator: Estimator) -> None:
     if estimator.loss == "mape":
         raise ParameterError(
             "loss='mape' weighs rows by their target, but y has several columns. Use "

@@ -14,6 +14,7 @@ from hedgerow._boosting.ranking_metrics import ranking_metrics
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._data.ranking_queries import QueryNumbers, read_relevance
 from hedgerow._data.target import read_weights
+from hedgerow._estimator import Estimator
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
@@ -66,7 +67,7 @@ class Ranking(Task):
         read: Floats = y.read(n_rows)
         return read
 
-    def choose_loss(self, estimator: Any, classes: Any) -> Loss:  # noqa: ARG002
+    def choose_loss(self, estimator: Estimator, classes: Any) -> Loss:  # noqa: ARG002
         """Return the loss that the parameters mean."""
         return RankingLoss(
             estimator.loss,
@@ -78,7 +79,7 @@ class Ranking(Task):
 
     def choose_metrics(
         self,
-        estimator: Any,
+        estimator: Estimator,
         classes: Any,  # noqa: ARG002
         loss: Loss,
     ) -> list[Metric | UserMetric]:
@@ -86,6 +87,6 @@ class Ranking(Task):
         assert isinstance(loss, RankingLoss)
         return ranking_metrics(estimator.eval_metric, loss)
 
-    def weigh(self, examples: Examples, estimator: Any, classes: Any) -> Examples:  # noqa: ARG002
+    def weigh(self, examples: Examples, estimator: Estimator, classes: Any) -> Examples:  # noqa: ARG002
         """Let the rows of a query stay together."""
         return replace(examples, groups=examples.target[:, 1].astype(np.int32))

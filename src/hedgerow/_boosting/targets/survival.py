@@ -9,6 +9,7 @@ from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._boosting.survival_metrics import survival_metrics
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._data.survival_times import read_survival_times
+from hedgerow._estimator import Estimator
 from hedgerow._types import Floats
 
 
@@ -25,7 +26,7 @@ class Survival(Task):
         """Read the bounds."""
         return read_survival_times(y, n_rows)
 
-    def choose_loss(self, estimator: Any, classes: Any) -> Loss:  # noqa: ARG002
+    def choose_loss(self, estimator: Estimator, classes: Any) -> Loss:  # noqa: ARG002
         """Return the loss that the parameters mean."""
         if estimator.loss == "cox":
             return CoxLoss(estimator.ties)
@@ -34,7 +35,7 @@ class Survival(Task):
 
     def choose_metrics(
         self,
-        estimator: Any,
+        estimator: Estimator,
         classes: Any,  # noqa: ARG002
         loss: Loss,
     ) -> list[Metric | UserMetric]:

@@ -30,6 +30,7 @@ from hedgerow._data.target import (
     read_regression_target,
     require_moderate,
 )
+from hedgerow._estimator import Estimator
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
@@ -47,18 +48,20 @@ class Task(Protocol):
     def read_target(self, y: Any, n_rows: int, classes: Any, loss: Any = None) -> Floats:
         """Read y of other rows."""
 
-    def choose_loss(self, estimator: Any, classes: Any) -> Loss:
+    def choose_loss(self, estimator: Estimator, classes: Any) -> Loss:
         """Return the loss that the parameters mean."""
 
     def count_targets(self, classes: Classes | None, target: Floats) -> int:  # noqa: ARG002
         """Return how many columns of y have scores of their own."""
         return 1
 
-    def choose_metrics(self, estimator: Any, classes: Any, loss: Loss) -> list[Metric | UserMetric]:
+    def choose_metrics(
+        self, estimator: Estimator, classes: Any, loss: Loss
+    ) -> list[Metric | UserMetric]:
         """Return what `eval_metric` means."""
         return resolve_metrics(estimator.eval_metric, classes, loss)
 
-    def weigh(self, examples: Examples, estimator: Any, classes: Any) -> Examples:  # noqa: ARG002
+    def weigh(self, examples: Examples, estimator: Estimator, classes: Any) -> Examples:  # noqa: ARG002
         """Apply the weights that a parameter asks for."""
         return examples
 
@@ -83,7 +86,7 @@ class Classification(Task):
             return _without_the_first_of_two(probabilities)
         return read_fitted_classes(y, classes, n_rows).astype(np.float64)
 
-    def choose_loss(self, estimator: Any, classes: Any) -> Loss:
+    def choose_loss(self, estimator: Estimator, classes: Any) -> Loss:
         """Return the loss for this number of classes, or the user's with the log loss's outputs."""
         n_classes, wanted = len(classes), estimator.loss
         log_loss = BinaryLogLoss() if n_classes == 2 else MultinomialLogLoss(n_classes)
@@ -101,7 +104,7 @@ class Classification(Task):
             )
         return TWO_CLASS_LOSSES[wanted].loss.from_estimator(wanted, estimator)
 
-    def weigh(self, examples: Examples, estimator: Any, classes: Any) -> Examples:
+    def weigh(self, examples: Examples, estimator: Estimator, classes: Any) -> Examples:
         """Apply class_weight and scale_pos_weight."""
         if estimator.class_weight is None and estimator.scale_pos_weight == 1.0:
             return examples
@@ -141,7 +144,7 @@ class Regression(Task):
         """Read the numbers."""
         return read_regression_target(y, n_rows)
 
-    def choose_loss(self, estimator: Any, classes: Any) -> Loss:  # noqa: ARG002
+    def choose_loss(self, estimator: Estimator, classes: Any) -> Loss:  # noqa: ARG002
         """Return the loss by its name, or the user's."""
         wanted, levels = estimator.loss, as_levels(estimator.quantile)
         if wanted != "quantile" and len(levels) > 1:

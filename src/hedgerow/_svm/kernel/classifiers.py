@@ -12,10 +12,12 @@ from sklearn.utils.metaestimators import available_if
 
 from hedgerow._arithmetic import sum_of
 from hedgerow._constructor import with_parameters
+from hedgerow._contract import internals
 from hedgerow._data.class_weight import class_weight_vector
 from hedgerow._data.target import read_classification_target, read_weights, require_moderate
-from hedgerow._estimator import adopt, seed_of
+from hedgerow._estimator import Estimator, adopt, seed_of
 from hedgerow._params import check_parameters
+from hedgerow._sigmoid import fit_sigmoid, probability
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.base import (
     FitProgress,
@@ -37,16 +39,16 @@ from hedgerow._svm.kernel.multiclass import (
     votes_with_confidence,
 )
 from hedgerow._svm.kernel.parameters import NU_SVC_PARAMETERS, SVC_PARAMETERS
-from hedgerow._svm.kernel.platt import N_FOLDS, couple, fit_sigmoid, folds, probability
+from hedgerow._svm.kernel.platt import N_FOLDS, couple, folds
 from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Floats, RowNumbers
 from hedgerow.exceptions import DataError, ParameterError
 
 
-def _has_probabilities(estimator: Any) -> bool:
+def _has_probabilities(estimator: Estimator) -> bool:
     if not estimator.probability:
         raise AttributeError("predict_proba needs probability=True.")
-    if hasattr(estimator, "_model") and estimator._model.sigmoids is None:  # noqa: SLF001
+    if hasattr(estimator, "_model") and internals(estimator).model().sigmoids is None:
         raise AttributeError("predict_proba needs probability=True when fit is called.")
     return True
 

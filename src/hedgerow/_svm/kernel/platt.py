@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from hedgerow import _native
-from hedgerow._arithmetic import sum_of
 from hedgerow._types import Floats, RowNumbers
 
 N_FOLDS = 5
-STEPS = 100
-SMALLEST_STEP = 1e-10
 # Rows whose systems of equations are solved at once.
 ROWS_AT_ONCE = 4096
 
@@ -25,70 +19,6 @@ def folds(y: Floats, seed: int) -> list[RowNumbers]:
         rows = np.flatnonzero(y == sign)
         fold[generator.permutation(rows)] = np.arange(len(rows)) % N_FOLDS
     return [np.flatnonzero(fold == k) for k in range(N_FOLDS) if (fold == k).any()]
-
-
-def fit_sigmoid(scores: Floats, y: Floats, weights: Floats) -> tuple[float, float]:
-    """Return A and B of P(y = 1) = 1 / (1 + exp(A score + B)), by maximum likelihood.
-
-    As if one more row of each class had been seen, so that probabilities do not become 0 and 1:
-    the targets are (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2). Newton's method with halved steps.
-    """
-    positive = y > 0.0
-    n_positive, n_negative = sum_of(weights[positive]), sum_of(weights[~positive])
-    target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
-    A, B = 0.0, math.log((n_negative + 1) / (n_positive + 1))
-    loss = _log_loss(A * scores + B, target, weights)
-    for _ in range(STEPS):
-        p = probability(A * scores + B)
-        residual, curvature = weights * (target - p), weights * p * (1 - p)
-        gradient = np.array([sum_of(residual * scores), sum_of(residual)])
-        if np.abs(gradient).max() < 1e-10 * sum_of(weights):
-            break
-        step = _newton_step(gradient, curvature, scores)
-        A, B, loss, moved = _search(A, B, step, loss, scores, target, weights)
-        if not moved:
-            break
-    return A, B
-
-
-def _newton_step(gradient: Floats, curvature: Floats, scores: Floats) -> Floats:
-    """Solve the two equations of a step, kept apart from singular ones."""
-    aa = sum_of(curvature * scores * scores) + 1e-12
-    ab = sum_of(curvature * scores)
-    bb = sum_of(curvature) + 1e-12
-    determinant = aa * bb - ab * ab
-    a, b = gradient
-    return np.array([bb * a - ab * b, aa * b - ab * a]) / -determinant
-
-
-def _search(
-    A: float, B: float, step: Floats, loss: float, scores: Floats, target: Floats, weights: Floats
-) -> tuple[float, float, float, bool]:
-    """Halve the step until the loss falls."""
-    size = 1.0
-    while size >= SMALLEST_STEP:
-        next_A, next_B = A + size * float(step[0]), B + size * float(step[1])
-        next_loss = _log_loss(next_A * scores + next_B, target, weights)
-        if next_loss < loss:
-            return next_A, next_B, next_loss, True
-        size *= 0.5
-    return A, B, loss, False
-
-
-def probability(exponent: Floats) -> Floats:
-    """Return 1 / (1 + e^exponent)."""
-    p = -exponent
-    _native.sigmoid_inplace(p)
-    return p
-
-
-def _log_loss(exponent: Floats, target: Floats, weights: Floats) -> float:
-    # −t log p − (1 − t) log(1 − p) = log(1 + e^z) − (1 − t) z
-    soft = -np.abs(exponent)
-    _native.exp_inplace(soft)
-    _native.log1p_inplace(soft)
-    losses = soft + np.maximum(exponent, 0.0) - (1.0 - target) * exponent
-    return sum_of(weights * losses)
 
 
 def couple(pairwise: Floats, n_classes: int) -> Floats:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._boosting.losses.base import Link
 from hedgerow._boosting.losses.base import Loss as BoostedLoss
 from hedgerow._boosting.losses.formula.loss import Loss
+from hedgerow._links import Link
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 

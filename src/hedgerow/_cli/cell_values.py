@@ -1,4 +1,4 @@
-"""Which texts are numbers, and which few of a column are not: '?' among prices, say."""
+"""Values of cells: which texts are numbers, which mean a missing value (``--na``)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FEW_MARKS, _MANY_NUMBERS = 2, 10
 
 
 @dataclass(frozen=True)
-class NotNumbers:
+class NonNumericCells:
     """The values of a column that are no numbers: how many, of how many, and the first ones."""
 
     count: int
@@ -40,7 +40,7 @@ class NotNumbers:
         return f"--na '{self.first[0]}'"
 
 
-def non_numeric_values(text: Any, *, decimal_commas: bool = False) -> NotNumbers | None:
+def non_numeric_values(text: Any, *, decimal_commas: bool = False) -> NonNumericCells | None:
     """Look for values of a column of text that are no numbers; None if there are none."""
     values = text.drop_null()
     pattern = _NUMBER_WITH_COMMA if decimal_commas else _NUMBER
@@ -50,7 +50,7 @@ def non_numeric_values(text: Any, *, decimal_commas: bool = False) -> NotNumbers
         return None
     n_numbers = pc.sum(is_number).as_py() or 0
     few = len(others) <= _FEW_MARKS and len(pc.unique(values.filter(is_number))) >= _MANY_NUMBERS
-    return NotNumbers(
+    return NonNumericCells(
         count=len(values) - n_numbers,
         total=len(values),
         first=tuple(others[:_SHOWN].to_pylist()),
@@ -66,3 +66,35 @@ def is_number(text: str) -> bool:
 def as_numbers(texts: tuple[str, ...]) -> list[float]:
     """Return the numbers among some texts."""
     return [float(text) for text in texts if "," not in text and is_number(text)]
+
+
+def without_na(column: Any, na: tuple[str, ...]) -> Any:
+    """Return an Arrow column with nulls for values that mean missing.
+
+    Texts are compared without the blanks around them. Of numbers, those are missing that are
+    equal: -999 means -999.0, too.
+    """
+    if not na:
+        return column
+    if pa.types.is_dictionary(column.type):
+        decoded = pc.cast(column, column.type.value_type)
+        changed = without_na(decoded, na)
+        return column if changed.null_count == column.null_count else changed
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        bare = pc.utf8_trim_whitespace(column)
+        return _blanked(column, pc.is_in(bare, value_set=pa.array(na, column.type)))
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        numbers = pc.cast(column, pa.float64(), safe=False)
+        return _blanked(column, pc.is_in(numbers, value_set=pa.array(as_numbers(na), pa.float64())))
+    return column
+
+
+def _blanked(column: Any, is_missing: Any) -> Any:
+    return pc.if_else(is_missing, pa.scalar(None, column.type), column)
+
+
+def table_without_na(table: Any, na: tuple[str, ...]) -> Any:
+    """Return an Arrow table with nulls for values that mean missing."""
+    for i, name in enumerate(table.column_names if na else []):
+        table = table.set_column(i, name, without_na(table.column(i), na))
+    return table

@@ -6,7 +6,7 @@ A leaf stores the shares of the classes (for two classes only the second), or th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._data.target import has_columns, read_class_columns, read_number_columns
-from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
@@ -95,9 +94,9 @@ class ClassOutputs:
         numbers = np.ascontiguousarray(np.concatenate(self._ones(index), axis=1))
         return TreeTarget.of_numbers(numbers, len(self.classes))
 
-    def stored(self, tree: Tree) -> Tree:
-        """Return a tree with only the values that need to be stored."""
-        return replace(tree, value=np.ascontiguousarray(tree.value[:, self._stored_columns]))
+    def stored(self, values: Floats) -> Floats:
+        """Return the part of the leaf values that needs to be stored."""
+        return np.ascontiguousarray(values[:, self._stored_columns])
 
     def probabilities(self, values: Floats) -> list[Floats]:
         """Return the class probabilities of each output, from leaf values."""
@@ -177,9 +176,9 @@ class NumberOutputs:
         """Return the target of the kernels."""
         return TreeTarget.of_numbers(numbers)
 
-    def stored(self, tree: Tree) -> Tree:
-        """Return a grown tree as it is: its leaves hold the numbers."""
-        return tree
+    def stored(self, values: Floats) -> Floats:
+        """Return the values as they are: leaves hold the numbers."""
+        return values
 
     def prediction(self, values: Floats) -> Floats:
         """Return the values of rows: a column for each output, if they are several."""

@@ -1,4 +1,4 @@
-"""Tables → examples: the rows of a file, parted into features and what else is known of them."""
+"""Tables → dataset: the rows of a file, parted into features and what else is known of them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from hedgerow._cli.cell_values import is_number
 from hedgerow._cli.csv_file import ColumnKind
 from hedgerow._cli.names import suggestion
-from hedgerow._cli.numerals import is_number
 from hedgerow._cli.options import Reading, source_name
 from hedgerow._cli.tables import SparseFile, read_file
+from hedgerow._contract import internals
 from hedgerow._types import Indices
 from hedgerow.exceptions import DataError
 
@@ -67,7 +68,7 @@ class Roles:
 
 
 @dataclass(frozen=True)
-class Examples:
+class LabeledDataset:
     """Rows with their targets; what is not known of them is None."""
 
     X: Any
@@ -86,10 +87,10 @@ class Examples:
         """What rows must not be parted: queries, or groups."""
         return self.groups if self.qid is None else self.qid
 
-    def take(self, rows: Indices) -> Examples:
+    def take(self, rows: Indices) -> LabeledDataset:
         """Return some of the rows."""
         parts = (self.X, self.y, self.weights, self.groups, self.qid)
-        return Examples(*(None if part is None else _rows_of(part, rows) for part in parts))
+        return LabeledDataset(*(None if part is None else _rows_of(part, rows) for part in parts))
 
 
 def _rows_of(values: Any, rows: Indices) -> Any:
@@ -97,7 +98,7 @@ def _rows_of(values: Any, rows: Indices) -> Any:
 
 
 @dataclass(frozen=True)
-class Known:
+class ExpectedColumns:
     """What is known of a file before it is read: its columns are those of a model, or of a table.
 
     `names` are the columns to take, in order; None takes all of a table without names.
@@ -108,9 +109,9 @@ class Known:
     n_features: int
 
     @classmethod
-    def of_model(cls, model: Any, target: str | None = None) -> Known:
+    def of_model(cls, model: Any, target: str | None = None) -> ExpectedColumns:
         """Tell what a model has learned of its columns."""
-        schema = getattr(model._fitted_model(), "schema", None)  # noqa: SLF001
+        schema = getattr(internals(model).model(), "schema", None)
         kinds: dict[str, ColumnKind] = {}
         if schema is not None and schema.feature_names is not None:
             for j, name in enumerate(schema.feature_names):
@@ -125,14 +126,14 @@ class Known:
         return cls(None if names is None else list(names), kinds, model.n_features_in_)
 
     @classmethod
-    def of_examples(cls, examples: Examples, target: str | None) -> Known:
+    def of_dataset(cls, dataset: LabeledDataset, target: str | None) -> ExpectedColumns:
         """Tell what the columns of other rows are."""
-        if not isinstance(examples.X, pd.DataFrame):
-            return cls(None, {}, examples.X.shape[1])
-        kinds = {name: _kind_of(examples.X[name]) for name in examples.X.columns}
-        if target is not None and isinstance(examples.y, pd.Series):
-            kinds[target] = _kind_of(examples.y)
-        return cls(list(examples.X.columns), kinds, examples.X.shape[1])
+        if not isinstance(dataset.X, pd.DataFrame):
+            return cls(None, {}, dataset.X.shape[1])
+        kinds = {name: _kind_of(dataset.X[name]) for name in dataset.X.columns}
+        if target is not None and isinstance(dataset.y, pd.Series):
+            kinds[target] = _kind_of(dataset.y)
+        return cls(list(dataset.X.columns), kinds, dataset.X.shape[1])
 
     def named(self, reading: Reading) -> Reading:
         """Add the names of the columns to how a file is read."""
@@ -171,10 +172,10 @@ def _kind_of(column: Any) -> ColumnKind:
     return "number" if is_number or set(column.dropna()) <= {True, False} else "text"
 
 
-def read_examples(
-    path: Path, reading: Reading, roles: Roles, known: Known | None = None
-) -> Examples:
-    """Read rows to learn from or, with columns that are known, rows to judge a model by.
+def read_dataset(
+    path: Path, reading: Reading, roles: Roles, expected: ExpectedColumns | None = None
+) -> LabeledDataset:
+    """Read rows to learn from or, with columns that are expected, rows to judge a model by.
 
     Parameters
     ----------
@@ -184,16 +185,18 @@ def read_examples(
         How the file is read.
     roles : Roles
         Columns that are no features.
-    known : Known, optional
+    expected : ExpectedColumns, optional
         The columns that the model has.
     """
-    table, source = _read_table(path, reading, roles, known), source_name(path)
+    table, source = _read_table(path, reading, roles, expected), source_name(path)
     if isinstance(table, SparseFile):
-        return _sparse_examples(table, roles, known, source)
+        return _sparse_dataset(table, roles, expected, source)
     table = _require_roles(table, roles, source)
     target, event = table[roles.target], _column(table, roles.event)
-    return Examples(
-        X=_features(table, roles, source) if known is None else known.columns(table, roles, source),
+    return LabeledDataset(
+        X=_features(table, roles, source)
+        if expected is None
+        else expected.columns(table, roles, source),
         y=target if event is None else pd.DataFrame({"event": _flags(event), "time": target}),
         weights=_column(table, roles.weights),
         groups=_column(table, roles.groups),
@@ -201,39 +204,43 @@ def read_examples(
     )
 
 
-def _read_table(path: Path, reading: Reading, roles: Roles, known: Known | None) -> Any:
+def _read_table(
+    path: Path, reading: Reading, roles: Roles, expected: ExpectedColumns | None
+) -> Any:
     """Read a table, whose columns are what is known of them, or else what they look like."""
 
     def kind_of(name: str) -> ColumnKind | None:
-        if known is None:
+        if expected is None:
             return roles.kind_of(name)
-        is_open = name in roles.names and name not in known.kinds
-        return roles.kind_of(name) if is_open else known.kind_of(name)
+        is_open = name in roles.names and name not in expected.kinds
+        return roles.kind_of(name) if is_open else expected.kind_of(name)
 
-    if known is None:
+    if expected is None:
         return read_file(path, reading, kind_of)
-    return read_file(path, known.named(reading), kind_of, known.n_features)
+    return read_file(path, expected.named(reading), kind_of, expected.n_features)
 
 
-def read_features(path: Path, reading: Reading, known: Known, keep: str | None) -> tuple[Any, Any]:
+def read_features(
+    path: Path, reading: Reading, expected: ExpectedColumns, keep: str | None
+) -> tuple[Any, Any]:
     """Read rows to predict, and a column to keep beside the predictions, as it stands."""
-    table = read_file(path, known.named(reading), known.kind_of, known.n_features)
+    table = read_file(path, expected.named(reading), expected.kind_of, expected.n_features)
     source = source_name(path)
     if isinstance(table, SparseFile):
         if keep is not None:
             raise DataError(f"{source} has no column {keep!r}: {_NAMELESS}")
-        return known.rows(table, source), None
+        return expected.rows(table, source), None
     require_columns(table, [] if keep is None else [keep], source)
-    return known.columns(table, Roles(), source), _column(table, keep)
+    return expected.columns(table, Roles(), source), _column(table, keep)
 
 
 def require_columns(table: Any, names: Sequence[str], source: str) -> None:
     """Refuse names that are no columns."""
     for name in names:
         if name not in table.columns:
-            known = list(map(str, table.columns))
-            hint = " If its first line is no header: --no-header." if _has_numbers(known) else ""
-            raise DataError(f"{source} has no column {name!r}. {suggestion(name, known)}{hint}")
+            names = list(map(str, table.columns))
+            hint = " If its first line is no header: --no-header." if _has_numbers(names) else ""
+            raise DataError(f"{source} has no column {name!r}. {suggestion(name, names)}{hint}")
 
 
 def _has_numbers(names: Sequence[str]) -> bool:
@@ -262,13 +269,15 @@ def _require_roles(table: Any, roles: Roles, source: str) -> Any:
     return table
 
 
-def _sparse_examples(table: SparseFile, roles: Roles, known: Known | None, source: str) -> Examples:
+def _sparse_dataset(
+    table: SparseFile, roles: Roles, expected: ExpectedColumns | None, source: str
+) -> LabeledDataset:
     if roles.names:
         raise DataError(f"{source} has no column {roles.names[0]!r}: {_NAMELESS}")
     if np.isnan(table.y).any():
         raise DataError(f"{source} has no target in row {np.isnan(table.y).argmax()}.")
-    X = table.X if known is None else known.rows(table, source)
-    return Examples(X, table.y, qid=table.qid)
+    X = table.X if expected is None else expected.rows(table, source)
+    return LabeledDataset(X, table.y, qid=table.qid)
 
 
 def _features(table: Any, roles: Roles, source: str) -> Any:

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from hedgerow._contract import internals
 from hedgerow._data.binned_table import BinnedTable, share_bins
 from hedgerow._data.binning import Binner
 from hedgerow._data.frames import with_usual_columns
@@ -25,7 +26,7 @@ from hedgerow._types import Indices
 from hedgerow.exceptions import DataError, ParameterError
 
 
-class Rows:
+class FoldData:
     """All that was given with the model, row by row."""
 
     def __init__(
@@ -80,7 +81,7 @@ class Rows:
 
     def share_bins(self) -> None:
         """Read the table and learn its bins once for all folds, if the model can use that."""
-        is_ours = isinstance(self.model, Estimator) and self.model._bins_tables()  # noqa: SLF001
+        is_ours = isinstance(self.model, Estimator) and internals(self.model).bins_tables()
         if not is_ours or self.params.get("init_model") is not None:  # which has bins of its own
             return
         model = clone(self.model)  # whose random stream may be drawn from
@@ -93,7 +94,7 @@ class Rows:
         threads = effective_n_jobs(model.n_jobs)
         self._shared = share_bins(schema, table, binner, self.weights, threads)
 
-    def tables(self, train: Indices, held_out: Indices) -> tuple[Any, Any]:
+    def tables(self, train: Indices, holdout: Indices) -> tuple[Any, Any]:
         """Return the table to fit to and that to hold out, in shared bins if there are any.
 
         A fold that lacks a category shares nothing: its model must not know of it.
@@ -101,16 +102,16 @@ class Rows:
         if self._shared is not None:
             shared = self._shared.take(train)
             if shared.has_every_category():
-                return shared, self._shared.take(held_out)
-        return self.raw_table(train), self.raw_table(held_out)
+                return shared, self._shared.take(holdout)
+        return self.raw_table(train), self.raw_table(holdout)
 
     def raw_table(self, rows: Indices) -> Any:
         """Return some rows of the table as it came."""
-        return taken(self.X, rows)
+        return take_rows(self.X, rows)
 
     def y_of(self, rows: Indices) -> Any:
         """Return some rows' targets as they came."""
-        return None if self.y is None else taken(self.y, rows)
+        return None if self.y is None else take_rows(self.y, rows)
 
     def weights_of(self, rows: Indices) -> NDArray[np.float64] | None:
         """Return some rows' weights."""
@@ -119,13 +120,13 @@ class Rows:
     def options_of(self, rows: Indices) -> dict[str, Any]:
         """Return what `fit` gets beside X and y, for some rows."""
         options = {
-            name: taken(value, rows) if self._is_by_row(value) else value
+            name: take_rows(value, rows) if self._is_by_row(value) else value
             for name, value in self.params.items()
         }
         if self.weights is not None:
             options["sample_weight"] = self.weights_of(rows)
         if self.groups is not None and self._fit_takes("groups"):
-            options["groups"] = taken(self.groups, rows)
+            options["groups"] = take_rows(self.groups, rows)
         return options
 
     def _is_by_row(self, value: Any) -> bool:
@@ -151,7 +152,7 @@ def require_rows(name: str, given: Any, n_rows: int) -> None:
         raise DataError(f"X has {n_rows} rows, but {name} has {found}.")
 
 
-def taken(array: Any, rows: Indices) -> Any:
+def take_rows(array: Any, rows: Indices) -> Any:
     """Return some rows of an array, table or list, as the same kind of thing."""
     if isinstance(array, np.ndarray):
         return array[rows]

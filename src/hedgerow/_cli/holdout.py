@@ -16,7 +16,7 @@ from sklearn.model_selection import (
     train_test_split,
 )
 
-from hedgerow._cli.examples import Examples
+from hedgerow._cli.dataset import LabeledDataset
 from hedgerow._cli.output import count
 from hedgerow._data.schema import listed
 from hedgerow.exceptions import DataError
@@ -25,23 +25,23 @@ _WAY_OUT = "With --test-size 0 all rows are trained on."
 
 
 def part_rows(
-    examples: Examples, part: float, seed: int, *, stratify: bool
-) -> tuple[Examples, Examples]:
+    dataset: LabeledDataset, part: float, seed: int, *, stratify: bool
+) -> tuple[LabeledDataset, LabeledDataset]:
     """Return rows to fit to and rows to hold out.
 
     Rows of a query or a group stay together, and classes have the same part in both.
     """
-    rows, together = np.arange(examples.n_rows), examples.keep_together
+    rows, together = np.arange(dataset.n_rows), dataset.keep_together
     if together is not None:
         _require_parts(pd.Series(together).nunique(), "group", part, at_least=1)
         splitter = GroupShuffleSplit(1, test_size=part, random_state=seed)
         train, test = next(splitter.split(rows, groups=together))
     else:
-        n_classes = _count_classes(examples.y) if stratify else 1
+        n_classes = _count_classes(dataset.y) if stratify else 1
         _require_parts(len(rows), "row", part, at_least=n_classes)
-        classes = examples.y if stratify else None
+        classes = dataset.y if stratify else None
         train, test = train_test_split(rows, test_size=part, random_state=seed, stratify=classes)
-    return examples.take(np.sort(train)), examples.take(np.sort(test))
+    return dataset.take(np.sort(train)), dataset.take(np.sort(test))
 
 
 def _require_parts(number: int, thing: str, part: float, *, at_least: int) -> None:
@@ -67,16 +67,16 @@ def _count_classes(y: Any) -> int:
     return len(sizes)
 
 
-def folds(n_folds: int, examples: Examples, seed: int, *, stratify: bool) -> Any:
+def folds(n_folds: int, dataset: LabeledDataset, seed: int, *, stratify: bool) -> Any:
     """Return a splitter of shuffled rows, or of whole groups or queries."""
-    together = examples.keep_together
+    together = dataset.keep_together
     if together is not None:
         _require_folds(n_folds, pd.Series(together).nunique(), "there are fewer groups")
     elif stratify:
-        largest = pd.Series(examples.y).value_counts().max()
+        largest = pd.Series(dataset.y).value_counts().max()
         _require_folds(n_folds, largest, "every class has fewer rows")
     else:
-        _require_folds(n_folds, examples.n_rows, "there are fewer rows")
+        _require_folds(n_folds, dataset.n_rows, "there are fewer rows")
     shuffled = {"shuffle": True, "random_state": seed}
     if together is not None:
         return StratifiedGroupKFold(n_folds, **shuffled) if stratify else GroupKFold(n_folds)
