@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hedgerow._tree.outputs import TreeTarget
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from hedgerow._data import intake
 from hedgerow._data.binning import Binner
+from hedgerow._data.outputs import TreeTarget
 from hedgerow._tree.cart import (
     BootstrapSamples,
     CartParams,

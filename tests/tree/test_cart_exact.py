@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hedgerow._tree.outputs import TreeTarget
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from hedgerow._data.binning import BinnedMatrix
+from hedgerow._data.outputs import TreeTarget
 from hedgerow._tree.cart import (
     BootstrapSamples,
     CartParams,

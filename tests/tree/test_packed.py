@@ -5,12 +5,12 @@ from dataclasses import fields, replace
 import numpy as np
 import pandas as pd
 import pytest
-from hedgerow._tree.outputs import TreeTarget
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow._data import intake
 from hedgerow._data.binning import Binner
+from hedgerow._data.outputs import TreeTarget
 from hedgerow._tree.cart import BootstrapSamples, CartParams, grow_trees
 from hedgerow._tree.packed import ForestPacker, PackedForest
 from hedgerow._tree.structure import Ensemble

@@ -21,6 +21,7 @@ from hedgerow.plot._over_columns import alone, draw_panel, fit_panels
 from hedgerow.plot._shap import ShapBeeswarmDisplay
 
 MOST_BARS = 20
+FIGURE_SIZE = 6.0, 3.8  # inches
 
 
 @singledispatch
@@ -73,6 +74,8 @@ def figure_size(result: Result) -> tuple[float, float]:
     """Return the size of a new figure for a result, in inches."""
     if isinstance(result, PartialDependence | AccumulatedEffects):
         return alone(result)
+    if display_of.dispatch(type(result)) is display_of.dispatch(Result):
+        return FIGURE_SIZE  # of results that draw themselves
     return bars_size(min(MOST_BARS, len(display_of(result).names)))
 
 
