@@ -1,4 +1,4 @@
-"""What estimators of tables share: reading X, being fitted in one step, files, tags."""
+"""The base classes of all estimators: reading X, adopting the result of a fit, files, tags."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Estimator(BaseEstimator):
         return super().__new__(cls)
 
     def __init_subclass__(cls, **named: Any) -> None:
-        """Let methods say what might have been meant by arguments that they do not take."""
+        """Let methods suggest the right name for arguments that they do not take."""
         super().__init_subclass__(**named)
         if cls.__module__.partition(".")[0] == __name__.partition(".")[0]:
             let_methods_answer(cls)
@@ -78,7 +78,7 @@ class Estimator(BaseEstimator):
             raise AttributeError(why, name=name, obj=None)  # without a guess of Python's behind it
 
     def _why_not(self, name: str) -> str | None:
-        """Say why an attribute is not there, or what to use instead, if that is known."""
+        """Return why an attribute is missing, or what to use instead, if there is an answer."""
         return about_attribute(type(self), name)
 
     @answering
@@ -106,7 +106,7 @@ class Estimator(BaseEstimator):
             ) from None
 
     def _bins_tables(self) -> bool:
-        """Tell whether fits bin their tables, so that several can share a `BinnedTable` as X."""
+        """Return whether fits bin their tables, so that several can share a `BinnedTable` as X."""
         return False
 
     def _additive_trees(self) -> AdditiveTrees:
@@ -122,7 +122,7 @@ class Estimator(BaseEstimator):
         return hasattr(self, "_model")
 
     def _repr_html_inner(self) -> str:
-        """Return what a notebook shows: of a fitted estimator, its essentials."""
+        """Return what a notebook shows: a summary, if the estimator is fitted."""
         from hedgerow._notebook import summary
 
         html: str = summary(self) if self.__sklearn_is_fitted__() else super()._repr_html_inner()
@@ -136,14 +136,14 @@ class Estimator(BaseEstimator):
 
 
 class TableEstimator(Estimator):
-    """An estimator that takes any table, with gaps and categories, and holds a model of it."""
+    """An estimator that reads any table, with missing values and categorical features."""
 
     def __hedgerow__(self) -> TableInternals[Any]:
         """Return what other packages of the library may ask of the estimator."""
         return TableInternals(**vars(super().__hedgerow__()), read=self._read, matrix=self._matrix)
 
     def _read(self, X: Any, schema: TableSchema) -> Table:
-        """Read a table as the estimator's parameters have it."""
+        """Read a table according to the estimator's parameters."""
         name, unknown = type(self).__name__, self.unknown_category
         return read_table(X, schema, unknown_category=unknown, estimator_name=name)
 
@@ -165,7 +165,7 @@ class TableEstimator(Estimator):
 
 
 def adopt(estimator: Estimator, attributes: dict[str, Any]) -> None:
-    """Make the estimator the result of a fit, and let it forget that of the last.
+    """Make the estimator the result of a fit, in place of any earlier one.
 
     A fit computes everything first and calls this last, so one that fails or is interrupted leaves
     the estimator as it was.

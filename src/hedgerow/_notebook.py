@@ -21,7 +21,7 @@ from hedgerow._types import Floats
 TOP = 5  # features that are shown
 LONGEST = 60  # characters of a parameter's value
 WIDEST = 12.0  # a bar, in letters
-# Importances of forests are sums over their nodes; beyond so many they take too long for a glance.
+# Importances of forests are sums over their nodes; for more nodes they take too long.
 MOST_NODES = 2_000_000
 
 _BOX = (

@@ -23,19 +23,19 @@ pytest.importorskip("vl_convert")
 
 from hedgerow._reporting.charts import charts_of
 from hedgerow._reporting.rendering import json_text, render
-from hedgerow._reporting.summary import Wishes, summarise
+from hedgerow._reporting.summary import ReportOptions, summarise
 
 EVIL = "</script><script>alert('x')</script>"
 X, NEW = (table(n, seed).rename(columns={"size": EVIL}) for n, seed in ((300, 0), (100, 7)))
 NUMBER, NEW_NUMBER = (number_of(frame.rename(columns={EVIL: "size"})) for frame in (X, NEW))
 TWO, NEW_TWO = (np.where(y > 2.0, EVIL, "no & no") for y in (NUMBER, NEW_NUMBER))
-WISHES = Wishes(title=EVIL, target_name=EVIL, n_mistakes=3, n_bootstrap=10, seed=0)
+OPTIONS = ReportOptions(title=EVIL, target_name=EVIL, n_mistakes=3, n_bootstrap=10, seed=0)
 
 
 @pytest.fixture(scope="module")
 def summary() -> dict[str, Any]:
     model = hr.GradientBoostingClassifier(n_estimators=8, early_stopping=True).fit(X, TWO)
-    return summarise(model, NEW, NEW_TWO, WISHES)
+    return summarise(model, NEW, NEW_TWO, OPTIONS)
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_charts_hold_to_the_schema(summary: dict[str, Any]) -> None:
 def test_a_page_of_a_model_without_trees_says_why() -> None:
     filled = NEW[["single", "count"]].to_numpy(float)
     model = hr.SVC().fit(filled, NEW_TWO)
-    page = render(summarise(model, filled, NEW_TWO, WISHES))
+    page = render(summarise(model, filled, NEW_TWO, OPTIONS))
     assert page.count("Not available:") >= 3
 
 
@@ -158,7 +158,7 @@ def test_a_page_says_how_large_it_is(page: str, summary: dict[str, Any]) -> None
 def test_possible_leakage_is_said_at_the_top() -> None:
     rows = NEW.assign(outcome_code=(NEW_TWO == EVIL) * 1.0)
     model = hr.GradientBoostingClassifier(n_estimators=3).fit(rows, NEW_TWO)
-    page = render(summarise(model, rows, NEW_TWO, WISHES))
+    page = render(summarise(model, rows, NEW_TWO, OPTIONS))
     top = page[page.index("<h1>") : page.index("<section")]
     assert "Possible target leakage:</strong> outcome_code" in top
 

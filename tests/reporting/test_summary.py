@@ -14,7 +14,7 @@ from sklearn import metrics as sk
 
 import hedgerow as hr
 from hedgerow._reporting.curves import histogram_bars
-from hedgerow._reporting.summary import Wishes, summarise
+from hedgerow._reporting.summary import ReportOptions, summarise
 from hedgerow.exceptions import DataError, ParameterError
 from reporting.tables import number_of, table
 
@@ -25,12 +25,12 @@ MANY, NEW_MANY = (np.digitize(y, [1.0, 2.5]) for y in (NUMBER, NEW_NUMBER))
 NUMBERS = ["size", "single", "count"]
 FILLED, NEW_FILLED = (frame[NUMBERS].fillna(0.0).astype(float) for frame in (X, NEW))
 FEW = {"n_estimators": 10, "max_leaves": 6}
-WISHES = Wishes(title="t", target_name="y", n_mistakes=3, n_bootstrap=20, seed=0)
+OPTIONS = ReportOptions(title="t", target_name="y", n_mistakes=3, n_bootstrap=20, seed=0)
 
 
 def summary_of(model: Any, rows: Any, y: Any, **options: Any) -> dict[str, Any]:
     """Return a summary that has been through JSON, which NaN and NumPy's numbers would not."""
-    summary = summarise(model, rows, y, options.pop("wishes", WISHES), **options)
+    summary = summarise(model, rows, y, options.pop("wishes", OPTIONS), **options)
     return json.loads(json.dumps(summary, allow_nan=False))
 
 
@@ -337,17 +337,17 @@ def test_one_class_alone_in_the_rows_leaves_what_is_not_defined_open() -> None:
 def test_a_report_needs_something_to_judge() -> None:
     model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
     with pytest.raises(DataError, match="y is None"):
-        summarise(model, NEW, None, WISHES)
+        summarise(model, NEW, None, OPTIONS)
     with pytest.raises(DataError, match=r"feature names|features"):
-        summarise(model, NEW.drop(columns="size"), NEW_TWO, WISHES)
+        summarise(model, NEW.drop(columns="size"), NEW_TWO, OPTIONS)
     with pytest.raises(DataError, match="maybe"):
-        summarise(model, NEW, np.where(NEW_TWO == "yes", "maybe", "no"), WISHES)
+        summarise(model, NEW, np.where(NEW_TWO == "yes", "maybe", "no"), OPTIONS)
     with pytest.raises(DataError, match="y"):
-        summarise(model, NEW, NEW_TWO[:-1], WISHES)
+        summarise(model, NEW, NEW_TWO[:-1], OPTIONS)
     with pytest.raises(ParameterError, match="predicts nothing"):
-        summarise(hr.NearestNeighbors().fit(FILLED), NEW_FILLED, NEW_NUMBER, WISHES)
+        summarise(hr.NearestNeighbors().fit(FILLED), NEW_FILLED, NEW_NUMBER, OPTIONS)
     with pytest.raises(ParameterError, match="qid"):
-        summarise(model, NEW, NEW_TWO, WISHES, qid=np.zeros(len(NEW)))
+        summarise(model, NEW, NEW_TWO, OPTIONS, qid=np.zeros(len(NEW)))
 
 
 def test_importances_by_shuffling_and_effects_are_those_of_explain() -> None:
@@ -441,7 +441,7 @@ def test_rows_that_a_model_leaves_open_are_refused() -> None:
         pytest.warns(UserWarning, match="no neighbors"),
         pytest.raises(DataError, match="predicts NaN for 150 rows"),
     ):
-        summarise(model, NEW_FILLED + 100.0, NEW_NUMBER, WISHES)
+        summarise(model, NEW_FILLED + 100.0, NEW_NUMBER, OPTIONS)
 
 
 def test_a_mistake_without_a_waterfall_tells_the_row() -> None:

@@ -31,8 +31,8 @@ ColumnKind = Literal["text", "number", "any"]
 # What a column is by its name: None if that is to be found out, "any" if it is no feature besides.
 Kinds = Callable[[str], ColumnKind | None]
 
-# What pandas takes for a gap, too, so that `pandas.read_csv` gives the same table.
-GAPS = (
+# Texts that mean missing, those of `pandas.read_csv`.
+MISSING_TEXTS = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
 )
@@ -151,7 +151,7 @@ def _delimiter(line: str) -> str:
 
 
 def _read_text(path: Path, dialect: Dialect) -> Any:
-    """Read all fields as text, gaps as nulls."""
+    """Read all fields as text, missing values as nulls."""
     try:
         return _parse(path, dialect, threads=True)
     except pa.ArrowInvalid:
@@ -170,7 +170,7 @@ def _parse(path: Path, dialect: Dialect, *, threads: bool) -> Any:
             arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
             arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys((*dialect.names, ""), pa.string()),
-                null_values=list(GAPS),
+                null_values=list(MISSING_TEXTS),
                 strings_can_be_null=True,
             ),
         )

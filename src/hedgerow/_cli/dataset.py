@@ -1,4 +1,4 @@
-"""Tables → dataset: the rows of a file, parted into features and what else is known of them."""
+"""Tables → datasets: the rows of a file, split into features, target, weights and groups."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Roles:
 
 @dataclass(frozen=True)
 class LabeledDataset:
-    """Rows with their targets; what is not known of them is None."""
+    """Rows with their targets; None for what the file does not have."""
 
     X: Any
     y: Any
@@ -84,7 +84,7 @@ class LabeledDataset:
 
     @property
     def keep_together(self) -> Any:
-        """What rows must not be parted: queries, or groups."""
+        """Groups of rows that a split keeps together: queries, or groups."""
         return self.groups if self.qid is None else self.qid
 
     def take(self, rows: Indices) -> LabeledDataset:

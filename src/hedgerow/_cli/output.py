@@ -92,7 +92,7 @@ def lines_of(fields: Mapping[str, str]) -> str:
 
 
 def padded(text: str, width: int) -> str:
-    """Return a text with so many spaces behind it that it fills a column of a terminal."""
+    """Return a text padded with spaces to the width of a terminal column."""
     return text + " " * (width - cells(text))
 
 

@@ -53,7 +53,7 @@ MOST_TARGETS = 6  # of several, that curves are drawn of
 
 
 @dataclass(frozen=True)
-class Wishes:
+class ReportOptions:
     """What the caller asked for; `report` says what each is."""
 
     title: str
@@ -64,7 +64,13 @@ class Wishes:
 
 
 def summarise(
-    model: Any, X: Any, y: Any, wishes: Wishes, *, sample_weight: Any = None, qid: Any = None
+    model: Any,
+    X: Any,
+    y: Any,
+    options: ReportOptions,
+    *,
+    sample_weight: Any = None,
+    qid: Any = None,
 ) -> dict[str, Any]:
     """Return everything that the report of a model on some rows shows."""
     if not has_rows(X):
@@ -77,28 +83,28 @@ def summarise(
     importances = importance_summary(model, columns)
     shuffled = shuffled_summary(model, X, y, columns, outcomes)
     order = shuffled.get("order") or importances.get("order") or list(range(len(columns)))
-    kinds = kinds_of_mistakes(outcomes[0], wishes.n_mistakes)
+    kinds = kinds_of_mistakes(outcomes[0], options.n_mistakes)
     n_dots = MOST_DOTS // min(len(outcomes), MOST_TARGETS)
     summary: dict[str, Any] = {
-        "title": wishes.title,
-        "target": wishes.target_name,
+        "title": options.title,
+        "target": options.target_name,
         "data": data_profile(columns, outcomes, order),
         "targets": [_target(outcome) for outcome in outcomes],
         "training": training_summary(model),
-        "outcomes": [_judged(outcome, weights, wishes, n_dots) for outcome in outcomes],
+        "outcomes": [_judged(outcome, weights, options, n_dots) for outcome in outcomes],
         "is_weighted": weights is not None,
         "n_drawn": MOST_TARGETS,
         "coverage": COVERAGE,
-        "n_bootstrap": wishes.n_bootstrap,
+        "n_bootstrap": options.n_bootstrap,
         "threshold": threshold_payload(outcomes[0], weights) if len(outcomes) == 1 else None,
         "importances": importances,
         "shuffled": shuffled,
-        "shap": shap_summary(model, X, outcomes, wishes.target_name),
-        "effects": effect_summary(model, X, columns, outcomes, order, wishes.target_name),
+        "shap": shap_summary(model, X, outcomes, options.target_name),
+        "effects": effect_summary(model, X, columns, outcomes, order, options.target_name),
         "mistakes": mistakes_summary(
-            *(model, X, outcomes[0], kinds, [columns[j] for j in order], ids, wishes.target_name)
+            *(model, X, outcomes[0], kinds, [columns[j] for j in order], ids, options.target_name)
         ),
-        **_trees(model, columns, order, outcomes, kinds, ids, wishes),
+        **_trees(model, columns, order, outcomes, kinds, ids, options),
         "parameters": parameter_table(model),
         "reproducibility": reproducibility(model),
     }
@@ -107,12 +113,12 @@ def summarise(
 
 
 def _judged(
-    outcome: Outcome, weights: Floats | None, wishes: Wishes, n_dots: int
+    outcome: Outcome, weights: Floats | None, options: ReportOptions, n_dots: int
 ) -> dict[str, Any]:
     judged: dict[str, Any] = {
         "name": outcome.name,
-        "metrics": measured(outcome, weights, wishes.n_bootstrap, wishes.seed),
-        "curves": curves_of(outcome, wishes.seed, n_dots),
+        "metrics": measured(outcome, weights, options.n_bootstrap, options.seed),
+        "curves": curves_of(outcome, options.seed, n_dots),
     }
     if isinstance(outcome, ClassOutcome):
         judged |= {"classes": list(outcome.classes), "by_class": by_class(outcome, weights)}
@@ -156,21 +162,21 @@ def _trees(
     outcomes: Sequence[Outcome],
     kinds: Sequence[MistakeKind],
     ids: RowIds,
-    wishes: Wishes,
+    options: ReportOptions,
 ) -> dict[str, Any]:
     """Return the trees to browse and the fields of the what-if, or why there are none."""
     try:
         shown = shown_trees(model)
     except NotShownError as reason:
         return {"trees": {"absent": str(reason)}, "what_if": {"absent": str(reason)}}
-    groups = _rows_to_start_from(outcomes[0], kinds, wishes)
+    groups = _rows_to_start_from(outcomes[0], kinds, options)
     rows = list(dict.fromkeys(row for group in groups.values() for row in group))
     try:
         what_if = what_if_payload(model, shown, columns, order, rows, ids)
     except NotShownError as reason:
         what_if = {"absent": str(reason)}
     else:
-        what_if["targets"] = _said(outcomes, wishes.target_name)
+        what_if["targets"] = _said(outcomes, options.target_name)
         what_if["groups"] = [
             {"label": label, "rows": [rows.index(row) for row in group]}
             for label, group in groups.items()
@@ -179,8 +185,8 @@ def _trees(
         explained = what_if["explained"]
         if "names" in explained:
             explained["names"] = [renamed(name, outcomes) for name in explained["names"]]
-            explained["what"] = score_words(shown.unit, shown.output_names, wishes.target_name)
-    trees = trees_payload(shown, wishes.target_name)
+            explained["what"] = score_words(shown.unit, shown.output_names, options.target_name)
+    trees = trees_payload(shown, options.target_name)
     trees["output_names"] = [renamed(name, outcomes) for name in trees["output_names"]]
     return {"trees": trees, "what_if": what_if}
 
@@ -198,10 +204,10 @@ def _said(outcomes: Sequence[Outcome], target_name: str) -> list[str]:
 
 
 def _rows_to_start_from(
-    outcome: Outcome, kinds: Sequence[MistakeKind], wishes: Wishes
+    outcome: Outcome, kinds: Sequence[MistakeKind], options: ReportOptions
 ) -> dict[str, list[int]]:
     """Return a few rows drawn at random, and the worst mistakes of each kind."""
-    drawn = np.random.RandomState(wishes.seed).permutation(outcome.n_rows)[:ROWS_TO_START_FROM]
+    drawn = np.random.RandomState(options.seed).permutation(outcome.n_rows)[:ROWS_TO_START_FROM]
     groups = {"Random rows": np.sort(drawn).tolist()}
     return groups | {kind.title: kind.rows for kind in kinds}
 

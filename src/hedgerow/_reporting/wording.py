@@ -37,7 +37,7 @@ def decimals_of(values: Iterable[float]) -> int:
 
 
 def fixed(value: float | None, decimals: int, *, signed: bool = False) -> str:
-    """Return a number with so many decimals, and its sign if asked for."""
+    """Return a number with this number of decimals, and optionally its sign."""
     if value is None:
         return "–"
     sign = "−" if value < 0.0 else "+" if signed else ""

@@ -13,7 +13,7 @@ from hedgerow._contract import internals
 from hedgerow._estimator import Estimator
 from hedgerow._model_file.atomic import check_target, write_atomically
 from hedgerow._params import Number
-from hedgerow._reporting.summary import Wishes, summarise
+from hedgerow._reporting.summary import ReportOptions, summarise
 from hedgerow._result import imported
 from hedgerow.exceptions import ParameterError
 
@@ -74,7 +74,7 @@ def report(
     Raises
     ------
     ParameterError, DataError, sklearn.exceptions.NotFittedError
-        If the model, the rows or the wishes are not what they should be.
+        If the model, the rows or the options are not what they should be.
     OSError
         If the file cannot be written.
     ImportError
@@ -95,14 +95,14 @@ def report(
     _check_number("random_state", random_state)
     _check_texts(title=title, target_name=target_name)
     name = _check_path(path)
-    wishes = Wishes(
+    options = ReportOptions(
         title=type(model).__name__ if title is None else title,
         target_name=str(getattr(y, "name", None) or "y") if target_name is None else target_name,
         n_mistakes=n_mistakes,
         n_bootstrap=n_bootstrap,
         seed=random_state,
     )
-    summary = summarise(model, X, y, wishes, sample_weight=sample_weight, qid=qid)
+    summary = summarise(model, X, y, options, sample_weight=sample_weight, qid=qid)
     from hedgerow._reporting.rendering import render
 
     # Half a surrogate pair, which a name may hold, has no place in a file: it becomes "?".

@@ -1,4 +1,4 @@
-"""Cross-validation: fit a model to all rows but some, judge it by those, and so on in turn.
+"""Cross-validation: fit a model to all folds but one, evaluate it on that one, for each fold.
 
 Models that bin their tables share that work: the table is read and its bins are learned once, from
 all rows, and the folds take their rows of it. All that looks at a target (statistics of categories,
@@ -65,7 +65,7 @@ def cross_validate(
     params: Mapping[str, Any] | None = None,
     verbose: int = 0,
 ) -> CrossValidation:
-    """Fit clones of a model to parts of the rows and judge each by the rows it has not seen.
+    """Fit clones of a model on training folds and evaluate each on its holdout fold.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def cross_validate(
         Further arguments of ``fit``; of arrays with an entry for each row, a fold gets its own. A
         ``checkpoint`` is refused, for folds would overwrite it.
     verbose : int
-        As in the models: 0 is silent, else there is a bar or a line for every so many folds.
+        As in the estimators: 0 is silent; otherwise a progress bar, or a line every few folds.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def cross_validate(
 
 
 def _check_options(model: Any, values: tuple[Any, ...], params: Mapping[str, Any]) -> None:
-    """Refuse what no fold could do."""
+    """Raise if the options do not suit the model."""
     if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "get_params")):
         raise ParameterError(
             f"model={shown(model)} is not an estimator: {_how_to_make_one(model)}, as in "

@@ -30,7 +30,6 @@ def with_queries(
         queries = split_column(X, column)[0]
     if queries is None:
         raise DataError(
-            f"{name} must be told which rows belong to a query, by an id for each row: "
-            "cross_validate(model, X, y, qid=qid)."
+            f"{name} needs the query of each row: cross_validate(model, X, y, qid=qid)."
         )
     return queries if groups is None else groups, options

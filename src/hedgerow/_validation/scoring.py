@@ -1,4 +1,4 @@
-"""What models of folds are judged by: the library's metrics, functions, scikit-learn's scorers.
+"""Scores of folds: the library's metrics, user functions, scikit-learn's scorers.
 
 A metric is a measure of the target and the prediction, and keeps its sign: of "rmse" less is
 better. A scorer of scikit-learn's is asked with the model and the rows, and more is better.
@@ -252,7 +252,7 @@ def resolve_scores(scoring: Any, target: ScoringTarget) -> list[Score]:
 
 
 def require_names(scores: list[Score]) -> None:
-    """Refuse scores that cannot be told apart."""
+    """Raise if two scores have the same name."""
     names = [score.name for score in scores]
     for name in names:
         if names.count(name) > 1:

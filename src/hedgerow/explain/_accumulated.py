@@ -68,7 +68,7 @@ class AccumulatedEffects(Result):
     unit : str
         What effects are measured in, such as "probability" or "log-odds".
     n_rows : int
-        Rows that lie in a cell. Those with a gap in the column do not.
+        Rows that lie in a cell; rows with a missing value in the column do not.
     """
 
     measure: ClassVar[str] = "effect on"  # of what `unit` says
@@ -106,7 +106,7 @@ def accumulated_effects(
 ) -> Any:
     """Return the accumulated local effects of columns (Apley and Zhu, 2020).
 
-    A column of numbers is parted into cells of about equally many rows. The rows of a cell are
+    A numeric column is split into cells with about equally many rows. The rows of a cell are
     moved to its two ends, all else stays as it is, and the mean difference of what the model says
     is what it adds from one end to the other. Unlike partial dependence, no row gets a value that
     is far from its own.
@@ -128,12 +128,12 @@ def accumulated_effects(
         are taken in: without it, labels whose rows are alike in the other columns follow each
         other. The 30 most frequent ones are taken.
     response : {"auto", "score", "prediction"}
-        What the model is asked for: its raw score, which for a boosted classifier is the log-odds,
-        or what it predicts, such as a probability. "auto" is the prediction.
+        Which output of the model is used: its raw score (for a boosted classifier the log-odds) or
+        its prediction, such as a probability. "auto" is the prediction.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows in the means.
     verbose : int
-        As in the models: 0 is silent, else there is a bar or a line for every so many features.
+        As in the estimators: 0 is silent; otherwise a progress bar, or a line every few features.
 
     Returns
     -------
@@ -202,7 +202,7 @@ class _Steps:
 
 @dataclass(frozen=True, eq=False)
 class _StepMaker:
-    """How the columns of a table are parted into cells."""
+    """How the columns of a table are split into cells."""
 
     what_if: WhatIf
     resolution: int
@@ -210,7 +210,7 @@ class _StepMaker:
     categorical: set[int]
 
     def steps(self, place: int) -> _Steps:
-        """Part a column."""
+        """Split a column into cells."""
         column = read_column(self.what_if, place, self.categorical)
         if isinstance(column, LabelColumn):
             return self._of_labels(place, column)
@@ -257,7 +257,7 @@ class _StepMaker:
         _require_cells(np.array(levels, object), name, is_given=place in self.given)
         level_of = np.full(len(column.labels) + 1, _NOWHERE)
         level_of[[code[label] for label in levels]] = np.arange(len(levels))
-        level = level_of[column.codes]  # a gap, code −1, finds the last entry
+        level = level_of[column.codes]  # missing, code −1, gets the last entry
         after = np.where(level < len(levels) - 1, level, _NOWHERE)
         before = np.where(level > 0, level - 1, _NOWHERE)
         axis = Axis(name, place, as_objects(levels), True, np.empty(0), axis.left_out)

@@ -1,4 +1,4 @@
-"""Where a column is looked at: grids of numbers, categories by frequency, gaps as a point."""
+"""Grids of columns: numbers, categories by frequency, and missing values as a point."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Axis:
     place : int
         The column of the table.
     values : array
-        Increasing floats, then NaN if the column has gaps; or labels, the most frequent first, then
+        Increasing floats, then NaN if values are missing; or labels, the most frequent first, then
         None.
     is_categorical : bool
     deciles : array of shape (9,), or (0,) for categories
@@ -205,7 +205,7 @@ def _without_repetition(increasing: NDArray[np.floating[Any]]) -> NDArray[np.flo
 
 
 def sorted_numbers(column: NumericColumn, where: str) -> NDArray[np.floating[Any]]:
-    """Return the numbers of a column in increasing order, without gaps; single ones as they are.
+    """Return the numbers of a column in increasing order, without missing ones; float32 stays so.
 
     Raises if there are infinities, which come first and last.
     """

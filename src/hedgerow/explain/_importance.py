@@ -123,13 +123,13 @@ def importance(model: Any, kind: str = "gain", *, X: Any = None) -> Importance:
 
 def _by_splits(model: Any, kind: str) -> tuple[Floats, Labels]:
     """Return what the model itself tells, or the sums over the splits of its trees."""
-    told = None
+    values = None
     if isinstance(model, Estimator) and hasattr(model, "importances"):
-        told = model.importances(kind)
+        values = model.importances(kind)
     elif isinstance(model, Estimator) and kind == "gain":
-        told = getattr(model, "feature_importances_", None)
-    if told is not None:
-        return told, labels_of(fitted_names(model), len(told))
+        values = getattr(model, "feature_importances_", None)
+    if values is not None:
+        return values, labels_of(fitted_names(model), len(values))
     trees = additive_trees(model)
     sums = sums_over_splits(trees.ensemble, kind, trees.sources, trees.n_columns)
     return sums, trees.feature_names

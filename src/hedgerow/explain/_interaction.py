@@ -124,12 +124,12 @@ def interaction_strength(
     max_features : int
         Columns that are chosen if none are named.
     response : {"auto", "score", "prediction"}
-        What the model is asked for. "auto" is the raw score, if there is one: predictions of a
-        model without interactions are sums only before its link.
+        Which output of the model is used. "auto" is the raw score, if any: predictions of a model
+        without interactions are sums only before its link.
     random_state : int, RandomState or None
         Which rows are drawn.
     verbose : int
-        As in the models: 0 is silent, else there is a bar or a line for every so many parts.
+        As in the estimators: 0 is silent; otherwise a progress bar, or a line every few parts.
 
     Returns
     -------

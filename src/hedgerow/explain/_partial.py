@@ -1,4 +1,4 @@
-"""Partial dependence: what a model says on average if a column had this or that value."""
+"""Partial dependence: the mean prediction of a model as a function of one or two columns."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PartialDependence(Result):
         The column, or both.
     grid : tuple of arrays
         Of each column, the values that were looked at: floats, with NaN as the last if the column
-        has gaps; or labels, the most frequent first, with None for gaps.
+        has missing values; or labels, the most frequent first, with None for missing.
     average : array of shape (points[, points], outputs), or None
         The mean over the rows.
     individual : array of shape (rows, points[, points], outputs), or None
@@ -130,7 +130,7 @@ def partial_dependence(
     sample_weight: Any = None,
     verbose: int = 0,
 ) -> Any:
-    """Return what a model says on average if a column had this or that value (Friedman, 2001).
+    """Return the mean prediction of a model as a function of columns (Friedman, 2001).
 
     Every row's value of the column is replaced by that of a grid point, all else stays as it is,
     and the mean is taken over the rows; so for one point after another. Sums of trees are not
@@ -158,15 +158,15 @@ def partial_dependence(
         value if both are the same number.
     grid : dict from column to values, or values, optional
         Points to look at instead. Without it, columns of labels are looked at in their 30 most
-        frequent categories, and columns with gaps also in that of a gap.
+        frequent categories, and columns with missing values also for missing.
     response : {"auto", "score", "prediction"}
-        What the model is asked for: its raw score, which for a boosted classifier is the log-odds,
-        or what it predicts, such as a probability, whose mean is taken. "auto" is the prediction
+        Which output of the model is used: its raw score (for a boosted classifier the log-odds) or
+        its prediction, such as a probability, whose mean is taken. "auto" is the prediction
         or, with method="cover", the score.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows in the mean.
     verbose : int
-        As in the models: 0 is silent, else there is a bar or a line for every so many features.
+        As in the estimators: 0 is silent; otherwise a progress bar, or a line every few features.
 
     Returns
     -------
@@ -233,7 +233,7 @@ def partial_dependence(
 
 
 def _make_what_if(model: Any, X: Any, method: str, kind: str, response: str) -> WhatIf:
-    """Open the model, and see that it can be asked in this way."""
+    """Return the model with its rows, or raise if the method does not suit it."""
     if method == "rows":
         return make_what_if(model, X, response)
     what_if = make_what_if(model, X, "score" if response == "auto" else response)

@@ -80,7 +80,7 @@ def permutation_importance(
         Threads. None is all cores for Hedgerow's models, and one for others. A user's function is
         called from one thread.
     verbose : int
-        As in the models: 0 is silent, else there is a bar or a line for every so many shuffles.
+        As in the estimators: 0 is silent; otherwise a progress bar, or a line every few shuffles.
 
     Returns
     -------

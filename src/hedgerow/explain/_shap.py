@@ -143,7 +143,7 @@ def shap_values(
         table, and values are means over all of its rows (interventional values). A number draws so
         many rows of X.
     verbose : int
-        As in the models: 0 is silent, else there is a bar or a line for every so many rows.
+        As in the estimators: 0 is silent; otherwise a progress bar, or a line every few rows.
 
     Returns
     -------
@@ -317,7 +317,7 @@ def _against(
 
 
 def _background_rows(trees: AdditiveTrees, matrix: Rows, background: Any) -> Rows:
-    """Return the background as trees see it; a number means so many rows of the matrix."""
+    """Return the background as trees see it; a number draws that number of rows of the matrix."""
     if not isinstance(background, Integral):
         return _read_background(trees, background)
     if int(background) >= len(matrix):

@@ -1,4 +1,4 @@
-"""A fitted model, asked how well it does on rows of which some columns are shuffled."""
+"""The score of a fitted model on rows some of whose columns are shuffled."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Shuffling:
         self.model, self.table = model, table
 
     def n_workers(self, n_threads: int) -> int:
-        """Return how many columns are shuffled at the same time, if there are so many threads."""
+        """Return how many columns to shuffle at the same time with this number of threads."""
         return n_threads
 
     def matters(self, places: Sequence[int]) -> bool:  # noqa: ARG002
@@ -82,7 +82,7 @@ class Shuffling:
         return True
 
     def prepare(self, n_threads: int) -> None:
-        """Get ready to be asked by one of several threads at once, or to use them all."""
+        """Prepare for calls from several threads, each with this number of threads."""
 
     def measure(self, judge: Judge, places: Sequence[int], order: Indices | None) -> float:
         """Return how well the model does with some columns of other rows."""
@@ -124,7 +124,7 @@ class TreeShuffling(Shuffling):
         self.model = reader
 
     def measure(self, judge: Judge, places: Sequence[int], order: Indices | None) -> float:
-        """Overwrite columns, ask, and put them back."""
+        """Overwrite columns, measure, and restore them."""
         if order is None:
             return judge.measure(self.model, self._matrix)
         if not hasattr(self._own, "matrix"):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hedgerow._data.columns import LabelColumn, NumericColumn
 from hedgerow._types import Floats
 
-# Where two distributions of numbers are compared: so many quantiles.
+# The number of quantiles at which two distributions are compared.
 _QUANTILES = 100
 # Places on the line that differ by less, as parts of its length, are the same: rounding.
 _ROUNDING = 1e-9
@@ -61,7 +61,7 @@ def _distributions(
 ) -> Floats:
     """Return for each level the distribution function at quantiles, or the labels' frequencies."""
     if isinstance(column, LabelColumn):
-        n_labels = len(column.labels) + 1  # a gap is a label of its own
+        n_labels = len(column.labels) + 1  # missing counts as a label
         counts = [np.bincount(column.codes[of] + 1, minlength=n_labels) for of in rows]
         return np.array([count / max(count.sum(), 1) for count in counts])
     missing, numbers = column.is_missing(), column.values.astype(np.float64)
@@ -72,7 +72,7 @@ def _distributions(
 
 
 def quantiles(numbers: Floats, count: int) -> Floats:
-    """Return up to so many of some numbers, from the smallest to the largest, by equal shares."""
+    """Return up to this number of quantiles, from the smallest number to the largest."""
     if not len(numbers):
         return np.empty(0)
     shares = np.linspace(0.0, 1.0, count)

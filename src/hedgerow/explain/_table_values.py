@@ -16,8 +16,8 @@ from hedgerow._data.sources import open_table
 def table_values(X: Any, feature_names: Labels) -> NDArray[Any]:
     """Return a table that a model has read before, (n_rows, n_columns), in its order of columns.
 
-    The array is of floats, with NaN for gaps. If a column has labels it is of objects, and a gap
-    among labels is None.
+    The array is of floats, with NaN for missing values. If a column has labels it is of objects,
+    and a missing label is None.
     """
     source = open_table(X)
     order = list(range(source.n_features))

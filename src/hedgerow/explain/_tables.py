@@ -86,7 +86,7 @@ class UserTable:
 
 
 def _frame(X: Any) -> nw.DataFrame[Any] | None:
-    """Return a data frame of any library as one that can be asked, None of what is no frame."""
+    """Return a data frame of any library in a common form, None for anything else."""
     if isinstance(X, np.ndarray):  # which narwhals takes its time to find out
         return None
     frame = nw.from_native(X, pass_through=True)

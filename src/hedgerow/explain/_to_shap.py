@@ -29,7 +29,7 @@ def to_shap(model: Any) -> dict[str, Any]:
     -------
     dict
         Trees and base score, as in ``shap.TreeExplainer(to_shap(model))``. Rows to explain are
-        arrays of floats, with NaN for gaps.
+        arrays of floats, with NaN for missing values.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What a model says of rows some of whose columns are changed: the one question of dependence.
+"""Predictions of a model for rows some of whose columns are replaced, the basis of dependence.
 
-Models that are sums of trees are asked natively, once for all points of a grid; every other model
-predicts changed tables, one after another.
+Sums of trees are evaluated natively, once for all points of a grid; every other model predicts
+changed tables, one after another.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class WhatIf(ABC):
     names : Labels, a tuple of str
         A name for each column.
     output_names : tuple of str
-        A name for each number that the model says of a row.
+        A name for each output of the model.
     unit : str
         What these numbers are.
     """
@@ -97,23 +97,23 @@ class WhatIf(ABC):
     unit: str
 
     def precompute_grids(self, several: Sequence[Points]) -> None:  # noqa: B027  most have nothing to prepare
-        """Prepare for questions about these points, all at once."""
+        """Read the grids of all these points at once, for later calls."""
 
     @abstractmethod
     def average(self, points: Points, weights: Floats | None) -> Floats:
-        """Return the mean over rows of what the model says at each point, (points, outputs)."""
+        """Return the mean prediction over rows at each point, (points, outputs)."""
 
     @abstractmethod
     def individual(self, points: Points) -> Floats:
-        """Return what the model says of each row at each point, (rows, points, outputs)."""
+        """Return the prediction of each row at each point, (rows, points, outputs)."""
 
     @abstractmethod
     def at_own_points(self, points: Points, rows: Indices, at: Indices) -> Floats:
-        """Return what the model says of some rows, each at a point of its own, (rows, outputs)."""
+        """Return the predictions of rows, each at one point, (rows, outputs)."""
 
 
 class TreesWhatIf(WhatIf):
-    """A sum of trees, asked for its scores or for the predictions that they mean."""
+    """A sum of trees: its scores, or the predictions that follow from them."""
 
     def __init__(self, trees: AdditiveTrees, X: Any, *, predicts: bool) -> None:
         self.trees, self.table = trees, UserTable(trees.features(X))
@@ -202,7 +202,7 @@ class TreesWhatIf(WhatIf):
         return place, np.ascontiguousarray(encoded[:, features], np.float64)
 
     def _blocks(self, place: NDArray[np.int32], values: Floats) -> Iterator[tuple[slice, Floats]]:
-        """Yield blocks of rows and what the model says of them at all points."""
+        """Yield blocks of rows and their predictions at all points."""
         n_outputs = len(self.output_names)
         n_rows = max(1, _BLOCK_BYTES // (8 * len(values) * n_outputs))
         for first in range(0, self.table.n_rows, n_rows):
@@ -217,7 +217,7 @@ class TreesWhatIf(WhatIf):
 
     @cached_property
     def _matrix(self) -> Rows:
-        """The rows as the trees see them; nobody needs them who asks for training rows alone."""
+        """The rows as the trees see them; not needed for means over the training rows."""
         return self.trees.matrix(self.table.X)
 
     @cached_property
@@ -249,7 +249,7 @@ def _side_by_side(several: Sequence[Points]) -> dict[int, NDArray[Any]]:
 
 
 class PredictedWhatIf(WhatIf):
-    """Any model, asked by its own methods about changed tables."""
+    """Any model: the predictions of its own methods for changed tables."""
 
     def __init__(self, model: Any, X: Any, response: str) -> None:
         self.model, self.table = model, UserTable(X)
@@ -275,9 +275,9 @@ class PredictedWhatIf(WhatIf):
         return self._predictions(points.put(self.table.take(rows), at))
 
     def _by_points(self, points: Points) -> Iterator[Floats]:
-        """Yield what the model says at some points, then at the next: (points, rows, outputs).
+        """Yield the predictions at some points, then at the next: (points, rows, outputs).
 
-        Few rows are asked at many points in one call: for many models a call costs more than rows.
+        Few rows are predicted at many points in one call: a call often costs more than its rows.
         """
         n_rows = self.table.n_rows
         most_rows = min(_BLOCK_ROWS, _BLOCK_CELLS // self.table.n_columns)
@@ -368,7 +368,7 @@ def table_labels(table: UserTable, of_model: Labels) -> Labels:
 
 
 def model_labels(model: Any, n_columns: int) -> Labels:
-    """Return what a model calls its columns, if it has so many of them."""
+    """Return the names of a model's columns, if it has this number of them."""
     names = fitted_names(model)
     return labels_of(names if names is not None and len(names) == n_columns else None, n_columns)
 

@@ -211,7 +211,7 @@ def unit_of(unit: str, output: Any, n_outputs: int = 1) -> str:
 
 
 def wrapped(text: str, width: int) -> str:
-    """Break a label that is longer than so many characters into lines."""
+    """Break a label that is longer than this number of characters into lines."""
     return "\n".join(fill(line, width) for line in text.split("\n"))
 
 

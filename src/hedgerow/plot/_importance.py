@@ -35,7 +35,7 @@ _LABELS = {
 }
 _TOP = Parameter("top", 15, COUNT, "")
 _KIND = Parameter("kind", "gain", Options(tuple(_LABELS)), "")
-# A row of bars takes so many inches of a new figure, and the axis below so many.
+# Height in inches of a row of bars in a new figure, and of the axis below.
 ROW, BELOW = 0.26, 0.9
 
 
@@ -216,7 +216,7 @@ class ImportanceDisplay(Display):
 
 
 def bars_size(n_bars: int) -> tuple[float, float]:
-    """Return the size of a figure of so many bars, in inches."""
+    """Return the size of a figure with this number of bars, in inches."""
     return 6.4, BELOW + ROW * max(n_bars, 3)
 
 

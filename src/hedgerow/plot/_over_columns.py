@@ -33,7 +33,7 @@ from hedgerow.plot._surfaces import N_LINES
 MOST_CURVES = 60
 # Of rows' own values at a category, the line leaves out so much at either end.
 TAIL = 0.1
-# A gap stands so far to the right of all numbers, as a part of their range.
+# Distance of the point for missing values to the right of all numbers, as a share of their range.
 BESIDE = 0.1
 # Of effects, which are positive and negative: from brown over white to green.
 AROUND_ZERO = "BrBG"
@@ -281,7 +281,7 @@ def _positions(values: NDArray[Any], is_categorical: bool) -> tuple[Floats, list
 
 
 def _write_numbers(axis: Any, values: NDArray[Any]) -> None:
-    """Write as many numbers along an axis as there is room for, and "missing" where gaps are."""
+    """Write as many numbers along an axis as there is room for, and "missing" beside them."""
     at, texts = _positions(values, is_categorical=False)
     is_gap = np.array([text is not None for text in texts])
     if is_gap.all():

@@ -25,8 +25,8 @@ class PartialDependenceDisplay(Display):
 
     Make it with `from_values` or `from_estimator`. Numbers have curves, with thin ones of single
     rows if there are any; short lines at the bottom are the deciles of the rows. Categories have a
-    point each, a gap has one on the right, and two columns have a map. Curves and points of the
-    same unit have the same scale in all panels: what changes little looks so.
+    point each, missing values one on the right, and two columns have a map. Curves and points of
+    the same unit have the same scale in all panels: what changes little looks so.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ def plain(name: str) -> str:
 
 
 def read_plane(X: Any) -> Plane:
-    """Read a table of two columns of numbers; gaps are allowed, infinities are not."""
+    """Read a table of two columns of numbers; missing values are allowed, infinities are not."""
     schema, table = learn_schema(X)
     if schema.n_features != 2:
         raise DataError(

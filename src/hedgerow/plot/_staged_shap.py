@@ -53,7 +53,7 @@ class StagedShapDisplay(Display):
     rounds : array of shape (n_points,)
         Numbers of rounds.
     contributions : array of shape (n_points, n_features)
-        SHAP values of the row in the model of so many rounds.
+        SHAP values of the row after this number of rounds.
     labels : sequence of str
         The features' names and the row's values.
     base, score : float

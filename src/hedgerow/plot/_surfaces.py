@@ -15,7 +15,7 @@ Grid = tuple[Floats, Floats]
 
 # How much of a class's colour its region has, and what is left of that where nothing is sure.
 REGION, UNSURE = 0.42, 0.4
-# About so many lines of equal prediction.
+# About the number of lines of equal prediction.
 N_LINES = 8
 # Pieces of a line, beyond which numbers on all of them would cover what they are about.
 MOST_PIECES = 2

@@ -28,7 +28,7 @@ from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.plot._display import number, short, signed
 
-# A test lists so many characters of categories, at most.
+# The most characters of categories that a test lists.
 LISTED = 22
 # What is added to, in words, by the link of a boosted model.
 _ADDED_TO = {
