@@ -65,7 +65,7 @@ def run(share: float) -> Outcome:
     weaker = counts[UNPROVED + "within"]
     seen = (
         f"{n_problems} problems: {counts['within']} within the tolerance ({weaker} "
-        "of them linear machines, which publish no dual, where the one found here proves less), "
+        "of them linear SVMs, which publish no dual, where the one found here proves less), "
         f"{counts['warned']} warned of, {counts['refused']} refused with a reason; "
         f"{len(failures)} wrong claims"
     )

@@ -58,7 +58,7 @@ from hedgerow import (
     StagewiseRegressor,
 )
 from hedgerow._adaboost.model import EstimatorCommittee
-from hedgerow._bagging.members import MemberModel
+from hedgerow._bagging.base_models import BaggedModel
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._data.table import as_matrix
 from hedgerow._forest.model import ForestModel
@@ -69,7 +69,7 @@ from hedgerow._model_file.values import NotStored
 from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._stagewise.model import AdditiveModel
 from hedgerow._svm.kernel.model import KernelModel
-from hedgerow._svm.linear.machines import LinearModel
+from hedgerow._svm.linear.estimators import LinearModel
 from hedgerow._tree.structure import Ensemble
 from oracles import kernel_machines as oracle_of_kernels
 from oracles import neighbors as oracle_of_neighbors
@@ -510,7 +510,7 @@ def exercise_trees(model, rng):
     model._model.binner.transform(table)
 
 
-COMPOSITES = (MemberModel, EstimatorCommittee, AdditiveModel)
+COMPOSITES = (BaggedModel, EstimatorCommittee, AdditiveModel)
 ASKED = (
     *("predict", "predict_proba", "predict_log_proba", "decision_function", "staged_predict"),
     *("staged_predict_proba", "staged_decision_function", "predict_trees"),
@@ -555,16 +555,16 @@ def schemas_in(model, places):
     held = model._model
     if not isinstance(held, COMPOSITES):
         yield held.schema, places
-    elif isinstance(held, MemberModel):
-        for index, member in enumerate(held.members):
-            drawn = held.draws.features(index) if not held.draws.takes_all_columns else places
+    elif isinstance(held, BaggedModel):
+        for index, member in enumerate(held.estimators):
+            drawn = held.sampling.features(index) if not held.sampling.takes_all_columns else places
             yield from schemas_in(member, places[drawn[drawn < len(places)]])
     else:
         if isinstance(held, AdditiveModel):
             starts = [] if isinstance(held.start, np.ndarray) else [held.start]
             inside = starts + [stage.learner for stage in held.stages]
         else:
-            inside = [member for members in held.fitted for member in members]
+            inside = [member for estimators in held.fitted for member in estimators]
         for member in inside:
             yield from schemas_in(member, places)
 
@@ -601,7 +601,7 @@ def exercise_kernels(model, rng):
         name = "linear" if kernel.function is not None else kernel.name
         constants = (kernel.gamma, kernel.coef0, kernel.degree)
         K = oracle_of_kernels.kernel(name, numbers, dense, *constants)
-    coefficients = held.machine_coefficients()
+    coefficients = held.svm_coefficients()
     expected = K @ coefficients.T + held.intercepts
     size = np.abs(K) @ np.abs(coefficients).T + np.abs(held.intercepts)
     # A sum of products that a steep kernel makes much of may be off in its last digits.
@@ -644,7 +644,7 @@ def exercise_nearest(model, X):
     assert ((indices >= 0) & (indices < held.n_rows)).all()
     assert (distances[:, 1:] >= distances[:, :-1]).all()
     rows = held.rows.toarray() if scipy.sparse.issparse(held.rows) else held.rows
-    if held.metric.has_powers and held.metric.p <= 8:
+    if held.metric.spec.sums_powers and held.metric.p <= 8:
         parts = (np.asarray(part, np.longdouble) for part in (rows, X))
         named = (held.metric.name, held.metric.p)
         sums = oracle_of_neighbors.sums(*parts, *named)
@@ -667,7 +667,7 @@ def exercise_forest(model, X, matrix):
     whole = Ensemble.from_trees(trees, [0] * len(trees), base, forest.n_features)
     np.testing.assert_array_equal(forest.sum_values(matrix), oracle.predict_raw(whole, matrix))
     np.testing.assert_array_equal(model.apply(X), oracle.apply(whole, matrix))
-    if model._model.leaf_rows is not None:
+    if model._model.leaf_targets is not None:
         model.predict_quantiles(X)
 
 

@@ -196,7 +196,7 @@ FIT = (
     (
         "y has NaN",
         lambda: classifier().fit(X, np.where(Y, np.nan, 0.0)),
-        "y contains NaN .*row .*Leave out the rows",
+        "y contains NaN .*row .*Drop the rows",
     ),
     ("y infinite", lambda: regressor().fit(X, np.where(Y, np.inf, 0)), "y contains infinity"),
     ("one class", lambda: classifier().fit(X, 0 * Y), "y holds one class only.*at least two"),
@@ -209,7 +209,7 @@ FIT = (
     ("X one column", lambda: classifier().fit(X[:, 0], Y), r"X must have two.*X\.reshape\(-1, 1\)"),
     ("X of three", lambda: classifier().fit(X[None], Y), r"X must have two dimensions, .*\(1, 40"),
     ("X infinite", lambda: classifier().fit(X + np.inf, Y), "X, column 0 contains infinity.*NaN"),
-    ("X a path", lambda: classifier().fit("train.csv", Y), "X is a str. Give a table"),
+    ("X a path", lambda: classifier().fit("train.csv", Y), "X is a str. Pass a table"),
     ("X empty", lambda: classifier().fit(X[:0], Y[:0]), "X has 0 sample"),
     (
         "X lazy",

@@ -113,7 +113,7 @@ START = StagewiseClassifier(SVR(), **TWO, init=CLASS_TREE).fit(X, LABELS)
     [
         (BAG, "members", LinearSVC().fit(FRAME, LABELS), "not what was bagged"),
         (BAG, "members", SVC().fit(FRAME[["a", "b"]], LABELS), "columns"),
-        (BAG, "members", SVC().fit(FRAME[["b", "a", "c"]], LABELS), "other names"),
+        (BAG, "members", SVC().fit(FRAME[["b", "a", "c"]], LABELS), "other column names"),
         (BAG, "members", SVC().fit(FRAME, LABELS == "x"), "other classes"),
         (BAG, "members", SVC().fit(FRAME, np.char.add(LABELS, "!")), "other classes"),
         (BAG_OF_NUMBERS, "members", TREE.__class__().fit(X, NUMBERS), "columns"),
@@ -203,5 +203,5 @@ def test_a_round_has_one_classifier():
             for name, array in of_member.items()
         }
     document = document | {"members": document["members"] * 3}
-    with pytest.raises(ModelFileError, match="not its members"):
+    with pytest.raises(ModelFileError, match="lacks base models"):
         read_estimator(document, arrays)

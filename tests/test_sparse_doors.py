@@ -148,7 +148,7 @@ BAD = [
 @pytest.mark.parametrize("make", BAD)
 def test_a_wrong_matrix_is_refused_and_stays_as_it_was(make):
     X = make()
-    with pytest.raises(DataError, match="a table is not a sound sparse matrix"):
+    with pytest.raises(DataError, match="a table is not a valid sparse matrix"):
         sound(X, "a table")
     again = make()
     for part in ("data", "indices", "indptr"):
@@ -308,7 +308,7 @@ def type_of(model):
 @pytest.mark.parametrize("model", [*CLASSIFIERS, *REGRESSORS, *OTHERS, *PRECOMPUTED], ids=type_of)
 def test_every_fit_refuses_a_wrong_matrix(model):
     for make in SOME:
-        with pytest.raises(DataError, match="sound sparse matrix"):
+        with pytest.raises(DataError, match="valid sparse matrix"):
             model.fit(make(), Y)
 
 
@@ -319,7 +319,7 @@ def test_every_method_refuses_a_wrong_matrix(model):
     asked += [(getattr(model, name, None), (Y,)) for name in WITH_TARGET]
     for method, target in asked:
         for make in SOME if method is not None else ():
-            with pytest.raises(DataError, match="sound sparse matrix"):
+            with pytest.raises(DataError, match="valid sparse matrix"):
                 list(method(make(), *target))
 
 
@@ -386,5 +386,5 @@ DOORS = {
 @pytest.mark.parametrize("door", DOORS)
 def test_every_other_door_refuses_a_wrong_matrix(door):
     for make in SOME:
-        with pytest.raises(DataError, match="sound sparse matrix"):
+        with pytest.raises(DataError, match="valid sparse matrix"):
             DOORS[door](make())

@@ -3,9 +3,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
 #include <optional>
 #include <span>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "bind/gil.hpp"
@@ -123,20 +126,20 @@ struct BoundBlocks {
   Metric metric;
 
   BoundBlocks(const In<double, 3>& values, const In<std::uint32_t, 1>& index,
-              const std::optional<In<double, 3>>& boxes, int kind, double p,
+              const std::optional<In<double, 3>>& boxes, const std::string& name, double p,
               const std::optional<In<double, 1>>& weights,
               const std::optional<In<double, 1>>& inverse_ranges)
       : rows{values.data(), index.data(), boxes ? boxes->data() : nullptr, index.size(),
              values.shape(1)},
-        metric{static_cast<Metric::Kind>(kind), p, weights ? weights->data() : nullptr,
+        metric{name, p, weights ? weights->data() : nullptr,
                inverse_ranges ? inverse_ranges->data() : nullptr} {
     require_rows(rows.n, rows.d);
     require(has_shape(values, {rows.n_blocks(), rows.d, kBlockRows}), "blocks and rows must fit");
     require(!boxes || has_shape(*boxes, {2 * rows.n_blocks() - 1, 2, rows.d}),
             "every node must have a box");
-    require(kind >= 0 && kind <= Metric::gower && p > 0.0, "there is no such metric");
-    require(kind != Metric::gower || (weights && inverse_ranges && weights->size() == rows.d &&
-                                      inverse_ranges->size() == rows.d),
+    require(is_metric(name) && p > 0.0, "there is no such metric");
+    require(name != "gower" || (weights && inverse_ranges && weights->size() == rows.d &&
+                                inverse_ranges->size() == rows.d),
             "every column must have a weight and a range");
   }
 };
@@ -210,6 +213,11 @@ inline void bind(nb::module_& m) {
   bind_sparse(m);
   m.attr("PANEL_ROWS") = kPanelRows;
   m.attr("BLOCK_ROWS") = kBlockRows;
+  m.attr("METRICS") = std::apply(
+      [](const auto&... row) {
+        return nb::make_tuple(nb::str(row.name.data(), row.name.size())...);
+      },
+      kMetrics);
 
   m.def(
       "pack_panels",
@@ -296,35 +304,35 @@ inline void bind(nb::module_& m) {
   m.def(
       "nearest_in_blocks",
       [](const In<double, 3>& values, const In<std::uint32_t, 1>& index,
-         const std::optional<In<double, 3>>& boxes, int kind, double p,
+         const std::optional<In<double, 3>>& boxes, const std::string& metric, double p,
          const std::optional<In<double, 1>>& weights,
          const std::optional<In<double, 1>>& inverse_ranges, const Rows& queries,
          const Out<double, 2>& distances, const Out<std::int64_t, 2>& indices, int threads) {
-        const BoundBlocks blocks(values, index, boxes, kind, p, weights, inverse_ranges);
+        const BoundBlocks blocks(values, index, boxes, metric, p, weights, inverse_ranges);
         require(queries.shape(1) == blocks.rows.d, "queries must have the rows' features");
         const auto wanted = nearest_wanted(distances, indices, queries.shape(0), blocks.rows.n);
         const GilReleased released;
         nearest_in_blocks(blocks.rows, blocks.metric, matrix(queries), wanted, threads);
       },
-      "values"_a.noconvert(), "index"_a.noconvert(), "boxes"_a.noconvert().none(), "kind"_a, "p"_a,
-      "weights"_a.noconvert().none(), "inverse_ranges"_a.noconvert().none(),
+      "values"_a.noconvert(), "index"_a.noconvert(), "boxes"_a.noconvert().none(), "metric"_a,
+      "p"_a, "weights"_a.noconvert().none(), "inverse_ranges"_a.noconvert().none(),
       "queries"_a.noconvert(), "distances"_a.noconvert(), "indices"_a.noconvert(), "threads"_a);
 
   m.def(
       "within_in_blocks",
       [](const In<double, 3>& values, const In<std::uint32_t, 1>& index,
-         const std::optional<In<double, 3>>& boxes, int kind, double p,
+         const std::optional<In<double, 3>>& boxes, const std::string& metric, double p,
          const std::optional<In<double, 1>>& weights,
          const std::optional<In<double, 1>>& inverse_ranges, const Rows& queries, double radius,
          int threads) {
-        const BoundBlocks blocks(values, index, boxes, kind, p, weights, inverse_ranges);
+        const BoundBlocks blocks(values, index, boxes, metric, p, weights, inverse_ranges);
         require(queries.shape(1) == blocks.rows.d, "queries must have the rows' features");
         return within(queries.shape(0), radius, [&](const RadiusWanted& wanted) {
           within_in_blocks(blocks.rows, blocks.metric, matrix(queries), wanted, threads);
         });
       },
-      "values"_a.noconvert(), "index"_a.noconvert(), "boxes"_a.noconvert().none(), "kind"_a, "p"_a,
-      "weights"_a.noconvert().none(), "inverse_ranges"_a.noconvert().none(),
+      "values"_a.noconvert(), "index"_a.noconvert(), "boxes"_a.noconvert().none(), "metric"_a,
+      "p"_a, "weights"_a.noconvert().none(), "inverse_ranges"_a.noconvert().none(),
       "queries"_a.noconvert(), "radius"_a, "threads"_a,
       "How many rows each query found, their distances, and which they are.");
 }

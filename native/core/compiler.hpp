@@ -1,6 +1,7 @@
 // What GCC and Clang spell differently. Everything else that the kernels use beyond the standard
 // (vector types, prefetching, unrolling) both compilers understand as it is written.
 #pragma once
+#include <cstring>
 
 namespace hedgerow {
 
@@ -13,6 +14,19 @@ inline Vector shuffle(Vector a, Vector b) {
   using Lanes = decltype(a < b);  // integers of the same size
   return __builtin_shuffle(a, b, Lanes{lane...});
 #endif
+}
+
+// Vectors at any address. (Clang ignores `aligned` in an alias declaration of a vector type.)
+template <class Vector, class T>
+inline Vector load_unaligned(const T* from) {
+  Vector vector;
+  std::memcpy(&vector, from, sizeof(Vector));
+  return vector;
+}
+
+template <class Vector, class T>
+inline void store_unaligned(T* to, Vector vector) {
+  std::memcpy(to, &vector, sizeof(Vector));
 }
 
 }  // namespace hedgerow

@@ -9,6 +9,8 @@
 #include <immintrin.h>
 #endif
 
+#include "core/compiler.hpp"
+
 namespace hedgerow {
 
 #if defined(__AVX512F__)
@@ -47,12 +49,11 @@ struct FloatLanes {
 struct FloatLanes {
   static constexpr std::size_t kCount = 4;
   using Vector = float __attribute__((vector_size(16)));
-  using Stored = float __attribute__((vector_size(16), aligned(sizeof(float)), may_alias));
   Vector v;
 
-  static FloatLanes load(const float* from) { return {*reinterpret_cast<const Stored*>(from)}; }
+  static FloatLanes load(const float* from) { return {load_unaligned<Vector>(from)}; }
   static FloatLanes all(float x) { return {Vector{} + x}; }
-  void store(float* to) const { *reinterpret_cast<Stored*>(to) = v; }
+  void store(float* to) const { store_unaligned(to, v); }
   FloatLanes less_product(FloatLanes a, FloatLanes b) const { return {v - a.v * b.v}; }
   FloatLanes smaller(FloatLanes other) const { return {v < other.v ? v : other.v}; }
   std::uint32_t at_most(FloatLanes limit) const {

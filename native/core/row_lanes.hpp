@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/compiler.hpp"
+
 namespace hedgerow {
 
 inline constexpr std::size_t row_lanes = 16;
@@ -20,7 +22,6 @@ inline constexpr std::size_t vector_bytes = 16;
 inline constexpr std::size_t n_parts = row_lanes * sizeof(double) / vector_bytes;
 using Doubles = double __attribute__((vector_size(vector_bytes)));
 using Bits = std::int64_t __attribute__((vector_size(vector_bytes)));
-using StoredDoubles = double __attribute__((vector_size(vector_bytes), aligned(8), may_alias));
 inline constexpr std::size_t per_part = row_lanes / n_parts;
 }  // namespace detail
 
@@ -59,7 +60,7 @@ struct RowDoubles {
   static RowDoubles load(const double* from) {
     RowDoubles rows;
     for (std::size_t p = 0; p < detail::n_parts; ++p)
-      rows.part[p] = *reinterpret_cast<const detail::StoredDoubles*>(from + p * detail::per_part);
+      rows.part[p] = load_unaligned<detail::Doubles>(from + p * detail::per_part);
     return rows;
   }
   // One of two numbers for each row.
@@ -75,7 +76,7 @@ struct RowDoubles {
 
   void store(double* to) const {
     for (std::size_t p = 0; p < detail::n_parts; ++p)
-      *reinterpret_cast<detail::StoredDoubles*>(to + p * detail::per_part) = part[p];
+      store_unaligned(to + p * detail::per_part, part[p]);
   }
   double operator[](std::size_t row) const {
     return part[row / detail::per_part][row % detail::per_part];

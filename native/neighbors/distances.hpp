@@ -1,17 +1,23 @@
 // Distances of a query to a block of rows at once, in float64. A distance is a sum (or a maximum)
 // over the features in their order, each operation rounded by itself: so a row has the same
 // distance in whatever block it lies, at every instruction-set level, and as a plain loop gives it.
+//
+// A metric is a functor here and a row of kMetrics at the end of this file; Python selects it by
+// name (src/hedgerow/_neighbors/metrics.py has a row of the same name).
 #pragma once
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
+#include <tuple>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
+#include "core/compiler.hpp"
 #include "shared/double_double.hpp"
 #include "shared/math.hpp"
 
@@ -35,12 +41,9 @@ inline constexpr std::size_t kVectors = kLanes == 8 ? 4 : 8;
 inline constexpr std::size_t kPart = kVectors * kLanes;
 static_assert(kBlockRows % kPart == 0);
 using Lanes = double __attribute__((vector_size(kLanes * sizeof(double))));
-// The same in memory, where it need not be aligned.
-using StoredLanes = double
-    __attribute__((vector_size(kLanes * sizeof(double)), aligned(sizeof(double)), may_alias));
 
-inline Lanes load(const double* from) { return *reinterpret_cast<const StoredLanes*>(from); }
-inline void store(double* to, Lanes lanes) { *reinterpret_cast<StoredLanes*>(to) = lanes; }
+inline Lanes load(const double* from) { return load_unaligned<Lanes>(from); }
+inline void store(double* to, Lanes lanes) { store_unaligned(to, lanes); }
 // Whether a comparison holds in any lane.
 template <class Mask>
 bool any(Mask mask) {
@@ -267,9 +270,9 @@ struct CosineDistance {
   double slack() const { return static_cast<double>(d + 8) * 0x1p-49; }
 };
 
-// Gower's distance for mixed rows: the weighted mean, over the columns in which neither has a gap,
-// of |difference| / range for numbers and of 0 or 1 for categories. Gaps are NaN, categories whole
-// numbers. Rows that have no column in common are at distance 1.
+// Gower's distance for mixed rows: the weighted mean of |difference| / range for numbers and of 0
+// or 1 for categories, over the columns in which neither row has a missing value. Missing values
+// are NaN, categories integers. Rows that have no column in common are at distance 1.
 struct GowerDistance {
   std::size_t d;
   const double* weights;         // of each column
@@ -308,5 +311,59 @@ struct GowerDistance {
   double finish(double reduced) const { return reduced; }
   double reduced_at_least(double radius) const { return radius; }
 };
+
+// A metric by name, and its parameters.
+struct Metric {
+  std::string_view name;
+  double p = 2.0;
+  const double* weights = nullptr;         // of each column, for Gower's distance
+  const double* inverse_ranges = nullptr;  // of each column, for Gower's distance
+};
+
+// A row of the table: a name, and a function that calls `visit` with the distance between rows of d
+// numbers.
+template <class Visit>
+struct MetricRow {
+  std::string_view name;
+  Visit visit_distance;
+};
+template <class Visit>
+MetricRow(std::string_view, Visit) -> MetricRow<Visit>;
+
+inline constexpr std::tuple kMetrics{
+    MetricRow{"euclidean", [](const Metric&, std::size_t d,
+                              const auto& visit) { visit(NumberDistance<Squares>{d, {}}); }},
+    MetricRow{"manhattan", [](const Metric&, std::size_t d,
+                              const auto& visit) { visit(NumberDistance<Absolutes>{d, {}}); }},
+    MetricRow{"chebyshev", [](const Metric&, std::size_t d,
+                              const auto& visit) { visit(NumberDistance<Largest>{d, {}}); }},
+    MetricRow{"minkowski",
+              [](const Metric& metric, std::size_t d, const auto& visit) {
+                constexpr double kMostFactors = 16;
+                if (metric.p == std::floor(metric.p) && metric.p <= kMostFactors)
+                  visit(NumberDistance<WholePowers>{d, {static_cast<int>(metric.p)}});
+                else
+                  visit(NumberDistance<Powers>{d, {metric.p}});
+              }},
+    MetricRow{"cosine",
+              [](const Metric&, std::size_t d, const auto& visit) { visit(CosineDistance{d}); }},
+    MetricRow{"gower",
+              [](const Metric& metric, std::size_t d, const auto& visit) {
+                visit(GowerDistance{d, metric.weights, metric.inverse_ranges});
+              }},
+};
+
+inline bool is_metric(std::string_view name) {
+  return std::apply([&](const auto&... row) { return ((name == row.name) || ...); }, kMetrics);
+}
+
+// Calls `visit` with the distance of a metric between rows of d numbers.
+template <class Visit>
+void with_distance(const Metric& metric, std::size_t d, const Visit& visit) {
+  const auto visit_if_named = [&](const auto& row) {
+    if (metric.name == row.name) row.visit_distance(metric, d, visit);
+  };
+  std::apply([&](const auto&... row) { (visit_if_named(row), ...); }, kMetrics);
+}
 
 }  // namespace hedgerow

@@ -214,30 +214,12 @@ void scan_all(const RowBlocks& rows, const Distance& distance, const Matrix& que
 template <class Wanted>
 void search(const RowBlocks& rows, const Metric& metric, const Matrix& queries,
             const Wanted& wanted, int threads) {
-  const auto with = [&](const auto& distance) {
+  with_distance(metric, rows.d, [&](const auto& distance) {
     if constexpr (has_boxes<decltype(distance)>) {
       if (rows.boxes) return search_tree(rows, distance, queries, wanted, threads);
     }
     scan_all(rows, distance, queries, wanted, threads);
-  };
-  const std::size_t d = rows.d;
-  constexpr double kMostFactors = 16;
-  switch (metric.kind) {
-    case Metric::euclidean:
-      return with(NumberDistance<Squares>{d, {}});
-    case Metric::manhattan:
-      return with(NumberDistance<Absolutes>{d, {}});
-    case Metric::chebyshev:
-      return with(NumberDistance<Largest>{d, {}});
-    case Metric::minkowski:
-      if (metric.p == std::floor(metric.p) && metric.p <= kMostFactors)
-        return with(NumberDistance<WholePowers>{d, {static_cast<int>(metric.p)}});
-      return with(NumberDistance<Powers>{d, {metric.p}});
-    case Metric::cosine:
-      return with(CosineDistance{d});
-    case Metric::gower:
-      return with(GowerDistance{d, metric.weights, metric.inverse_ranges});
-  }
+  });
 }
 
 }  // namespace

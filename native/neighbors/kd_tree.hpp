@@ -48,14 +48,6 @@ void build_kd_tree(const Matrix& rows, double* values, std::uint32_t* index, dou
 // Gives the order of rows in which those of a leaf of `leaf_rows` rows follow one another.
 void order_by_tree(const Matrix& rows, std::size_t leaf_rows, std::uint32_t* index, int threads);
 
-// Which distance: its kind, and what that needs.
-struct Metric {
-  enum Kind { euclidean, manhattan, chebyshev, minkowski, cosine, gower } kind;
-  double p = 2.0;
-  const double* weights = nullptr;
-  const double* inverse_ranges = nullptr;
-};
-
 // The k nearest rows of every query, or all within a radius.
 void nearest_in_blocks(const RowBlocks& rows, const Metric& metric, const Matrix& queries,
                        const NearestWanted& wanted, int threads);

@@ -1,4 +1,4 @@
-"""`score` of classifiers whose y may have several columns: the part of rows that are all right."""
+"""`score` of classifiers whose y may have several columns: subset accuracy."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from hedgerow._data.target import columns_of, has_columns, read_weights
 
 
 class ScoredClassifier(ClassifierMixin):
-    """A classifier that is scored by its accuracy, of one column of y or of several."""
+    """A classifier that is scored by its accuracy; several columns of y must all be right."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the part of the rows whose class is predicted; of several columns, all classes.
+        """Return the accuracy; a row with several outputs counts if all are predicted correctly.
 
         Parameters
         ----------
         X, y, sample_weight : as in `fit`
-            Rows to judge the model by.
+            The test set.
         """
         if not has_columns(y):
             return float(super().score(X, y, sample_weight))
-        # scikit-learn's accuracy has columns of 0 and 1 alone, no strings and no three classes.
+        # scikit-learn's accuracy supports only 0/1 columns, not strings or several classes.
         predicted = self.predict(X)
         columns = [np.asarray(column) for column in columns_of(y)]
         if predicted.shape != (len(columns[0]), len(columns)):
-            return float(super().score(X, y, sample_weight))  # which says what is wrong
+            return float(super().score(X, y, sample_weight))  # which raises the right error
         is_right = [
             own.astype(predicted.dtype) == of for own, of in zip(columns, predicted.T, strict=True)
         ]

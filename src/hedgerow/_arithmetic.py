@@ -1,9 +1,9 @@
 """Sums and elementary functions whose bits are the same everywhere.
 
-NumPy leaves the order of a sum and the last bit of `exp` and `log` open: sums of more than 8,192
-numbers differ between its versions, matrix products between linear algebra libraries and their
-kernels, `exp` and `log` between processors. Whatever decides a bit of a model is computed here, or
-by NumPy's operations on single elements, which are rounded correctly.
+NumPy does not specify the order of a sum or the last bit of `exp` and `log`: sums of more than
+8,192 numbers differ between its versions, matrix products between linear algebra libraries and
+their kernels, `exp` and `log` between processors. Everything that determines a bit of a model is
+computed here, or by NumPy's elementwise operations, which are rounded correctly.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hedgerow._types import Floats
 
 
 def sum_of(numbers: Any) -> float:
-    """Return the sum of all numbers of an array, in their order in memory (that of rows)."""
+    """Return the sum of all numbers of an array, in row-major order."""
     return _native.pairwise_sum(np.ascontiguousarray(numbers, np.float64).reshape(-1))
 
 

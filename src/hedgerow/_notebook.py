@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._data.names import are_places, labels_of
+from hedgerow._data.names import are_positions, labels_of
 from hedgerow._estimator import fitted_names
 from hedgerow._types import Floats
 
@@ -81,7 +81,7 @@ def _rows(estimator: Any) -> str | None:
     shape = getattr(estimator, "shape_fit_", (None,))
     known = (
         getattr(model, "n_rows", None),
-        getattr(getattr(model, "draws", None), "n_rows", None),
+        getattr(getattr(model, "sampling", None), "n_rows", None),
         getattr(estimator, "n_samples_fit_", None),
         shape[0] if len(shape) else None,
     )
@@ -141,7 +141,7 @@ def _features(estimator: Any) -> str:
     if importances is None or not np.isfinite(importances).all() or importances.max() <= 0.0:
         return ""
     names = fitted_names(estimator)
-    labels = None if names is None or are_places(names) else labels_of(names, len(names))
+    labels = None if names is None or are_positions(names) else labels_of(names, len(names))
     rows = []
     for j in np.argsort(-importances, kind="stable")[:TOP]:
         if importances[j] > 0.0:

@@ -1,4 +1,4 @@
-"""What a user sees of long work: a bar with the time left and the metric, lines, or nothing."""
+"""Progress display: a bar with the remaining time and the metrics, log lines, or nothing."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ Metrics = Mapping[str, Mapping[str, float]]
 NO_METRICS: Metrics = {}
 Item = TypeVar("Item")
 
-# A log is read afterwards: it shall neither be long nor be filled faster than one can read.
-MOST_LINES, SECONDS_BETWEEN = 20, 2.0
-# Slow work gives a sign of life meanwhile.
+# Limits of a log: number of lines, and seconds between two of them.
+MAX_LINES, SECONDS_BETWEEN = 20, 2.0
+# A slow fit prints a line at least this often.
 SECONDS_OF_SILENCE = 30.0
 
 
 class Progress(Protocol):
-    """Shows how far the work has come."""
+    """A display of the number of finished steps."""
 
     def show(self, done: int, metrics: Metrics = NO_METRICS) -> None:
-        """Show that so many rounds or trees are done, with ``metrics[set][metric]`` so far."""
+        """Show that `done` rounds or trees are finished, with ``metrics[set][metric]``."""
 
 
 class Lines:
     """Lines on standard error, one every `every` rounds, and one for the last.
 
-    If `every` is 1 and there are many rounds, lines are as few as a log bears: one for each
-    twentieth of the rounds, and no two within a second or two. The first one comes as soon as
-    that, and none is longer than half a minute in coming.
+    If `every` is 1 and there are many rounds, lines are limited to one per twentieth of the rounds
+    and one per two seconds. The first line is printed as soon as that allows, and later ones at
+    least every half minute.
     """
 
     def __init__(self, unit: str, total: int, done: int, every: int) -> None:
         self.unit = unit
         self.total = total
         self.done = done
-        is_log = every == 1 and total - done > MOST_LINES
-        self.every = -(-(total - done) // MOST_LINES) if is_log else every
+        is_log = every == 1 and total - done > MAX_LINES
+        self.every = -(-(total - done) // MAX_LINES) if is_log else every
         self.seconds = SECONDS_BETWEEN if is_log else 0.0
         self.printed_at = monotonic()
         self.is_first = True
         self.waiting = ""
 
     def show(self, done: int, metrics: Metrics = NO_METRICS) -> None:
-        """Print how far it is and the metrics when that is due."""
+        """Print the number of finished rounds and the metrics, if a line is due."""
         self.waiting = f"{self.unit} {done}/{self.total}  {_as_text(metrics)}".rstrip()
         if not self._is_due(done):
             return
@@ -60,7 +60,7 @@ class Lines:
         return (is_next or is_slow) and silence >= self.seconds
 
     def end(self) -> None:
-        """Print how far it came, unless that has been done."""
+        """Print the last line, unless it has been printed."""
         if self.waiting:
             print(self.waiting, file=sys.stderr)
             self.waiting, self.printed_at, self.is_first = "", monotonic(), False
@@ -82,7 +82,7 @@ class Bar:
 def progress(
     verbose: int, total: int, done: int = 0, *, unit: str = "round", title: str = "boosting"
 ) -> Iterator[Progress | None]:
-    """Give the best display there is for work from `done` to `total`; none if not verbose."""
+    """Yield the best available display for steps `done` to `total`; None if not verbose."""
     if not verbose:
         yield None
         return
@@ -94,23 +94,23 @@ def progress(
         return
     with rich_progress as bar:
         yield Bar(bar, title, total, done)
-        bar.refresh()  # rich shows the last step in terminals only
+        bar.refresh()  # rich shows the last step only in terminals
 
 
-def watched(
+def with_progress(
     items: Iterable[Item], total: int, verbose: int, *, unit: str, title: str
 ) -> Iterator[Item]:
-    """Yield items, and show how many of them are done: each is when the next is asked for."""
-    with progress(verbose, total, unit=unit, title=title) as shown:
+    """Yield items and show progress; an item is finished when the next is requested."""
+    with progress(verbose, total, unit=unit, title=title) as display:
         for done, item in enumerate(items, 1):
             yield item
-            if shown is not None:
-                shown.show(done)
+            if display is not None:
+                display.show(done)
 
 
 def _in_notebook() -> bool:
-    """Tell whether a notebook shows what is printed, and has the widgets that rich draws with."""
-    ipython = sys.modules.get("IPython")  # which a notebook has imported
+    """Return whether this is a notebook with the widgets that rich needs."""
+    ipython = sys.modules.get("IPython")  # imported by a notebook
     shell = None if ipython is None else ipython.get_ipython()
     return getattr(shell, "kernel", None) is not None and find_spec("ipywidgets") is not None
 

@@ -1,7 +1,7 @@
 """From ``n_jobs`` to a number of threads.
 
-The count follows what this process may really use (affinity, container quotas) and who else is
-working: inside a joblib or Dask worker the default is that worker's share, not the machine.
+The number reflects the CPUs available to this process (affinity, container quotas) and the context:
+inside a joblib or Dask worker the default is that worker's share of the machine.
 """
 
 import math
@@ -18,12 +18,12 @@ from hedgerow.exceptions import ParameterError
 
 
 def effective_n_jobs(n_jobs: int | None) -> int:
-    """Return how many threads ``n_jobs`` stands for, here and now.
+    """Return the number of threads that ``n_jobs`` means in the current process.
 
     Parameters
     ----------
     n_jobs : int or None
-        - A positive number is taken as it is.
+        - A positive number is the number of threads.
         - ``-1`` means all available CPUs (see `available_cpus`), ``-2`` all but one, and so on, but
           never less than one thread.
         - ``None`` means the first of these that applies:
@@ -39,18 +39,18 @@ def effective_n_jobs(n_jobs: int | None) -> int:
     Returns
     -------
     int
-        At least 1. The number of threads changes the time that work takes, never its result.
+        At least 1. The number of threads affects speed, never results.
 
     Raises
     ------
     ParameterError
-        If ``n_jobs`` is 0 or no integer, or ``HEDGEROW_NUM_THREADS`` is not a positive integer.
+        If ``n_jobs`` is 0 or not an integer, or ``HEDGEROW_NUM_THREADS`` is not a positive integer.
     """
     if n_jobs is None:
         return _default_threads()
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
         raise ParameterError(
-            f"n_jobs={n_jobs!r} is not allowed: give a positive number of threads, -1 for all "
+            f"n_jobs={n_jobs!r} is not allowed: use a positive number of threads, -1 for all "
             "available CPUs, -2 for all but one, or None for the default"
         )
     if n_jobs > 0:
@@ -76,9 +76,9 @@ def _default_threads() -> int:
     in_worker, context_n_jobs = _joblib_context()
     if context_n_jobs is not None and not in_worker:
         return effective_n_jobs(context_n_jobs)
-    asked = _hedgerow_num_threads() or _OMP_NUM_THREADS
-    if asked is not None:
-        return asked
+    from_environment = _hedgerow_num_threads() or _OMP_NUM_THREADS
+    if from_environment is not None:
+        return from_environment
     return 1 if in_worker or _in_dask_worker() else available_cpus()
 
 
@@ -89,7 +89,7 @@ def _joblib_context() -> tuple[bool, int | None]:
 
 
 def _in_dask_worker() -> bool:
-    # Whoever runs inside a Dask worker has Dask loaded; nobody else should have to load it.
+    # Code inside a Dask worker has Dask imported; other code should not import it.
     get_worker = getattr(sys.modules.get("distributed"), "get_worker", None)
     if get_worker is None:
         return False
@@ -106,13 +106,13 @@ def _hedgerow_num_threads() -> int | None:
         return None
     if not text.isdecimal() or int(text) == 0:
         raise ParameterError(
-            f"HEDGEROW_NUM_THREADS={text!r} is not allowed: give a positive number of threads"
+            f"HEDGEROW_NUM_THREADS={text!r} is not allowed: use a positive number of threads"
         )
     return int(text)
 
 
 def _omp_num_threads(text: str) -> int | None:
-    # OpenMP allows a list, one number for each level of nesting, and ignores what it cannot read.
+    # OpenMP allows a list, one number per nesting level, and ignores invalid values.
     first = text.split(",")[0].strip()
     return int(first) or None if first.isdecimal() else None
 
@@ -160,7 +160,7 @@ def _quota_of(group: Path) -> Iterator[float]:
         *_read(group / "cpu.cfs_period_us").split(),
     ]
     for limit in (version_2, version_1):
-        # "max" and -1 mean that there is none.
+        # "max" and -1 mean no limit.
         if len(limit) == 2 and limit[0].isdecimal():
             yield int(limit[0]) / int(limit[1])
 

@@ -1,4 +1,4 @@
-"""Warnings that point at the user's line: the nearest one that is no library's."""
+"""Warnings that point at the user's line: the innermost frame outside of libraries."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from inspect import currentframe
 
 import sklearn
 
-# Frames know their file as a string. scikit-learn's methods, such as `score`, call ours.
-_NOT_THE_USER_S = tuple(
+# scikit-learn is included because its methods, such as `score`, call ours.
+_LIBRARY_FOLDERS = tuple(
     os.path.join(os.path.dirname(file), "")  # noqa: PTH118, PTH120
     for file in (__file__, sklearn.__file__)
 )
 
 
-# What has been warned of in a call that fits several models to the same table; None outside of one.
+# Warnings issued so far by a call that fits several models to the same table; None outside of one.
 _WARNED: ContextVar[set[str] | None] = ContextVar("warned", default=None)
-# In there, that columns and targets have been warned of, whichever they are.
+# Marks that no further warnings about columns and targets are wanted.
 _ALL_DATA = "all data"
 
 
 @contextmanager
-def warned_once(*, data_seen: bool = False) -> Iterator[None]:
-    """Give each warning once, though several models are fitted; none of the data if `data_seen`."""
+def deduplicate_warnings(*, skip_data_warnings: bool = False) -> Iterator[None]:
+    """Issue each warning once while several models are fitted; optionally none about the data."""
     warned = _WARNED.get()
     warned = set() if warned is None else warned
-    token = _WARNED.set(warned | {_ALL_DATA} if data_seen else warned)
+    token = _WARNED.set(warned | {_ALL_DATA} if skip_data_warnings else warned)
     try:
         yield
     finally:
@@ -39,21 +39,21 @@ def warned_once(*, data_seen: bool = False) -> Iterator[None]:
 def warn_user(
     message: str, category: type[Warning] = UserWarning, *, about: str | None = None
 ) -> None:
-    """Warn of what a call of this library was given.
+    """Warn about the arguments of a call.
 
-    `about` names the column, or "y", that a warning is about, so that folds and members, which
-    count other rows of it, do not repeat the warning.
+    `about` is the column, or "y", that a warning is about, so that folds and base models, which
+    have other rows of it, do not repeat the warning.
     """
-    if _was_given(message, about):
+    if _is_repeated(message, about):
         return
     level, frame = 1, currentframe()
-    while frame is not None and frame.f_code.co_filename.startswith(_NOT_THE_USER_S):
+    while frame is not None and frame.f_code.co_filename.startswith(_LIBRARY_FOLDERS):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
 
 
-def _was_given(message: str, about: str | None) -> bool:
-    """Tell whether a warning has been given in this call, and take note of it."""
+def _is_repeated(message: str, about: str | None) -> bool:
+    """Return whether a warning was issued earlier in this call, and record it."""
     warned = _WARNED.get()
     if warned is None:
         return False

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from hedgerow._adaboost import AdaBoostClassifier
 from hedgerow._adaboost import learners as adaboost_learners
-from hedgerow._adaboost.algorithms import MOST_DRAWS
+from hedgerow._adaboost.algorithms import MAX_DRAWS
 from oracles import adaboost as oracle
 from oracles.adaboost import assert_theory_holds
 
@@ -172,7 +172,7 @@ def test_a_member_no_better_than_chance_ends_the_rounds():
 @pytest.mark.parametrize("resample", [False, True])
 def test_a_first_member_no_better_than_chance_is_kept_with_a_warning(resample):
     constant, y = np.ones((9, 2)), [0, 1, 2] * 3
-    with pytest.warns(UserWarning, match="No member is better than chance"):
+    with pytest.warns(UserWarning, match="No base model is better than chance"):
         model = classifier(resample=resample).fit(constant, y)
     assert model.estimator_weights_.tolist() == [0.0]
     assert model.resets_.tolist() == [0]
@@ -185,10 +185,10 @@ def test_draws_that_never_beat_chance_end_the_rounds():
         def predict(self, X):
             return 1 - super().predict(X)
 
-    with pytest.warns(UserWarning, match="No member is better than chance"):
+    with pytest.warns(UserWarning, match="No base model is better than chance"):
         model = classifier(Contrary(), resample=True).fit(X, TWO)
     assert model.estimator_weights_.tolist() == [0.0]
-    assert model.resets_.tolist() == [MOST_DRAWS - 1]
+    assert model.resets_.tolist() == [MAX_DRAWS - 1]
 
 
 def test_sums_of_weights_may_leave_the_floats():
@@ -652,7 +652,7 @@ def test_draws_depend_on_the_seed_alone():
 def test_an_interrupted_fit_leaves_the_model_as_it_was(monkeypatch):
     model = classifier().fit(X, TWO)
     before = dict(vars(model))
-    grow, calls = adaboost_learners.grow_classifiers, []
+    grow, calls = adaboost_learners.grow_trees, []
 
     def interrupted(*args, **options):
         calls.append(1)
@@ -660,7 +660,7 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(monkeypatch):
             raise KeyboardInterrupt
         return grow(*args, **options)
 
-    monkeypatch.setattr(adaboost_learners, "grow_classifiers", interrupted)
+    monkeypatch.setattr(adaboost_learners, "grow_trees", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, FOUR)
     assert len(calls) == 4

@@ -83,7 +83,7 @@ def test_sample_weight_is_routed():
 def test_weights_reach_the_end_of_a_pipeline_by_routing():
     end = LogisticRegression()
     pipeline = make_pipeline(StandardScaler(), end)
-    with pytest.raises(ParameterError, match=r"takes no sample_weight in fit.*resample=True"):
+    with pytest.raises(ParameterError, match=r"not support sample_weight in fit.*resample=True"):
         AdaBoostClassifier(pipeline).fit(X, TWO)
     with sklearn.config_context(enable_metadata_routing=True):
         end.set_fit_request(sample_weight=True)
@@ -143,8 +143,8 @@ def test_what_is_not_allowed_is_named_before_any_work(estimator, name, value):
         (AdaBoostClassifier(GaussianNB(), algorithm="logit"), "must be a regressor"),
         (AdaBoostRegressor(GaussianNB()), "must be a regressor"),
         (AdaBoostClassifier(LinearSVC(), algorithm="real"), "must have predict_proba"),
-        (AdaBoostClassifier(KNeighborsClassifier()), "takes no sample_weight"),
-        (AdaBoostRegressor(KNeighborsRegressor(), resample=False), "takes no sample_weight"),
+        (AdaBoostClassifier(KNeighborsClassifier()), "does not support sample_weight"),
+        (AdaBoostRegressor(KNeighborsRegressor(), resample=False), "not support sample_weight"),
         (AdaBoostClassifier(error_divisor="rows", algorithm="real"), "error_divisor='rows'"),
     ],
 )

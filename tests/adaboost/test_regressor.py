@@ -179,7 +179,7 @@ def test_the_model_is_the_same_on_any_number_of_threads(resample):
 def test_an_interrupted_fit_leaves_the_model_as_it_was(monkeypatch):
     model = regressor().fit(X, Y)
     before = dict(vars(model))
-    grow, calls = adaboost_learners.grow_regressors, []
+    grow, calls = adaboost_learners.grow_trees, []
 
     def interrupted(*args, **options):
         calls.append(1)
@@ -187,7 +187,7 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(monkeypatch):
             raise KeyboardInterrupt
         return grow(*args, **options)
 
-    monkeypatch.setattr(adaboost_learners, "grow_regressors", interrupted)
+    monkeypatch.setattr(adaboost_learners, "grow_trees", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:, :2], -Y)
     assert len(calls) == 4

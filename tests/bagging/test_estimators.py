@@ -26,10 +26,10 @@ from sklearn.tree import ExtraTreeClassifier
 
 from hedgerow import DataError, ParameterError
 from hedgerow._bagging import BaggingClassifier, BaggingRegressor
-from hedgerow._bagging.draws import BagDraws
+from hedgerow._bagging.sampling import BaggingSamples
 from hedgerow._data.intake import learn_schema
-from hedgerow._tree.cart import RowDraws
-from hedgerow._tree.cart_params import cart_params, grow_trees
+from hedgerow._tree.cart import BootstrapSamples, grow_trees
+from hedgerow._tree.cart_params import cart_params
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hedgerow.theory import forest_bound
 
@@ -46,7 +46,7 @@ def state_of(bag):
 
 
 def is_grown_together(bag):
-    return not hasattr(bag._model, "members")
+    return not hasattr(bag._model, "estimators")
 
 
 # Naive loops over the same samples.
@@ -215,7 +215,7 @@ def test_trees_grown_together_are_what_the_kernel_grows_on_their_samples():
     for index, sample in enumerate(bag.estimators_samples_):
         weights = np.bincount(sample, minlength=len(y)).astype(float)
         (tree,) = grow_trees(
-            binned, target, params, RowDraws.all(len(y)), weights=weights, first_tree=index
+            binned, target, params, BootstrapSamples.all(len(y)), weights=weights, first_tree=index
         )
         grown, expected = model.forest.tree(index), model.outputs.stored(tree)
         np.testing.assert_array_equal(grown.feature, expected.feature)
@@ -325,8 +325,10 @@ def test_a_regressor_is_as_good_as_scikit_learns():
 
 
 def draws_of(n_rows=50, *, weights=None, **options):
-    rows = RowDraws(options.get("n_draws", n_rows), bootstrap=True, seed=options.get("seed", 0))
-    return BagDraws(n_rows, 4, rows, RowDraws(4, bootstrap=False), weights)
+    rows = BootstrapSamples(
+        options.get("n_draws", n_rows), bootstrap=True, seed=options.get("seed", 0)
+    )
+    return BaggingSamples(n_rows, 4, rows, BootstrapSamples(4, bootstrap=False), weights)
 
 
 def test_rows_are_drawn_in_proportion_to_their_weights():
@@ -789,7 +791,7 @@ def test_out_of_bag_needs_rows_that_are_not_drawn(estimator):
 
 @pytest.mark.parametrize("estimator", [None, KNeighborsClassifier()])
 def test_rows_that_everyone_drew_have_no_out_of_bag_prediction(estimator):
-    with pytest.warns(UserWarning, match="drawn by every estimator") as warned:
+    with pytest.warns(UserWarning, match="in the sample of every estimator") as warned:
         bag = BaggingClassifier(estimator, 2, oob_score=True).fit(*IRIS)
     assert warned[0].filename == __file__
     counts = [np.bincount(sample, minlength=150) for sample in bag.estimators_samples_]
@@ -837,7 +839,7 @@ def test_a_prediction_needs_the_columns_of_the_fit(estimator):
 
 
 def test_weights_without_bootstrap_need_an_estimator_that_takes_them():
-    with pytest.raises(ParameterError, match="bootstrap=False passes sample_weight on"):
+    with pytest.raises(ParameterError, match="bootstrap=False passes sample_weight"):
         BaggingClassifier(KNeighborsClassifier(), bootstrap=False).fit(
             *IRIS, sample_weight=np.ones(150)
         )
@@ -846,7 +848,7 @@ def test_weights_without_bootstrap_need_an_estimator_that_takes_them():
 @pytest.mark.parametrize("estimator", [None, DecisionTreeClassifier(), GaussianNB()])
 def test_a_sample_without_any_weight_is_refused(estimator):
     bag = BaggingClassifier(estimator, 10, bootstrap=False, max_samples=0.1)
-    with pytest.raises(DataError, match="Leave out rows of weight 0"):
+    with pytest.raises(DataError, match="Drop the rows of weight 0"):
         bag.fit(*IRIS, sample_weight=np.eye(150)[7])
     bag.fit(*IRIS, sample_weight=(np.arange(150) % 2).astype(float))
 

@@ -122,14 +122,14 @@ def test_a_broken_sparse_matrix_is_refused(change):
     sound = sp.random(200, 20, density=0.1, format="csc", random_state=0)
     model = R(n_estimators=2).fit(sound, np.arange(200.0))
     for work in (lambda X: R().fit(X, np.arange(200.0)), model.predict):
-        with pytest.raises(hr.DataError, match="not a sound sparse matrix"):
+        with pytest.raises(hr.DataError, match="not a valid sparse matrix"):
             work(broken(change))
 
 
 def test_a_coordinate_matrix_with_a_row_out_of_range_is_refused():
     X = sp.random(200, 20, density=0.1, format="coo", random_state=0)
     X.row[0] = 10**6
-    with pytest.raises(hr.DataError, match="not a sound sparse matrix"):
+    with pytest.raises(hr.DataError, match="not a valid sparse matrix"):
         R().fit(X, np.arange(200.0))
 
 

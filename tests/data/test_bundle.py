@@ -13,7 +13,7 @@ from hedgerow._data import intake
 from hedgerow._data.binning import Binner, own_columns
 from hedgerow._tree.engine import HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.row_sampling import RowDraws
+from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.trainer import Trainer
 
 
@@ -23,9 +23,9 @@ def binned(X):
 
 
 def decoded(matrix):
-    """Read by_column back from by_row, through the places."""
+    """Read by_column back from by_row, through the bundle slots."""
     columns = np.concatenate([block[:, : matrix.width].T for block in matrix.by_row])
-    for (column, first, zero_bin), n_bins in zip(matrix.places, matrix.n_bins, strict=True):
+    for (column, first, zero_bin), n_bins in zip(matrix.bundle_slots, matrix.n_bins, strict=True):
         codes = columns[column].astype(int)
         if zero_bin < 0:
             yield codes
@@ -59,24 +59,24 @@ def test_one_hot_columns_become_one():
     X = one_hot(np.random.default_rng(0), 2_000, 40)
     matrix = binned(X)
     assert matrix.by_row.shape == (1, 2_000, 4)
-    assert set(matrix.places[:, 0]) == {0}
+    assert set(matrix.bundle_slots[:, 0]) == {0}
     np.testing.assert_array_equal(list(decoded(matrix)), matrix.by_column)
 
 
 def test_without_rows_no_column_is_shared():
     two = np.array([3, 3], np.int32)
-    places = _native.place_features(np.empty((2, 0), np.uint8), two, np.zeros(2, np.int32))
-    np.testing.assert_array_equal(places.reshape(-1, 3), own_columns(2))
+    bundle_slots = _native.place_features(np.empty((2, 0), np.uint8), two, np.zeros(2, np.int32))
+    np.testing.assert_array_equal(bundle_slots.reshape(-1, 3), own_columns(2))
 
 
 def test_a_feature_that_overlaps_or_has_gaps_keeps_its_column():
     rng = np.random.default_rng(1)
     X = one_hot(rng, 500, 4)
     X[7] = 1  # row 7 has all four
-    assert len(set(binned(X).places[:, 0])) == 4
+    assert len(set(binned(X).bundle_slots[:, 0])) == 4
     X = one_hot(rng, 500, 4)
     X[3, 2] = np.nan
-    np.testing.assert_array_equal(binned(X).places[:, 0], [0, 0, 1, 0])
+    np.testing.assert_array_equal(binned(X).bundle_slots[:, 0], [0, 0, 1, 0])
 
 
 @settings(deadline=None, max_examples=40)
@@ -90,7 +90,10 @@ def test_every_bin_can_be_read_back(seed, n_rows, n_features):
     )  # fmt: skip
     matrix = binned(X)
     np.testing.assert_array_equal(list(decoded(matrix)), matrix.by_column)
-    sharing = [set(matrix.places[matrix.places[:, 0] == c, 2]) for c in matrix.places[:, 0]]
+    sharing = [
+        set(matrix.bundle_slots[matrix.bundle_slots[:, 0] == c, 2])
+        for c in matrix.bundle_slots[:, 0]
+    ]
     assert all((-1 in group) == (group == {-1}) for group in sharing)
     assert matrix.by_row.max(initial=0) < 255 or (matrix.by_column == 255).any()
 
@@ -114,9 +117,9 @@ def test_trees_are_the_same_with_and_without_shared_columns(n_rows, fraction, op
     X = mixed_table(rng, n_rows)
     y = rng.standard_normal(n_rows) + X[:, 5] - 2 * X[:, 12] + X[:, 0] * X[:, 7]
     shared = binned(X)
-    assert shared.places[-1, 0] < 10 < len(shared.places)
-    alone = shared.with_places(own_columns(X.shape[1]))
-    options = options | {"draws": RowDraws(n_rows, fraction)}
+    assert shared.bundle_slots[-1, 0] < 10 < len(shared.bundle_slots)
+    alone = shared.with_bundle_slots(own_columns(X.shape[1]))
+    options = options | {"draws": RowSampler(n_rows, fraction)}
     assert trees(shared, y, **options) == trees(alone, y, n_threads=1, **options)
 
 
@@ -129,8 +132,8 @@ def test_ties_between_features_out_of_order_go_to_the_lower_one():
     )
     y = 5 * group[:, 2] + rng.standard_normal(4_000) * 0.01
     matrix = binned(X)
-    assert len(set(matrix.places[:, 0])) < 5
-    alone = matrix.with_places(own_columns(5))
+    assert len(set(matrix.bundle_slots[:, 0])) < 5
+    alone = matrix.with_bundle_slots(own_columns(5))
     assert trees(matrix, y)[0].feature[0] == trees(alone, y)[0].feature[0]
     assert trees(matrix, y) == trees(alone, y)
 

@@ -133,14 +133,14 @@ def test_columns_of_few_rows_can_be_had():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"size": "large"}, "column 'size' held numbers in fit, but holds strings now"),
+        ({"size": "large"}, "column 'size' held numbers in fit, but now holds strings"),
         ({"size": np.inf}, "column 'size' contains infinity"),
         ({"size": 10**400}, "column 'size' holds a number too large"),
         ({"colour": 3}, "column 'colour' had strings as its categories in fit"),
         ({"code": "x"}, "column 'code' had numbers as its categories in fit"),
         ({"code": np.inf}, "column 'code' contains infinity"),
         ({"size": dt.date(2020, 1, 1)}, "column 'size' holds dates"),
-        ({"size": [1.0]}, "'size' is a list. Make a data frame"),
+        ({"size": [1.0]}, "'size' is a list. Convert columns to a data frame"),
         ({"weight": 3.0}, "In X but not seen in fit: 'weight'"),
     ],
 )
@@ -155,7 +155,7 @@ def test_missing_and_unknown_values_of_dicts():
     del row["town"]
     with pytest.raises(DataError, match="Missing from X: 'town'"):
         MODEL.predict(row)
-    with pytest.raises(DataError, match="It has no 'town': put None"):
+    with pytest.raises(DataError, match="It has no 'town': use None"):
         MODEL.predict([row | {"town": None}, row])
     with pytest.raises(DataError, match="row 1 is a list"):
         MODEL.predict([row | {"town": None}, [1, 2]])
@@ -209,7 +209,7 @@ def test_explanations_take_lists_of_dicts():
 
 @pytest.mark.parametrize("row", [{}, [{}]])
 def test_a_dict_without_names_is_an_error(row):
-    with pytest.raises(hr.DataError, match="without names"):
+    with pytest.raises(hr.DataError, match="empty dict"):
         MODEL.predict(row)
 
 

@@ -753,7 +753,8 @@ class TestRefusals:
     )
     def test_dates_and_durations_are_refused_with_advice(self, X):
         with pytest.raises(
-            DataError, match=r"X(, column (0|'when').*)? holds dates.*Turn them into numbers"
+            DataError,
+            match=r"X(, column (0|'when').*)? holds dates.*Convert them to meaningful numbers",
         ):
             learn_schema(X)
 

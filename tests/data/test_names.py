@@ -196,8 +196,8 @@ def test_names_that_became_strings_on_the_way_are_the_same_names():
 
 
 NAMELESS = {
-    "None": (["a", None, "c", "d"], r"without a name \(None for the column at place 1"),
-    "NaN": ([1.0, 2.0, np.nan, 3.0], r"without a name \(nan for the column at place 2"),
+    "None": (["a", None, "c", "d"], r"without a name \(None for the column at position 1"),
+    "NaN": ([1.0, 2.0, np.nan, 3.0], r"without a name \(nan for the column at position 2"),
     "NaT": ([pd.Timestamp(0), pd.NaT, "c", "d"], "without a name"),
     "part of a tuple": ([("a", 1), ("a", np.nan), ("b", 1), ("b", 2)], "without a name"),
     "the same": (["a", "b", "a", "b"], "several columns of the same name: 'a', 'b'"),

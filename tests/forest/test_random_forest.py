@@ -126,7 +126,7 @@ def test_the_out_of_bag_error_is_near_the_test_error():
 
 
 def test_a_row_that_every_tree_drew_has_no_out_of_bag_prediction():
-    with pytest.warns(UserWarning, match="drawn by every tree"):
+    with pytest.warns(UserWarning, match="in the sample of every tree"):
         model = RandomForestClassifier(n_estimators=2, oob_score=True).fit(*IRIS)
     gaps = np.isnan(model.oob_decision_function_).any(axis=1)
     assert 0 < gaps.sum() < len(gaps)
@@ -491,10 +491,10 @@ def test_requests_that_contradict_each_other_are_refused():
     X, y = IRIS
     with pytest.raises(ParameterError, match="max_samples=151 is more than the 150 rows"):
         RandomForestClassifier(max_samples=151).fit(X, y)
-    with pytest.raises(ParameterError, match="oob_score needs rows"):
+    with pytest.raises(ParameterError, match="oob_score needs out-of-bag rows"):
         ExtraTreesClassifier(oob_score=True).fit(X, y)
     extra = ExtraTreesClassifier(n_estimators=3).fit(X, y)
-    with pytest.raises(ParameterError, match="every tree draws them all"):
+    with pytest.raises(ParameterError, match="every tree is grown on all rows"):
         extra.permutation_importances(X, y)
     forest = RandomForestClassifier(n_estimators=3).fit(X, y)
     with pytest.raises(DataError, match="X has 100 rows, but fit had 150"):

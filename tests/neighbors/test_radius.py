@@ -117,7 +117,7 @@ def test_the_label_of_outliers_gets_all_of_their_probability():
 )
 def test_a_label_that_is_no_class_is_predicted_with_no_probabilities(classes, label):
     model = RadiusNeighborsClassifier(outlier_label=label).fit(X, classes)
-    with pytest.warns(UserWarning, match="none of the classes of training"):
+    with pytest.warns(UserWarning, match="not a class of the training set"):
         predicted = model.predict(FAR)
     assert predicted[0] == predicted[2] == label
     assert predicted[1] in classes
@@ -129,7 +129,7 @@ def test_a_label_that_is_no_class_is_predicted_with_no_probabilities(classes, la
 @pytest.mark.parametrize(
     ("label", "message"),
     [
-        (3, "not of the type that the classes are of, such as 'ash'"),
+        (3, "not have the type of the classes, such as 'ash'"),
         (["ash", "elm"], "a list of 2, but y has 1 outputs"),
         ({"ash": 1}, "outlier_label={'ash': 1} is not allowed"),
         ([["ash"]], "is not allowed"),
@@ -159,7 +159,7 @@ def test_a_function_has_the_distances_of_a_query_from_the_nearest_on():
     [
         (lambda d: d[:0], r"shape \(0,\)"),
         (lambda d: -d, "negative"),
-        (lambda d: d * 0, "neighbours of a row the weight 0"),
+        (lambda d: d * 0, "returned 0 for all neighbours of a row"),
     ],
 )
 def test_weights_that_make_no_sense_are_refused(weights, message):

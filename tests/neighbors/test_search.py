@@ -9,6 +9,7 @@ from sklearn.metrics import pairwise_distances
 
 from hedgerow import _native
 from hedgerow._neighbors import NearestNeighbors
+from hedgerow._neighbors.metrics import SPECS
 from oracles.neighbors import cosine_distances, finished, nearest, sums
 
 ALGORITHMS = ["brute", "kd_tree"]
@@ -303,6 +304,11 @@ def test_kernels_refuse_arrays_that_do_not_fit():
     with pytest.raises(ValueError, match="every node must have a box"):
         _native.pack_blocks(rows, blocks, index, np.zeros((2, 2, 2)), 1)
     with pytest.raises(ValueError, match="there is no such metric"):
-        _native.within_in_blocks(blocks, index, None, 9, 2.0, None, None, rows, 1.0, 1)
+        _native.within_in_blocks(blocks, index, None, "hamming", 2.0, None, None, rows, 1.0, 1)
     with pytest.raises(ValueError, match="every column must have a weight"):
-        _native.within_in_blocks(blocks, index, None, 5, 2.0, centre, None, rows, 1.0, 1)
+        _native.within_in_blocks(blocks, index, None, "gower", 2.0, centre, None, rows, 1.0, 1)
+
+
+def test_every_metric_has_a_row_in_both_tables():
+    computed = {name for name, spec in SPECS.items() if not spec.is_opaque}
+    assert set(_native.METRICS) == computed

@@ -303,14 +303,14 @@ def test_weights_are_repetitions(loss, step):
 
 def test_weights_need_a_learner_that_takes_them():
     with pytest.raises(
-        ParameterError, match="estimator=KNeighborsRegressor takes no sample_weight"
+        ParameterError, match="estimator=KNeighborsRegressor does not support sample_weight"
     ):
         regressor(KNeighborsRegressor()).fit(X, NUMBERS, W)
-    with pytest.raises(ParameterError, match="init=TakesNoWeights takes no sample_weight"):
+    with pytest.raises(ParameterError, match="init=TakesNoWeights does not support sample_weight"):
         regressor(init=TakesNoWeights()).fit(X, NUMBERS, W)
-    with pytest.raises(ParameterError, match=r"takes no sample_weight .* hessian"):
+    with pytest.raises(ParameterError, match=r"does not support sample_weight .* hessian"):
         classifier(KNeighborsRegressor(), response="newton", step="unit").fit(X, TWO)
-    with pytest.raises(ParameterError, match=r"takes no sample_weight .* gradients"):
+    with pytest.raises(ParameterError, match=r"does not support sample_weight .* gradients"):
         classifier(KNeighborsClassifier(), loss="exponential").fit(X, TWO)
 
 
@@ -320,7 +320,7 @@ def test_a_pipeline_takes_weights_when_they_are_routed():
         ridge = Ridge().set_fit_request(sample_weight=True)
         piped = regressor(make_pipeline(scaler, ridge)).fit(X, NUMBERS, W)
         deaf = Ridge().set_fit_request(sample_weight=False)
-        with pytest.raises(ParameterError, match="takes no sample_weight"):
+        with pytest.raises(ParameterError, match="does not support sample_weight"):
             regressor(make_pipeline(scaler, deaf)).fit(X, NUMBERS, W)
     by_hand = regressor(Ridge()).fit(StandardScaler().fit_transform(X), NUMBERS, W)
     np.testing.assert_allclose(piped.predict(X), by_hand.predict(StandardScaler().fit_transform(X)))
@@ -588,8 +588,8 @@ def test_alpha_is_a_part(alpha):
 @pytest.mark.parametrize(
     ("model", "says"),
     [
-        (regressor(LinearRegression(), step="per_leaf"), "LinearRegression is no tree"),
-        (regressor(RandomForestRegressor(), step="newton"), "RandomForestRegressor is no tree"),
+        (regressor(LinearRegression(), step="per_leaf"), "LinearRegression is not a tree"),
+        (regressor(RandomForestRegressor(), step="newton"), "RandomForestRegressor is not a tree"),
         (regressor(loss="absolute_error", step="newton"), "'absolute_error' does not have"),
         (regressor(loss="quantile", step="newton"), "'quantile' does not have"),
         (regressor(loss="huber", response="newton"), "'huber' does not have"),
@@ -636,12 +636,12 @@ def test_what_is_no_table_is_called_by_its_name(table):
 
 
 def test_too_few_rows_to_hold_out_any():
-    with pytest.raises(DataError, match=r"validation_fraction=0.1 of 3 rows: none\. Give a larger"):
+    with pytest.raises(DataError, match=r"validation_fraction=0.1 of 3 rows: none\. Set a larger"):
         regressor(early_stopping=True).fit(X[:3], NUMBERS[:3])
 
 
 def test_a_sum_of_steps_that_goes_to_and_fro_is_an_error():
-    with pytest.raises(ParameterError, match=r"learning_rate=3\.0 lets the loss grow"):
+    with pytest.raises(ParameterError, match=r"learning_rate=3\.0 makes the loss diverge"):
         regressor(learning_rate=3.0, n_estimators=2000).fit(X[:20], NUMBERS[:20])
 
 

@@ -12,12 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from hedgerow._stagewise.line_search import NEGLIGIBLE
 from hedgerow._stagewise.losses import (
     AbsoluteErrorLoss,
+    AdaBoostLoss,
     BinomialLogLoss,
-    ExponentialLoss,
     HuberLoss,
     MultinomialDeviance,
+    PinballLoss,
     PoissonLoss,
-    QuantileLoss,
     SquaredErrorLoss,
     UserLoss,
     weighted_quantile,
@@ -56,14 +56,14 @@ class Cosh:
 ONE_OUTPUT = [
     (SquaredErrorLoss(), NUMBERS),
     (AbsoluteErrorLoss(), NUMBERS),
-    (QuantileLoss(0.5), NUMBERS),
-    (QuantileLoss(0.83), NUMBERS),
-    (QuantileLoss(0.1), NUMBERS),
+    (PinballLoss(0.5), NUMBERS),
+    (PinballLoss(0.83), NUMBERS),
+    (PinballLoss(0.1), NUMBERS),
     (HuberLoss(0.9, delta=1.3), NUMBERS),
     (HuberLoss(0.5, delta=0.01), NUMBERS),
     (PoissonLoss(), COUNTS),
     (BinomialLogLoss(), TWO),
-    (ExponentialLoss(), TWO),
+    (AdaBoostLoss(), TWO),
     (UserLoss(Cosh(), "identity", 1), NUMBERS),
 ]
 IDS = [f"{loss.name}-{getattr(loss, 'alpha', '')}" for loss, _ in ONE_OUTPUT]
@@ -262,13 +262,13 @@ def test_the_exponential_step_is_half_the_log_odds_of_the_weighted_error():
     G = np.where(RNG.random(N) < 0.7, 2 * TWO - 1, 1 - 2 * TWO)
     weight = W * np.exp(-(2 * TWO - 1) * F)
     err = weight[(2 * TWO - 1) != G].sum() / weight.sum()
-    step = ExponentialLoss().line_step(TWO, F, G, W)
+    step = AdaBoostLoss().line_step(TWO, F, G, W)
     assert step == pytest.approx(0.5 * np.log((1 - err) / err), rel=1e-12)
-    far = ExponentialLoss().line_step(TWO, F + 3000.0 * (2 * TWO - 1), G, W)
+    far = AdaBoostLoss().line_step(TWO, F + 3000.0 * (2 * TWO - 1), G, W)
     assert far == pytest.approx(step, rel=1e-9)
 
 
-@pytest.mark.parametrize("loss", [BinomialLogLoss(), ExponentialLoss()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", [BinomialLogLoss(), AdaBoostLoss()], ids=lambda loss: loss.name)
 def test_a_leaf_of_one_class_has_a_finite_step_that_leaves_next_to_no_loss(loss):
     y, ones = np.ones(5), np.ones(5)
     step = loss.leaf_step(y, np.zeros(5), ones)

@@ -10,12 +10,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hedgerow._data import intake
 from hedgerow._data.binning import Binner
 from hedgerow._tree.cart import (
+    BootstrapSamples,
     CartParams,
-    RowDraws,
     SortedMatrix,
-    grow_classifiers,
-    grow_regressors,
+    grow_trees,
 )
+from hedgerow._tree.outputs import TreeTarget
 from oracles.cart import Task, best_fall, check_tree
 
 
@@ -25,7 +25,7 @@ def binned(X):
 
 
 def all_rows(matrix):
-    return RowDraws.all(matrix.n_rows)
+    return BootstrapSamples.all(matrix.n_rows)
 
 
 def check_bins(tree, matrix, values, weight, params, n_outputs=1):
@@ -55,7 +55,9 @@ def test_classification_trees_have_the_best_cut_everywhere(
     weight = rng.integers(0, 4, 150).astype(float) * rng.choice([1.0, 0.37])
     matrix = binned(X)
     params = CartParams(criterion=criterion, min_samples_leaf=min_samples_leaf)
-    (tree,) = grow_classifiers(matrix, labels, n_classes, params, all_rows(matrix), weights=weight)
+    (tree,) = grow_trees(
+        matrix, TreeTarget.of_classes(labels, n_classes), params, all_rows(matrix), weights=weight
+    )
     check_bins(tree, matrix, np.eye(n_classes)[labels], weight, params)
 
 
@@ -70,7 +72,9 @@ def test_regression_trees_have_the_best_cut_everywhere(criterion, n_outputs, mis
     weight = rng.random(100) + 0.5
     matrix = binned(X)
     params = CartParams(criterion=criterion, min_samples_leaf=2, max_leaves=max_leaves)
-    (tree,) = grow_regressors(matrix, numbers, params, all_rows(matrix), weights=weight)
+    (tree,) = grow_trees(
+        matrix, TreeTarget.of_numbers(numbers), params, all_rows(matrix), weights=weight
+    )
     if max_leaves:
         assert tree.n_leaves == max_leaves
     else:
@@ -84,13 +88,16 @@ def test_small_trees_are_those_of_scikit_learn(max_depth):
     y = X[:, 0] * 0.1 + X[:, 3] + rng.standard_normal(120)
     matrix = binned(X)
     params = CartParams(criterion="squared_error", max_depth=max_depth)
-    (ours,) = grow_regressors(matrix, y[:, None].copy(), params, all_rows(matrix))
+    (ours,) = grow_trees(matrix, TreeTarget.of_numbers(y[:, None].copy()), params, all_rows(matrix))
     theirs = DecisionTreeRegressor(max_depth=max_depth).fit(X, y).tree_
     np.testing.assert_array_equal(ours.feature, np.where(theirs.feature < 0, -1, theirs.feature))
     np.testing.assert_allclose(ours.threshold, np.where(theirs.feature < 0, 0, theirs.threshold))
     np.testing.assert_allclose(ours.value, theirs.value[:, :, 0])
-    (ours,) = grow_classifiers(
-        matrix, (y > 60).astype(np.uint16), 2, CartParams(max_depth=max_depth), all_rows(matrix)
+    (ours,) = grow_trees(
+        matrix,
+        TreeTarget.of_classes((y > 60).astype(np.uint16), 2),
+        CartParams(max_depth=max_depth),
+        all_rows(matrix),
     )
     theirs = DecisionTreeClassifier(max_depth=max_depth).fit(X, y > 60).tree_
     np.testing.assert_array_equal(ours.feature, np.where(theirs.feature < 0, -1, theirs.feature))
@@ -115,8 +122,13 @@ def test_two_classes_are_cut_alike_however_much_all_rows_weigh(
         max_features=max_features, min_samples_leaf=3, random_cuts=random_cuts, seed=1
     )
     grown = [
-        grow_classifiers(
-            matrix, labels, 2, params, all_rows(matrix), weights=np.full(n_rows, weight), n_trees=2
+        grow_trees(
+            matrix,
+            TreeTarget.of_classes(labels, 2),
+            params,
+            all_rows(matrix),
+            weights=np.full(n_rows, weight),
+            n_trees=2,
         )
         for weight in (1.0, 2.0, 1.5)
     ]
@@ -135,24 +147,32 @@ def test_a_forest_is_the_same_on_any_number_of_threads(random_cuts):
     labels = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(np.uint16)
     matrix = binned(X)
     params = CartParams(max_features=3, min_samples_leaf=2, random_cuts=random_cuts, seed=4)
-    draws = RowDraws(n_draws=6_000, seed=4)
+    draws = BootstrapSamples(n_draws=6_000, seed=4)
     forests = [
-        grow_classifiers(matrix, labels, 2, params, draws, n_trees=7, n_threads=n)
+        grow_trees(matrix, TreeTarget.of_classes(labels, 2), params, draws, n_trees=7, n_threads=n)
         for n in (1, 2, 3, 8)
     ]
     assert all(forest == forests[0] for forest in forests)
     assert forests[0][0] != forests[0][1]
-    late = grow_classifiers(matrix, labels, 2, params, draws, first_tree=5, n_trees=2, n_threads=2)
+    late = grow_trees(
+        matrix,
+        TreeTarget.of_classes(labels, 2),
+        params,
+        draws,
+        first_tree=5,
+        n_trees=2,
+        n_threads=2,
+    )
     assert late == forests[0][5:]
 
 
 def test_a_bootstrap_draws_as_many_rows_and_leaves_about_a_third_out():
-    draws = RowDraws(n_draws=20_000, seed=1)
+    draws = BootstrapSamples(n_draws=20_000, seed=1)
     counts = draws.counts(0, 20_000)
     assert counts.sum() == 20_000
     assert (counts == 0).mean() == pytest.approx(np.exp(-1), abs=0.01)
     assert not np.array_equal(counts, draws.counts(1, 20_000))
-    once = RowDraws(n_draws=5_000, bootstrap=False, seed=1).counts(0, 20_000)
+    once = BootstrapSamples(n_draws=5_000, bootstrap=False, seed=1).counts(0, 20_000)
     assert once.sum() == 5_000
     assert once.max() == 1
 
@@ -161,8 +181,10 @@ def test_classes_that_were_drawn_can_weigh_the_same():
     rng = np.random.default_rng(5)
     matrix = binned(rng.standard_normal((1_000, 3)))
     labels = (rng.random(1_000) < 0.1).astype(np.uint16)
-    draws = RowDraws(n_draws=1_000, seed=2)
-    (tree,) = grow_classifiers(matrix, labels, 2, CartParams(), draws, balance_drawn=True)
+    draws = BootstrapSamples(n_draws=1_000, seed=2)
+    (tree,) = grow_trees(
+        matrix, TreeTarget.of_classes(labels, 2), CartParams(), draws, balance_classes=True
+    )
     np.testing.assert_allclose(tree.value[0], [0.5, 0.5], atol=1e-9)
 
 
@@ -173,7 +195,7 @@ def test_two_classes_get_the_best_of_all_subsets_of_categories():
     labels = (rng.random(400) < chance).astype(np.uint16)
     matrix = binned(pd.DataFrame({"c": pd.Categorical(codes)}))
     params = CartParams(max_depth=1)
-    (tree,) = grow_classifiers(matrix, labels, 2, params, all_rows(matrix))
+    (tree,) = grow_trees(matrix, TreeTarget.of_classes(labels, 2), params, all_rows(matrix))
     assert tree.category_set[0] == 0
     check_bins(tree, matrix, np.eye(2)[labels], np.ones(400), params)
 
@@ -184,8 +206,10 @@ def test_a_tree_that_drew_no_row_of_any_weight_has_all_that_weigh_something():
     weight[[3, 7]] = 1.0
     matrix = binned(X)
     labels = (X[:, 0] > 5).astype(np.uint16)
-    draws = RowDraws(n_draws=2, seed=0)
-    trees = grow_classifiers(matrix, labels, 2, CartParams(), draws, weights=weight, n_trees=20)
+    draws = BootstrapSamples(n_draws=2, seed=0)
+    trees = grow_trees(
+        matrix, TreeTarget.of_classes(labels, 2), CartParams(), draws, weights=weight, n_trees=20
+    )
     assert {int(tree.count[0]) for tree in trees} <= {1, 2}
     assert all(np.isfinite(tree.value).all() for tree in trees)
 
@@ -197,11 +221,15 @@ def test_limits_on_weight_and_fall_of_impurity_hold():
     weight = rng.random(800) * 2
     matrix = binned(X)
     params = CartParams(criterion="squared_error", min_weight_leaf=40.0)
-    (tree,) = grow_regressors(matrix, numbers, params, all_rows(matrix), weights=weight)
+    (tree,) = grow_trees(
+        matrix, TreeTarget.of_numbers(numbers), params, all_rows(matrix), weights=weight
+    )
     assert 40.0 <= tree.cover.min() < 80.0
     least = 0.01
     params = CartParams(criterion="squared_error", min_impurity_decrease=least)
-    (tree,) = grow_regressors(matrix, numbers, params, all_rows(matrix), weights=weight)
+    (tree,) = grow_trees(
+        matrix, TreeTarget.of_numbers(numbers), params, all_rows(matrix), weights=weight
+    )
     inner = tree.feature >= 0
     assert inner.any()
     assert (tree.gain[inner] >= least * weight.sum()).all()
@@ -215,7 +243,7 @@ def test_weights_over_many_decades_find_the_best_cut(exact):
     weight = 10.0 ** rng.uniform(-12, 12, 400)
     table = SortedMatrix.from_matrix(X) if exact else binned(X)
     params = CartParams(max_depth=1)
-    draws = RowDraws.all(400)
-    tree = grow_classifiers(table, labels, 2, params, draws, weights=weight)[0]
+    draws = BootstrapSamples.all(400)
+    tree = grow_trees(table, TreeTarget.of_classes(labels, 2), params, draws, weights=weight)[0]
     task = Task(X, np.zeros(3, bool), np.eye(2)[labels], weight, params)
     assert tree.gain[0] == pytest.approx(best_fall(task, np.arange(400)), rel=1e-9)

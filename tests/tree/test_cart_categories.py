@@ -9,12 +9,12 @@ import pytest
 from hedgerow._data import intake
 from hedgerow._data.binning import Binner
 from hedgerow._tree.cart import (
+    BootstrapSamples,
     CartParams,
-    RowDraws,
     SortedMatrix,
-    grow_classifiers,
-    grow_regressors,
+    grow_trees,
 )
+from hedgerow._tree.outputs import TreeTarget
 from oracles.cart import Task, best_fall
 
 CATEGORICAL = np.ones(1, bool)
@@ -28,12 +28,14 @@ def tables(codes):
 
 
 def root_gains(codes, values, params, labels=None):
-    draws = RowDraws.all(len(codes))
+    draws = BootstrapSamples.all(len(codes))
     for matrix in tables(codes):
         if labels is None:
-            (tree,) = grow_regressors(matrix, values, params, draws)
+            (tree,) = grow_trees(matrix, TreeTarget.of_numbers(values), params, draws)
         else:
-            (tree,) = grow_classifiers(matrix, labels, values.shape[1], params, draws)
+            (tree,) = grow_trees(
+                matrix, TreeTarget.of_classes(labels, values.shape[1]), params, draws
+            )
         yield tree.gain[0]
 
 
@@ -65,7 +67,9 @@ def test_classes_that_no_order_of_their_numbers_shows_are_parted():
     labels = np.where(np.isin(codes, [0, 3]), 1, np.tile([0, 2], 180)).astype(np.uint16)
     params = CartParams(max_depth=1)
     for matrix in tables(codes):
-        (tree,) = grow_classifiers(matrix, labels, 3, params, RowDraws.all(360))
+        (tree,) = grow_trees(
+            matrix, TreeTarget.of_classes(labels, 3), params, BootstrapSamples.all(360)
+        )
         assert sorted(tree.count[1:]) == [120, 240]
 
 

@@ -15,12 +15,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from hedgerow._data.binning import BinnedMatrix
 from hedgerow._tree.cart import (
+    BootstrapSamples,
     CartParams,
-    RowDraws,
     SortedMatrix,
-    grow_classifiers,
-    grow_regressors,
+    grow_trees,
 )
+from hedgerow._tree.outputs import TreeTarget
 from hedgerow.exceptions import DataError
 from levels import printed_at_every_level
 from oracles.cart import Task, check_tree, goes_left, node_rows
@@ -38,13 +38,15 @@ def table(rng, n_rows, missing=False, n_values=15, n_features=4):
 def grow(task, labels=None, *, n_trees=1, draws=None, n_threads=1):
     """Grow exact trees for a task; those of classes if there are labels."""
     matrix = SortedMatrix.from_matrix(task.X, task.is_categorical, n_threads=n_threads)
-    draws = RowDraws.all(matrix.n_rows) if draws is None else draws
+    draws = BootstrapSamples.all(matrix.n_rows) if draws is None else draws
     extent = {"weights": task.weight, "n_trees": n_trees, "n_threads": n_threads}
     if labels is None:
-        return grow_regressors(
-            matrix, task.values, task.params, draws, n_outputs=task.n_outputs, **extent
+        return grow_trees(
+            matrix, TreeTarget.of_numbers(task.values, task.n_outputs), task.params, draws, **extent
         )
-    return grow_classifiers(matrix, labels, task.values.shape[1], task.params, draws, **extent)
+    return grow_trees(
+        matrix, TreeTarget.of_classes(labels, task.values.shape[1]), task.params, draws, **extent
+    )
 
 
 def as_bins(X, is_categorical):
@@ -67,7 +69,7 @@ def as_bins(X, is_categorical):
         by_column=by_column,
         by_row=None,
         width=1,
-        places=np.zeros((n_features, 3), np.int32),
+        bundle_slots=np.zeros((n_features, 3), np.int32),
         n_bins=np.array(n_bins, np.int32),
         is_categorical=np.asarray(is_categorical),
         threshold_values=np.array(thresholds),
@@ -324,14 +326,18 @@ def test_both_engines_grow_the_same_trees(kind, max_features, max_leaves):
         max_depth=9 if kind == "absolute_error" else 0,
         seed=3,
     )
-    draws = RowDraws(n_draws=n_rows, seed=5) if max_features else RowDraws.all(n_rows)
+    draws = (
+        BootstrapSamples(n_draws=n_rows, seed=5) if max_features else BootstrapSamples.all(n_rows)
+    )
     trees = []
     for matrix in (SortedMatrix.from_matrix(X, is_categorical), as_bins(X, is_categorical)):
         if kind in ("squared_error", "absolute_error"):
             numbers = np.round(score[:, None], 2)
-            trees += grow_regressors(matrix, numbers, params, draws, n_threads=2)
+            trees += grow_trees(matrix, TreeTarget.of_numbers(numbers), params, draws, n_threads=2)
         else:
-            trees += grow_classifiers(matrix, labels, labels.max() + 1, params, draws, n_threads=2)
+            trees += grow_trees(
+                matrix, TreeTarget.of_classes(labels, labels.max() + 1), params, draws, n_threads=2
+            )
     exact, binned = trees
     assert exact.split_bin is None
     assert exact.n_leaves == max_leaves or exact.n_leaves > 100
@@ -346,12 +352,19 @@ def test_a_bootstrap_is_a_weighting_by_counts():
     X = rng.standard_normal((9_000, 3)).astype(np.float32)
     labels = (X[:, 0] + rng.standard_normal(9_000) > 0).astype(np.uint16)
     matrix = SortedMatrix.from_matrix(X)
-    draws = RowDraws(n_draws=9_000, seed=1)
-    drawn = grow_classifiers(matrix, labels, 2, CartParams(), draws, first_tree=4, n_trees=2)
+    draws = BootstrapSamples(n_draws=9_000, seed=1)
+    drawn = grow_trees(
+        matrix, TreeTarget.of_classes(labels, 2), CartParams(), draws, first_tree=4, n_trees=2
+    )
     for tree, number in zip(drawn, (4, 5), strict=True):
         weights = draws.counts(number, 9_000).astype(float)
-        (weighted,) = grow_classifiers(
-            matrix, labels, 2, CartParams(), RowDraws.all(9_000), weights=weights, first_tree=number
+        (weighted,) = grow_trees(
+            matrix,
+            TreeTarget.of_classes(labels, 2),
+            CartParams(),
+            BootstrapSamples.all(9_000),
+            weights=weights,
+            first_tree=number,
         )
         assert weighted == tree
 
@@ -362,7 +375,9 @@ def test_random_cuts_are_uniform_between_the_least_and_the_largest_value():
     for criterion in ("squared_error", "absolute_error"):
         params = CartParams(criterion=criterion, max_depth=1, random_cuts=True)
         matrix = SortedMatrix.from_matrix(X)
-        trees = grow_regressors(matrix, numbers, params, RowDraws.all(4), n_trees=2_000)
+        trees = grow_trees(
+            matrix, TreeTarget.of_numbers(numbers), params, BootstrapSamples.all(4), n_trees=2_000
+        )
         cuts = np.sort([tree.threshold[0] for tree in trees])
         assert cuts[0] >= 0.0
         assert cuts[-1] < 10.0
@@ -478,17 +493,44 @@ def varied_trees(n_threads):
     score = np.nan_to_num(X[:, 0] * X[:, 1]) + np.sin(X[:, 3]) + rng.standard_normal(n_rows)
     labels = np.digitize(score, [-1, 1]).astype(np.uint16)
     matrix = SortedMatrix.from_matrix(X, is_categorical, n_threads=n_threads)
-    once, drawn = RowDraws.all(n_rows), RowDraws(n_draws=n_rows // 2, seed=7)
+    once, drawn = BootstrapSamples.all(n_rows), BootstrapSamples(n_draws=n_rows // 2, seed=7)
     leaf = {"min_samples_leaf": 3}
     runs = {"n_threads": n_threads, "weights": rng.random(n_rows)}
     numbers = np.stack([score, np.exp(score)], axis=1)
     return [
-        *grow_classifiers(matrix, labels, 3, CartParams(**leaf), once, **runs),
-        *grow_classifiers(matrix, labels > 0, 2, CartParams("entropy", **leaf), once, **runs),
-        *grow_classifiers(matrix, labels, 3, CartParams(max_features=2), drawn, n_trees=3, **runs),
-        *grow_classifiers(matrix, labels, 3, CartParams(random_cuts=True), drawn, **runs),
-        *grow_regressors(matrix, numbers, CartParams("squared_error", max_leaves=50), once, **runs),
-        *grow_regressors(matrix, numbers, CartParams("absolute_error", max_depth=5), drawn, **runs),
+        *grow_trees(matrix, TreeTarget.of_classes(labels, 3), CartParams(**leaf), once, **runs),
+        *grow_trees(
+            matrix,
+            TreeTarget.of_classes(labels > 0, 2),
+            CartParams("entropy", **leaf),
+            once,
+            **runs,
+        ),
+        *grow_trees(
+            matrix,
+            TreeTarget.of_classes(labels, 3),
+            CartParams(max_features=2),
+            drawn,
+            n_trees=3,
+            **runs,
+        ),
+        *grow_trees(
+            matrix, TreeTarget.of_classes(labels, 3), CartParams(random_cuts=True), drawn, **runs
+        ),
+        *grow_trees(
+            matrix,
+            TreeTarget.of_numbers(numbers),
+            CartParams("squared_error", max_leaves=50),
+            once,
+            **runs,
+        ),
+        *grow_trees(
+            matrix,
+            TreeTarget.of_numbers(numbers),
+            CartParams("absolute_error", max_depth=5),
+            drawn,
+            **runs,
+        ),
     ]
 
 
@@ -519,13 +561,15 @@ rng = np.random.default_rng(0)
 X = rng.standard_normal((200_000, 30), dtype=np.float32)
 matrix = SortedMatrix.from_matrix(X, n_threads=2)
 y = rng.integers(0, 2, 200_000)
-params, draws = CartParams({criterion!r}), RowDraws.all(200_000)
+params, draws = CartParams({criterion!r}), BootstrapSamples.all(200_000)
 print("growing", flush=True)
 while True:
     if params.criterion == "gini":
-        grow_classifiers(matrix, y.astype(np.uint16), 2, params, draws, n_threads=2)
+        grow_trees(matrix, TreeTarget.of_classes(y.astype(np.uint16), 2), params, draws,
+        n_threads=2)
     else:
-        grow_regressors(matrix, rng.standard_normal((200_000, 1)), params, draws, n_threads=2)
+        grow_trees(matrix, TreeTarget.of_numbers(rng.standard_normal((200_000, 1))), params, draws,
+        n_threads=2)
 """
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

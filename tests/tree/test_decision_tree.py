@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from contract import parametrize_with_checks, run_check
 from hedgerow import DataError, DecisionTreeClassifier, DecisionTreeRegressor, ParameterError, load
-from hedgerow._tree.cart_params import n_features_tried
+from hedgerow._tree.cart_params import n_candidate_features
 
 CANCER = load_breast_cancer(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
@@ -236,9 +236,9 @@ def test_the_absolute_error_is_not_led_astray_by_an_outlier():
 
 
 def test_max_features_counts_as_the_lectures_do():
-    assert [n_features_tried(f, 28) for f in ("sqrt", "log2", "log2+1", None)] == [5, 4, 5, 28]
-    assert [n_features_tried(f, 28) for f in (3, 40, 0.5, 1e-9, 1.0)] == [3, 28, 14, 1, 28]
-    assert [n_features_tried(f, 1) for f in ("sqrt", "log2", "log2+1")] == [1, 1, 1]
+    assert [n_candidate_features(f, 28) for f in ("sqrt", "log2", "log2+1", None)] == [5, 4, 5, 28]
+    assert [n_candidate_features(f, 28) for f in (3, 40, 0.5, 1e-9, 1.0)] == [3, 28, 14, 1, 28]
+    assert [n_candidate_features(f, 1) for f in ("sqrt", "log2", "log2+1")] == [1, 1, 1]
 
 
 def test_the_seed_matters_only_where_something_is_random():

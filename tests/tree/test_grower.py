@@ -12,7 +12,7 @@ from hedgerow._data.binning import BinnedMatrix, block_shape, own_columns
 from hedgerow._tree.engine import ExactEngine, HistogramEngine
 from hedgerow._tree.exact import ExactGrower
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.row_sampling import RowDraws
+from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.structure import Ensemble
 from hedgerow._tree.trainer import Trainer
 from oracles.grow import Columns, assert_same_splits, category_set
@@ -183,7 +183,7 @@ def test_a_tree_is_the_same_on_any_number_of_threads(n_rows):
     rng = np.random.default_rng(7)
     binned = binned_table(rng, n_rows, 40, n_categorical=2)
     g, h = rng.standard_normal(n_rows), rng.uniform(0.1, 1, n_rows)
-    sampled = {"draws": RowDraws(binned.n_rows, 0.7), "colsample_bytree": 0.8}
+    sampled = {"draws": RowSampler(binned.n_rows, 0.7), "colsample_bytree": 0.8}
     first = grow(binned, g, h, **sampled)
     for n_threads in (2, 3, 8, 90):
         assert grow(binned, g, h, n_threads=n_threads, **sampled) == first
@@ -199,7 +199,8 @@ def test_a_small_budget_for_histograms_changes_no_tree():
     def grow_within(histogram_bytes):
         params = GrowthParams(max_leaves=60)
         grower = _native.Grower(
-            binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical, binned.places,
+            binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical,
+            binned.bundle_slots,
             binned.width, binned.threshold_values, binned.threshold_starts,
             _native.GrowthParams(params), _native.Constraints(params), 2, histogram_bytes,
         )  # fmt: skip
@@ -215,7 +216,7 @@ def test_a_small_budget_for_histograms_changes_no_tree():
 def native_tree(binned, params, store, *, leaves_ahead, n_outputs=1, vector=False, **limits):
     """Grow a tree on the gradients of a store; return its arrays and each row's leaf."""
     grower = (_native.VectorGrower if vector else _native.Grower)(
-        binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical, binned.places,
+        binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical, binned.bundle_slots,
         binned.width, binned.threshold_values, binned.threshold_starts,
         _native.GrowthParams(params), _native.Constraints(params), 2,
         leaves_ahead=leaves_ahead, **limits,
@@ -261,7 +262,7 @@ def test_scores_are_the_sum_of_the_trees_in_and_out_of_the_bag(n_rows, subsample
     binned = binned_table(rng, n_rows, 5, n_categorical=1)
     X = np.where(binned.by_column == 255, np.nan, binned.by_column).T
     y = rng.standard_normal(n_rows) + binned.by_column[1]
-    draws = RowDraws(n_rows, subsample)
+    draws = RowSampler(n_rows, subsample)
     trainer = make_trainer(binned, target=y, base_score=np.array([3.0]), draws=draws)
     trees = [tree for round_ in range(5) for tree in trainer.boost(round_)]
     model = Ensemble.from_trees(trees, [0] * 5, np.array([3.0]), 5)

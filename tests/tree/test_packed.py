@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from hedgerow._data import intake
 from hedgerow._data.binning import Binner
-from hedgerow._tree.cart import CartParams, RowDraws, grow_classifiers, grow_regressors
+from hedgerow._tree.cart import BootstrapSamples, CartParams, grow_trees
+from hedgerow._tree.outputs import TreeTarget
 from hedgerow._tree.packed import ForestPacker, PackedForest
 from hedgerow._tree.structure import Ensemble
 from oracles import predict as naive
@@ -32,8 +33,10 @@ def grown(seed, n_rows=300, n_trees=5, n_classes=3, **options):
     binned = binner.transform(table, columns_only=True)
     labels = rng.integers(n_classes, size=n_rows).astype(np.uint16)
     params = CartParams(max_features=2, seed=seed, **options)
-    draws = RowDraws(n_rows, seed=seed)
-    trees = grow_classifiers(binned, labels, n_classes, params, draws, n_trees=n_trees)
+    draws = BootstrapSamples(n_rows, seed=seed)
+    trees = grow_trees(
+        binned, TreeTarget.of_classes(labels, n_classes), params, draws, n_trees=n_trees
+    )
     packer = ForestPacker(binner)
     packer.add(trees)
     return trees, packer.forest(), intake.as_matrix(table, binner.category_bins)
@@ -130,9 +133,12 @@ def test_it_takes_a_quarter_of_the_memory_of_a_record_a_node():
     _, table = intake.learn_schema(X)
     binner = Binner().fit(table)
     y = rng.normal(size=(20_000, 1))
-    draws = RowDraws(20_000)
-    trees = grow_regressors(
-        binner.transform(table, columns_only=True), y, CartParams("squared_error"), draws
+    draws = BootstrapSamples(20_000)
+    trees = grow_trees(
+        binner.transform(table, columns_only=True),
+        TreeTarget.of_numbers(y),
+        CartParams("squared_error"),
+        draws,
     )
     packer = ForestPacker(binner)
     packer.add(trees)

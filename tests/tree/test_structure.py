@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hedgerow._tree.structure import Ensemble, EnsembleBuilder
+from hedgerow._tree.structure import Ensemble
 from oracles.trees import random_ensemble, random_rows, random_tree
 
 
@@ -40,27 +40,6 @@ def test_an_ensemble_may_have_no_trees():
     np.testing.assert_array_equal(empty.predict_raw(np.zeros((4, 3))), np.full((4, 1), 1.5))
     assert empty.apply(np.zeros((4, 3))).shape == (4, 0)
     assert list(empty.staged_raw(np.zeros((4, 3)))) == []
-
-
-def test_a_builder_gives_what_from_trees_gives():
-    rng = np.random.default_rng(2)
-    trees = [random_tree(rng, 9, 3) for _ in range(6)]
-    builder = EnsembleBuilder([0.0], 3)
-    for tree in trees:
-        builder.append(tree)
-    assert builder.ensemble() == Ensemble.from_trees(trees, [0] * 6, [0.0], 3)
-    assert builder.ensemble() is builder.ensemble()
-    builder.truncate(4)
-    assert builder.ensemble() == Ensemble.from_trees(trees[:4], [0] * 4, [0.0], 3)
-
-
-def test_a_builder_continues_a_model(ensemble):
-    builder = EnsembleBuilder.continuing(ensemble)
-    X = random_rows(np.random.default_rng(3), 50, 4, n_categorical=1)
-    again = builder.ensemble()
-    again.validate()
-    np.testing.assert_array_equal(again.predict_raw(X), ensemble.predict_raw(X))
-    assert len(again.category_bits) == len(ensemble.category_bits)
 
 
 def test_the_first_rounds_are_an_ensemble_of_their_own(ensemble):

@@ -7,7 +7,7 @@ from hedgerow import _native
 from hedgerow._boosting.losses import MultinomialLogLoss
 from hedgerow._data.binning import own_columns
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.row_sampling import RowDraws
+from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.structure import Ensemble
 from oracles.grow import category_set
 from oracles.vector_grow import assert_same_splits
@@ -101,7 +101,7 @@ def test_a_tree_is_the_same_on_any_number_of_threads(n_rows, n_outputs):
     rng = np.random.default_rng(7)
     binned = binned_table(rng, n_rows, 40, n_categorical=2)
     g, h = some_gradients(rng, binned, n_outputs)
-    sampled = {"draws": RowDraws(binned.n_rows, 0.7), "colsample_bytree": 0.8}
+    sampled = {"draws": RowSampler(binned.n_rows, 0.7), "colsample_bytree": 0.8}
     first = grow_vector(binned, g, h, **sampled)
     assert first.n_leaves > 15
     for n_threads in (2, 3, 8, 90):
@@ -120,7 +120,8 @@ def test_a_small_budget_for_histograms_changes_no_tree(n_threads):
     def grow_within(histogram_bytes):
         params = GrowthParams(max_leaves=40)
         grower = _native.VectorGrower(
-            binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical, binned.places,
+            binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical,
+            binned.bundle_slots,
             binned.width, binned.threshold_values, binned.threshold_starts,
             _native.GrowthParams(params), _native.Constraints(params), n_threads, histogram_bytes,
         )  # fmt: skip
@@ -155,15 +156,15 @@ def test_trees_are_the_same_with_and_without_shared_columns(n_rows, fraction, op
     rng = np.random.default_rng(n_rows)
     X = mixed_table(rng, n_rows)
     shared = binned_by_library(X)
-    alone = shared.with_places(own_columns(X.shape[1]))
-    assert len(set(shared.places[:, 0])) < X.shape[1]
+    alone = shared.with_bundle_slots(own_columns(X.shape[1]))
+    assert len(set(shared.bundle_slots[:, 0])) < X.shape[1]
     g = rng.standard_normal((n_rows, 4)) + np.nan_to_num(X[:, [0, 5, 12, 39]])
     h = rng.uniform(0.1, 1, (n_rows, 4))
     params = GrowthParams(max_leaves=24, min_samples_leaf=3, colsample_bynode=0.7, seed=5)
     first = grow_vector(
-        shared, g, h, params, n_threads=2, draws=RowDraws(n_rows, fraction), **options
+        shared, g, h, params, n_threads=2, draws=RowSampler(n_rows, fraction), **options
     )
-    assert grow_vector(alone, g, h, params, draws=RowDraws(n_rows, fraction), **options) == first
+    assert grow_vector(alone, g, h, params, draws=RowSampler(n_rows, fraction), **options) == first
 
 
 @pytest.mark.parametrize("n_rows", [1_000, 40_000])
@@ -176,7 +177,7 @@ def test_scores_are_the_sum_of_the_trees_in_and_out_of_the_bag(n_rows, subsample
     base = np.array([0.0, 1.0, -1.0, 0.5, 0.0, 0.0, 3.0])
     trainer = make_trainer(
         binned, target=y, loss=MultinomialLogLoss(7), base_score=base, vector=True,
-        draws=RowDraws(n_rows, subsample),
+        draws=RowSampler(n_rows, subsample),
     )  # fmt: skip
     trees = [tree for round_ in range(5) for tree in trainer.boost(round_)]
     assert len(trees) == 5

@@ -176,7 +176,7 @@ def test_a_category_that_only_held_out_rows_have_is_not_known():
     values = [fitted._model.schema.categories[2].values for fitted in found.models]
     assert ["rare" in known for known in values] == [False, True, True, True]
     for share in (True, False):
-        with pytest.raises(DataError, match=r"'rare' .*which fit did not see") as caught:
+        with pytest.raises(DataError, match=r"'rare' .*which did not occur in fit") as caught:
             hr.cross_validate(
                 model.set_params(unknown_category="error"),
                 table,

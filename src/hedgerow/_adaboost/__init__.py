@@ -1,4 +1,4 @@
-"""AdaBoost: members fitted one after another to rows that the ones before got wrong.
+"""AdaBoost: base models fitted in turn, with more weight on rows that are misclassified.
 
 `algorithms.py` has the rounds of each kind; `learners.py` the trees over bins and the estimators of
 any kind that they fit.

@@ -1,9 +1,9 @@
-"""The AdaBoost family: how each method reweighs the rows, and what its sum of votes means.
+"""The AdaBoost family: how each method reweights the rows, and how it interprets the scores.
 
-Each class holds a loop of rounds (`boost`), which reads like the algorithm on paper and takes any
-learner, and what a prediction needs: what a member adds to the scores (`votes`), what the scores
-say (`decision`) and which probabilities that makes. Two classes share one score, F, which is
-positive where ``classes_[1]`` wins; more classes have a score each.
+Each class has the loop of rounds (`boost`), written like the published algorithm and for any
+learner, and what prediction needs: the contribution of a base model to the scores (`votes`), the
+decision function of the scores (`decision`) and the probabilities. Two classes share one score, F,
+which is positive where ``classes_[1]`` wins; more classes have a score each.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from hedgerow._arithmetic import exp, log, sum_of
 from hedgerow._boosting.model import class_probabilities, prediction_of
 from hedgerow._types import Floats
 
-# Draws of one round that may end in a member no better than chance.
-MOST_DRAWS = 100
-# A member's weight, or its largest error as a part of the largest y, that rounding can account for.
+# Maximum number of samples drawn in a round until a base model is better than chance.
+MAX_DRAWS = 100
+# A base model's weight, or its largest error relative to the largest y, that rounding can explain.
 ROUNDING = 1e-12
 # Schapire and Singer (1999) smooth shares by a quarter of a row; this is that for 2,500 rows, and
 # does not depend on whether a row is repeated or weighed.
@@ -40,24 +40,24 @@ SMALLEST_WEIGHT = 2.0 * float(np.finfo(np.float64).eps)
 
 
 @dataclass
-class Rounds:
-    """What the rounds leave behind: members, and a number of each kind for each round."""
+class AdaBoostRounds:
+    """The results of the rounds: base models, weights, errors."""
 
-    members: list[list[Any]] = field(default_factory=list)
+    estimators: list[list[Any]] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
     weight_sums: list[float] = field(default_factory=list)
     resets: list[int] = field(default_factory=list)
 
     def __len__(self) -> int:
-        return len(self.members)
+        return len(self.estimators)
 
     def add(
-        self, members: list[Any], weight: float, error: float, growth: float, resets: int = 0
+        self, estimators: list[Any], weight: float, error: float, growth: float, resets: int = 0
     ) -> None:
-        """Take note of a round, in which the sum of the rows' weights grew by a factor."""
+        """Record a round, in which the sum of the row weights changed by a factor."""
         before = self.weight_sums[-1] if self.weight_sums and not resets else 1.0
-        self.members.append(members)
+        self.estimators.append(estimators)
         self.weights.append(weight)
         self.errors.append(error)
         self.weight_sums.append(before * growth)
@@ -65,28 +65,30 @@ class Rounds:
 
 
 class Algorithm(Protocol):
-    """What an estimator needs of a classification method."""
+    """The interface of a classification method."""
 
     @property
     def has_classifiers(self) -> bool:
-        """Whether members say classes or probabilities, rather than numbers."""
+        """Whether base models are classifiers rather than regressors."""
 
     @property
     def unit(self) -> str:
-        """What a decision is."""
+        """The unit of a decision."""
 
     @property
     def n_outputs(self) -> int:
-        """Scores of a row."""
+        """Number of scores per row."""
 
-    def boost(self, learner: Learner, labels: Labels, start: Floats, n_rounds: int) -> Rounds:
+    def boost(
+        self, learner: Learner, labels: Labels, start: Floats, n_rounds: int
+    ) -> AdaBoostRounds:
         """Run the rounds, from weights that sum to 1."""
 
-    def output(self, member: Any, X: Any, classes: NDArray[Any]) -> NDArray[Any]:
-        """Return what a fitted estimator says of rows, as `votes` takes it."""
+    def output(self, base_model: Any, X: Any, classes: NDArray[Any]) -> NDArray[Any]:
+        """Return the predictions of a fitted estimator, as input of `votes`."""
 
     def votes(self, output: NDArray[Any], weight: float) -> Floats:
-        """Return what a member adds to the scores of rows of which it says this."""
+        """Return the contribution of a base model with this output to the scores."""
 
     def decision(self, scores: Floats, total_weight: float) -> Floats:
         """Return the scores as `decision_function` does."""
@@ -100,7 +102,7 @@ class Algorithm(Protocol):
 
 @dataclass(frozen=True)
 class _Method:
-    """What the methods have in common."""
+    """Base class of the methods."""
 
     unit: ClassVar[str] = "log-odds"
 
@@ -109,7 +111,7 @@ class _Method:
 
     @property
     def n_outputs(self) -> int:
-        """Scores of a row."""
+        """Number of scores per row."""
         return 1 if self.n_classes == 2 else self.n_classes
 
     def _score_of_class(self, scores: Floats, labels: Labels) -> Floats:
@@ -127,53 +129,55 @@ class _Method:
 
 @dataclass(frozen=True)
 class Discrete(_Method):
-    """AdaBoost with members that say a class; SAMME for more than two.
+    """AdaBoost with base models that predict classes; SAMME for more than two.
 
-    A member of weighted error err has the weight α = log((1 − err) / err) + log(K − 1), and rows
-    that it gets wrong are weighed up by exp(α). The score of a class is the weight of the members
-    for it less a share of the weight of the others.
+    A base model of weighted error err has the weight α = log((1 − err) / err) + log(K − 1), and
+    rows that it gets wrong are weighed up by exp(α). The score of a class is the weight of the base
+    models for it less a share of the weight of the others.
     """
 
     has_classifiers: ClassVar[bool] = True
     unit: ClassVar[str] = "mean vote"
     error_divisor: str = "weights"
 
-    def boost(self, learner: Learner, labels: Labels, start: Floats, n_rounds: int) -> Rounds:
-        """Fit, measure, weigh the member, reweigh the rows; until a member is perfect or hopeless.
+    def boost(
+        self, learner: Learner, labels: Labels, start: Floats, n_rounds: int
+    ) -> AdaBoostRounds:
+        """Fit, measure, reweight the rows; stop at a base model that is perfect or useless.
 
-        A perfect member is kept, with weight 1 or what it takes to set every row right. One no
+        A perfect base model is kept, with weight 1 or what it takes to set every row right. One no
         better than chance is not, unless it is the first, which then has weight 0. If rows are
-        drawn, they are drawn again instead; after a member worse than chance, by the weights of the
-        beginning.
+        drawn, they are drawn again instead; after a base model worse than chance, by the weights of
+        the beginning.
         """
-        rounds, w = Rounds(), start.copy()
+        rounds, w = AdaBoostRounds(), start.copy()
         draws = resets = 0
-        against = np.zeros(len(w))  # the weight of the members that get a row wrong
+        against = np.zeros(len(w))  # the weight of the base models that get a row wrong
         while len(rounds) < n_rounds:
-            member, predicted = learner.classify(w)
+            base_model, predicted = learner.classify(w)
             wrong = predicted != labels
             err = self._error(w, wrong)
             if err <= 0.0:
                 majority = 2.0 * against[start > 0.0].max() - sum(rounds.weights)
-                rounds.add([member], 1.0 + max(0.0, majority), 0.0, 1.0, resets)
+                rounds.add([base_model], 1.0 + max(0.0, majority), 0.0, 1.0, resets)
                 break
             alpha = self._weight(err)
             draws += 1
-            if alpha <= 0.0 and learner.resamples and draws < MOST_DRAWS:
+            if alpha <= 0.0 and learner.resamples and draws < MAX_DRAWS:
                 if alpha < 0.0:
                     w, resets = start.copy(), resets + 1
                 continue
             if alpha <= 0.0:
                 if not len(rounds):
-                    rounds.add([member], 0.0, err, 1.0, resets)
+                    rounds.add([base_model], 0.0, err, 1.0, resets)
                 break
-            rounds.add([member], alpha, err, weigh_up(w, wrong, alpha), resets)
+            rounds.add([base_model], alpha, err, weigh_up(w, wrong, alpha), resets)
             against += alpha * wrong
             draws = resets = 0
         return rounds
 
     def _weight(self, err: float) -> float:
-        """Return α, 0 for a member as good as chance."""
+        """Return α, 0 for a base model as good as chance."""
         if err >= 1.0:
             return -math.inf
         alpha = math.log((1.0 - err) / err) + math.log(self.n_classes - 1)
@@ -183,12 +187,12 @@ class Discrete(_Method):
         error = sum_of(w * wrong)  # faster than taking the wrong rows out
         return error / len(w) if self.error_divisor == "rows" else error
 
-    def output(self, member: Any, X: Any, classes: NDArray[Any]) -> Labels:
+    def output(self, base_model: Any, X: Any, classes: NDArray[Any]) -> Labels:
         """Return class numbers."""
-        return class_numbers(member, X, classes)
+        return class_numbers(base_model, X, classes)
 
     def votes(self, output: NDArray[Any], weight: float) -> Floats:
-        """Return the weight for the member's class, and against the others."""
+        """Return the weight for the base model's class, and against the others."""
         if self.n_classes == 2:
             return np.where(output == 1, weight, -weight)[:, None]
         votes = np.full((len(output), self.n_classes), -weight / (self.n_classes - 1))
@@ -212,31 +216,33 @@ class Discrete(_Method):
 
 @dataclass(frozen=True)
 class Real(_Method):
-    """Real AdaBoost, with members that say probabilities; SAMME.R for more than two classes.
+    """Real AdaBoost, with probabilities as predictions; SAMME.R for more than two classes.
 
-    A member adds (K − 1) (log p_k − mean of log p) to the score of class k: of two classes, half
-    the log-odds. Rows are weighed by exp of the score added to their class, divided by 1 − K. A
-    share below 1e-4 is taken for that, so that a pure leaf is not infinitely sure.
+    A base model adds (K − 1) (log p_k − mean of log p) to the score of class k: of two classes,
+    half the log-odds. Rows are weighed by exp of the score added to their class, divided by 1 − K.
+    A share below 1e-4 is taken for that, so that a pure leaf is not infinitely sure.
     """
 
     has_classifiers: ClassVar[bool] = True
 
-    def boost(self, learner: Learner, labels: Labels, start: Floats, n_rounds: int) -> Rounds:
-        """Fit, measure, reweigh the rows; until a member is perfect."""
-        rounds, w = Rounds(), start.copy()
+    def boost(
+        self, learner: Learner, labels: Labels, start: Floats, n_rounds: int
+    ) -> AdaBoostRounds:
+        """Fit, measure, reweight the rows; stop if a base model is perfect."""
+        rounds, w = AdaBoostRounds(), start.copy()
         while len(rounds) < n_rounds:
-            member, p = learner.estimate(w)
+            base_model, p = learner.estimate(w)
             err = sum_of(w[p.argmax(axis=1) != labels])
             votes = self.votes(p, self.learning_rate)
             growth = reweigh(w, -self._score_of_class(votes, labels) / (self.n_classes - 1))
-            rounds.add([member], self.learning_rate, err, growth)
+            rounds.add([base_model], self.learning_rate, err, growth)
             if err <= 0.0:
                 break
         return rounds
 
-    def output(self, member: Any, X: Any, classes: NDArray[Any]) -> Floats:
+    def output(self, base_model: Any, X: Any, classes: NDArray[Any]) -> Floats:
         """Return probabilities."""
-        return probabilities(member, X, classes)
+        return probabilities(base_model, X, classes)
 
     def votes(self, output: NDArray[Any], weight: float) -> Floats:
         """Return logarithms of the probabilities, less their mean."""
@@ -259,34 +265,36 @@ class Real(_Method):
 
 @dataclass(frozen=True)
 class Gentle(_Method):
-    """Gentle AdaBoost: members are least-squares fits f of y = ±1, and rows weighed by exp(−y f).
+    """Gentle AdaBoost: least-squares fits f of y = ±1, and rows reweighted by exp(−y f).
 
     For more than two classes there is a problem for each class against the others, with weights and
-    a member a round of its own (AdaBoost.MH).
+    a base model a round of its own (AdaBoost.MH).
     """
 
     has_classifiers: ClassVar[bool] = False
 
-    def boost(self, learner: Learner, labels: Labels, start: Floats, n_rounds: int) -> Rounds:
+    def boost(
+        self, learner: Learner, labels: Labels, start: Floats, n_rounds: int
+    ) -> AdaBoostRounds:
         """Fit, measure, reweigh the rows."""
-        rounds, y = Rounds(), self._signs(labels)
+        rounds, y = AdaBoostRounds(), self._signs(labels)
         w = self._spread(start)
         while len(rounds) < n_rounds:
-            members, f = _regress_each(learner, y, w)
+            estimators, f = _regress_each(learner, y, w)
             err = sum_of(w[(f > 0.0) != (y > 0.0)])
-            rounds.add(members, self.learning_rate, err, reweigh(w, -self.learning_rate * y * f))
+            rounds.add(estimators, self.learning_rate, err, reweigh(w, -self.learning_rate * y * f))
         return rounds
 
     def _signs(self, labels: Labels) -> Floats:
         return np.where(self._indicators(labels), 1.0, -1.0)
 
     def _spread(self, start: Floats) -> Floats:
-        """Give every score the same part of the weights."""
+        """Return every score the same part of the weights."""
         return np.repeat(start[:, None] / self.n_outputs, self.n_outputs, axis=1)
 
-    def output(self, member: Any, X: Any, classes: NDArray[Any]) -> Floats:  # noqa: ARG002
+    def output(self, base_model: Any, X: Any, classes: NDArray[Any]) -> Floats:  # noqa: ARG002
         """Return numbers."""
-        return numbers(member, X)
+        return numbers(base_model, X)
 
     def votes(self, output: NDArray[Any], weight: float) -> Floats:
         """Return the numbers, shrunk."""
@@ -313,26 +321,28 @@ class Gentle(_Method):
 
 @dataclass(frozen=True)
 class Logit(_Method):
-    """LogitBoost: members are weighted least-squares fits of Newton steps on the log loss.
+    """LogitBoost: base models are weighted least-squares fits of Newton steps on the log loss.
 
     With p the probability so far, a row of the class has the response 1 / p, another −1 / (1 − p),
-    and the weight p (1 − p). For more than two classes there is a member for each class a round,
-    and the scores are kept summing to 0.
+    and the weight p (1 − p). For more than two classes there is a base model for each class a
+    round, and the scores are kept summing to 0.
     """
 
     has_classifiers: ClassVar[bool] = False
 
-    def boost(self, learner: Learner, labels: Labels, start: Floats, n_rounds: int) -> Rounds:
+    def boost(
+        self, learner: Learner, labels: Labels, start: Floats, n_rounds: int
+    ) -> AdaBoostRounds:
         """Fit the responses, add the fits to the scores."""
-        rounds, is_class = Rounds(), self._indicators(labels)
+        rounds, is_class = AdaBoostRounds(), self._indicators(labels)
         scores = np.zeros((len(labels), self.n_outputs))
         response, w = self._working(scores, is_class, start)
         while len(rounds) < n_rounds:
-            members, f = _regress_each(learner, response, w)
+            estimators, f = _regress_each(learner, response, w)
             err, before = float(sum_of(w[(f > 0.0) != is_class]) / sum_of(w)), sum_of(w)
             scores += self._step(f, self.learning_rate)
             response, w = self._working(scores, is_class, start)
-            rounds.add(members, self.learning_rate, err, float(sum_of(w) / before))
+            rounds.add(estimators, self.learning_rate, err, float(sum_of(w) / before))
         return rounds
 
     def _working(
@@ -352,9 +362,9 @@ class Logit(_Method):
     def _step(self, f: Floats, weight: float) -> Floats:
         return f * weight if self.n_classes == 2 else f * (weight * (1.0 - 1.0 / self.n_classes))
 
-    def output(self, member: Any, X: Any, classes: NDArray[Any]) -> Floats:  # noqa: ARG002
+    def output(self, base_model: Any, X: Any, classes: NDArray[Any]) -> Floats:  # noqa: ARG002
         """Return numbers."""
-        return numbers(member, X)
+        return numbers(base_model, X)
 
     def votes(self, output: NDArray[Any], weight: float) -> Floats:
         """Return the step, shrunk."""
@@ -381,8 +391,8 @@ class Logit(_Method):
 class R2:
     """AdaBoost.R2: regression, with weights by the size of the error and the weighted median.
 
-    A row's loss is its error as a part of the largest, squared or 1 − exp(−loss) if so asked. Of a
-    member with the mean loss L, β = L / (1 − L); its weight is log(1 / β), and rows are weighed
+    A row's loss is its error as a part of the largest, optionally squared or 1 − exp(−loss). For a
+    base model with the mean loss L, β = L / (1 − L); its weight is log(1 / β), and rows are weighed
     down by β^(1 − loss).
     """
 
@@ -391,26 +401,26 @@ class R2:
     loss: str
     learning_rate: float
 
-    def boost(self, learner: Learner, y: Floats, start: Floats, n_rounds: int) -> Rounds:
-        """Fit, measure, weigh the member, reweigh the rows; until one is perfect or hopeless.
+    def boost(self, learner: Learner, y: Floats, start: Floats, n_rounds: int) -> AdaBoostRounds:
+        """Fit, measure, reweight the rows; stop if a base model is perfect or too inaccurate.
 
-        A perfect member's weight is infinite on paper; here it outweighs all others together. One
-        with a mean loss of ½ or more is not kept, unless it is the first, which has weight 0.
+        A perfect base model's weight is infinite on paper; here it outweighs all others together.
+        One with a mean loss of ½ or more is not kept, unless it is the first, which has weight 0.
         """
-        rounds, w = Rounds(), start.copy()
+        rounds, w = AdaBoostRounds(), start.copy()
         while len(rounds) < n_rounds:
-            member, predicted = learner.regress(y, w)
+            base_model, predicted = learner.regress(y, w)
             losses = self._losses(predicted, y, w)
             err = sum_of(w * losses)
             if err <= 0.0:
-                rounds.add([member], 1.0 + sum(rounds.weights), 0.0, 1.0)
+                rounds.add([base_model], 1.0 + sum(rounds.weights), 0.0, 1.0)
                 break
             if err >= 0.5:
                 if not len(rounds):
-                    rounds.add([member], 0.0, err, 1.0)
+                    rounds.add([base_model], 0.0, err, 1.0)
                 break
             log_beta = self.learning_rate * math.log(err / (1.0 - err))
-            rounds.add([member], -log_beta, err, reweigh(w, log_beta * (1.0 - losses)))
+            rounds.add([base_model], -log_beta, err, reweigh(w, log_beta * (1.0 - losses)))
         return rounds
 
     def _losses(self, predicted: Floats, y: Floats, w: Floats) -> Floats:
@@ -470,12 +480,12 @@ def _exp(x: float) -> float:
 
 
 def _regress_each(learner: Learner, targets: Floats, weights: Floats) -> tuple[list[Any], Floats]:
-    """Fit a member to each column; return the members and their fits, a column each."""
+    """Fit a base model to each column; return the base models and their fits, a column each."""
     fitted = [
         learner.regress(np.ascontiguousarray(target), w / sum_of(w))
         for target, w in zip(targets.T, weights.T, strict=True)
     ]
-    return [member for member, _ in fitted], np.stack([f for _, f in fitted], axis=1)
+    return [base_model for base_model, _ in fitted], np.stack([f for _, f in fitted], axis=1)
 
 
 def _sigmoid_or_softmax(decision: Floats, divisor: int = 1) -> Floats:

@@ -20,8 +20,8 @@ from hedgerow._adaboost.fitting import (
 from hedgerow._adaboost.model import Committee, TreeCommittee
 from hedgerow._adaboost.parameters import PARAMETERS
 from hedgerow._constructor import with_parameters
-from hedgerow._data.passed_on import check_columns
-from hedgerow._data.target import read_known_classes, read_weights
+from hedgerow._data.pass_through import check_columns
+from hedgerow._data.target import read_fitted_classes, read_weights
 from hedgerow._estimator import TableEstimator, adopt
 from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
@@ -29,30 +29,30 @@ from hedgerow._tree.additive import AdditiveTrees, Meaning, class_names, column_
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
-# Rows whose predictions by every member are sorted at once: 8 MB with 128 members.
+# Rows whose predictions by every base model are sorted at once: 8 MB with 128 base models.
 BLOCK_ROWS = 8192
 
 
 class AdaBoost(TableEstimator):
-    """What the two estimators share: members, importances, how rows are read."""
+    """Base class of the two estimators."""
 
     _model: Committee
 
     @property
     def estimators_(self) -> list[Any]:
-        """The member of each round, or a list of them where a round has several."""
-        return self._fitted_model().members
+        """The base model of each round, or a list of them where a round has several."""
+        return self._fitted_model().estimators
 
     @property
     def feature_importances_(self) -> Floats:
-        """The mean of the members' importances, by their weights."""
+        """The mean of the base models' importances, by their weights."""
         return self._fitted_model().feature_importances()
 
     def _bins_tables(self) -> bool:
         return self.estimator is None
 
     def _rows(self, X: Any) -> tuple[Any, int]:
-        """Read a table as the members take it; also return the threads for it."""
+        """Read a table as the base models take it; also return the threads for it."""
         if isinstance(self._fitted_model(), TreeCommittee):
             matrix = self._matrix(X)
             return matrix, self._threads_for(matrix)
@@ -67,13 +67,13 @@ class AdaBoost(TableEstimator):
 
 @with_parameters
 class AdaBoostClassifier(ClassifierMixin, AdaBoost):
-    """AdaBoost: a weighted vote of members, each fitted with more weight on what was got wrong.
+    """AdaBoost: a weighted vote of base models, each fitted with more weight on what was got wrong.
 
-    By default the members are stumps, grown on bins. 'SAMME' and 'real' stop before n_estimators
-    rounds when a member makes no mistake; with 'SAMME' it gets weight 1, or as much more as it
-    takes for the vote to be right on every training row. 'SAMME' also stops at a member that is no
-    better than chance (err ≥ 1 − 1/K), which is not kept, unless it is the first: then it has
-    weight 0, and a warning says so.
+    By default the base models are stumps, grown on bins. 'SAMME' and 'real' stop before
+    n_estimators rounds when a base model makes no mistake; with 'SAMME' it gets weight 1, or as
+    much more as it takes for the vote to be right on every training row. 'SAMME' also stops at a
+    base model that is no better than chance (err ≥ 1 − 1/K), which is not kept, unless it is the
+    first: then it has weight 0, with a warning.
 
     Parameters
     ----------
@@ -86,23 +86,23 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     n_classes_ : int
         How many there are.
     estimators_ : list
-        The member of each round; a list of one for each class where a round has several. Trees are
-        shown by views with `predict` and `tree`.
+        The base model of each round; a list of one for each class where a round has several. Trees
+        are shown by views with `predict` and `tree`.
     estimator_weights_ : array of shape (n_rounds,)
-        α of each member: log((1 − err) / err) + log(K − 1), times learning_rate, for 'SAMME';
+        α of each base model: log((1 − err) / err) + log(K − 1), times learning_rate, for 'SAMME';
         learning_rate for the others.
     estimator_errors_ : array of shape (n_rounds,)
         err of each round: the part of the weight that it was fitted with on the wrong side of its
-        members.
+        base models.
     weight_sums_ : array of shape (n_rounds,)
         z after each round: the sum of the rows' weights, were they not scaled back to 1 for the
         next. They begin with 1, also after a reset, and may end beyond the largest float.
     resets_ : array of shape (n_rounds,)
-        How often the weights were set back before the member of the round was found.
+        How often the weights were set back before the base model of the round was found.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     feature_importances_ : array of shape (n_features,)
         Each feature's part of the gain in a tree, averaged by the weights of the trees.
 
@@ -120,7 +120,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, samples: Any = None) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is left unchanged.
 
         Parameters
         ----------
@@ -146,8 +146,8 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     def decision_function(self, X: Any) -> Floats:
         """Return a number for ``classes_[1]`` against the other, or for more a column a class.
 
-        With 'SAMME' it is the mean vote by the members' weights (of two classes, the difference of
-        their means), with the others the additive model: log-odds, 2 F, of two classes.
+        With 'SAMME' it is the mean vote by the base models' weights (of two classes, the difference
+        of their means), with the others the additive model: log-odds, 2 F, of two classes.
         """
         model, (rows, n_threads) = self._fitted_model(), self._rows(X)
         total = np.cumsum(model.weights)[-1]  # in the bits of the last stage
@@ -196,7 +196,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             What the model was fitted to.
         """
         model, (rows, n_threads) = self._fitted_model(), self._rows(X)
-        labels = read_known_classes(y, self.classes_).astype(np.intp)
+        labels = read_fitted_classes(y, self.classes_).astype(np.intp)
         start = starting_weights(read_weights(sample_weight, len(labels)), len(labels))
         scores = np.zeros((len(labels), model.algorithm.n_outputs))
         forgotten = scores
@@ -210,7 +210,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         model = self._fitted_model()
         if not isinstance(model, TreeCommittee):
             raise ParameterError(
-                f"model: the members of this AdaBoostClassifier are estimators of their own "
+                f"model: the base models of this AdaBoostClassifier are estimators of their own "
                 f"(estimator={self.estimator!r}). Fit it with estimator=None to explain it."
             )
         algorithm: Any = model.algorithm
@@ -240,11 +240,11 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
 
 @with_parameters
 class AdaBoostRegressor(RegressorMixin, AdaBoost):
-    """AdaBoost.R2: the weighted median of members, each fitted with more weight on large errors.
+    """AdaBoost.R2: a weighted median of base models, each with more weight on large errors.
 
-    By default the members are trees of depth 3, grown on bins. The rounds stop early at a member
-    without error, which then outweighs all others, and before one whose mean loss is ½ or more. If
-    that is the first, it is the model.
+    By default the base models are trees of depth 3, grown on bins. The rounds stop early at a base
+    model without error, which then outweighs all others, and before one whose mean loss is ½ or
+    more. If that is the first, it is the model.
 
     Parameters
     ----------
@@ -253,17 +253,17 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
     Attributes
     ----------
     estimators_ : list
-        The member of each round. Trees are shown by views with `predict` and `tree`.
+        The base model of each round. Trees are shown by views with `predict` and `tree`.
     estimator_weights_ : array of shape (n_rounds,)
-        Weight of each member in the median: log((1 − L) / L), times learning_rate.
+        Weight of each base model in the median: log((1 − L) / L), times learning_rate.
     estimator_errors_ : array of shape (n_rounds,)
-        L, the mean loss of each member by the weights of its round.
+        L, the mean loss of each base model by the weights of its round.
     weight_sums_ : array of shape (n_rounds,)
         The sum of the rows' weights after each round, were they not scaled back; 1 at first.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     feature_importances_ : array of shape (n_features,)
         Each feature's part of the gain in a tree, averaged by the weights of the trees.
 
@@ -281,7 +281,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is left unchanged.
 
         Parameters
         ----------
@@ -303,7 +303,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         return self
 
     def predict(self, X: Any) -> Floats:
-        """Return the weighted median of the members' predictions."""
+        """Return the weighted median of the base models' predictions."""
         return self._median(self._predictions(X))
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:

@@ -1,7 +1,8 @@
 """One call of AdaBoost's `fit`, from a table to the attributes of a fitted estimator.
 
-Members grow on bins or are clones of an estimator: `_Bins` and `_Clones` are the two grounds that a
-fit can stand on. Nothing here is written to the estimator, so a fit that fails leaves it as it was.
+Arguments → training set → learner → rounds → model. The base models are trees on bins
+(`_BinnedTrainingSet`) or clones of an estimator (`_EstimatorTrainingSet`). Nothing is written to
+the estimator here, so a fit that fails leaves it unchanged.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from hedgerow._adaboost.algorithms import (
     R2,
+    AdaBoostRounds,
     Algorithm,
     Discrete,
     Gentle,
     Logit,
     Real,
-    Rounds,
 )
 from hedgerow._adaboost.learners import (
     Draw,
     EstimatorLearner,
     Labels,
     Learner,
-    Rows,
+    RowIndices,
     TreeLearner,
 )
 from hedgerow._adaboost.model import (
@@ -41,35 +42,37 @@ from hedgerow._adaboost.model import (
 from hedgerow._arithmetic import sum_of
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import learn_schema
-from hedgerow._data.passed_on import learn_columns
+from hedgerow._data.pass_through import learn_columns
 from hedgerow._data.target import read_classification_target, read_regression_target, read_weights
 from hedgerow._estimator import column_attributes, seed_of
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.cart import CartParams
 from hedgerow._types import Attributes, Floats
-from hedgerow._warning import warn_user, warned_once
+from hedgerow._warning import deduplicate_warnings, warn_user
 from hedgerow.exceptions import DataError, ParameterError
 
-MOST_CLASSES = 2**16  # the kernel's class numbers have 16 bits
+MAX_CLASSES = 2**16  # the kernel's class numbers have 16 bits
 
 
 def fit_classifier(estimator: Any, X: Any, y: Any, sample_weight: Any, samples: Any) -> Attributes:
     """Read, boost, and return the attributes of the fitted classifier."""
     _check_classifier(estimator, samples)
     seed = seed_of(estimator.random_state)
-    ground = _ground(estimator, X, seed)
-    classes, labels = read_classes(y, ground.n_rows)
-    weights = read_weights(sample_weight, ground.n_rows)
-    learner = ground.learner(weights, _draw(estimator, ground, samples), labels, classes)
+    training_set = _training_set(estimator, X, seed)
+    classes, labels = read_classes(y, training_set.n_rows)
+    weights = read_weights(sample_weight, training_set.n_rows)
+    learner = training_set.learner(
+        weights, _draw(estimator, training_set, samples), labels, classes
+    )
     algorithm = _classification_algorithm(estimator, len(classes))
-    start = starting_weights(weights, ground.n_rows)
-    with warned_once():  # not by the member of every round
+    start = starting_weights(weights, training_set.n_rows)
+    with deduplicate_warnings():  # not in every round
         rounds = algorithm.boost(learner, labels, start, estimator.n_estimators)
     if not any(rounds.weights):
         warn_user(
-            "No member is better than chance: every class gets the same score.",
+            "No base model is better than chance: every class gets the same score.",
         )
-    return _attributes(ground, algorithm, rounds, classes) | {
+    return _attributes(training_set, algorithm, rounds, classes) | {
         "classes_": classes,
         "n_classes_": len(classes),
         "resets_": np.array(rounds.resets),
@@ -78,34 +81,34 @@ def fit_classifier(estimator: Any, X: Any, y: Any, sample_weight: Any, samples: 
 
 def fit_regressor(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Attributes:
     """Read, boost, and return the attributes of the fitted regressor."""
-    _check_member(estimator, has_classifiers=False)
+    _check_base_estimator(estimator, has_classifiers=False)
     seed = seed_of(estimator.random_state)
-    ground = _ground(estimator, X, seed)
-    target = read_regression_target(y, ground.n_rows)
-    weights = read_weights(sample_weight, ground.n_rows)
-    learner = ground.learner(weights, _draw(estimator, ground, None), None, None)
+    training_set = _training_set(estimator, X, seed)
+    target = read_regression_target(y, training_set.n_rows)
+    weights = read_weights(sample_weight, training_set.n_rows)
+    learner = training_set.learner(weights, _draw(estimator, training_set, None), None, None)
     algorithm = R2(estimator.loss, estimator.learning_rate)
-    start = starting_weights(weights, ground.n_rows)
-    with warned_once():
+    start = starting_weights(weights, training_set.n_rows)
+    with deduplicate_warnings():
         rounds = algorithm.boost(learner, target, start, estimator.n_estimators)
-    return _attributes(ground, algorithm, rounds, None)
+    return _attributes(training_set, algorithm, rounds, None)
 
 
 def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], Labels]:
-    """Read a target: the classes, sorted, and the number of each row's."""
+    """Read a target: return the sorted classes and each row's class index."""
     classes, labels = read_classification_target(y, n_rows)
-    if len(classes) > MOST_CLASSES:
-        raise DataError(f"y holds {len(classes)} classes; there may be {MOST_CLASSES} at most.")
+    if len(classes) > MAX_CLASSES:
+        raise DataError(f"y holds {len(classes)} classes; there may be {MAX_CLASSES} at most.")
     return classes, labels.astype(np.intp)
 
 
 def starting_weights(weights: Floats | None, n_rows: int) -> Floats:
-    """Return the weights that a fit begins with: 1/N, or those given, summing to 1."""
+    """Return the initial weights, which sum to 1: 1/N, or the sample weights."""
     return np.full(n_rows, 1.0 / n_rows) if weights is None else weights / sum_of(weights)
 
 
-class _Ground(Protocol):
-    """The table of a fit, and what members are fitted to it."""
+class _TrainingSet(Protocol):
+    """The table of a fit, and the learner of its base models."""
 
     n_rows: int
     columns: Attributes
@@ -118,16 +121,16 @@ class _Ground(Protocol):
         labels: Labels | None,
         classes: NDArray[Any] | None,
     ) -> Learner:
-        """Return what fits the members."""
+        """Return the learner of the base models."""
 
     def committee(
-        self, algorithm: Algorithm | R2, rounds: Rounds, classes: NDArray[Any] | None
+        self, algorithm: Algorithm | R2, rounds: AdaBoostRounds, classes: NDArray[Any] | None
     ) -> Committee:
-        """Return the members as a model."""
+        """Return the base models as a model."""
 
 
-class _Bins:
-    """Trees on bins; the table is binned when there are weights to do it by."""
+class _BinnedTrainingSet:
+    """Trees on bins; the table is binned once the weights are known."""
 
     binner: Binner
 
@@ -146,7 +149,7 @@ class _Bins:
         labels: Labels | None,
         classes: NDArray[Any] | None,
     ) -> Learner:
-        """Return what grows the trees."""
+        """Return the learner of trees."""
         estimator, threads = self.estimator, self.n_threads
         self.binner = Binner(
             max_bins=estimator.max_bins,
@@ -168,14 +171,14 @@ class _Bins:
         )
 
     def committee(
-        self, algorithm: Algorithm | R2, rounds: Rounds, classes: NDArray[Any] | None
+        self, algorithm: Algorithm | R2, rounds: AdaBoostRounds, classes: NDArray[Any] | None
     ) -> Committee:
         """Return the trees as a model."""
         return tree_committee(self.schema, self.binner, algorithm, rounds, classes)
 
 
-class _Clones:
-    """Clones of an estimator, on the table as it came."""
+class _EstimatorTrainingSet:
+    """Clones of an estimator, on the table as passed."""
 
     def __init__(self, estimator: Any, X: Any, seed: int) -> None:
         self.estimator = estimator.estimator
@@ -190,20 +193,22 @@ class _Clones:
         labels: Labels | None,
         classes: NDArray[Any] | None,
     ) -> Learner:
-        """Return what fits the clones."""
+        """Return the learner of clones."""
         return EstimatorLearner(
             self.estimator, self.X, labels=labels, classes=classes, draw=draw, random=self.random
         )
 
     def committee(
-        self, algorithm: Algorithm | R2, rounds: Rounds, classes: NDArray[Any] | None
+        self, algorithm: Algorithm | R2, rounds: AdaBoostRounds, classes: NDArray[Any] | None
     ) -> Committee:
         """Return the clones as a model."""
-        return EstimatorCommittee(rounds.members, algorithm, np.array(rounds.weights), classes)
+        return EstimatorCommittee(rounds.estimators, algorithm, np.array(rounds.weights), classes)
 
 
-def _ground(estimator: Any, X: Any, seed: int) -> _Ground:
-    return (_Bins if estimator.estimator is None else _Clones)(estimator, X, seed)
+def _training_set(estimator: Any, X: Any, seed: int) -> _TrainingSet:
+    return (_BinnedTrainingSet if estimator.estimator is None else _EstimatorTrainingSet)(
+        estimator, X, seed
+    )
 
 
 def _classification_algorithm(estimator: Any, n_classes: int) -> Algorithm:
@@ -218,10 +223,13 @@ def _classification_algorithm(estimator: Any, n_classes: int) -> Algorithm:
 
 
 def _attributes(
-    ground: _Ground, algorithm: Algorithm | R2, rounds: Rounds, classes: NDArray[Any] | None
+    training_set: _TrainingSet,
+    algorithm: Algorithm | R2,
+    rounds: AdaBoostRounds,
+    classes: NDArray[Any] | None,
 ) -> Attributes:
-    return ground.columns | {
-        "_model": ground.committee(algorithm, rounds, classes),
+    return training_set.columns | {
+        "_model": training_set.committee(algorithm, rounds, classes),
         "estimator_weights_": np.array(rounds.weights),
         "estimator_errors_": np.array(rounds.errors),
         "weight_sums_": np.array(rounds.weight_sums),
@@ -229,59 +237,59 @@ def _attributes(
 
 
 def _check_classifier(estimator: Any, samples: Any) -> None:
-    """Refuse parameters that do not go together, before the table is looked at."""
+    """Refuse inconsistent parameters, before the table is read."""
     algorithm = estimator.algorithm
     if estimator.error_divisor == "rows" and algorithm != "SAMME":
         raise ParameterError(
-            f"error_divisor='rows' is for algorithm='SAMME'; algorithm={algorithm!r} has no use "
-            "for it."
+            f"error_divisor='rows' applies only to algorithm='SAMME', not to "
+            f"algorithm={algorithm!r}."
         )
     if samples is not None and not estimator.resample:
         raise ParameterError("samples are for resample=True; resample=False draws no rows.")
-    _check_member(estimator, has_classifiers=algorithm not in ("gentle", "logit"))
-    member = estimator.estimator
-    has_probabilities = member is None or hasattr(member, "predict_proba")
+    _check_base_estimator(estimator, has_classifiers=algorithm not in ("gentle", "logit"))
+    base_model = estimator.estimator
+    has_probabilities = base_model is None or hasattr(base_model, "predict_proba")
     if algorithm in ("SAMME.R", "real") and not has_probabilities:
         raise ParameterError(
-            f"estimator={member!r} is not allowed with algorithm={algorithm!r}: it must have "
+            f"estimator={base_model!r} is not allowed with algorithm={algorithm!r}: it must have "
             "predict_proba."
         )
 
 
-def _check_member(estimator: Any, *, has_classifiers: bool) -> None:
-    member = estimator.estimator
-    if member is None:
+def _check_base_estimator(estimator: Any, *, has_classifiers: bool) -> None:
+    base_model = estimator.estimator
+    if base_model is None:
         return
     kind, is_right = (
         ("a classifier", is_classifier) if has_classifiers else ("a regressor", is_regressor)
     )
-    if not is_right(member):
-        raise ParameterError(f"estimator={member!r} is not allowed here; it must be {kind}.")
-    if not estimator.resample and not _takes_weights(member):
+    if not is_right(base_model):
+        raise ParameterError(f"estimator={base_model!r} is not allowed here; it must be {kind}.")
+    if not estimator.resample and not _takes_weights(base_model):
         raise ParameterError(
-            f"estimator={member!r} takes no sample_weight in fit. Choose one that does, or "
-            "resample=True, which needs none."
+            f"estimator={base_model!r} does not support sample_weight in fit. Choose one that "
+            "does, or set resample=True."
         )
 
 
-def _takes_weights(member: Any) -> bool:
+def _takes_weights(base_model: Any) -> bool:
     if get_config()["enable_metadata_routing"]:
-        return bool(get_routing_for_object(member).consumes("fit", ("sample_weight",)))
-    return has_fit_parameter(member, "sample_weight")
+        return bool(get_routing_for_object(base_model).consumes("fit", ("sample_weight",)))
+    return has_fit_parameter(base_model, "sample_weight")
 
 
-def _draw(estimator: Any, ground: _Ground, samples: Any) -> Draw | None:
-    """Return what draws the rows of a round by their weights, if they are drawn at all."""
+def _draw(estimator: Any, training_set: _TrainingSet, samples: Any) -> Draw | None:
+    """Return the function that samples the rows of a round by their weights, if any."""
     if not estimator.resample:
         return None
     if samples is not None:
-        return _given(samples, ground.n_rows, estimator.n_estimators)
-    n_rows = ground.n_rows
-    return lambda weights: ground.random.choice(n_rows, size=n_rows, p=weights)
+        return _fixed_samples(samples, training_set.n_rows, estimator.n_estimators)
+    n_rows = training_set.n_rows
+    return lambda weights: training_set.random.choice(n_rows, size=n_rows, p=weights)
 
 
-def _given(samples: Any, n_rows: int, n_rounds: int) -> Draw:
-    """Return a draw that gives the caller's samples, one after another."""
+def _fixed_samples(samples: Any, n_rows: int, n_rounds: int) -> Draw:
+    """Return a function that returns the user's samples, one after another."""
     if not isinstance(samples, Iterable) or isinstance(samples, str | bytes):
         raise DataError("samples must be a list of arrays of row numbers, one for each round.")
     read = [_read_sample(sample, n_rows, i) for i, sample in enumerate(samples)]
@@ -289,18 +297,19 @@ def _given(samples: Any, n_rows: int, n_rounds: int) -> Draw:
         raise DataError(f"samples holds {len(read)} arrays for n_estimators={n_rounds} rounds.")
     left = iter(read)
 
-    def draw(_weights: Floats) -> Rows:
+    def draw(_weights: Floats) -> RowIndices:
         try:
             return next(left)
         except StopIteration:
             raise DataError(
-                f"All {len(read)} samples are used up: a member worse than chance costs one more."
+                f"All {len(read)} samples are used up: a base model worse than chance needs "
+                "another one."
             ) from None
 
     return draw
 
 
-def _read_sample(sample: Any, n_rows: int, index: int) -> Rows:
+def _read_sample(sample: Any, n_rows: int, index: int) -> RowIndices:
     rows = np.asarray(sample)
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or not rows.size:
         raise DataError(f"samples[{index}] must be an array of row numbers.")

@@ -1,7 +1,7 @@
-"""What AdaBoost fits in a round: a tree on bins, or a clone of any estimator.
+"""The weak learners of AdaBoost: trees on bins, or clones of any estimator.
 
-A learner fits all rows by their weights or, if it can draw, rows drawn by the weights. It returns
-the fitted member and what that says of every training row.
+A learner fits all rows with their weights or, when resampling, a weighted sample. It returns the
+fitted base model and its predictions for all training rows.
 """
 
 from __future__ import annotations
@@ -17,37 +17,38 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils import _safe_indexing
 
 from hedgerow._data.binning import BinnedMatrix
-from hedgerow._tree.cart import CartParams, RowDraws, grow_classifiers, grow_regressors
+from hedgerow._tree.cart import BootstrapSamples, CartParams, grow_trees
+from hedgerow._tree.outputs import TreeTarget
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
 Labels = NDArray[np.intp]
-Rows = NDArray[np.intp]
-Draw = Callable[[Floats], Rows]
-MOST_SEED = np.iinfo(np.int32).max
+RowIndices = NDArray[np.intp]
+Draw = Callable[[Floats], RowIndices]
+MAX_SEED = np.iinfo(np.int32).max
 
 
 class Learner(Protocol):
-    """Fits a member to weights that sum to 1."""
+    """Fits base models to weights that sum to 1."""
 
     @property
     def resamples(self) -> bool:
         """Whether rows are drawn by the weights."""
 
     def classify(self, weights: Floats) -> tuple[Any, Labels]:
-        """Return a member and the number of the class that it gives each row."""
+        """Return a base model and its predicted class index of each row."""
 
     def estimate(self, weights: Floats) -> tuple[Any, Floats]:
-        """Return a member and the probabilities that it gives each row, (n_rows, n_classes)."""
+        """Return a base model and its class probabilities, (n_rows, n_classes)."""
 
     def regress(self, target: Floats, weights: Floats) -> tuple[Any, Floats]:
-        """Return a member and the number that it gives each row, fitted by least squares."""
+        """Return a base model, fitted by least squares, and its predictions."""
 
 
 @dataclass(frozen=True, eq=False)
-class GrownTree:
-    """A tree, and for each node what it says of the rows in it: class, probabilities or number."""
+class AdaBoostTree:
+    """A tree with an output for each node: class, probabilities or number."""
 
     tree: Tree
     output: NDArray[Any]
@@ -56,8 +57,8 @@ class GrownTree:
 class TreeLearner:
     """Grows trees on a table that was binned once.
 
-    The kernel weighs rows in fixed point, which is enough to choose splits. What a leaf says is
-    taken from the weights as they are: they may span more decades than fixed point does.
+    The kernel uses fixed-point weights, which are accurate enough to choose splits. Leaf outputs
+    are computed from the exact weights, which may span more decades than fixed point does.
     """
 
     def __init__(
@@ -75,47 +76,55 @@ class TreeLearner:
         self._short_labels = self._labels.astype(np.uint16)
         self._n_classes = n_classes
         self._draw = draw
-        self._all_rows = RowDraws(binned.n_rows, bootstrap=False)
+        self._all_rows = BootstrapSamples(binned.n_rows, bootstrap=False)
 
     @property
     def resamples(self) -> bool:
         """Whether rows are drawn by the weights."""
         return self._draw is not None
 
-    def classify(self, weights: Floats) -> tuple[GrownTree, Labels]:
+    def classify(self, weights: Floats) -> tuple[AdaBoostTree, Labels]:
         """Return a tree and the class that it gives each row: the heaviest of the leaf."""
         tree, leaf, sums = self._grow_classifier(weights)
         heaviest = sums.argmax(axis=1)
-        return GrownTree(tree, heaviest), heaviest[leaf]
+        return AdaBoostTree(tree, heaviest), heaviest[leaf]
 
-    def estimate(self, weights: Floats) -> tuple[GrownTree, Floats]:
+    def estimate(self, weights: Floats) -> tuple[AdaBoostTree, Floats]:
         """Return a tree and the shares of the classes in each row's leaf."""
         tree, leaf, sums = self._grow_classifier(weights)
         shares = sums / sums.sum(axis=1, keepdims=True)
-        return GrownTree(tree, shares), shares[leaf]
+        return AdaBoostTree(tree, shares), shares[leaf]
 
-    def regress(self, target: Floats, weights: Floats) -> tuple[GrownTree, Floats]:
+    def regress(self, target: Floats, weights: Floats) -> tuple[AdaBoostTree, Floats]:
         """Return a tree and the mean of the target in each row's leaf."""
         weights = self._counts(weights)
         limits = replace(self._limits, criterion="squared_error")
         numbers = target.reshape(-1, 1)
-        (tree,) = grow_regressors(
-            self._binned, numbers, limits, self._all_rows, weights=weights,
+        (tree,) = grow_trees(
+            self._binned,
+            TreeTarget.of_numbers(numbers),
+            limits,
+            self._all_rows,
+            weights=weights,
             n_threads=self._n_threads,
-        )  # fmt: skip
+        )
         leaf = self._leaf_of_rows(tree)
         sums = [_sum_by(leaf, by, tree.n_nodes) for by in (weights * target, weights)]
         products, totals = _node_sums(tree, np.stack(sums, axis=1)).T
         means = products / totals
-        return GrownTree(tree, means), means[leaf]
+        return AdaBoostTree(tree, means), means[leaf]
 
-    def _grow_classifier(self, weights: Floats) -> tuple[Tree, Rows, Floats]:
+    def _grow_classifier(self, weights: Floats) -> tuple[Tree, RowIndices, Floats]:
         """Return a tree, the leaf of each row, and the weight of each class in each node."""
         weights = self._counts(weights)
-        (tree,) = grow_classifiers(
-            self._binned, self._short_labels, self._n_classes, self._limits, self._all_rows,
-            weights=weights, n_threads=self._n_threads,
-        )  # fmt: skip
+        (tree,) = grow_trees(
+            self._binned,
+            TreeTarget.of_classes(self._short_labels, self._n_classes),
+            self._limits,
+            self._all_rows,
+            weights=weights,
+            n_threads=self._n_threads,
+        )
         leaf = self._leaf_of_rows(tree)
         cells = leaf * self._n_classes + self._labels
         sums = _sum_by(cells, weights, tree.n_nodes * self._n_classes)
@@ -127,14 +136,14 @@ class TreeLearner:
             return weights
         return np.bincount(self._draw(weights), minlength=len(weights)).astype(np.float64)
 
-    def _leaf_of_rows(self, tree: Tree) -> Rows:
+    def _leaf_of_rows(self, tree: Tree) -> RowIndices:
         numbered = replace(tree, value=np.arange(tree.n_nodes, dtype=np.float64)[:, None])
         leaf = np.zeros(self._binned.n_rows)
         numbered.add_binned(self._binned.by_column, leaf, n_threads=self._n_threads)
         return leaf.astype(np.intp)
 
 
-def _sum_by(cell: Rows, weights: Floats, n_cells: int) -> Floats:
+def _sum_by(cell: RowIndices, weights: Floats, n_cells: int) -> Floats:
     """Add up the weights in each cell."""
     return np.asarray(np.bincount(cell, weights, n_cells), np.float64)
 
@@ -170,57 +179,59 @@ class EstimatorLearner:
 
     def classify(self, weights: Floats) -> tuple[Any, Labels]:
         """Return a classifier and the number of the class that it gives each row."""
-        member = self._fit(self._y, weights)
-        return member, class_numbers(member, self._X, self._classes)
+        base_model = self._fit(self._y, weights)
+        return base_model, class_numbers(base_model, self._X, self._classes)
 
     def estimate(self, weights: Floats) -> tuple[Any, Floats]:
         """Return a classifier and the probabilities that it gives each row."""
-        member = self._fit(self._y, weights)
-        return member, probabilities(member, self._X, self._classes)
+        base_model = self._fit(self._y, weights)
+        return base_model, probabilities(base_model, self._X, self._classes)
 
     def regress(self, target: Floats, weights: Floats) -> tuple[Any, Floats]:
         """Return a regressor and the number that it gives each row."""
-        member = self._fit(target, weights)
-        return member, numbers(member, self._X)
+        base_model = self._fit(target, weights)
+        return base_model, numbers(base_model, self._X)
 
     def _fit(self, y: NDArray[Any], weights: Floats) -> Any:
-        member = _seeded(clone(self._estimator), self._random)
+        base_model = _seeded(clone(self._estimator), self._random)
         if self._draw is None:
-            return member.fit(self._X, y, sample_weight=weights)
+            return base_model.fit(self._X, y, sample_weight=weights)
         rows = self._draw(weights)
-        drawn = y[rows]
-        if y is self._y and (drawn == drawn[0]).all():  # few classifiers take a single class
-            member = DummyClassifier(strategy="most_frequent")
-        return member.fit(_safe_indexing(self._X, rows), drawn)
+        sampled_y = y[rows]
+        if (
+            y is self._y and (sampled_y == sampled_y[0]).all()
+        ):  # few classifiers take a single class
+            base_model = DummyClassifier(strategy="most_frequent")
+        return base_model.fit(_safe_indexing(self._X, rows), sampled_y)
 
 
 def _seeded(estimator: Any, random: np.random.RandomState) -> Any:
-    """Give every random_state of an estimator a seed, in scikit-learn's order."""
+    """Return every random_state of an estimator a seed, in scikit-learn's order."""
     names = sorted(estimator.get_params(deep=True))
     seeds = {
-        name: random.randint(MOST_SEED)
+        name: random.randint(MAX_SEED)
         for name in names
         if name == "random_state" or name.endswith("__random_state")
     }
     return estimator.set_params(**seeds)
 
 
-def class_numbers(member: Any, X: Any, classes: NDArray[Any]) -> Labels:
+def class_numbers(base_model: Any, X: Any, classes: NDArray[Any]) -> Labels:
     """Return the place among the classes of what a classifier predicts."""
-    return np.searchsorted(classes, member.predict(X))
+    return np.searchsorted(classes, base_model.predict(X))
 
 
-def probabilities(member: Any, X: Any, classes: NDArray[Any]) -> Floats:
-    """Return a column for each class; one that the member never saw has probability 0."""
-    found = member.predict_proba(X)
-    p = np.zeros((len(found), len(classes)))
-    p[:, np.searchsorted(classes, member.classes_)] = found
+def probabilities(base_model: Any, X: Any, classes: NDArray[Any]) -> Floats:
+    """Return a column for each class; one that the base model never saw has probability 0."""
+    p_own = base_model.predict_proba(X)
+    p = np.zeros((len(p_own), len(classes)))
+    p[:, np.searchsorted(classes, base_model.classes_)] = p_own
     return p
 
 
-def numbers(member: Any, X: Any) -> Floats:
+def numbers(base_model: Any, X: Any) -> Floats:
     """Return what a regressor predicts."""
-    predicted = np.asarray(member.predict(X), np.float64).reshape(-1)
+    predicted = np.asarray(base_model.predict(X), np.float64).reshape(-1)
     if not np.isfinite(predicted).all():
-        raise DataError(f"{type(member).__name__} predicts numbers that are not finite.")
+        raise DataError(f"{type(base_model).__name__} predicts numbers that are not finite.")
     return predicted

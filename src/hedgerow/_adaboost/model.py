@@ -1,7 +1,6 @@
-"""What a fit of AdaBoost leaves behind: a committee of trees, or of any fitted estimators.
+"""The fitted model: a committee of trees, or of any fitted estimators.
 
-Either reads a table and adds up its members' votes, all at once or stage after stage; a prediction
-does not care which of them it asks.
+Both read a table and sum the votes of their base models, all at once or stage by stage.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from hedgerow._adaboost.algorithms import R2, Algorithm, Rounds
+from hedgerow._adaboost.algorithms import R2, AdaBoostRounds, Algorithm
 from hedgerow._adaboost.learners import numbers
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import TableSchema, as_matrix, read_table
@@ -39,12 +38,12 @@ class TreeCommittee:
 
     @cached_property
     def category_bins(self) -> list[Any]:
-        """Of each categorical feature, the bin of each category code."""
+        """The bin of each category code, for each categorical feature."""
         return self.binner.category_bins
 
     @property
-    def members(self) -> list[Any]:
-        """The trees of each round, to be looked at one by one."""
+    def estimators(self) -> list[Any]:
+        """The trees of each round, as views."""
         views = [TreeView(self, t) for t in range(self.ensemble.n_trees)]
         per_round = len(views) // len(self.weights)
         if per_round == 1:
@@ -86,7 +85,7 @@ class TreeCommittee:
         return Ensemble.from_trees(trees, nothing, self.ensemble.base_score, self.schema.n_features)
 
     def feature_importances(self) -> Floats:
-        """Return the mean of the trees' parts of their gain, by the weights of the rounds."""
+        """Return the mean normalized gain of the trees, weighted by round."""
         ensemble = self.ensemble
         gains = np.zeros((ensemble.n_trees, ensemble.n_features))
         inner = np.flatnonzero(ensemble.feature >= 0)
@@ -100,20 +99,20 @@ def tree_committee(
     schema: TableSchema,
     binner: Binner,
     algorithm: Algorithm | R2,
-    rounds: Rounds,
+    rounds: AdaBoostRounds,
     classes: NDArray[Any] | None,
 ) -> TreeCommittee:
-    """Write the votes of the trees that the rounds grew into their leaves."""
+    """Write the votes of the trees into their leaves."""
     trees: list[Tree] = []
     outputs: list[int] = []
-    for members, weight in zip(rounds.members, rounds.weights, strict=True):
-        for output, grown in enumerate(members):
+    for estimators, weight in zip(rounds.estimators, rounds.weights, strict=True):
+        for output, round_tree in enumerate(estimators):
             value = (
-                grown.output[:, None]
+                round_tree.output[:, None]
                 if isinstance(algorithm, R2)
-                else algorithm.votes(grown.output, weight)
+                else algorithm.votes(round_tree.output, weight)
             )
-            trees.append(replace(grown.tree, value=np.ascontiguousarray(value)))
+            trees.append(replace(round_tree.tree, value=np.ascontiguousarray(value)))
             outputs.append(output)
     base = np.zeros(1 if isinstance(algorithm, R2) else algorithm.n_outputs)
     ensemble = Ensemble.from_trees(trees, outputs, base, schema.n_features)
@@ -122,7 +121,7 @@ def tree_committee(
 
 @dataclass(frozen=True, eq=False)
 class TreeView:
-    """A tree of a committee by itself."""
+    """A single tree of a committee."""
 
     committee: TreeCommittee
     index: int
@@ -154,9 +153,9 @@ class EstimatorCommittee:
     classes: NDArray[Any] | None
 
     @property
-    def members(self) -> list[Any]:
+    def estimators(self) -> list[Any]:
         """The estimators of each round."""
-        return [members[0] if len(members) == 1 else members for members in self.fitted]
+        return [estimators[0] if len(estimators) == 1 else estimators for estimators in self.fitted]
 
     def scores(self, rows: Any, n_threads: int) -> Floats:
         """Return the sum of the votes, (n_rows, n_outputs)."""
@@ -167,28 +166,28 @@ class EstimatorCommittee:
         """Yield the sum of the votes after each round."""
         algorithm: Any = self.algorithm
         scores = np.zeros((_num_samples(rows), algorithm.n_outputs))
-        for members, weight in zip(self.fitted, self.weights, strict=True):
-            for first, member in enumerate(members if len(scores) else ()):
-                votes = algorithm.votes(algorithm.output(member, rows, self.classes), weight)
+        for estimators, weight in zip(self.fitted, self.weights, strict=True):
+            for first, base_model in enumerate(estimators if len(scores) else ()):
+                votes = algorithm.votes(algorithm.output(base_model, rows, self.classes), weight)
                 scores[:, first : first + votes.shape[1]] += votes
             yield scores.copy()
 
     def predictions(self, rows: Any, n_threads: int) -> Floats:  # noqa: ARG002
         """Return what each estimator predicts, (n_rows, n_estimators)."""
-        if _num_samples(rows) == 0:  # which not every estimator takes
+        if _num_samples(rows) == 0:  # not every estimator accepts an empty table
             return np.empty((0, len(self.fitted)))
-        return np.stack([numbers(member, rows) for (member,) in self.fitted], axis=1)
+        return np.stack([numbers(base_model, rows) for (base_model,) in self.fitted], axis=1)
 
     def feature_importances(self) -> Floats:
-        """Return the mean of the members' importances, by the weights of the rounds."""
-        members = [member for members in self.fitted for member in members]
-        found = [getattr(member, "feature_importances_", None) for member in members]
-        known = [importances for importances in found if importances is not None]
-        if not known:
-            raise AttributeError(f"{type(members[0]).__name__} has no feature_importances_.")
-        nothing = np.zeros_like(known[0])
+        """Return the mean importances of the base models, weighted by round."""
+        estimators = [base_model for estimators in self.fitted for base_model in estimators]
+        by_model = [getattr(base_model, "feature_importances_", None) for base_model in estimators]
+        available = [importances for importances in by_model if importances is not None]
+        if not available:
+            raise AttributeError(f"{type(estimators[0]).__name__} has no feature_importances_.")
+        nothing = np.zeros_like(available[0])
         weights = np.repeat(self.weights, len(self.fitted[0]))
-        return _weighted_mean([nothing if one is None else one for one in found], weights)
+        return _weighted_mean([nothing if one is None else one for one in by_model], weights)
 
 
 Committee = TreeCommittee | EstimatorCommittee

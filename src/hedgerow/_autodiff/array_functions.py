@@ -137,8 +137,8 @@ def _extreme(place: Function, x: Dual, axis: Any = None, keepdims: bool = False)
     if axis is None:
         x, axis = x.reshape(-1), 0
     index = place(x.value, axis=axis, keepdims=True)
-    found = rearranged(x, lambda array: np.take_along_axis(array, index, axis))
-    return found if keepdims else found.squeeze(axis)
+    result = rearranged(x, lambda array: np.take_along_axis(array, index, axis))
+    return result if keepdims else result.squeeze(axis)
 
 
 def _product(x: Any, axis: Any = None, keepdims: bool = False) -> Any:

@@ -39,11 +39,11 @@ WIDEST = 2**22
 
 
 class NotDifferentiableError(ParameterError, TypeError):
-    """A function was asked of the scores for which there is no rule."""
+    """A function of the scores without a differentiation rule."""
 
 
 class TooWideError(Exception):
-    """A derivative by so many scores at a time would be too large."""
+    """Derivatives by this number of scores at a time would be too large."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Directions:
     outputs: Indices
 
     def require_room_for(self, n_numbers: int) -> None:
-        """Raise if derivatives of so many numbers do not fit, and fewer scores at a time would."""
+        """Raise if derivatives do not fit into memory, but would for fewer scores at a time."""
         widest = max(WIDEST, 4 * self.n_rows * self.n_outputs)
         if len(self.outputs) > 1 and n_numbers * len(self.outputs) > widest:
             raise TooWideError
@@ -93,7 +93,7 @@ class Dual(NDArrayOperatorsMixin):
         self.output = output
         self.directions = directions
 
-    # What NumPy asks.
+    # NumPy's interface.
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         name = ufunc.__name__
@@ -128,7 +128,7 @@ class Dual(NDArrayOperatorsMixin):
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """Number of elements."""
         return self.value.size
 
     @property
@@ -168,7 +168,7 @@ class Dual(NDArrayOperatorsMixin):
         return FUNCTIONS[np.prod](self, axis, keepdims)
 
     def clip(self, min: Any = None, max: Any = None) -> Any:  # noqa: A002  NumPy's names
-        """Return the numbers, cut at two bounds."""
+        """Return the numbers, clipped to two bounds."""
         return FUNCTIONS[np.clip](self, min, max)
 
     def reshape(self, *shape: Any) -> Dual:
@@ -223,7 +223,7 @@ def _called(function: Function, name: str, inputs: Sequence[Any], options: dict[
 
 
 def refuse(what: str, instead: str = "") -> NoReturn:
-    """Say that something cannot be done with scores, and what can."""
+    """Raise that an operation is not supported, with an alternative."""
     entry_by_entry, of_arrays = (
         ", ".join(sorted({function.__name__ for function in functions}))
         for functions in (UFUNCS, FUNCTIONS)
@@ -312,7 +312,7 @@ def with_axes(x: Dual, ndim: int) -> Dual:
 
 
 def rearranged(x: Dual, move: Callable[[Array], Array]) -> Dual:
-    """Return what a function does that only moves numbers, or takes some of them."""
+    """Apply a function that only rearranges or selects numbers."""
 
     def moved(derivative: Any) -> Derivative:
         if derivative is None or (x.output is not None and np.ndim(derivative) == 0):

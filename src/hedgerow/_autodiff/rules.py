@@ -260,7 +260,7 @@ def _power_by_exponent(a: Array, _b: Array, v: Array) -> Pair:
 
 
 def _logaddexp(scale: float) -> Binary:
-    """Give the rules for log(e^a + e^b), or that of another base with its logarithm as scale."""
+    """Return the rules for log(e^a + e^b), or that of another base with its logarithm as scale."""
 
     def by_first(a: Array, b: Array, _v: Array) -> Pair:
         share, rest = special.expit(scale * (a - b)), special.expit(scale * (b - a))
@@ -285,7 +285,7 @@ def _arctan2_by_x(y: Array, x: Array, _v: Array) -> Pair:
 
 
 def _x_logy(shift: float) -> Binary:
-    """Give the rules for x log(shift + y), which is 0 where x is 0."""
+    """Return the rules for x log(shift + y), which is 0 where x is 0."""
 
     def by_y(x: Array, y: Array, _v: Array) -> Pair:
         first = np.where(x == 0.0, 0.0, x / (shift + y))
@@ -296,7 +296,7 @@ def _x_logy(shift: float) -> Binary:
 
 
 def _divergence(constant: float) -> Binary:
-    """Give the rules for x log(x / y), minus x and plus y where the constant is 1."""
+    """Return the rules for x log(x / y), minus x and plus y where the constant is 1."""
     return Binary(
         lambda x, y, _: (np.log(x / y) + (1.0 - constant), 1.0 / x),
         lambda x, y, _: (constant - x / y, x / y**2),

@@ -14,21 +14,21 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise
 from sklearn.utils.metaestimators import available_if
 
 from hedgerow._accuracy import ScoredClassifier
-from hedgerow._bagging.additive import joined_trees
+from hedgerow._bagging.base_models import BaggedModel, Jobs
 from hedgerow._bagging.fitting import (
     OUR_TREES,
-    Given,
+    BaggingArguments,
     fit_bag,
     is_hard,
     jobs_of,
     leaf_values,
 )
-from hedgerow._bagging.members import Jobs, MemberModel
 from hedgerow._bagging.parameters import BAGGING_PARAMETERS
+from hedgerow._bagging.tree_sum import joined_trees
 from hedgerow._constructor import with_parameters
 from hedgerow._data.intake import Table, TableSchema, read_table
 from hedgerow._data.names import labels_of
-from hedgerow._data.passed_on import check_columns
+from hedgerow._data.pass_through import check_columns
 from hedgerow._estimator import TableEstimator, adopt, fitted_names
 from hedgerow._forest.model import ForestModel
 from hedgerow._params import check_parameters, parameters_for
@@ -47,7 +47,7 @@ class Bagging(TableEstimator):
 
     _outputs: ClassVar[type[Outputs]]
     _tree: ClassVar[type[Any]]
-    _model: ForestModel | MemberModel
+    _model: ForestModel | BaggedModel
 
     def fit(
         self,
@@ -60,7 +60,7 @@ class Bagging(TableEstimator):
     ) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the bag stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is left unchanged.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class Bagging(TableEstimator):
         y : array of shape (n_rows,) or (n_rows, n_outputs)
             The target.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the rows, not negative and not all 0. With ``bootstrap`` rows are drawn in
+            Sample weights, nonnegative and not all 0. With ``bootstrap`` rows are drawn in
             proportion to them; otherwise rows that are drawn have them as their weights.
         samples : list of arrays of row numbers, optional
             The rows of each estimator, instead of rows drawn at random.
@@ -83,17 +83,17 @@ class Bagging(TableEstimator):
         """
         check_parameters(self)
         _raise_for_params(fit_params, self, "fit")
-        start = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
-        given = Given(X, y, sample_weight, samples, fit_params)
-        adopt(self, fit_bag(self, self._base(), start, self._outputs, given))
+        init_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
+        arguments = BaggingArguments(X, y, sample_weight, samples, fit_params)
+        adopt(self, fit_bag(self, self._base(), init_model, self._outputs, arguments))
         return self
 
     @property
     def estimators_(self) -> list[Any]:
         """The fitted estimators."""
         model = self._fitted_model()
-        if isinstance(model, MemberModel):
-            return list(model.members)
+        if isinstance(model, BaggedModel):
+            return list(model.estimators)
         return [self._tree_of(model, index) for index in range(model.forest.n_trees)]
 
     def __len__(self) -> int:
@@ -107,16 +107,16 @@ class Bagging(TableEstimator):
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
         """The rows of each estimator, those drawn twice listed twice."""
         model = self._fitted_model()
-        if isinstance(model, MemberModel):
-            return [model.draws.samples(index) for index in range(len(model.members))]
-        return model.samples()
+        if isinstance(model, BaggedModel):
+            return [model.sampling.samples(index) for index in range(len(model.estimators))]
+        return model.sampled_rows()
 
     @property
     def estimators_features_(self) -> list[NDArray[np.intp]]:
         """The columns of each estimator."""
         model = self._fitted_model()
-        if isinstance(model, MemberModel):
-            return [model.draws.features(index) for index in range(len(model.members))]
+        if isinstance(model, BaggedModel):
+            return [model.sampling.features(index) for index in range(len(model.estimators))]
         return [np.arange(self.n_features_in_) for _ in range(model.forest.n_trees)]
 
     def _base(self) -> Any:
@@ -124,9 +124,9 @@ class Bagging(TableEstimator):
         return self._tree(splitter="hist") if self.estimator is None else self.estimator
 
     def _tree_of(self, model: ForestModel, index: int) -> Any:
-        """Return one of the trees as an estimator by itself."""
+        """Return one of the trees as an estimator."""
         tree = clone(self.estimator_)
-        return tree._become(model.tree(index, tree.criterion))  # noqa: SLF001  as its own fit does
+        return tree._adopt_model(model.tree(index, tree.criterion))  # noqa: SLF001  as its own fit does
 
     def _read(self, X: Any, schema: TableSchema) -> Table:
         name, unknown = type(self).__name__, self.estimator_.unknown_category
@@ -136,9 +136,9 @@ class Bagging(TableEstimator):
         return jobs_of(self, self.estimator_)
 
     def _means(self, X: Any) -> Floats:
-        """Return the mean over the estimators of what they say of rows, (n_rows, n_values)."""
+        """Return the mean prediction of the estimators, (n_rows, n_values)."""
         model, hard = self._fitted_model(), is_hard(self)
-        if isinstance(model, MemberModel):
+        if isinstance(model, BaggedModel):
             return model.mean(check_columns(self, X), self._jobs(), hard=hard)
         matrix = self._matrix(X)
         return model.mean(matrix, self._threads_for(matrix), leaf_values(model, hard=hard))
@@ -149,18 +149,18 @@ class Bagging(TableEstimator):
             return model.additive_trees(self._matrix, n_threads, leaf_values(model, hard=hard))
         if not isinstance(self.estimator_, OUR_TREES):
             raise ParameterError(
-                f"model: the members of this {type(self).__name__} are "
+                f"model: the estimators of this {type(self).__name__} are "
                 f"{type(self.estimator_).__name__}s, not Hedgerow's decision trees. Explain the "
-                "members one by one, model.estimators_, if they are trees of another kind."
+                "estimators one by one, model.estimators_, if they are trees of another kind."
             )
-        labels = labels_of(fitted_names(self), model.draws.n_features)
+        labels = labels_of(fitted_names(self), model.sampling.n_features)
         return joined_trees(model, labels, partial(check_columns, self), n_threads, hard=hard)
 
-    def _by_member(self, X: Any) -> NDArray[Any]:
+    def _by_base_model(self, X: Any) -> NDArray[Any]:
         """Return what each estimator predicts, (n_estimators, n_rows, n_outputs)."""
         model = self._fitted_model()
-        if isinstance(model, MemberModel):
-            return model.by_member(check_columns(self, X), self._jobs())
+        if isinstance(model, BaggedModel):
+            return model.by_base_model(check_columns(self, X), self._jobs())
         matrix = self._matrix(X)
         leaves = model.leaves(matrix, self._threads_for(matrix))
         by_leaf = model.forest.value
@@ -169,7 +169,7 @@ class Bagging(TableEstimator):
         return by_leaf[leaves.T]
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return which parameters of `fit` are for the bag, and which for its estimators."""
+        """Return which parameters of `fit` are for bagging, and which for its estimators."""
         to_fit = MethodMapping().add(caller="fit", callee="fit")
         router = MetadataRouter(owner=self).add_self_request(self)
         return router.add(estimator=self._base(), method_mapping=to_fit)
@@ -185,7 +185,7 @@ class Bagging(TableEstimator):
 
 
 def _can_decide(bagging: Bagging) -> bool:
-    # Of a fitted bag its members count, whatever the parameter has become since.
+    # After a fit the fitted base models count, not the current parameter.
     return hasattr(getattr(bagging, "estimator_", bagging.estimator), "decision_function")
 
 
@@ -209,11 +209,11 @@ class BaggingClassifier(ScoredClassifier, Bagging):
     n_classes_ : int, or a list of int
         How many there are.
     n_outputs_ : int
-        Columns of y.
+        Number of outputs (columns of y).
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     estimator_ : estimator
         What was cloned for each sample.
     estimators_ : list of estimators
@@ -223,7 +223,7 @@ class BaggingClassifier(ScoredClassifier, Bagging):
     estimators_features_ : list of arrays
         The columns of each estimator.
     oob_score_ : float
-        The score of the out-of-bag predictions, if ``oob_score`` asked for it.
+        The score of the out-of-bag predictions, if ``oob_score`` is set.
     oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such
         Probabilities of the training rows by the estimators that did not draw them.
 
@@ -270,7 +270,7 @@ class BaggingClassifier(ScoredClassifier, Bagging):
 
         With several outputs the shape is (n_estimators, n_rows, n_outputs).
         """
-        votes = self._by_member(X)
+        votes = self._by_base_model(X)
         return votes[:, :, 0] if self._class_outputs().is_single else votes
 
     @available_if(_can_decide)  # type: ignore[untyped-decorator]
@@ -302,11 +302,11 @@ class BaggingRegressor(RegressorMixin, Bagging):
     Attributes
     ----------
     n_outputs_ : int
-        Columns of y.
+        Number of outputs (columns of y).
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     estimator_ : estimator
         What was cloned for each sample.
     estimators_ : list of estimators
@@ -316,7 +316,7 @@ class BaggingRegressor(RegressorMixin, Bagging):
     estimators_features_ : list of arrays
         The columns of each estimator.
     oob_score_ : float
-        The score of the out-of-bag predictions, if ``oob_score`` asked for it.
+        The score of the out-of-bag predictions, if ``oob_score`` is set.
     oob_prediction_ : array of shape (n_rows,) or (n_rows, n_outputs)
         Predictions for the training rows by the estimators that did not draw them.
 
@@ -340,8 +340,8 @@ class BaggingRegressor(RegressorMixin, Bagging):
 
     def predict_trees(self, X: Any) -> Floats:
         """Return each estimator's prediction, shape (n_estimators, n_rows[, n_outputs])."""
-        by_member: Floats = self._by_member(X)
-        return by_member[:, :, 0] if self._number_outputs().is_single else by_member
+        by_base_model: Floats = self._by_base_model(X)
+        return by_base_model[:, :, 0] if self._number_outputs().is_single else by_base_model
 
     def _number_outputs(self) -> NumberOutputs:
         outputs = self._model.outputs

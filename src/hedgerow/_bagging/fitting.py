@@ -1,7 +1,7 @@
-"""One call of bagging's `fit`, by one of two ways.
+"""One call of bagging's `fit`: arguments → data → training set → base models → model.
 
-Hedgerow's own trees on bins are grown as a forest is: the table is read and binned once, and many
-trees grow at a time. Any other estimator is cloned and fitted on one sample after another.
+Hedgerow's own trees are grown as a forest: the table is read and binned once, and many trees grow
+at a time. Any other estimator is cloned and fitted on one sample after another.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from hedgerow._bagging.draws import BagDraws, column_draws, read_samples
-from hedgerow._bagging.members import Jobs, Lesson, MemberModel, in_parallel
-from hedgerow._data.passed_on import check_columns, known_columns, learn_columns
+from hedgerow._bagging.base_models import BaggedModel, BaggingTrainingSet, Jobs, in_parallel
+from hedgerow._bagging.sampling import BaggingSamples, column_samples, read_samples
+from hedgerow._data.intake import as_matrix
+from hedgerow._data.pass_through import check_columns, fitted_columns, learn_columns
 from hedgerow._data.target import has_columns, read_weights
-from hedgerow._estimator import seed_of
-from hedgerow._forest.fitting import ForestFitting, row_draws
+from hedgerow._estimator import column_attributes, seed_of
+from hedgerow._forest.fitting import ForestSettings, bootstrap_samples, fit_trees, read_data
 from hedgerow._forest.model import ForestModel
 from hedgerow._forest.out_of_bag import attributes_of_means
 from hedgerow._params import check_parameters
@@ -39,16 +40,16 @@ from hedgerow.exceptions import DataError, ParameterError
 T = TypeVar("T")
 
 OUR_TREES = (DecisionTreeClassifier, DecisionTreeRegressor)
-_OF_THE_TREE = ("criterion", "ccp_alpha", *(parameter.name for parameter in (*GROWTH, *TABLE)))
-_OF_THE_BAG = (
+_TREE_PARAMETERS = ("criterion", "ccp_alpha", *(parameter.name for parameter in (*GROWTH, *TABLE)))
+_BAGGING_PARAMETERS = (
     *("n_estimators", "bootstrap", "max_samples", "oob_score"),
     *("random_state", "n_jobs", "verbose"),
 )
 
 
 @dataclass(frozen=True)
-class Given:
-    """The arguments of `fit`."""
+class BaggingArguments:
+    """The arguments of bagging's `fit`."""
 
     X: Any
     y: Any
@@ -60,28 +61,28 @@ class Given:
 def fit_bag(
     bagging: Any,
     estimator: Any,
-    start: ForestModel | MemberModel | None,
+    init_model: ForestModel | BaggedModel | None,
     outputs: type[Outputs],
-    given: Given,
+    arguments: BaggingArguments,
 ) -> Attributes:
-    """Return the attributes of the fitted bag of estimators; `start` is what they are added to."""
+    """Return the attributes of the fitted estimator; `init_model` is the model to continue."""
     _check_estimator(bagging, estimator)
-    if _is_forest(bagging, estimator, given):
-        fitting = TreeFitting(bagging, estimator, _continued(start, ForestModel))
-        attributes = fitting.run(outputs, given.X, given.y, given.sample_weight)
+    if _is_forest(bagging, estimator, arguments):
+        forest = _continued(init_model, ForestModel)
+        attributes = _fit_as_forest(bagging, estimator, forest, outputs, arguments)
     else:
-        members = MemberFitting(bagging, estimator, _continued(start, MemberModel))
-        attributes = members.run(outputs, given)
+        fitting = BaggingFitting.of(bagging, estimator, _continued(init_model, BaggedModel))
+        attributes = fitting.run(outputs, arguments)
     return attributes | {"estimator_": clone(estimator)}
 
 
-def _continued(start: Any, kind: type[T]) -> T | None:
-    if start is not None and not isinstance(start, kind):
+def _continued(init_model: Any, kind: type[T]) -> T | None:
+    if init_model is not None and not isinstance(init_model, kind):
         raise ParameterError(
-            "warm_start=True goes on with the kind of estimator, columns and weights of the last "
-            "fit, but they are not the same now. Fit anew with warm_start=False."
+            "warm_start=True continues with the kind of estimator, columns and weights of the last "
+            "fit, but they have changed. Refit with warm_start=False."
         )
-    return start
+    return init_model
 
 
 def _check_estimator(bagging: Any, estimator: Any) -> None:
@@ -96,18 +97,18 @@ def _check_estimator(bagging: Any, estimator: Any) -> None:
         )
 
 
-def _is_forest(bagging: Any, estimator: Any, given: Given) -> bool:
-    """Tell whether a bag is a forest: trees on bins of all columns, and rows drawn evenly."""
-    if type(estimator) not in OUR_TREES or given.samples is not None or given.fit_params:
+def _is_forest(bagging: Any, estimator: Any, arguments: BaggingArguments) -> bool:
+    """Return whether the base models can be grown as a forest: trees on bins of all columns."""
+    if type(estimator) not in OUR_TREES or arguments.samples is not None or arguments.fit_params:
         return False
-    is_weighted = given.sample_weight is not None
-    if not _takes_all_columns(bagging, given.X) or (is_weighted and bagging.bootstrap):
+    is_weighted = arguments.sample_weight is not None
+    if not _takes_all_columns(bagging, arguments.X) or (is_weighted and bagging.bootstrap):
         return False
-    # A forest balances classes by the rows that a tree drew, of one output and without weights.
+    # A forest balances classes within a tree's sample, for one output and without weights.
     balances = getattr(estimator, "class_weight", None) == "balanced"
-    if balances and (is_weighted or has_columns(given.y)):
+    if balances and (is_weighted or has_columns(arguments.y)):
         return False
-    # Of a packed tree only the leaves' values are kept, of which others are means, not medians.
+    # A packed tree stores only the values of leaves; inner nodes are means, not medians.
     return bool(estimator.splitter == "hist" and estimator.criterion != "absolute_error")
 
 
@@ -120,42 +121,47 @@ def _takes_all_columns(bagging: Any, X: Any) -> bool:
 
 
 def is_hard(bagging: Any) -> bool:
-    """Tell whether estimators have a vote each, instead of shares of one."""
+    """Return whether the base models vote by class (hard voting)."""
     return getattr(bagging, "voting", "soft") == "hard"
 
 
 def leaf_values(model: ForestModel, *, hard: bool) -> Floats | None:
-    """Return what the leaves of a bag of trees say, if not what they hold: a vote each."""
+    """Return leaf values for hard voting; None to use the stored values."""
     if not hard or not isinstance(model.outputs, ClassOutputs):
         return None
     return model.outputs.certain(model.outputs.votes(model.forest.value))
 
 
 def jobs_of(bagging: Any, estimator: Any) -> Jobs:
-    """Return how many estimators are at work at once: one of our trees uses all threads itself."""
+    """Return the joblib arguments: one of our trees uses all threads itself."""
     return {"n_jobs": 1 if isinstance(estimator, OUR_TREES) else bagging.n_jobs}
 
 
-class TreeFitting(ForestFitting):
-    """A fit of trees that are grown as a forest."""
-
-    def __init__(self, bagging: Any, tree: Any, start: ForestModel | None) -> None:
-        super().__init__(_as_forest(bagging, tree), start, random_cuts=False)
-        self.bagging = bagging
-
-    def _look_back(
-        self, model: ForestModel, matrix: NDArray[Any]
-    ) -> tuple[ForestModel, Attributes]:
-        values = leaf_values(model, hard=is_hard(self.bagging))
-        means = model.out_of_bag_means(matrix, self.n_threads, values)
-        score = self.bagging.oob_score
-        return model, attributes_of_means(self.outputs, means, self.y, score, "estimator")
+def _fit_as_forest(
+    bagging: Any,
+    tree: Any,
+    init_model: ForestModel | None,
+    outputs: type[Outputs],
+    arguments: BaggingArguments,
+) -> Attributes:
+    """Grow the trees as a forest; return the attributes of the fitted estimator."""
+    settings = ForestSettings.of(_as_forest(bagging, tree), init_model)
+    data = read_data(settings, outputs, arguments.X, arguments.y, arguments.sample_weight)
+    model = fit_trees(settings, data)
+    attributes = column_attributes(data.schema) | data.outputs.attributes()
+    if bagging.oob_score:
+        matrix = as_matrix(data.table, model.category_bins)
+        values = leaf_values(model, hard=is_hard(bagging))
+        means = model.out_of_bag_means(matrix, settings.n_threads, values)
+        score = bagging.oob_score
+        attributes |= attributes_of_means(data.outputs, means, data.y, score, "estimator")
+    return attributes | {"_model": model}
 
 
 def _as_forest(bagging: Any, tree: Any) -> SimpleNamespace:
-    """Return the parameters of the forest that a bag of trees is."""
-    of_tree = {name: getattr(tree, name) for name in _OF_THE_TREE}
-    of_bag = {name: getattr(bagging, name) for name in _OF_THE_BAG}
+    """Return the parameters of a forest that is equivalent to the bagged trees."""
+    of_tree = {name: getattr(tree, name) for name in _TREE_PARAMETERS}
+    of_bag = {name: getattr(bagging, name) for name in _BAGGING_PARAMETERS}
     class_weight = getattr(tree, "class_weight", None)
     return SimpleNamespace(
         **(of_tree | of_bag),
@@ -166,113 +172,128 @@ def _as_forest(bagging: Any, tree: Any) -> SimpleNamespace:
     )
 
 
-class MemberFitting:
+@dataclass(frozen=True, eq=False)
+class BaggingFitting:
     """A fit of clones of an estimator, one by one."""
 
-    def __init__(self, bagging: Any, estimator: Any, start: MemberModel | None) -> None:
-        self.bagging = bagging
-        self.estimator = clone(estimator)
-        if isinstance(estimator, OUR_TREES):
-            self.estimator.set_params(n_jobs=bagging.n_jobs)
-        self.start = start
-        self.seed = seed_of(bagging.random_state) if start is None else start.draws.rows.seed
-        self.jobs = jobs_of(bagging, estimator)
+    bagging: Any
+    estimator: Any
+    init_model: BaggedModel | None
+    seed: int
+    jobs: Jobs
 
-    def run(self, outputs: type[Outputs], given: Given) -> Attributes:
+    @classmethod
+    def of(cls, bagging: Any, estimator: Any, init_model: BaggedModel | None) -> BaggingFitting:
+        """Clone the base estimator, and resolve the seed and the number of jobs."""
+        base = clone(estimator)
+        if isinstance(estimator, OUR_TREES):
+            base.set_params(n_jobs=bagging.n_jobs)
+        if init_model is None:
+            seed = seed_of(bagging.random_state)
+        else:
+            seed = init_model.sampling.rows.seed
+        return cls(bagging, base, init_model, seed, jobs_of(bagging, estimator))
+
+    def run(self, outputs: type[Outputs], arguments: BaggingArguments) -> Attributes:
         """Return the attributes of the fitted estimator."""
-        X, attributes = self._read(given.X)
-        learned, y = outputs.learn(given.y, _num_samples(X))
-        lesson = self._lesson(X, _targets(learned, y), given)
-        self._check_continues(learned, lesson.draws)
-        model = MemberModel(self._fit_members(lesson), learned, lesson.draws)
+        X, attributes = self._read(arguments.X)
+        learned, y = outputs.learn(arguments.y, _num_samples(X))
+        training_set = self._lesson(X, _targets(learned, y), arguments)
+        self._check_continues(learned, training_set.sampling)
+        model = BaggedModel(self._fit_base_models(training_set), learned, training_set.sampling)
         if self.bagging.oob_score:
-            attributes |= self._look_back(model, X, y)
+            attributes |= self._out_of_bag_attributes(model, X, y)
         return attributes | learned.attributes() | {"_model": model}
 
     def _read(self, X: Any) -> tuple[Any, Attributes]:
-        if self.start is None:
+        if self.init_model is None:
             return learn_columns(X)
-        X = check_columns(self.bagging, X)  # in the order of the columns of the members so far
-        return X, known_columns(self.bagging)
+        X = check_columns(self.bagging, X)  # in the order of the columns of the base models so far
+        return X, fitted_columns(self.bagging)
 
-    def _lesson(self, X: Any, y: NDArray[Any], given: Given) -> Lesson:
-        weights = read_weights(given.sample_weight, len(y))
+    def _lesson(self, X: Any, y: NDArray[Any], arguments: BaggingArguments) -> BaggingTrainingSet:
+        weights = read_weights(arguments.sample_weight, len(y))
         takes_weights = _takes_weights(self.estimator)
         by_weight = weights if self.bagging.bootstrap else None
-        passed_on = weights if not self.bagging.bootstrap else None
-        if passed_on is not None and not takes_weights:
+        fit_weights = weights if not self.bagging.bootstrap else None
+        if fit_weights is not None and not takes_weights:
             raise ParameterError(
-                f"bootstrap=False passes sample_weight on, but estimator={self.estimator!r} does "
-                "not take it. With bootstrap=True rows are drawn by their weights instead."
+                f"bootstrap=False passes sample_weight to the estimator, but "
+                f"estimator={self.estimator!r} does not support it. With bootstrap=True rows are "
+                "drawn in proportion to their weights instead."
             )
-        return Lesson(
+        return BaggingTrainingSet(
             estimator=self.estimator,
             X=X,
             y=y,
-            draws=self._draws(X.shape, by_weight, given),
+            sampling=self._draws(X.shape, by_weight, arguments),
             takes_weights=takes_weights,
             takes_all_rows=isinstance(self.estimator, OUR_TREES),
-            weights=passed_on,
-            fit_params=_routed(self.bagging, given.fit_params),
+            weights=fit_weights,
+            fit_params=_routed(self.bagging, arguments.fit_params),
         )
 
-    def _draws(self, shape: tuple[int, int], weights: Floats | None, given: Given) -> BagDraws:
+    def _draws(
+        self, shape: tuple[int, int], weights: Floats | None, arguments: BaggingArguments
+    ) -> BaggingSamples:
         n_rows, n_features = shape
-        samples = given.samples
-        if samples is not None and given.sample_weight is not None:
-            raise DataError("samples and sample_weight cannot both be given.")
+        samples = arguments.samples
+        if samples is not None and arguments.sample_weight is not None:
+            raise DataError("samples and sample_weight cannot be combined.")
         if samples is not None:
             samples = read_samples(samples, self.bagging.n_estimators, n_rows)
-        return BagDraws(
+        return BaggingSamples(
             n_rows=n_rows,
             n_features=n_features,
-            rows=row_draws(self.bagging, n_rows, self.seed),
-            columns=column_draws(self.bagging, n_features, self.seed),
+            rows=bootstrap_samples(self.bagging, n_rows, self.seed),
+            columns=column_samples(self.bagging, n_features, self.seed),
             weights=weights,
-            given=samples,
+            fixed=samples,
         )
 
-    def _check_continues(self, outputs: Outputs, draws: BagDraws) -> None:
-        if self.start is None:
+    def _check_continues(self, outputs: Outputs, sampling: BaggingSamples) -> None:
+        if self.init_model is None:
             return
-        n_members, n_wanted = len(self.start.members), self.bagging.n_estimators
-        if n_wanted < n_members:
+        n_done, n_estimators = len(self.init_model.estimators), self.bagging.n_estimators
+        if n_estimators < n_done:
             raise ParameterError(
-                f"n_estimators={n_wanted} is less than the {n_members} estimators that "
+                f"n_estimators={n_estimators} is less than the {n_done} estimators that "
                 "warm_start=True begins with."
             )
-        if outputs != self.start.outputs:
+        if outputs != self.init_model.outputs:
             raise DataError(
                 "y has other classes or outputs than the fit that warm_start=True continues."
             )
-        if not draws.continues(self.start.draws, n_members):
+        if not sampling.continues(self.init_model.sampling, n_done):
             raise ParameterError(
                 "The number of rows, and how rows and columns are drawn from them, must be as in "
                 "the fit that warm_start=True continues."
             )
 
-    def _fit_members(self, lesson: Lesson) -> list[Any]:
-        """Fit the members that are not there yet."""
-        members = [] if self.start is None else list(self.start.members)
-        n_members, verbose = self.bagging.n_estimators, self.bagging.verbose
-        rounds = ((lesson, index) for index in range(len(members), n_members))
-        fitted = in_parallel(self.jobs, Lesson.fit_member, rounds)
-        with progress(verbose, n_members, len(members), unit="estimator", title="bagging") as shown:
-            for member in fitted:
-                members.append(member)
-                if shown is not None:
-                    shown.show(len(members))
-        return members
+    def _fit_base_models(self, training_set: BaggingTrainingSet) -> list[Any]:
+        """Fit the base models that `init_model` does not have."""
+        estimators = [] if self.init_model is None else list(self.init_model.estimators)
+        n_done, verbose = self.bagging.n_estimators, self.bagging.verbose
+        rounds = ((training_set, index) for index in range(len(estimators), n_done))
+        fitted = in_parallel(self.jobs, BaggingTrainingSet.fit_base_model, rounds)
+        with progress(
+            verbose, n_done, len(estimators), unit="estimator", title="bagging"
+        ) as progress_bar:
+            for base_model in fitted:
+                estimators.append(base_model)
+                if progress_bar is not None:
+                    progress_bar.show(len(estimators))
+        return estimators
 
-    def _look_back(self, model: MemberModel, X: Any, y: NDArray[Any]) -> Attributes:
-        """Judge the training rows by the members that did not draw them."""
+    def _out_of_bag_attributes(self, model: BaggedModel, X: Any, y: NDArray[Any]) -> Attributes:
+        """Return the out-of-bag attributes."""
         means = model.out_of_bag_means(X, self.jobs, hard=is_hard(self.bagging))
         score = self.bagging.oob_score
         return attributes_of_means(model.outputs, means, y, score, "estimator")
 
 
 def _targets(outputs: Outputs, y: NDArray[Any]) -> NDArray[Any]:
-    """Return y as an estimator takes it: one column is a vector."""
+    """Return y as an estimator expects it: one column is a vector."""
     return outputs.labels(y) if isinstance(outputs, ClassOutputs) else outputs.prediction(y)
 
 
@@ -285,5 +306,5 @@ def _takes_weights(estimator: Any) -> bool:
 
 
 def _routed(bagging: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
-    """Return what of the parameters of `fit` is meant for the estimators' own."""
+    """Return the parameters of `fit` that are routed to the base estimator."""
     return dict(process_routing(bagging, "fit", **fit_params).estimator.fit) if fit_params else {}

@@ -23,7 +23,7 @@ from pyarrow import csv as arrow_csv
 
 from hedgerow._cli.damage import read_as, require_distinct
 from hedgerow._cli.missing import without_na
-from hedgerow._cli.numerals import NotNumbers, is_number, not_numbers
+from hedgerow._cli.numerals import NotNumbers, is_number, non_numeric_values
 from hedgerow._cli.options import Reading
 from hedgerow._data.schema import listed
 from hedgerow.exceptions import DataError
@@ -89,7 +89,7 @@ def _read_column(
     """Return a column as what it is, or as what it is known to be, without what means missing."""
     column = without_na(_typed(without_na(text, na), name, kind, dialect), na)
     if kind == "number" and column.type == pa.string():
-        others = not_numbers(column, decimal_commas=dialect.has_decimal_commas)
+        others = non_numeric_values(column, decimal_commas=dialect.has_decimal_commas)
         raise DataError(_not_numeric(path, name, others))
     return column
 
@@ -206,7 +206,7 @@ def warn_of_text(text: Any, name: str, *, decimal_commas: bool = False) -> None:
             "since a day) would say more; --drop leaves it out.",
         )
         return
-    others = not_numbers(text, decimal_commas=decimal_commas)
+    others = non_numeric_values(text, decimal_commas=decimal_commas)
     if others is not None and others.is_nearly_numeric:
         _warn(
             name,

@@ -40,7 +40,7 @@ class NotNumbers:
         return f"--na '{self.first[0]}'"
 
 
-def not_numbers(text: Any, *, decimal_commas: bool = False) -> NotNumbers | None:
+def non_numeric_values(text: Any, *, decimal_commas: bool = False) -> NotNumbers | None:
     """Look for values of a column of text that are no numbers; None if there are none."""
     values = text.drop_null()
     pattern = _NUMBER_WITH_COMMA if decimal_commas else _NUMBER

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from hedgerow._cli.examples import Examples, Roles
-from hedgerow._cli.numerals import not_numbers
+from hedgerow._cli.numerals import non_numeric_values
 from hedgerow._data.schema import listed
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -87,7 +87,7 @@ def _inferred(y: Any, where: str) -> Task:
 
 def _require_classes(values: Any, n_classes: int, where: str) -> None:
     """Refuse text that was probably not meant as classes."""
-    others = not_numbers(pa.array(values.dropna().astype(str), pa.string()))
+    others = non_numeric_values(pa.array(values.dropna().astype(str), pa.string()))
     as_classes = "--task classification takes each value as a class"
     if n_classes > _MOST_NUMBERED_CLASSES and others is not None and others.is_nearly_numeric:
         raise DataError(

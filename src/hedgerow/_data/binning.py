@@ -26,7 +26,7 @@ _CACHE_LINE = 64
 
 
 class BinnableTable(Protocol):
-    """What binning needs of a `Table`: one 2-d array, or a CSC matrix, or columns one by one."""
+    """The part of a `Table` that binning uses: a 2-d array, a CSC matrix, or single columns."""
 
     names: Names | None
     n_rows: int
@@ -35,30 +35,30 @@ class BinnableTable(Protocol):
     sparse_csc: Any
 
     @property
-    def known_bins(self) -> KnownBins | None:
-        """Bins that other rows of the same table have, too, if it is binned already."""
+    def shared_bins(self) -> BinSource | None:
+        """Bins that are shared with other rows of the same table, if any."""
 
     def column(self, j: int) -> Any:
-        """Give column j, with `.values` and `.missing`, or with `.codes`."""
+        """Return column j, with `.values` and `.missing`, or with `.codes`."""
 
 
-class KnownBins(Protocol):
-    """Bins that were learned once for several fits."""
+class BinSource(Protocol):
+    """Bins that are learned once for several fits."""
 
     @property
     def binner(self) -> Binner:
-        """What has learned them."""
+        """The binner that learned them."""
 
     def binned(self, *, columns_only: bool, threads: int) -> BinnedMatrix:
-        """Give the rows of the table in bins."""
+        """Return the rows of the table in bins."""
 
 
 @dataclass(frozen=True, eq=False)
 class BinnedMatrix:
     """A table in bins, laid out twice; see docs/architecture.md for the fields.
 
-    `by_row` starts on a cache line and may be read 64 bytes past its end. It is None where only
-    `by_column` was asked for. A pickle holds `by_column` alone and the rest is made from it.
+    `by_row` starts on a cache line and may be read 64 bytes past its end. It is None if only
+    `by_column` was requested. A pickle holds only `by_column`; the rest is rebuilt.
     """
 
     by_column: NDArray[np.uint8]
@@ -68,7 +68,7 @@ class BinnedMatrix:
     is_categorical: NDArray[np.bool_]
     threshold_values: NDArray[np.float64]
     threshold_starts: NDArray[np.int64]
-    places: NDArray[np.int32]
+    bundle_slots: NDArray[np.int32]
 
     @property
     def n_rows(self) -> int:
@@ -89,40 +89,42 @@ class BinnedMatrix:
         )
 
     def take(self, rows: NDArray[np.intp], *, columns_only: bool = False) -> BinnedMatrix:
-        """Give some of the rows."""
+        """Return some of the rows."""
         by_column = self.by_column.take(rows, axis=1)
         by_row = None
         if self.by_row is not None and not columns_only:
             n_blocks, _, stride = self.by_row.shape
             by_row = _empty_by_row(len(rows), n_blocks * self.width, self.width, stride)
-            # Indices that are known to be right need no copy of the result.
+            # With mode="clip", which is safe for valid indices, NumPy makes no copy of the result.
             self.by_row.take(rows, axis=1, out=by_row, mode="clip")
         return replace(self, by_column=by_column, by_row=by_row)
 
-    def with_places(self, places: NDArray[np.int32], *, threads: int = 1) -> BinnedMatrix:
-        """Lay `by_row` out anew, with every feature in the place given."""
-        n_columns = int(places[:, 0].max(initial=-1)) + 1
+    def with_bundle_slots(
+        self, bundle_slots: NDArray[np.int32], *, threads: int = 1
+    ) -> BinnedMatrix:
+        """Rebuild `by_row` with each feature in its bundle slot."""
+        n_columns = int(bundle_slots[:, 0].max(initial=-1)) + 1
         width, stride = block_shape(n_columns)
         by_row = _empty_by_row(self.n_rows, n_columns, width, stride)
-        _native.interleave(self.by_column, by_row, places, width, threads)
-        return replace(self, by_row=by_row, width=width, places=places)
+        _native.interleave(self.by_column, by_row, bundle_slots, width, threads)
+        return replace(self, by_row=by_row, width=width, bundle_slots=bundle_slots)
 
 
 def _rebuild(state: tuple[Any, ...], columns_only: bool) -> BinnedMatrix:
     matrix = BinnedMatrix(*state)
-    return matrix if columns_only else matrix.with_places(matrix.places)
+    return matrix if columns_only else matrix.with_bundle_slots(matrix.bundle_slots)
 
 
 def own_columns(n_features: int) -> NDArray[np.int32]:
-    """Give the places of features that share no column."""
-    places = np.zeros((n_features, 3), np.int32)
-    places[:, 0] = np.arange(n_features)
-    places[:, 2] = -1
-    return places
+    """Return the bundle slots of features that share no column."""
+    bundle_slots = np.zeros((n_features, 3), np.int32)
+    bundle_slots[:, 0] = np.arange(n_features)
+    bundle_slots[:, 2] = -1
+    return bundle_slots
 
 
 def block_shape(n_columns: int) -> tuple[int, int]:
-    """Give the width and stride of `by_row`'s blocks.
+    """Return the width and stride of `by_row`'s blocks.
 
     The stride is a power of two, so that no row straddles cache lines, if that adds at most a
     seventh; otherwise it is the next multiple of four.
@@ -147,16 +149,16 @@ class Binner:
     Parameters
     ----------
     max_bins : int
-        Most bins of a feature, missing aside: 2 to 255.
+        Maximum number of bins of a feature, besides the one for missing values: 2 to 255.
     subsample_for_bin : int
-        Rows from which quantiles are taken. They are chosen by a hash of the seed and the row's
-        number, and are the same for every feature. A feature of which they show at most `max_bins`
-        values is looked at in every row, so that each value gets a bin, however rare it is.
+        Number of rows used to estimate quantiles. They are chosen by a hash of the seed and the row
+        index and are the same for every feature. If a feature has at most `max_bins` values in
+        them, all rows are read, so that each value gets a bin, however rare it is.
     seed : int
 
     Attributes
     ----------
-    is_categorical : bool array, one a feature
+    is_categorical : bool array (n_features,)
     threshold_values, threshold_starts : float64 and int64 arrays
         Feature f's thresholds are `threshold_values[threshold_starts[f]:threshold_starts[f + 1]]`.
     category_values, category_starts : uint8 and int64 arrays
@@ -195,12 +197,12 @@ class Binner:
     ) -> Binner:
         """Learn the bins.
 
-        `n_categories` says of a categorical feature how many categories there are, where that may
-        be more than its codes show. With `categories_only` numbers are left in one bin. Of a table
-        whose bins are known, these are taken over.
+        `n_categories` is the number of categories of a categorical feature, which may be more than
+        occur in its codes. With `categories_only` each numeric feature has one bin. Shared bins of
+        the table are reused.
         """
-        if table.known_bins is not None and not categories_only:
-            vars(self).update(table.known_bins.binner.to_dict())
+        if table.shared_bins is not None and not categories_only:
+            vars(self).update(table.shared_bins.binner.to_dict())
             return self
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, np.float64)
         columns = _columns(table)
@@ -221,13 +223,13 @@ class Binner:
     ) -> None:
         bins, n_sample, seed = self.max_bins, self.subsample_for_bin, self.seed
         if table.sparse_csc is None:
-            found = _native.find_thresholds(columns, weights, bins, n_sample, seed, threads)
+            thresholds = _native.find_thresholds(columns, weights, bins, n_sample, seed, threads)
         else:
             data, rows, starts = _csc(table)
-            found = _native.find_sparse_thresholds(
+            thresholds = _native.find_sparse_thresholds(
                 data, rows, starts, table.n_rows, weights, bins, n_sample, seed, threads
             )
-        self.threshold_values, self.threshold_starts = found
+        self.threshold_values, self.threshold_starts = thresholds
 
     def _fit_categories(
         self,
@@ -248,7 +250,7 @@ class Binner:
                 where = f if names is None else repr(names[f])
                 warn_user(
                     f"Column {where} has {len(bins[-1])} categories; max_bins={self.max_bins}, so "
-                    "the rarest of them share a bin.",
+                    "the rarest categories share a bin.",
                 )
             self.category_starts[f + 1] = len(bins[-1])
         np.cumsum(self.category_starts, out=self.category_starts)
@@ -257,10 +259,10 @@ class Binner:
     def transform(
         self, table: BinnableTable, *, columns_only: bool = False, threads: int = 1
     ) -> BinnedMatrix:
-        """Map a table to bins; `columns_only` leaves `by_row` out, as validation needs no more."""
-        known = table.known_bins
-        if known is not None and known.binner.threshold_values is self.threshold_values:
-            return known.binned(columns_only=columns_only, threads=threads)
+        """Map a table to bins; `columns_only` omits `by_row`, which validation does not need."""
+        shared = table.shared_bins
+        if shared is not None and shared.binner.threshold_values is self.threshold_values:
+            return shared.binned(columns_only=columns_only, threads=threads)
         width, stride = block_shape(table.n_features)
         by_column = np.empty((table.n_features, table.n_rows), np.uint8)
         by_row = None
@@ -281,15 +283,15 @@ class Binner:
         return binned if columns_only else self._bundled(binned, threads)
 
     def _bundled(self, binned: BinnedMatrix, threads: int) -> BinnedMatrix:
-        """Let exclusive features share columns of `by_row`, if there are any."""
-        places = _native.place_features(binned.by_column, binned.n_bins, self._zero_bins())
-        places = places.reshape(-1, 3)
-        if places[-1, 0] == len(places) - 1:
+        """Bundle mutually exclusive features into shared columns of `by_row`, if there are any."""
+        bundle_slots = _native.place_features(binned.by_column, binned.n_bins, self._zero_bins())
+        bundle_slots = bundle_slots.reshape(-1, 3)
+        if bundle_slots[-1, 0] == len(bundle_slots) - 1:
             return binned
-        return binned.with_places(places, threads=threads)
+        return binned.with_bundle_slots(bundle_slots, threads=threads)
 
     def _zero_bins(self) -> NDArray[np.int32]:
-        """Give the bin of the number 0 in each feature, -1 in a categorical one."""
+        """Return the bin of 0 in each feature, -1 for a categorical one."""
         negative = np.concatenate([[0], np.cumsum(self.threshold_values < 0)])
         bins = np.diff(negative[self.threshold_starts]).astype(np.int32)
         bins[self.is_categorical] = -1
@@ -303,7 +305,7 @@ class Binner:
         width: int,
         threads: int,
     ) -> bool:
-        """Fill the layouts; tell whether every value was finite or missing."""
+        """Fill the layouts; return whether every value is finite or missing."""
         thresholds, starts = self.threshold_values, self.threshold_starts
         if table.sparse_csc is not None:
             data, rows, columns = _csc(table)
@@ -337,12 +339,12 @@ class Binner:
 
     @property
     def thresholds(self) -> list[NDArray[np.float64]]:
-        """Thresholds of each feature: increasing, none if it is categorical."""
+        """Thresholds of each feature, increasing; none for a categorical one."""
         return np.split(self.threshold_values, self.threshold_starts[1:-1])
 
     @property
     def category_bins(self) -> list[NDArray[np.uint8] | None]:
-        """Of each categorical feature, the bin of each category code."""
+        """The bin of each category code, for each categorical feature."""
         return [
             self._category_bins(f) if categorical else None
             for f, categorical in enumerate(self.is_categorical)
@@ -352,12 +354,12 @@ class Binner:
         return self.category_values[self.category_starts[f] : self.category_starts[f + 1]]
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
-        """Give what was learned as plain arrays."""
+        """Return the learned bins as plain arrays."""
         return {name: getattr(self, name) for name in self.STATE}
 
     @classmethod
     def from_dict(cls, state: Mapping[str, NDArray[Any]]) -> Binner:
-        """Make a binner of `to_dict`'s arrays, which are checked."""
+        """Create a binner from the arrays of `to_dict`, after checking them."""
         binner = cls()
         for name, dtype in cls.STATE.items():
             array = state.get(name)
@@ -368,22 +370,27 @@ class Binner:
         return binner
 
     def _check(self) -> None:
-        """Refuse arrays that native code could not trust."""
+        """Refuse arrays that would be unsafe for native code."""
         n_features = len(self.is_categorical)
         _check_starts("threshold_starts", self.threshold_starts, n_features, self.threshold_values)
         _check_starts("category_starts", self.category_starts, n_features, self.category_values)
         if (np.diff(self.threshold_starts) >= MAX_BINS).any():
             raise ModelFileError(f"a feature has more than {MAX_BINS - 1} thresholds")
-        may_fall = np.zeros(len(self.threshold_values) + 1, bool)
-        may_fall[self.threshold_starts] = True
-        rises = self.threshold_values[1:] > self.threshold_values[:-1]
-        if not (rises | may_fall[1:-1]).all() or not np.isfinite(self.threshold_values).all():
+        may_decrease = np.zeros(len(self.threshold_values) + 1, bool)
+        may_decrease[self.threshold_starts] = True
+        increases = self.threshold_values[1:] > self.threshold_values[:-1]
+        if (
+            not (increases | may_decrease[1:-1]).all()
+            or not np.isfinite(self.threshold_values).all()
+        ):
             raise ModelFileError("thresholds must be finite and increase")
         if (self.category_values == MISSING_BIN).any():
-            raise ModelFileError(f"a category has the bin {MISSING_BIN}, which is for missing")
+            raise ModelFileError(
+                f"a category has the bin {MISSING_BIN}, which is reserved for missing values"
+            )
 
 
-# What native code takes for a table: a 2-d array, or for each column (values, missing) or codes.
+# A table for native code: a 2-d array, or for each column (values, missing) or codes.
 _Columns = NDArray[Any] | list[Any]
 
 
@@ -423,7 +430,7 @@ def _has_whole_strides(array: NDArray[Any]) -> bool:
 
 
 def _with_whole_strides(array: NDArray[Any]) -> NDArray[Any]:
-    """Give an array whose strides are whole elements; only a field of a record needs a copy."""
+    """Return an array with strides of whole elements; only a field of a record needs a copy."""
     return array if _has_whole_strides(array) else np.ascontiguousarray(array)
 
 
@@ -444,15 +451,15 @@ def _bins_of_categories(
     n_categories: int,
     binner: Binner,
 ) -> NDArray[np.uint8]:
-    """Give each category a bin, or, if they are too many, each but the rarest, which share one."""
+    """Return the bin of each category; if there are too many, the rarest share one."""
     n_categories = max(n_categories, int(codes.max(initial=-1)) + 1)
     if n_categories <= binner.max_bins:
         return np.arange(n_categories, dtype=np.uint8)
     weight = np.bincount(codes + 1, weights, minlength=n_categories + 1)[1:]
     heaviest_first = np.argsort(-weight, kind="stable")
-    kept = np.sort(heaviest_first[: binner.max_bins - 1])
-    bins = np.full(n_categories, len(kept), np.uint8)
-    bins[kept] = np.arange(len(kept))
+    frequent = np.sort(heaviest_first[: binner.max_bins - 1])
+    bins = np.full(n_categories, len(frequent), np.uint8)
+    bins[frequent] = np.arange(len(frequent))
     return bins
 
 

@@ -21,18 +21,20 @@ def class_weight_vector(
     """Return a weight for each class, in the order of `classes`; `index` is each row's class."""
     if isinstance(class_weight, str):  # "balanced"
         totals = np.bincount(index, weights, minlength=len(classes))
-        # A class of no weight stays out of it whatever its factor.
+        # A class without weight has no effect, whatever its factor.
         return sum_of(totals) / (len(classes) * np.where(totals > 0.0, totals, 1.0))
     by_class = np.ones(len(classes))
-    known = {label: i for i, label in enumerate(classes.tolist())}
-    unknown = [label for label in class_weight if label not in known]
+    index_of = {label: i for i, label in enumerate(classes.tolist())}
+    unknown = [label for label in class_weight if label not in index_of]
     if unknown and len(class_weight) - len(unknown) < len(classes):
-        raise ParameterError(f"class_weight names {unknown!r}; y has the classes {list(known)!r}.")
+        raise ParameterError(
+            f"class_weight names {unknown!r}; y has the classes {list(index_of)!r}."
+        )
     for label, weight in class_weight.items():
         if weight not in NOT_NEGATIVE:
             raise ParameterError(f"class_weight[{label!r}]={weight!r} must be a number >= 0.")
-        if label in known:
-            by_class[known[label]] = weight
+        if label in index_of:
+            by_class[index_of[label]] = weight
     return by_class
 
 
@@ -42,7 +44,7 @@ def weigh_by_class(
     index: NDArray[np.int64],
     weights: Floats | None,
 ) -> Floats | None:
-    """Return the rows' weights times those of their classes, of all outputs (n_rows, outputs).
+    """Return row weights times the weights of the rows' classes in every output.
 
     `class_weight` is "balanced", a dict, a list with a dict for each output, or None.
     """
@@ -57,6 +59,6 @@ def weigh_by_class(
     for each, of_output, column in zip(by_output, classes, index.T, strict=True):
         product = product * class_weight_vector(each, of_output, column, weights)[column]
     if not product.any():
-        raise ParameterError(f"class_weight={class_weight!r} leaves no row any weight.")
+        raise ParameterError(f"class_weight={class_weight!r} leaves no row with a positive weight.")
     require_moderate(product, "class_weight times sample_weight")
     return product

@@ -1,7 +1,7 @@
-"""One column of a table: numbers as they came, or labels as codes.
+"""One column of a table: numbers in their own dtype, or labels as codes.
 
-Here an array or a list of Python objects becomes a column, or an error that names the column, what
-was found in it and what to do. `frames.py` does the same for the series of a data frame.
+An array or a list of Python objects becomes a column, or an error that reports the column, the
+problem and the remedy. `frames.py` does the same for the series of a data frame.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from hedgerow.exceptions import DataError
 
 Label = str | int | float | bool
 LabelKind = Literal["string", "number", "boolean"]
-Rows = slice | NDArray[Any]
+RowSelection = slice | NDArray[Any]
 
-# Beyond this a float64 no longer holds every integer, so a whole float is kept as the float it is.
+# Above this a float64 no longer represents every integer, so a whole float stays a float.
 _EXACT_INTEGERS = 2.0**53
-# Elements of one look for infinities: the flags (64 KiB) stay in the second-level cache.
+# Elements checked for infinities at a time: the flags (64 KiB) stay in the second-level cache.
 _BLOCK = 1 << 16
 _DATES = (dt.date, dt.time, dt.timedelta, np.datetime64, np.timedelta64)
 INSTEAD_OF_DATES = (
-    "Turn them into numbers that mean something for the question (year, month, weekday, days "
-    "since a day), or drop the column."
+    "Convert them to meaningful numbers (year, month, weekday, days since a reference date), or "
+    "drop the column."
 )
 
 
@@ -40,13 +40,13 @@ class ColumnTypeError(DataError, TypeError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumericColumn:
-    """Numbers of any float, integer or boolean dtype; NaN, and what `missing` marks, is missing."""
+    """Numbers of any float, integer or boolean dtype; NaN and the mask `missing` mark missing."""
 
     values: NDArray[Any]
     missing: NDArray[np.bool_] | None = None
 
-    def take(self, rows: Rows) -> NumericColumn:
-        """Give the column of some rows."""
+    def take(self, rows: RowSelection) -> NumericColumn:
+        """Return the column restricted to some rows."""
         return NumericColumn(
             self.values[rows], None if self.missing is None else self.missing[rows]
         )
@@ -65,16 +65,16 @@ class CategoricalColumn:
 
     codes: NDArray[np.int32]
 
-    def take(self, rows: Rows) -> CategoricalColumn:
-        """Give the column of some rows."""
+    def take(self, rows: RowSelection) -> CategoricalColumn:
+        """Return the column restricted to some rows."""
         return CategoricalColumn(self.codes[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelColumn:
-    """A categorical column as found: codes into labels in any order; −1 is missing.
+    """A categorical column as read: codes into labels in any order; −1 is missing.
 
-    `is_declared` if its dtype is categorical: nobody has to be asked whether that is meant.
+    `is_declared` if its dtype is categorical, so that no warning is needed.
     """
 
     codes: NDArray[Any]
@@ -107,7 +107,7 @@ def read_objects(values: list[Any], where: str) -> NumericColumn | LabelColumn:
 
 
 def labels_of_numbers(column: NumericColumn, where: str) -> LabelColumn:
-    """Make each distinct number a label of its own."""
+    """Turn each distinct number into a label."""
     refuse_infinite_column(column, where)
     missing = column.is_missing()
     distinct, codes_of_present = np.unique(column.values[~missing], return_inverse=True)
@@ -118,9 +118,9 @@ def labels_of_numbers(column: NumericColumn, where: str) -> LabelColumn:
 
 
 def labelled(codes: NDArray[Any], values: Iterable[Any], where: str) -> LabelColumn:
-    """Make a column of codes into `values`, as another library encoded it; some may be missing."""
+    """Create a column from codes into `values`, which another library encoded."""
     values = list(values)
-    if set(map(type, values)) == {str}:  # there may be very many, and nothing is to be done
+    if set(map(type, values)) == {str}:  # the common case, and there may be very many
         return LabelColumn(codes, values, "string")
     types = {type(v) for v in values if not is_missing(v)}
     kinds = {_kind_of_type(t) for t in types}
@@ -135,12 +135,12 @@ def labelled(codes: NDArray[Any], values: Iterable[Any], where: str) -> LabelCol
     if kind == "number":  # True among numbers is 1
         labels = [int(v) if isinstance(v, bool) else v for v in labels]
     if math.inf in labels or -math.inf in labels:
-        raise DataError(f"{where} contains infinity as a category. Give it a finite number.")
+        raise DataError(f"{where} contains infinity as a category. Replace it by a finite number.")
     return LabelColumn(codes, labels, kind)
 
 
 def plain_label(value: Any) -> Label:
-    """Give a label as a plain str, bool, int or float; a whole float becomes the int it equals."""
+    """Return a label as a plain str, bool, int or float; a whole float becomes an int."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, bool | np.bool_):
@@ -152,7 +152,7 @@ def plain_label(value: Any) -> Label:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell None, NaN, pandas' NA and NaT from values."""
+    """Return whether a value is None, NaN, or pandas' NA or NaT."""
     return _kind_of_type(type(value)) == "missing" or (
         # Not math.isnan, which takes no integer beyond the largest float.
         isinstance(value, numbers.Real | Decimal) and bool(value != value)
@@ -160,7 +160,7 @@ def is_missing(value: Any) -> bool:
 
 
 def native_numbers(values: NDArray[Any]) -> NDArray[Any]:
-    """Give numbers as kernels read them: native byte order, aligned, at most 8 bytes each."""
+    """Return numbers as kernels read them: native byte order, aligned, at most 8 bytes wide."""
     if is_native(values):
         return values
     wide = values.dtype.itemsize > 8
@@ -168,13 +168,13 @@ def native_numbers(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_native(values: NDArray[Any]) -> bool:
-    """Tell whether kernels read an array of numbers as it is."""
+    """Return whether kernels can read an array of numbers without a copy."""
     dtype = values.dtype
     return dtype.itemsize <= 8 and dtype.isnative and values.flags.aligned
 
 
 def dense_column(csc: Any, j: int) -> NDArray[Any]:
-    """Give column j of a CSC matrix with its zeros."""
+    """Return column j of a CSC matrix with its zeros."""
     values = np.zeros(csc.shape[0], csc.dtype)
     stored = slice(csc.indptr[j], csc.indptr[j + 1])
     values[csc.indices[stored]] = csc.data[stored]
@@ -182,26 +182,26 @@ def dense_column(csc: Any, j: int) -> NDArray[Any]:
 
 
 def array_kind_error(dtype: np.dtype[Any], where: str) -> DataError:
-    """Say why an array of this dtype can be no column."""
+    """Return the error for an array of an unsupported dtype."""
     if dtype.kind == "c":
         return DataError(f"Complex data not supported: {where} holds {dtype}.")
     if dtype.kind in "mM":
         return dates_error(where, str(dtype))
     return ColumnTypeError(
         f"{where} holds {dtype}, which is neither numbers nor strings. Decode bytes to strings, "
-        "and give each field of a record a column of its own."
+        "and split records into one column per field."
     )
 
 
-def dates_error(where: str, found: str) -> ColumnTypeError:
-    """Say what to do about dates and durations."""
-    return ColumnTypeError(f"{where} holds dates, times or durations ({found}). {INSTEAD_OF_DATES}")
+def dates_error(where: str, dtype: str) -> ColumnTypeError:
+    """Return the error for dates and durations."""
+    return ColumnTypeError(f"{where} holds dates, times or durations ({dtype}). {INSTEAD_OF_DATES}")
 
 
 def refuse_infinite(values: NDArray[Any], where: Callable[[int], str]) -> None:
     """Raise if a float array (1-d or 2-d) holds an infinity; `where` names its column j.
 
-    The array is read in blocks, in the order of memory, so that no large temporary is made.
+    The array is read in blocks, in memory order, to avoid a large temporary.
     """
     if values.dtype.kind != "f":
         return
@@ -226,7 +226,7 @@ def refuse_infinite_column(column: NumericColumn, where: str) -> None:
 
 
 def _report_infinite(values: NDArray[Any], where: Callable[[int], str]) -> NoReturn:
-    """Name the first column that holds an infinity, and its first row that does."""
+    """Raise for the first column that holds an infinity, and its first such row."""
     infinite = np.isinf(values).reshape(len(values), -1)
     column = int(infinite.any(axis=0).argmax())
     raise DataError(
@@ -259,7 +259,7 @@ def _label_kind(types: set[type]) -> LabelKind:
 
 
 def _numbers(values: list[Any], types: set[type], where: str) -> NDArray[Any]:
-    """Give the narrowest of bool, int64 and float64 that a list of numbers fits in."""
+    """Return an array of the narrowest of bool, int64 and float64 that fits a list of numbers."""
     if all(issubclass(t, bool | np.bool_) for t in types):
         return np.array(values, dtype=bool)
     try:
@@ -278,7 +278,7 @@ def _only_nan_besides_strings(values: list[Any]) -> bool:
 
 
 def _encode_strings(values: list[Any]) -> LabelColumn:
-    """Encode strings by a dictionary, which is faster than to sort them all."""
+    """Encode strings with a dictionary, which is faster than sorting them."""
     distinct = set(values)
     labels = [v for v in distinct if isinstance(v, str)]
     code: dict[Any, int] = dict.fromkeys(distinct, -1)
@@ -288,14 +288,14 @@ def _encode_strings(values: list[Any]) -> LabelColumn:
 
 
 def _objects_error(values: list[Any], kinds: set[str], where: str) -> DataError:
-    """Say why objects make no column, naming the first that is to blame."""
+    """Return the error for objects that form no column, with the first offending row."""
     if "complex" in kinds:
         return DataError(f"Complex data not supported: {where} holds complex numbers.")
     if "other" in kinds:
         row, value = _first_of_kind(values, "other")
         return ColumnTypeError(
             f"{where}: row {row} is a {type(value).__name__}, but the argument must be a string or "
-            "a number. Take numbers or strings out of it into columns of their own."
+            "a number. Extract its numbers or strings into separate columns."
         )
     if "date" in kinds:
         return dates_error(where, type(_first_of_kind(values, "date")[1]).__name__)

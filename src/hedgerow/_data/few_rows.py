@@ -1,9 +1,9 @@
 """A few rows of a mixed table, read value by value: for one row much faster than by columns.
 
-Reading a column has a price that does not depend on its length; for a row or a few it is all that a
-prediction costs. So their values are taken as Python objects and looked up one by one. Whatever is
-not plainly a number where `fit` had numbers, or a category where it had categories, is left to the
-reading by columns, which knows every kind of column and every error.
+Reading a column has a fixed cost, which dominates the prediction of one row or a few. So the values
+are read as Python objects and looked up one by one. Anything unusual (not a number where `fit` had
+numbers, not a category where it had categories) is left to the reader of columns, which handles
+every kind of column and every error.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from hedgerow._data.records import are_records, read_records
 from hedgerow._data.schema import Categories, TableSchema
 from hedgerow._data.table import CategoryBins, Table
 
-# Values of a table that is read one by one; beyond, reading by columns is about as fast.
+# Largest table, in values, to be read one by one; above, reading by columns is about as fast.
 _MOST_VALUES = 1024
-# Names, the values of each column, and whether a matrix of these is one of float64.
+# Names, the values of each column, and whether their matrix is float64.
 Values = tuple[Sequence[Any], Sequence[Sequence[Any]], bool]
 _TABLES = ("DataFrame", "Table")
 _NUMBERS = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.bool_})
 
 
 class FewRows(Table):
-    """A table of floats, with the code for a category; −1 is missing, n a category not seen."""
+    """A table of floats in which categories are codes; −1 is missing, n an unknown category."""
 
     __slots__ = ("_is_categorical", "numbers")
 
@@ -40,18 +40,18 @@ class FewRows(Table):
         self.n_rows, self.n_features = numbers.shape
 
     def column(self, j: int) -> NumericColumn | CategoricalColumn:
-        """Give column j."""
+        """Return column j."""
         if j in self._is_categorical:
             return CategoricalColumn(self.numbers[:, j].astype(np.int32))
         return NumericColumn(self.numbers[:, j])
 
     def take(self, rows: Any) -> Table:
-        """Give the table of some rows."""
+        """Return the table of some rows."""
         columns = [self.column(j).take(rows) for j in range(self.n_features)]
         return Table(self.names, columns=columns)
 
     def own_matrix(self, category_bins: CategoryBins) -> NDArray[Any]:
-        """Give what `as_matrix` gives, with bins for categories."""
+        """Return the matrix of `as_matrix`, with bins for categories."""
         matrix = self.numbers.copy()
         for j in self._is_categorical:
             bins = category_bins[j]
@@ -65,11 +65,11 @@ class FewRows(Table):
 def read_few_rows(
     X: Any, schema: TableSchema, unknown_category: str, estimator_name: str
 ) -> Table | None:
-    """Read a small table of mixed columns; None if it is none, or anything in it is unusual."""
-    found = _values_of(X)
-    if found is None:
+    """Read a small table of mixed columns; None if X is something else or has unusual values."""
+    values = _values_of(X)
+    if values is None:
         return None
-    names, columns, is_double = found
+    names, columns, is_double = values
     if not (schema.categories or is_double):
         return None
     order = column_order(
@@ -77,12 +77,12 @@ def read_few_rows(
     )
     may_be_unknown = unknown_category != "error"
     numbers = []
-    for j, place in enumerate(order):
+    for j, position in enumerate(order):
         learned = schema.categories.get(j)
         if learned is None:
-            column = _numbers(columns[place])
+            column = _numbers(columns[position])
         else:
-            column = _codes(columns[place], learned, may_be_unknown)
+            column = _codes(columns[position], learned, may_be_unknown)
         if column is None:
             return None
         numbers.append(column)
@@ -90,7 +90,7 @@ def read_few_rows(
 
 
 def _values_of(X: Any) -> Values | None:
-    """Give names and values of a small data frame, None of a large one or of anything else."""
+    """Return names and values of a small data frame; None for a large one or anything else."""
     if are_records(X):
         return _values_of_records(X)
     library = type(X).__module__.partition(".")[0]
@@ -107,7 +107,7 @@ def _values_of_records(X: Any) -> Values | None:
 
 
 def _values_of_pandas(X: Any) -> Values | None:
-    column = getattr(X, "_get_column_array", None)  # a series takes ten times as long to make
+    column = getattr(X, "_get_column_array", None)  # creating a series takes ten times as long
     if column is None:
         return None
     arrays = [column(j) for j in range(X.shape[1])]
@@ -117,10 +117,10 @@ def _values_of_pandas(X: Any) -> Values | None:
 
 
 def _extended(array: Any) -> list[Any]:
-    """Give the values of one of pandas' own arrays."""
+    """Return the values of one of pandas' own arrays."""
     if type(array).__name__ != "Categorical":
         return list(array)
-    categories = array.dtype.categories  # a list of a Categorical takes ten times as long
+    categories = array.dtype.categories  # list(Categorical) takes ten times as long
     return [categories[code] if code >= 0 else None for code in array.codes.tolist()]
 
 
@@ -142,7 +142,7 @@ _READERS: Mapping[str, Callable[[Any], Values | None]] = {
 
 
 def _numbers(values: Sequence[Any]) -> list[float] | None:
-    """Give values as floats, None if one is neither a number nor missing."""
+    """Return values as floats; None if one is neither a number nor missing."""
     numbers = []
     for value in values:
         if type(value) in _NUMBERS:
@@ -153,7 +153,7 @@ def _numbers(values: Sequence[Any]) -> list[float] | None:
             if isinf(number):
                 return None
             numbers.append(number)
-        elif _is_nothing(value):
+        elif _is_missing(value):
             numbers.append(nan)
         else:
             return None
@@ -161,16 +161,16 @@ def _numbers(values: Sequence[Any]) -> list[float] | None:
 
 
 def _codes(values: Sequence[Any], learned: Categories, may_be_unknown: bool) -> list[float] | None:
-    """Give the codes of values, None if one is of another kind, or not known where it must be."""
+    """Return the codes of values; None if one has another type, or is unknown and must not be."""
     are_strings, code = learned.kind == "string", learned.code
     codes: list[float] = []
     for value in values:
         if type(value) is str if are_strings else _is_finite(value):
-            found = code.get(value, len(code))
-            if found == len(code) and not may_be_unknown:
+            value_code = code.get(value, len(code))
+            if value_code == len(code) and not may_be_unknown:
                 return None
-            codes.append(found)
-        elif _is_nothing(value):
+            codes.append(value_code)
+        elif _is_missing(value):
             codes.append(-1.0)
         else:
             return None
@@ -181,7 +181,7 @@ def _is_finite(value: Any) -> bool:
     return type(value) in _NUMBERS and value == value and not isinf(value)
 
 
-def _is_nothing(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ == "NAType":
         return True
     return type(value) is float and value != value

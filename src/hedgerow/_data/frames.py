@@ -1,7 +1,7 @@
 """Columns of a data frame (pandas, Polars, Arrow and whatever else narwhals reads).
 
-Numbers come out in the dtype they had, with a mask where the library marks gaps beside the values.
-Strings are encoded by the library that holds them, which has its own fast dictionary encoding.
+Numbers keep their dtype, with a mask if the library stores missing values separately. Strings are
+encoded by the library that holds them, which has its own fast dictionary encoding.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def read_series(series: nw.Series[Any], where: str) -> NumericColumn | LabelColu
     if dtype.is_nested() or dtype == nw.Binary:
         raise ColumnTypeError(
             f"{where} holds {dtype}, but an argument must be a string or a number. "
-            "Unpack it into columns of its own, or drop it."
+            "Expand it into separate columns, or drop it."
         )
     return read_array(series.to_numpy(), where)
 
 
 def with_usual_columns(X: Any) -> Any:
-    """Give an Arrow table without string views and runs, rows of which Arrow cannot take yet."""
+    """Return an Arrow table without string views and runs, which do not support row selection."""
     if nw.dependencies.is_pandas_dataframe(X):
         return _with_usual_series(X)
     if not nw.dependencies.is_pyarrow_table(X):
@@ -79,7 +79,7 @@ def _with_usual_series(X: Any) -> Any:
 
 
 def _usual(column: Any, kind: str) -> Any:
-    """Give an Arrow column of an unusual layout in the usual one, None of any other."""
+    """Return an Arrow column of an unusual layout in the usual one; None for any other."""
     if kind.startswith("run_end_encoded"):
         import pyarrow.compute
 
@@ -92,9 +92,9 @@ def _usual(column: Any, kind: str) -> Any:
 
 
 def one_matrix(columns: Sequence[NumericColumn | CategoricalColumn]) -> NDArray[Any] | None:
-    """Give the matrix whose columns these are if they already lie in memory as one, else None.
+    """Return the matrix of these columns if they already form one in memory, else None.
 
-    A pandas frame made from an array is such a matrix, and then nothing needs to be copied.
+    A pandas frame created from an array is such a matrix, and then nothing needs to be copied.
     """
     arrays = [c.values for c in columns if isinstance(c, NumericColumn) and c.missing is None]
     if len(arrays) < len(columns) or arrays[0].base is None:
@@ -111,12 +111,12 @@ def one_matrix(columns: Sequence[NumericColumn | CategoricalColumn]) -> NDArray[
 
 
 def _whole_numbers(series: nw.Series[Any]) -> NumericColumn:
-    """Keep the integer or boolean dtype, which has no NaN, and mark the gaps in a mask."""
+    """Keep the integer or boolean dtype, which has no NaN, and mark missing values in a mask."""
     missing = series.is_null().to_numpy() if series.null_count() else None
     if missing is not None:
         series = series.fill_null(False if series.dtype == nw.Boolean else 0)
     values = series.to_numpy()
-    if values.dtype.kind == "O":  # so do older versions of pandas give nullable integers
+    if values.dtype.kind == "O":  # as nullable integers in older versions of pandas
         values = np.array(values.tolist())
     return NumericColumn(values, missing)
 
@@ -133,7 +133,7 @@ def _labels(series: nw.Series[Any], where: str) -> LabelColumn:
 
 
 def _encode_polars(series: nw.Series[Any], native: Any) -> tuple[NDArray[Any], list[str]]:
-    """Cast to an Enum of the strings that occur; a Categorical may know many more."""
+    """Cast to an Enum of the strings that occur; a Categorical may have many more."""
     polars = series.__native_namespace__()
     distinct = native.drop_nulls().unique().cast(polars.String)
     codes = native.cast(polars.Enum(distinct)).to_physical().cast(polars.Int32).fill_null(-1)

@@ -1,8 +1,8 @@
-"""Any table → `Table`: named columns, categories as codes. The one door through which X enters.
+"""Any table → `Table`: named columns, categories as codes. Every X is read here.
 
 `learn_schema` is for `fit` and learns the columns and their categories; `read_table` is for
 `predict` and matches columns by name and categories by value with what was learned.
-Integers beyond 2⁵³ are welcome, but are compared as float64, in `fit` and in `predict` alike.
+Integers beyond 2⁵³ are accepted, but compared as float64, in `fit` and in `predict` alike.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hedgerow._data.names import Names, column_label, column_order
 from hedgerow._data.records import refuse_single_row
 from hedgerow._data.schema import Categories, TableSchema, chosen_columns
 from hedgerow._data.sources import Source, open_table, require_rows
-from hedgerow._data.suspects import not_numbers, warn_of_suspects
+from hedgerow._data.suspicious_columns import non_numeric_values, warn_of_suspicious_column
 from hedgerow._data.table import Table, as_matrix, iter_dense_blocks
 from hedgerow.exceptions import DataError
 
@@ -57,11 +57,11 @@ def learn_schema(
     ----------
     X : array, data frame, sparse matrix or list of lists
     categorical_features : "auto", None, or list of names, of indices, or of booleans
-        "auto" takes columns of strings and of a categorical dtype (booleans are numbers, 0 and 1).
-        A list takes the columns that it names as well, where each distinct number is a category.
-        None takes none: a column of strings is an error.
+        "auto" selects columns of strings and of a categorical dtype (booleans are numbers, 0 and
+        1). A list adds the columns in it; each of their distinct numbers is a category. None
+        selects no column: a column of strings is an error.
     warns : bool
-        Whether to warn of strings that are probably no categories.
+        Whether to warn about strings that are probably not categories.
     """
     if isinstance(X, BinnedTable):
         return X.schema, X
@@ -74,19 +74,19 @@ def learn_schema(
     categories: dict[int, Categories] = {}
     columns: list[NumericColumn | CategoricalColumn] = []
     for j in range(source.n_features):
-        found = source.read(j)
+        column = source.read(j)
         where = column_label(source.names, j)
-        if chosen[j] and isinstance(found, NumericColumn):
-            found = labels_of_numbers(found, where)
-        if isinstance(found, NumericColumn):
-            columns.append(found)
+        if chosen[j] and isinstance(column, NumericColumn):
+            column = labels_of_numbers(column, where)
+        if isinstance(column, NumericColumn):
+            columns.append(column)
         else:
-            categories[j] = Categories(found.kind, tuple(sorted(set(found.labels))))
+            categories[j] = Categories(column.kind, tuple(sorted(set(column.labels))))
             if not by_dtype:
                 raise _not_chosen_error(where)
             if warns and not chosen[j]:
-                warn_of_suspects(found, categories[j].values, where)
-            columns.append(CategoricalColumn(_match(found, categories[j])))
+                warn_of_suspicious_column(column, categories[j].values, where)
+            columns.append(CategoricalColumn(_match(column, categories[j])))
     schema = TableSchema(source.n_features, source.names, categories)
     return schema, _finite_table(source, source.names, columns)
 
@@ -98,9 +98,9 @@ def read_table(
     unknown_category: Literal["missing", "error"] = "missing",
     estimator_name: str = "the model",
 ) -> Table:
-    """Read the table of a `predict` as the schema has it: its order of columns, its codes.
+    """Read the table of a `predict`, with the column order and category codes of the schema.
 
-    A category that `fit` did not see is missing, or an error if `unknown_category` says so.
+    A category that did not occur in `fit` is missing, or an error if `unknown_category` is "error".
     """
     if isinstance(X, BinnedTable) and X.schema is schema:
         return X
@@ -117,18 +117,18 @@ def read_table(
     if _is_matrix(source) and not schema.categories:
         return _finite_table(_in_order(source, order), schema.feature_names)
     columns: list[NumericColumn | CategoricalColumn] = []
-    for j, place in enumerate(order):
-        found = source.read(place)
-        where = column_label(source.names, place)
+    for j, position in enumerate(order):
+        column = source.read(position)
+        where = column_label(source.names, position)
         if j in schema.categories:
-            columns.append(_as_learned(found, schema.categories[j], unknown_category, where))
+            columns.append(_as_learned(column, schema.categories[j], unknown_category, where))
         else:
-            columns.append(_require_numbers(found, where))
+            columns.append(_require_numbers(column, where))
     return _finite_table(source, schema.feature_names, columns)
 
 
 def is_plain(X: Any, schema: TableSchema) -> bool:
-    """Tell whether X can go to the predictor as it is, save for a look at infinities."""
+    """Return whether X can be passed to the predictor as it is, after a check for infinities."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2
@@ -151,7 +151,7 @@ def _finite_table(
     names: Names | None,
     columns: list[NumericColumn | CategoricalColumn] | None = None,
 ) -> Table:
-    """Make a table of columns, or of a source that is a matrix, and refuse infinities in it."""
+    """Create a table from columns, or from a source that is a matrix, and refuse infinities."""
     if columns is None:
         table = Table(names, dense=source.dense, sparse_csc=source.sparse)
     else:
@@ -169,7 +169,7 @@ def _in_order(source: Source, order: Sequence[int]) -> Source:
     """Put the columns of a matrix with names in the order of the schema."""
     if source.dense is None or source.names is None or isinstance(order, range):
         return source
-    names = tuple(source.names[place] for place in order)
+    names = tuple(source.names[position] for position in order)
     return replace(source, dense=source.dense[:, order], names=names)
 
 
@@ -182,22 +182,22 @@ def _refuse_infinite_columns(table: Table) -> None:
 
 def _not_chosen_error(where: str) -> DataError:
     return DataError(
-        f"{where} holds strings or categories, but categorical_features=None takes none. Use "
+        f"{where} holds strings or categories, but categorical_features=None allows none. Use "
         "categorical_features='auto', or encode the column as numbers."
     )
 
 
-def _match(found: LabelColumn, learned: Categories) -> NDArray[np.int32]:
-    """Translate the codes of the labels found into codes of the categories learned."""
+def _match(column: LabelColumn, learned: Categories) -> NDArray[np.int32]:
+    """Translate codes of the column's labels into codes of the fitted categories."""
     unknown = len(learned.values)
-    translation = [learned.code.get(label, unknown) for label in found.labels]
-    return np.array([*translation, -1], np.int32)[found.codes]
+    translation = [learned.code.get(label, unknown) for label in column.labels]
+    return np.array([*translation, -1], np.int32)[column.codes]
 
 
 def _as_learned(
-    found: NumericColumn | LabelColumn, learned: Categories, unknown: str, where: str
+    column: NumericColumn | LabelColumn, learned: Categories, unknown: str, where: str
 ) -> CategoricalColumn:
-    labels = found if isinstance(found, LabelColumn) else labels_of_numbers(found, where)
+    labels = column if isinstance(column, LabelColumn) else labels_of_numbers(column, where)
     are_strings = learned.kind == "string"
     if labels.labels and learned.values and are_strings != (labels.kind == "string"):
         then, now = ("strings", "numbers") if are_strings else ("numbers", "strings")
@@ -208,24 +208,24 @@ def _as_learned(
     return CategoricalColumn(codes)
 
 
-def _refuse_unknown(found: LabelColumn, unknown: NDArray[np.bool_], where: str) -> None:
+def _refuse_unknown(column: LabelColumn, unknown: NDArray[np.bool_], where: str) -> None:
     rows = np.flatnonzero(unknown)
     if rows.size:
         raise DataError(
-            f"{where} holds the category {found.labels[found.codes[rows[0]]]!r} (first in row "
-            f"{rows[0]}), which fit did not see. unknown_category='missing' would accept it."
+            f"{where} holds the category {column.labels[column.codes[rows[0]]]!r} (first in row "
+            f"{rows[0]}), which did not occur in fit. unknown_category='missing' would accept it."
         )
 
 
-def _require_numbers(found: NumericColumn | LabelColumn, where: str) -> NumericColumn:
-    if isinstance(found, NumericColumn):
-        return found
-    if not found.labels:
-        return NumericColumn(np.full(len(found.codes), np.nan, np.float32))
-    if found.kind != "string":
-        return NumericColumn(np.array([*found.labels, np.nan], np.float64)[found.codes])
+def _require_numbers(column: NumericColumn | LabelColumn, where: str) -> NumericColumn:
+    if isinstance(column, NumericColumn):
+        return column
+    if not column.labels:
+        return NumericColumn(np.full(len(column.codes), np.nan, np.float32))
+    if column.kind != "string":
+        return NumericColumn(np.array([*column.labels, np.nan], np.float64)[column.codes])
     raise DataError(
-        f"{where} held numbers in fit, but holds strings now: {not_numbers(found)}. Convert it to "
-        "numbers, with None or NaN for missing values; in pandas by "
+        f"{where} held numbers in fit, but now holds strings: {non_numeric_values(column)}. "
+        "Convert it to numbers, with None or NaN for missing values; in pandas by "
         "pd.to_numeric(X[...], errors='coerce')."
     )

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._data.columns import Label, LabelKind
-from hedgerow._data.names import Names, are_places, column_index, names_from_json, names_to_json
-from hedgerow._data.names import listed as listed  # other modules have it from here
+from hedgerow._data.names import Names, are_positions, column_index, names_from_json, names_to_json
+from hedgerow._data.names import listed as listed  # re-exported
 from hedgerow.exceptions import DataError, ParameterError
 
 _LABEL_TYPES: dict[str, tuple[type, ...]] = {
@@ -36,7 +36,7 @@ class Categories:
 
     @cached_property
     def code(self) -> dict[Label, int]:
-        """From a category to its code. Numbers meet by value: 1, 1.0 and True are one category."""
+        """Code of each category. Numbers compare by value: 1, 1.0 and True are one category."""
         return {value: i for i, value in enumerate(self.values)}
 
 
@@ -50,8 +50,8 @@ class TableSchema:
 
     @cached_property
     def has_no_names(self) -> bool:
-        """Tell whether columns are known by their places, which may be their names as well."""
-        return self.feature_names is None or are_places(self.feature_names)
+        """Return whether columns are identified by position, which may be their name as well."""
+        return self.feature_names is None or are_positions(self.feature_names)
 
     @cached_property
     def is_categorical(self) -> NDArray[np.bool_]:
@@ -59,7 +59,7 @@ class TableSchema:
         return np.isin(np.arange(self.n_features), list(self.categories))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the schema as JSON types."""
+        """Return the schema as JSON values."""
         return {
             "n_features": self.n_features,
             "feature_names": names_to_json(self.feature_names),
@@ -71,7 +71,7 @@ class TableSchema:
 
     @classmethod
     def from_dict(cls, stored: Any) -> TableSchema:
-        """Read what `to_dict` gave, trusting nothing: anything out of place raises DataError."""
+        """Read the output of `to_dict`; anything unexpected raises DataError."""
         _require_keys(stored, {"n_features", "feature_names", "categories"}, "schema")
         n_features = stored["n_features"]
         if type(n_features) is not int or n_features < 1:
@@ -84,7 +84,7 @@ class TableSchema:
             _require_keys(entry, {"feature", "kind", "values"}, "schema: categories")
             j = entry["feature"]
             if type(j) is not int or not 0 <= j < n_features or j in categories:
-                raise DataError(f"schema: categories name the column {j!r} in error.")
+                raise DataError(f"schema: categories refer to an invalid column {j!r}.")
             categories[j] = _read_categories(entry["kind"], entry["values"])
         return cls(n_features, names, categories)
 
@@ -92,7 +92,7 @@ class TableSchema:
 def chosen_columns(
     categorical_features: Any, names: Names | None, n_features: int
 ) -> tuple[NDArray[np.bool_], bool]:
-    """Mark the columns that `categorical_features` names; tell whether others may be by dtype."""
+    """Mark the columns in `categorical_features`; also return whether dtypes may add others."""
     mask = np.zeros(n_features, bool)
     if categorical_features is None:
         return mask, False
@@ -100,18 +100,18 @@ def chosen_columns(
         if categorical_features == "auto":
             return mask, True
         raise ParameterError(
-            f"categorical_features={categorical_features!r} is not allowed: give 'auto', None, or "
-            "a list of column names, of column indices, or of True and False for every column."
+            f"categorical_features={categorical_features!r} is not allowed: use 'auto', None, "
+            "or a list of column names, of column indices, or of a boolean for every column."
         )
-    wanted = list(categorical_features)
-    if wanted and all(isinstance(w, bool | np.bool_) for w in wanted):
-        if len(wanted) != n_features:
+    selection = list(categorical_features)
+    if selection and all(isinstance(w, bool | np.bool_) for w in selection):
+        if len(selection) != n_features:
             raise ParameterError(
-                f"categorical_features is a mask of {len(wanted)} values, but X has {n_features} "
-                "columns."
+                f"categorical_features is a mask of {len(selection)} values, but X has "
+                f"{n_features} columns."
             )
-        return np.array(wanted, bool), True
-    for w in wanted:
+        return np.array(selection, bool), True
+    for w in selection:
         mask[column_index(w, names, n_features, "categorical_features", "or a mask")] = True
     return mask, True
 

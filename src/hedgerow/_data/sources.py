@@ -1,6 +1,6 @@
-"""The tables a user may bring, behind one face: a shape, names, and columns read one at a time.
+"""One interface to every kind of table: a shape, names, and columns read one at a time.
 
-Arrays, sparse matrices and data frames differ only here. Nothing is copied that need not be.
+Arrays, sparse matrices and data frames differ only here. Data is copied only if necessary.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from hedgerow._data.sparse import sound
 from hedgerow._peers import library_of
 from hedgerow.exceptions import DataError
 
-# Values of a table that is copied without a thought: 64 KiB of float32.
+# Size, in values, up to which a table is simply copied: 64 KiB of float32.
 _SMALL = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A table as it came: `read(j)` reads a column; `dense` or `sparse` is all, if a matrix."""
+    """A table as passed: `read(j)` reads a column; `dense` or `sparse` is the matrix, if any."""
 
     n_rows: int
     n_features: int
@@ -61,7 +61,7 @@ def require_columns(n_rows: int, n_features: int) -> None:
 
 
 def has_rows(X: Any) -> bool:
-    """Tell a table from one without rows."""
+    """Return whether a table has any rows."""
     shape = getattr(X, "shape", None)
     if shape is None:
         return not hasattr(X, "__len__") or len(X) > 0
@@ -69,14 +69,14 @@ def has_rows(X: Any) -> bool:
 
 
 def require_rows(n_rows: int, n_features: int) -> None:
-    """Refuse a table without rows, of which nothing can be learned."""
+    """Refuse a table without rows."""
     if n_rows == 0:
         shape = f"(shape=({n_rows}, {n_features}))"
         raise DataError(f"X has 0 sample(s) {shape} while a minimum of 1 is required.")
 
 
 def open_table(X: Any) -> Source:
-    """Recognise a table."""
+    """Recognise the type of a table and open it."""
     if isinstance(X, np.ndarray):
         return _open_array(X)
     if scipy.sparse.issparse(X):
@@ -91,8 +91,8 @@ def open_table(X: Any) -> Source:
 
 
 def _open_records(X: Any) -> Source:
-    found, columns = read_records(X)
-    names = read_names(found)
+    raw_names, columns = read_records(X)
+    names = read_names(raw_names)
 
     def read(j: int) -> NumericColumn | LabelColumn:
         return read_objects(list(columns[j]), column_label(names, j))
@@ -101,17 +101,17 @@ def _open_records(X: Any) -> Source:
 
 
 def refuse_no_table(X: Any) -> None:
-    """Raise for what is plainly no table."""
+    """Raise for something that is plainly not a table."""
     if isinstance(X, str | bytes | PathLike | Mapping) and not scipy.sparse.issparse(X):
         raise ColumnTypeError(
-            f"X is a {type(X).__name__}. Give a table: an array, a sparse matrix, or a data frame "
+            f"X is a {type(X).__name__}. Pass a table: an array, a sparse matrix, or a data frame "
             "of pandas, Polars or Arrow."
         )
     library = library_of(X)
     if library is not None:
         raise ColumnTypeError(
-            f"X is a {type(X).__name__} ({library}). Pass the array or data frame that it was made "
-            "from, and y as a second argument: fit(X, y)."
+            f"X is a {type(X).__name__} ({library}). Pass the array or data frame that it was "
+            "created from, and y as the second argument: fit(X, y)."
         )
 
 
@@ -145,7 +145,7 @@ def _open_array(X: NDArray[Any]) -> Source:
 
 
 def _split_masked(X: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """Part a masked array into numbers and mask, or put None where objects are masked."""
+    """Split a masked array into numbers and mask, or replace masked objects by None."""
     mask = np.ma.getmaskarray(X)
     if X.dtype.kind in "biuf":
         return X.data, mask
@@ -155,7 +155,7 @@ def _split_masked(X: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
 
 
 def _masked_column(values: NDArray[Any], mask: NDArray[np.bool_]) -> NumericColumn:
-    """Put NaN for what is masked (an infinity may be under the mask); integers keep the mask."""
+    """Replace masked values by NaN (a mask may hide an infinity); integers keep the mask."""
     if values.dtype.kind != "f":
         return NumericColumn(native_numbers(values), mask)
     return NumericColumn(native_numbers(np.where(mask, values.dtype.type(np.nan), values)))
@@ -188,27 +188,27 @@ def _sparse_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
-    """Give X as a data frame, or None if it is something else."""
+    """Return X as a data frame, or None if it is something else."""
     if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):
         X = type(X.schema.empty_table()).from_batches([X])
     X = with_usual_columns(X)
     try:
-        found = nw.from_native(X, pass_through=True, allow_series=True)
+        frame = nw.from_native(X, pass_through=True, allow_series=True)
     except DuplicateError:
         read_names(getattr(X, "column_names", None) or list(X.columns))
         raise
-    if isinstance(found, nw.LazyFrame):
+    if isinstance(frame, nw.LazyFrame):
         raise ColumnTypeError(
             "X is a lazy table, whose rows do not exist yet: call its collect() (Polars) or "
             "compute() (Dask) first."
         )
-    if isinstance(found, nw.Series):
-        _require_two_dimensions((len(found),))
-    return found if isinstance(found, nw.DataFrame) else None
+    if isinstance(frame, nw.Series):
+        _require_two_dimensions((len(frame),))
+    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _open_pandas(X: Any) -> Source:
-    """Take a pandas frame by the places of its columns, whose names may be of any type."""
+    """Open a pandas frame by column position, since names may be of any type."""
     names = read_names(X.columns.tolist())
     X = with_usual_columns(X)
     matrix = _small_matrix(X)
@@ -226,9 +226,9 @@ def _open_pandas(X: Any) -> Source:
 
 
 def _small_matrix(X: Any) -> NDArray[Any] | None:
-    """Give a small pandas frame of one numeric dtype as a matrix, None if X is not one.
+    """Return a small pandas frame of one numeric dtype as a matrix, otherwise None.
 
-    To predict a row or a few, a copy of them costs far less than a look at every column.
+    To predict one row or a few, copying them costs far less than inspecting every column.
     """
     if not 0 < X.size <= _SMALL:
         return None
@@ -252,8 +252,8 @@ def _open_frame(frame: nw.DataFrame[Any]) -> Source:
 def _require_two_dimensions(shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
         advice = (
-            " Reshape your data: X.reshape(-1, 1) makes one column of an array, X.reshape(1, -1) "
-            "one row, X.to_frame() a table of a series."
+            " Reshape your data: X.reshape(-1, 1) turns an array into one column, X.reshape(1, -1) "
+            "into one row; X.to_frame() turns a series into a table."
         )
         raise DataError(
             f"X must have two dimensions, rows and columns, but its shape is {shape}."

@@ -1,8 +1,8 @@
-"""Sparse matrices whose index arrays can be trusted: the check that every door for X shares.
+"""Validation of the index arrays of sparse matrices, for every function that accepts X.
 
-SciPy's own code takes rows, converts and multiplies without looking at the index arrays, so that a
-wrong one reads or writes outside the matrix. SciPy also remembers whether indices are sorted; a
-matrix whose arrays were changed since then is not what it says it is.
+SciPy selects rows, converts and multiplies without checking the index arrays, so an invalid index
+reads or writes outside the matrix. SciPy also caches whether indices are sorted, and the cache is
+stale if the arrays were changed since then.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _COMPRESSED = ("csr", "csc", "bsr")
 
 
 def sound(X: Any, name: str = "X") -> Any:
-    """Return a sparse matrix as one whose indices were checked, anything else as it is.
+    """Return a sparse matrix with validated indices; anything else is returned unchanged.
 
-    The result shares the data of `X`, which is never changed, but none of what SciPy remembers of
-    it. Lists of rows and dictionaries come back as CSR, other matrices in their format.
+    The result shares the data of `X`, which is never changed, but none of its cached flags. The
+    formats LIL and DOK are converted to CSR, the others keep their format.
     """
     if not scipy.sparse.issparse(X):
         return X
@@ -32,38 +32,38 @@ def sound(X: Any, name: str = "X") -> Any:
             f"{name} must have two dimensions, rows and columns, but its shape is {X.shape}."
         )
     try:
-        return _rebuilt(X)
+        return _validated(X)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise DataError(f"{name} is not a sound sparse matrix: {error}.") from error
+        raise DataError(f"{name} is not a valid sparse matrix: {error}.") from error
 
 
 def sound_rows(X: Any, name: str = "X") -> Any:
-    """Return a table, checked as by `sound`, and in a format that rows can be taken of."""
+    """Return a table, validated by `sound`, in a format that supports row selection."""
     X = sound(X, name)
     return X.tocsr() if scipy.sparse.issparse(X) and X.format not in ("csr", "csc") else X
 
 
-def _rebuilt(X: Any) -> Any:
+def _validated(X: Any) -> Any:
     if X.format in _COMPRESSED:
-        return _made(X, X.format, (X.data, *_checked_compressed(X)))
+        return _construct(X, X.format, (X.data, *_checked_compressed(X)))
     if X.format == "coo":
-        return _made(X, "coo", (X.data, _checked_coordinates(X)))
+        return _construct(X, "coo", (X.data, _checked_coordinates(X)))
     if X.format == "lil":
-        compressed = _made(X, "csr", _compressed_lists(X))
+        compressed = _construct(X, "csr", _compressed_lists(X))
         return sound(compressed)
     if X.format == "dia":
-        return _made(X, "dia", (X.data, X.offsets))  # SciPy looks at all of it
+        return _construct(X, "dia", (X.data, X.offsets))  # SciPy validates all of it
     return X.tocoo().tocsr()
 
 
-def _made(X: Any, layout: str, parts: tuple[Any, ...]) -> Any:
-    """Make a matrix, or an array if X is one, without a copy of the parts."""
+def _construct(X: Any, layout: str, parts: tuple[Any, ...]) -> Any:
+    """Create a sparse matrix, or sparse array if X is one, without copying the parts."""
     kind = "array" if isinstance(X, scipy.sparse.sparray) else "matrix"
     return getattr(scipy.sparse, f"{layout}_{kind}")(parts, shape=X.shape, copy=False)
 
 
 def _checked_compressed(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return indices and indptr, after seeing that they stay within the matrix."""
+    """Return indices and indptr, after checking that they stay within the matrix."""
     n_major, n_minor = X.shape if X.format != "csc" else X.shape[::-1]
     if X.format == "bsr":
         n_major, n_minor = _in_blocks(X)
@@ -84,7 +84,7 @@ def _checked_compressed(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _in_blocks(X: Any) -> tuple[int, int]:
-    """Return how many blocks of a BSR matrix are below and beside each other."""
+    """Return the number of block rows and block columns of a BSR matrix."""
     if X.data.ndim != 3 or 0 in X.data.shape[1:]:
         raise ValueError("data does not consist of blocks")
     (n_rows, n_columns), (height, width) = X.shape, X.data.shape[1:]

@@ -1,8 +1,9 @@
 """Survival times → bounds: the interval in which each row's time is known to lie.
 
-A time that is known has equal bounds; one that was still to come when a row was last seen (right
-censored) has no upper bound; one that had passed when it was first seen (left censored) has the
-lower bound 0. An interval excludes its lower bound: a row last seen at t has its time after t.
+An exact time has equal bounds; if the event was still to come at the last observation (right
+censored), there is no upper bound; if it had already happened at the first one (left censored), the
+lower bound is 0. An interval excludes its lower bound: a row last observed at t has its event after
+t.
 """
 
 from __future__ import annotations
@@ -14,19 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._data.sources import as_array
-from hedgerow._data.target import read_numbers_with_gaps
+from hedgerow._data.target import read_numbers_with_missing
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
 FORMS = (
-    "y must be a structured array or data frame with a bool (whether the event was seen) and a "
-    "time; two columns, lower and upper bound; or one number a row, negative if the event was not "
-    "seen until then"
+    "y must be a structured array or data frame with a bool (event observed) and a time; two "
+    "columns, lower and upper bound; or one number per row, negative for a censored time"
 )
 
 
 def read_survival_times(y: Any, n_rows: int) -> Floats:
-    """Read times in any of the forms: lower and upper bounds, (n_rows, 2)."""
+    """Read times in any of the forms and return lower and upper bounds, (n_rows, 2)."""
     if y is None:
         raise DataError("This estimator requires y to be passed, but the target y is None.")
     columns = _columns_of(y)
@@ -34,14 +34,14 @@ def read_survival_times(y: Any, n_rows: int) -> Floats:
     if len(columns) == 2 and len(flags) == 1:
         (event,) = flags
         (time,) = [column for column in columns if column is not event]
-        bounds = _of_events(_read_flags(event), read_numbers_with_gaps(time, "y"))
+        bounds = _bounds_of_events(_read_flags(event), read_numbers_with_missing(time, "y"))
     elif len(columns) == 2 and not flags:
-        lower, upper = (read_numbers_with_gaps(column, "y") for column in columns)
+        lower, upper = (read_numbers_with_missing(column, "y") for column in columns)
         _refuse_flags(y, (lower, upper))
-        bounds = _of_bounds(lower, upper)
+        bounds = _checked_bounds(lower, upper)
     elif len(columns) == 1 and not flags:
-        signed = read_numbers_with_gaps(columns[0], "y")
-        bounds = _of_events(~(signed < 0.0), np.abs(signed))
+        signed = read_numbers_with_missing(columns[0], "y")
+        bounds = _bounds_of_events(~(signed < 0.0), np.abs(signed))
     else:
         raise DataError(f"{FORMS}.")
     if len(bounds) != n_rows:
@@ -50,7 +50,7 @@ def read_survival_times(y: Any, n_rows: int) -> Floats:
 
 
 def _columns_of(y: Any) -> list[Any]:
-    """Return the columns of y, of which there is one if it is one-dimensional."""
+    """Return the columns of y: one if it is one-dimensional."""
     frame = nw.from_native(y, pass_through=True, allow_series=True)
     if isinstance(frame, nw.DataFrame):
         return [column.to_native() for column in frame.iter_columns()]
@@ -67,15 +67,15 @@ def _columns_of(y: Any) -> list[Any]:
 
 
 def _refuse_flags(y: Any, numbers: tuple[Floats, ...]) -> None:
-    """Refuse a column of 0 and 1 beside times: it is no bound, but a flag that is not a bool."""
+    """Refuse a column of 0 and 1 next to times: probably an event indicator that is not a bool."""
     if _names_of(y) == ["lower", "upper"] or any(np.isinf(values).any() for values in numbers):
         return  # no event is at an infinite time
     for values in numbers:
         if set(np.unique(values)) in ({0.0, 1.0}, {1.0}):
             raise DataError(
-                "y has a column of 0 and 1 beside another. If it says whether the event was seen, "
-                "give a data frame or structured array in which it is a bool; if it is a bound of "
-                "the time, one in which the columns are named lower and upper."
+                "y has a column of 0 and 1 next to another. If it is the event indicator, pass a "
+                "data frame or structured array in which it is a bool; if it is a bound of the "
+                "time, name the columns lower and upper."
             )
 
 
@@ -97,18 +97,18 @@ def _is_bool(column: Any) -> bool:
 
 
 def _read_flags(event: Any) -> NDArray[np.bool_]:
-    numbers = read_numbers_with_gaps(event, "y")
-    _refuse(np.isnan(numbers), "no word on whether the event was seen")
+    numbers = read_numbers_with_missing(event, "y")
+    _refuse(np.isnan(numbers), "a missing event indicator")
     return numbers != 0.0
 
 
-def _of_events(event: NDArray[np.bool_], time: Floats) -> Floats:
+def _bounds_of_events(event: NDArray[np.bool_], time: Floats) -> Floats:
     _refuse(~np.isfinite(time), "a time that is missing or infinite")
     _refuse(time < 0.0, "a negative time")
     return np.column_stack([time, np.where(event, time, np.inf)])
 
 
-def _of_bounds(lower: Floats, upper: Floats) -> Floats:
+def _checked_bounds(lower: Floats, upper: Floats) -> Floats:
     lower = np.where(np.isnan(lower) | (lower == -np.inf), 0.0, lower)
     upper = np.where(np.isnan(upper), np.inf, upper)
     _refuse((lower < 0.0) | (upper < 0.0), "a negative bound")

@@ -1,4 +1,4 @@
-"""`Table`: a checked table's columns, and the same as a matrix of floats for the predictor."""
+"""`Table`: the columns of a checked table, and their matrix of floats for the predictor."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._data.binning import KnownBins
-from hedgerow._data.columns import CategoricalColumn, NumericColumn, Rows, dense_column
+from hedgerow._data.binning import BinSource
+from hedgerow._data.columns import CategoricalColumn, NumericColumn, RowSelection, dense_column
 from hedgerow._data.names import Names
 
 CategoryBins = Mapping[int, NDArray[Any]] | Sequence[NDArray[Any] | None]
 
-# Rows of one dense block: with 1,000 columns of float32 it is 32 MB.
+# Rows of a dense block: 32 MB with 1,000 columns of float32.
 _BLOCK_ROWS = 8192
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -27,10 +27,10 @@ class Table:
     n_rows, n_features : int
     names : tuple, or None
     dense : ndarray of shape (n_rows, n_features), or None
-        The table as one array of booleans, integers or floats, of any strides, if it came as one
-        and no column is categorical. Not a copy.
+        The table as one array of booleans, integers or floats, with any strides, if it was passed
+        as one and no column is categorical. Not a copy.
     sparse_csc : scipy sparse matrix or array in CSC format, sorted, without duplicates, or None
-        The table, if it came sparse and no column is categorical.
+        The table, if it was passed as a sparse matrix and no column is categorical.
     """
 
     __slots__ = ("_columns", "dense", "n_features", "n_rows", "names", "sparse_csc")
@@ -56,39 +56,39 @@ class Table:
             self.n_rows, self.n_features = len(codes_or_values), len(columns)
 
     @property
-    def known_bins(self) -> KnownBins | None:
-        """Bins that were learned before this table is fitted to: none."""
+    def shared_bins(self) -> BinSource | None:
+        """Bins that several fits share: none for a plain table."""
         return None
 
     def own_matrix(self, category_bins: CategoryBins) -> NDArray[Any] | None:  # noqa: ARG002
-        """Give what `as_matrix` gives, where a kind of table has a quicker way to it."""
+        """Return the matrix of `as_matrix`, if this kind of table has a faster way to build it."""
         return None
 
     def column(self, j: int) -> NumericColumn | CategoricalColumn:
-        """Give column j: a view where the table has one, zeros filled in if it is sparse."""
+        """Return column j: a view where possible, with zeros filled in if sparse."""
         if self.dense is not None:
             return NumericColumn(self.dense[:, j])
         if self.sparse_csc is not None:
             return NumericColumn(dense_column(self.sparse_csc, j))
         return self._columns[j]
 
-    def take(self, rows: Rows) -> Table:
-        """Give the table of some rows: a slice, indices, or a mask."""
+    def take(self, rows: RowSelection) -> Table:
+        """Return a table of some rows: a slice, indices, or a mask."""
         if self.dense is not None:
             return Table(self.names, dense=self.dense[rows])
         if self.sparse_csc is not None:
-            taken = self.sparse_csc[rows].tocsc()
-            taken.sort_indices()
-            return Table(self.names, sparse_csc=taken)
+            csc = self.sparse_csc[rows].tocsc()
+            csc.sort_indices()
+            return Table(self.names, sparse_csc=csc)
         return Table(self.names, columns=[column.take(rows) for column in self._columns])
 
 
 def as_matrix(table: Table, category_bins: CategoryBins = ()) -> NDArray[Any]:
-    """Give the table as the predictor takes it: floats, with NaN for missing.
+    """Return the table as the predictor expects it: floats, with NaN for missing values.
 
-    A category is `category_bins[j][code]`. A float32 or float64 array is given back as it came.
+    A category is `category_bins[j][code]`. A float32 or float64 array is returned unchanged.
     Anything else is copied, to float32 if that holds every value exactly, else to float64;
-    `iter_dense_blocks` copies no more than a block at a time.
+    `iter_dense_blocks` copies at most a block at a time.
     """
     own = table.own_matrix(category_bins)
     if own is not None:
@@ -106,7 +106,7 @@ def as_matrix(table: Table, category_bins: CategoryBins = ()) -> NDArray[Any]:
     for j, column in enumerate(columns):
         if isinstance(column, CategoricalColumn):
             bins = np.asarray(category_bins[j], dtype)
-            # Codes −1 (missing) and n (unknown) both find the last entry.
+            # Codes −1 (missing) and n (unknown) both index the last entry.
             matrix[:, j] = np.append(bins, np.nan)[column.codes]
         else:
             matrix[:, j] = column.values
@@ -118,7 +118,7 @@ def as_matrix(table: Table, category_bins: CategoryBins = ()) -> NDArray[Any]:
 def iter_dense_blocks(
     table: Table, category_bins: CategoryBins = (), block_rows: int = _BLOCK_ROWS
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Give (first row, matrix) of each block of rows; of all rows at once if no copy is needed."""
+    """Yield (first row, matrix) of each block of rows; all rows at once if no copy is needed."""
     if table.dense is not None and table.dense.dtype in _FLOATS:
         yield 0, table.dense
         return

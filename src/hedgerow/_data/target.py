@@ -1,7 +1,7 @@
-"""y and sample_weight → arrays: the one door through which they enter.
+"""y and sample_weight → arrays.
 
-Lists, arrays and series of any library are read as columns are (`columns.py`, `frames.py`), but a
-gap or an infinity is an error here. What comes out may be the caller's own array: do not write.
+Lists, arrays and series of any library are read like columns of X (`columns.py`, `frames.py`), but
+a missing value or an infinity is an error here. The result may be the caller's array: do not write.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from sklearn.exceptions import DataConversionWarning
 from hedgerow._data.columns import LabelColumn, NumericColumn, read_array
 from hedgerow._data.frames import read_series
 from hedgerow._data.sources import as_array
-from hedgerow._data.suspects import not_numbers, warn_of_many_classes
+from hedgerow._data.suspicious_columns import non_numeric_values, warn_of_many_classes
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError
 
 # Whole numbers within this range are encoded by counting, which is faster than sorting.
 _COUNTABLE = 1 << 16
-# Squares of sums of products of a target and a weight up to this size stay finite.
+# Squared sums of target times weight stay finite up to this size.
 LARGEST = 1e70
-_OF_A_SPLIT = (
+_SAME_ROWS = (
     " X and y must have the same rows: after train_test_split, that is fit(X_train, y_train)."
 )
-# Squares of numbers below this lose digits, and then all.
+# Squares of smaller numbers underflow.
 SMALLEST = 1e-150
 
 
@@ -41,7 +41,7 @@ def read_classification_target(
     estimator_name: str = "this classifier",
     fewest_classes: int = 2,
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Read classes: give them sorted, in the dtype they had, and each row's index among them."""
+    """Read classes: return them sorted, in their dtype, and the class index of each row."""
     column, are_objects = _read_vector(y, n_rows, estimator_name)
     if isinstance(column, LabelColumn):
         classes, index = _encode_labels(column, are_objects)
@@ -51,7 +51,7 @@ def read_classification_target(
     if len(classes) < fewest_classes:
         raise DataError(
             f"y holds one class only ({classes.tolist()[0]!r}), but {estimator_name} needs at "
-            "least two classes to tell apart."
+            "least two classes."
         )
     return classes, index
 
@@ -61,7 +61,7 @@ def read_class_columns(
 ) -> tuple[list[NDArray[Any]], NDArray[np.int64]]:
     """Read classes of one or several outputs: the classes of each, and indices (n_rows, outputs).
 
-    An output of one class is allowed: there are models that can be constant.
+    An output with a single class is allowed: some models can be constant.
     """
     columns = columns_of(y) if has_columns(y) else [y]
     read = [
@@ -72,31 +72,31 @@ def read_class_columns(
 
 
 def read_labels(y: Any, n_rows: int) -> tuple[list[NDArray[Any]], NDArray[np.float64]]:
-    """Read columns of labels: the two classes of each, and 1 where a row has the second, else 0.
+    """Read a multilabel target: the two classes of each label, and 1 for the second class, else 0.
 
-    A column of zeros alone, or of ones, is a label that no row has, or that every row has.
+    A column of only zeros or only ones is a label that no row, or every row, has.
     """
     classes, index = read_class_columns(y, n_rows)
-    for j, found in enumerate(classes):
-        if len(found) > 2:
+    for j, labels in enumerate(classes):
+        if len(labels) > 2:
             raise DataError(
-                f"Column {j} of y holds {len(found)} classes. Several columns are labels of two "
-                "classes each; for more, fit sklearn.multioutput.MultiOutputClassifier."
+                f"Column {j} of y holds {len(labels)} classes, but a multilabel y has two classes "
+                "per column; for more, use sklearn.multioutput.MultiOutputClassifier."
             )
-        if len(found) == 1:
-            if found[0] not in (0, 1):
-                raise DataError(f"Column {j} of y holds one class only ({found.tolist()[0]!r}).")
-            index[:, j] = found[0]
-            classes[j] = np.array([0, 1], found.dtype)
+        if len(labels) == 1:
+            if labels[0] not in (0, 1):
+                raise DataError(f"Column {j} of y holds one class only ({labels.tolist()[0]!r}).")
+            index[:, j] = labels[0]
+            classes[j] = np.array([0, 1], labels.dtype)
     return classes, index.astype(np.float64)
 
 
-def read_known_labels(y: Any, classes: list[NDArray[Any]], n_rows: int) -> NDArray[np.float64]:
-    """Read columns of labels whose classes are known already."""
+def read_fitted_labels(y: Any, classes: list[NDArray[Any]], n_rows: int) -> NDArray[np.float64]:
+    """Read a multilabel target with the classes of an earlier fit."""
     columns = columns_of(y) if has_columns(y) else [y]
     if len(columns) != len(classes):
         raise DataError(f"y has {len(columns)} columns, but there are {len(classes)} labels.")
-    read = [read_known_classes(c, of, n_rows) for c, of in zip(columns, classes, strict=True)]
+    read = [read_fitted_classes(c, of, n_rows) for c, of in zip(columns, classes, strict=True)]
     return np.column_stack(read).astype(np.float64)
 
 
@@ -112,9 +112,9 @@ def read_number_columns(
 def read_probabilities(
     y: Any, n_rows: int, n_classes: int | None = None
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Read probabilities of classes, (n_rows, n_classes): the classes, by name or number, and them.
+    """Read class probabilities, (n_rows, n_classes); return the classes and the probabilities.
 
-    `n_classes` is how many there must be, if that is known.
+    `n_classes` is the required number of classes, if any.
     """
     if not has_columns(y):
         raise DataError(
@@ -134,7 +134,7 @@ def read_probabilities(
 
 
 def has_columns(y: Any) -> bool:
-    """Tell whether y has more than one column: several outputs."""
+    """Return whether y has more than one column (multilabel or multi-output)."""
     shape = getattr(y, "shape", None)
     if shape is None and isinstance(y, list | tuple):
         shape = np.shape(np.asarray(y, dtype=object))
@@ -142,7 +142,7 @@ def has_columns(y: Any) -> bool:
 
 
 def columns_of(y: Any) -> list[Any]:
-    """Return the columns of a y of several, as they are."""
+    """Return the columns of a y with several columns, unchanged."""
     if scipy.sparse.issparse(y):
         raise DataError("y is sparse. Give it as an array: y.toarray().")
     frame = nw.from_native(y, pass_through=True)
@@ -151,27 +151,27 @@ def columns_of(y: Any) -> list[Any]:
     return list(as_array(y, "y").T)
 
 
-def read_known_classes(
+def read_fitted_classes(
     y: Any,
     classes: NDArray[Any],
     n_rows: int | None = None,
     *,
     estimator_name: str = "this classifier",
 ) -> NDArray[np.int64]:
-    """Read rows whose classes are known already: each row's index among them."""
+    """Read a target with the classes of an earlier fit: the class index of each row."""
     column, _ = _read_vector(y, n_rows, estimator_name)
     if isinstance(column, LabelColumn):
-        found, index = _encode_labels(column, False)
+        labels, index = _encode_labels(column, False)
     else:
-        found, index = _encode_numbers(column.values)
-    known = {label: i for i, label in enumerate(classes.tolist())}
-    unknown = [label for label in found.tolist() if label not in known]
+        labels, index = _encode_numbers(column.values)
+    index_of = {label: i for i, label in enumerate(classes.tolist())}
+    unknown = [label for label in labels.tolist() if label not in index_of]
     if unknown:
         raise DataError(
-            f"y holds {unknown[0]!r}, which is not among the classes {list(known)!r} "
+            f"y holds {unknown[0]!r}, which is not among the classes {list(index_of)!r} "
             f"of {estimator_name}."
         )
-    return np.array([known[label] for label in found.tolist()], np.int64)[index]
+    return np.array([index_of[label] for label in labels.tolist()], np.int64)[index]
 
 
 def read_regression_target(
@@ -197,20 +197,20 @@ def read_regression_target(
 
 
 def _strings_error(column: LabelColumn, estimator_name: str) -> DataError:
-    """Say of strings or categories for a regressor what in them is no number."""
-    found = not_numbers(column)
-    if column.kind != "string" or found.count == found.n_rows:
+    """Describe the non-numeric values in the y of a regressor."""
+    bad = non_numeric_values(column)
+    if column.kind != "string" or bad.count == bad.n_rows:
         return DataError(
             f"y holds strings or categories (such as {column.labels[0]!r}), but {estimator_name} "
             "learns numbers. Convert y to numbers, or use a classifier."
         )
     fix = "Convert y to numbers, for example with pd.to_numeric(y, errors='coerce')"
-    rows = ", and leave out the rows that are then missing" if found.count else ""
-    return DataError(f"y holds strings, but {estimator_name} learns numbers: {found}. {fix}{rows}.")
+    rows = ", and drop the rows that are then missing" if bad.count else ""
+    return DataError(f"y holds strings, but {estimator_name} learns numbers: {bad}. {fix}{rows}.")
 
 
 def require_moderate(weights: NDArray[np.float64], name: str) -> None:
-    """Refuse weights so large, or all so small, that products with y overflow or vanish."""
+    """Refuse weights so large or so small that products with y overflow or underflow."""
     largest = float(weights.max())
     if not 1.0 / LARGEST <= largest <= LARGEST:
         raise DataError(
@@ -220,7 +220,7 @@ def require_moderate(weights: NDArray[np.float64], name: str) -> None:
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Read weights as float64; None stays None, and one number is every row's weight."""
+    """Read weights as float64; None stays None, and a scalar applies to every row."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, numbers.Number):
@@ -242,13 +242,13 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
             f"sample_weight is negative in row {row} ({weights[row]}). Weights are 0 or more."
         )
     if not weights.any():
-        raise DataError("sample_weight is zero in every row: no row would count.")
+        raise DataError("sample_weight is zero in every row.")
     require_moderate(weights, "sample_weight")
     return weights
 
 
 def read_groups(groups: Any, n_rows: int) -> NDArray[np.int32]:
-    """Read what group each row belongs to: numbers, strings or categories, as numbers from 0 on."""
+    """Read the group of each row (numbers, strings or categories) as integers from 0."""
     column, _ = _read_column(groups, "groups")
     values = column.codes if isinstance(column, LabelColumn) else column.values
     _require_length(len(values), n_rows, "groups")
@@ -257,7 +257,7 @@ def read_groups(groups: Any, n_rows: int) -> NDArray[np.int32]:
 
 
 def read_column(values: Any, name: str) -> NumericColumn | LabelColumn:
-    """Read numbers or labels without gaps or infinities."""
+    """Read numbers or labels without missing values or infinities."""
     column, _ = _read_column(values, name)
     length = len(column.codes if isinstance(column, LabelColumn) else column.values)
     _require_length(length, None, name)
@@ -265,11 +265,11 @@ def read_column(values: Any, name: str) -> NumericColumn | LabelColumn:
     return column
 
 
-def read_numbers_with_gaps(values: Any, name: str) -> NDArray[np.float64]:
-    """Read numbers, which may be infinite, as float64; NaN where there is none."""
+def read_numbers_with_missing(values: Any, name: str) -> NDArray[np.float64]:
+    """Read numbers as float64, with infinities allowed and NaN for missing values."""
     column, _ = _read_column(values, name)
     if isinstance(column, LabelColumn):
-        raise DataError(f"{name} holds strings or categories: {not_numbers(column)}.")
+        raise DataError(f"{name} holds strings or categories: {non_numeric_values(column)}.")
     _require_length(len(column.values), None, name)
     numbers_ = np.array(column.values, np.float64)
     if column.missing is not None:
@@ -280,7 +280,7 @@ def read_numbers_with_gaps(values: Any, name: str) -> NDArray[np.float64]:
 def _read_vector(
     y: Any, n_rows: int | None, estimator_name: str
 ) -> tuple[NumericColumn | LabelColumn, bool]:
-    """Read a y without gaps or infinities, and tell whether its strings were Python objects."""
+    """Read a y without missing values; also return whether its strings were Python objects."""
     if y is None:
         name = estimator_name[0].upper() + estimator_name[1:]
         raise DataError(f"{name} requires y to be passed, but the target y is None.")
@@ -296,30 +296,30 @@ def _read_column(values: Any, name: str) -> tuple[NumericColumn | LabelColumn, b
         raise DataError(f"{name} is sparse. Give it as an array: {name}.toarray().ravel().")
     if isinstance(values, str | bytes | Mapping):
         raise DataError(_not_values(values, name))
-    found = nw.from_native(values, pass_through=True, allow_series=True)
-    if isinstance(found, nw.DataFrame):
-        _require_one_dimension(found.shape, name)
-        found = found[found.columns[0]]
-    if isinstance(found, nw.Series):
-        return read_series(found, name), True
+    series = nw.from_native(values, pass_through=True, allow_series=True)
+    if isinstance(series, nw.DataFrame):
+        _require_one_dimension(series.shape, name)
+        series = series[series.columns[0]]
+    if isinstance(series, nw.Series):
+        return read_series(series, name), True
     if np.ma.is_masked(values):
-        raise DataError(f"{name} has masked values. Leave out the rows without a value.")
+        raise DataError(f"{name} has masked values. Drop the rows without a value.")
     array = as_array(values, name)
     _require_one_dimension(array.shape, name)
     is_object_array = isinstance(values, np.ndarray) and array.dtype.kind == "O"
     return read_array(array.reshape(-1), name), is_object_array
 
 
-def _not_values(given: Any, name: str) -> str:
-    """Say what to pass instead of a name or a dict."""
-    text = f"{name} is a {type(given).__name__}, but it must have a value for each row."
+def _not_values(values: Any, name: str) -> str:
+    """Return what to pass instead of a name or a dict."""
+    text = f"{name} is a {type(values).__name__}, but it must have a value for each row."
     if name == "sample_weight":
         return f"{text} For class weights, set class_weight in the constructor of a classifier."
-    return f"{text} Pass the column itself, such as frame[{given!r}]." if name == "y" else text
+    return f"{text} Pass the column itself, such as frame[{values!r}]." if name == "y" else text
 
 
 def _require_one_dimension(shape: tuple[int, ...], name: str) -> None:
-    """Let a column vector pass as y, with scikit-learn's warning."""
+    """Accept a column vector as y, with scikit-learn's warning."""
     if name == "y" and len(shape) == 2 and shape[1] == 1:
         warn_user(
             "A column-vector y was passed when a 1d array was expected. Give y the shape "
@@ -332,14 +332,14 @@ def _require_one_dimension(shape: tuple[int, ...], name: str) -> None:
 
 def _require_length(length: int, n_rows: int | None, name: str) -> None:
     if n_rows is not None and length != n_rows:
-        advice = _OF_A_SPLIT if name == "y" else ""
+        advice = _SAME_ROWS if name == "y" else ""
         raise DataError(f"{name} has {length} values, but X has {n_rows} rows.{advice}")
     if length == 0:
         raise DataError(f"{name} has no values.")
 
 
 def _require_finite(column: NumericColumn | LabelColumn, name: str) -> None:
-    """Refuse gaps and infinities, naming the first row that has one."""
+    """Refuse missing values and infinities, and report the first row that has one."""
     if isinstance(column, LabelColumn):
         _refuse_rows(column.codes < 0, name, "NaN or another missing value")
         return
@@ -354,7 +354,7 @@ def _refuse_rows(bad: NDArray[np.bool_], name: str, what: str) -> None:
     if bad.any():
         raise DataError(
             f"{name} contains {what} (first in row {int(bad.argmax())}). "
-            "Leave out the rows without a usable value."
+            "Drop the rows without a usable value."
         )
 
 
@@ -366,10 +366,10 @@ def _encode_labels(column: LabelColumn, as_objects: bool) -> tuple[NDArray[Any],
 
 
 def _encode_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Give the distinct numbers, sorted, and each row's place among them."""
+    """Return the distinct numbers, sorted, and each row's index among them."""
     if values.dtype.kind == "f" and not (values == np.floor(values)).all():
         raise DataError(
-            "Unknown label type: continuous. y holds fractions, so it does not look like classes. "
+            "Unknown label type: continuous. y holds fractions, which do not look like classes. "
             "Use a regressor, or convert y to strings if each distinct number is a class."
         )
     low, high = int(values.min()), int(values.max())

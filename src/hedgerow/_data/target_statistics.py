@@ -1,18 +1,18 @@
-"""Columns of many categories → numbers: what targets were in other rows of the same category.
+"""High-cardinality categorical columns → numbers: smoothed target means by category.
 
     number = prior + Σ w (t − prior) / (Σ w + smoothing),    prior = the mean target of all rows
 
-A training row must not see its own target, or its number would give the answer away. So the rows
-are put in a random order, and a row's number is made of rows of its category that come before it
-(ordered target statistics: Prokhorenkova et al., "CatBoost: unbiased boosting with categorical
-features", 2018). To spare the first rows from having nearly nothing before them, the order is
-closed to a circle, and every row looks back over the same part of it. A row to predict is none of
-those rows and gets the number that all of them make.
+The encoding of a training row must not use its own target, which would leak. So the rows are put in
+a random order, and a row is encoded by rows of its category that precede it (ordered target
+statistics: Prokhorenkova et al., "CatBoost: unbiased boosting with categorical features", 2018). So
+that the first rows do not have almost no predecessors, the order is circular, and every row uses
+the same fraction of the circle. A row to predict is encoded by all training rows of its category.
 
-`smoothing` is the variance of the target within categories over that between them, as all rows show
-it. The number is then the best linear prediction of one more row of the category, be it made of few
-rows or of many, so that the numbers of training rows and of those to predict mean the same. Where
-categories differ no more than they would by chance, the number is the prior for all of them.
+`smoothing` is the ratio of the target's variance within categories to that between categories,
+estimated from all rows. The encoding is then the best linear prediction for one more row of the
+category, whether it is based on few rows or many, so encodings of training rows and of new rows
+have the same meaning. If categories differ no more than expected by chance, all are encoded by the
+prior.
 """
 
 from __future__ import annotations
@@ -34,32 +34,33 @@ from hedgerow._types import Floats
 
 Codes = NDArray[np.int32]
 
-# What follows the numbers of a column's categories: those of a category that `fit` did not see, and
-# of a gap. The code of the former is the number of categories, that of the latter −1.
+# The numbers of a column's categories are followed by those of an unknown category and of a missing
+# value. The code of the former is the number of categories, that of the latter −1.
 BESIDES = 2
-# The part of the circle that a row looks back over. On eleven columns of 41 to 28,523 categories,
-# of real tables of 4,000 rows, the held-out error was below that of an open order by 1.0 % on
+# The fraction of the circle that precedes a row. On eleven columns of 41 to 28,523 categories in
+# real tables of 4,000 rows, the holdout error was lower than with a linear order by 1.0 % on
 # average for 0.5, 1.2 % for 0.75, 1.5 % for 0.85 and 1.2 % for 0.95. The whole circle made it up to
-# 2.5 times as large: what is missing from the sum of all other rows is a row's own target.
+# 2.5 times as large: the sum over all other rows reveals a row's own target.
 _LOOK_BACK = 0.8
-# Categories differ by chance if their variance ratio is no more standard deviations above 1.
+# Categories differ significantly if the variance ratio is this many standard deviations above 1.
 _SIGNIFICANT = 2.0
-# Where all rows of a category have the same target. Any number > 0: it is added to sums of weights.
+# Used if all rows of a category have the same target. Any number > 0: it is added to sums of
+# weights.
 _LEAST_SMOOTHING = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedColumn:
-    """What stands for the categories of one column.
+    """The encoding of the categories of one column.
 
     Attributes
     ----------
     feature : int
-        Which column it is.
+        Index of the column.
     smoothing : float64 array (n_targets,)
         In units of the largest weight.
     numbers : float64 array (n_targets, n_categories + 2)
-        Of each category, then of one that `fit` did not see, and of a gap.
+        One for each category, then one for an unknown category and one for a missing value.
     """
 
     feature: int
@@ -68,27 +69,27 @@ class EncodedColumn:
 
     @property
     def n_categories(self) -> int:
-        """How many categories `fit` saw."""
+        """Number of categories in `fit`."""
         return self.numbers.shape[1] - BESIDES
 
     def encode(self, codes: Codes) -> Iterator[Floats]:
-        """Give the numbers of rows to predict, for one target after the other."""
+        """Yield the encoding of rows to predict, one target at a time."""
         return (numbers[codes] for numbers in self.numbers)
 
 
 @dataclass(frozen=True, eq=False)
 class TargetStatistics:
-    """Which columns numbers stand for, and which numbers.
+    """The encoded columns and their encodings.
 
-    An encoded table has the columns of the table, where the numbers of the first target stand for
-    the categories, and after them, column by column, the numbers of the other targets.
+    An encoded table has the columns of the table, with categories replaced by the numbers of the
+    first target, followed by the numbers of the other targets, column by column.
 
     Attributes
     ----------
     n_features : int
         Columns of the table.
     seed : int
-        Of the order that the training rows are put in.
+        Seed of the order of the training rows.
     priors : float64 array (n_targets,)
     columns : tuple of EncodedColumn
     """
@@ -110,12 +111,12 @@ class TargetStatistics:
 
     @property
     def sources(self) -> NDArray[np.intp]:
-        """The column of the table that each column of an encoded one stands for."""
+        """The original column of each column of the encoded table."""
         more = [[feature] * (len(self.priors) - 1) for feature in self.features]
         return np.concatenate([np.arange(self.n_features), *more]).astype(np.intp)
 
     def encoded_schema(self, schema: TableSchema) -> TableSchema:
-        """Tell the columns of an encoded table."""
+        """Return the schema of an encoded table."""
         if not self.columns:
             return schema
         categories = {j: c for j, c in schema.categories.items() if j not in self.features}
@@ -128,10 +129,10 @@ class TargetStatistics:
     def encode_training(
         self, table: Table, targets: Sequence[NDArray[Any]], weights: Floats | None
     ) -> Table:
-        """Encode rows to train on, whose targets may have entered the numbers of `encode`."""
+        """Encode the training set, without using a row's own target."""
         if not self.columns:
             return table
-        rows = _Rows(targets, self.priors, weights)
+        rows = _TrainingTargets(targets, self.priors, weights)
         circle = _Circle(self.seed, table.n_rows)
         return self._encoded(table, [_encode(c, table, rows, circle) for c in self.columns])
 
@@ -146,7 +147,7 @@ class TargetStatistics:
 
 
 def no_statistics(n_features: int) -> TargetStatistics:
-    """Return statistics that leave tables of so many columns as they are."""
+    """Return statistics that leave tables of `n_features` columns unchanged."""
     return TargetStatistics(n_features, 0, np.empty(0), ())
 
 
@@ -157,30 +158,30 @@ def learn_statistics(
     weights: Floats | None,
     seed: int,
 ) -> TargetStatistics:
-    """Learn the numbers of some columns.
+    """Learn the encodings of some columns.
 
     Parameters
     ----------
     table : Table
-        The training rows.
+        The training set.
     n_categories : mapping
-        The columns to encode, and how many categories each has.
+        The number of categories of each column to encode.
     targets : sequence of arrays (n_rows,)
-        What to take means of.
+        The targets to average.
     weights : float64 array (n_rows,), optional
         Weights of the rows.
     seed : int
-        Of the order that the rows are put in.
+        Seed of the order of the rows.
     """
     relative = _relative(weights)
     priors = np.array([np.average(target, weights=relative) for target in targets])
-    rows = _Rows(targets, priors, weights)
+    rows = _TrainingTargets(targets, priors, weights)
     columns = [_learn(j, n, table, rows) for j, n in sorted(n_categories.items())]
     return TargetStatistics(table.n_features, seed, priors, tuple(columns))
 
 
-class _Rows:
-    """The targets and weights of training rows, in units in which squares are harmless."""
+class _TrainingTargets:
+    """The targets and weights of the training set, scaled so that squares cannot overflow."""
 
     def __init__(
         self, targets: Sequence[NDArray[Any]], priors: Floats, weights: Floats | None
@@ -189,7 +190,7 @@ class _Rows:
         self._targets, self._priors = targets, priors
 
     def deviations(self) -> Iterator[tuple[float, float, Floats]]:
-        """Give each target as (prior, scale, deviation): target = prior + scale · deviation."""
+        """Yield each target as (prior, scale, deviation): target = prior + scale · deviation."""
         for target, prior in zip(self._targets, self._priors.tolist(), strict=True):
             deviation = target - prior
             scale = float(np.abs(deviation).max()) or 1.0
@@ -200,37 +201,39 @@ class _Rows:
         return values if self.weights is None else values * self.weights
 
 
-def _learn(feature: int, n_categories: int, table: Table, rows: _Rows) -> EncodedColumn:
+def _learn(feature: int, n_categories: int, table: Table, rows: _TrainingTargets) -> EncodedColumn:
     codes = _codes(table, feature)
     counts = _by_category(codes, rows.weights, n_categories)
     smoothings, numbers = [], []
     for prior, scale, deviation in rows.deviations():
         sums = _by_category(codes, rows.weighted(deviation), n_categories)
         smoothing = _smoothing(codes, counts, sums, deviation, rows)
-        of_categories = prior + scale * (sums / (counts + smoothing))
-        of_gaps = np.nan if (codes < 0).any() else prior
+        category_means = prior + scale * (sums / (counts + smoothing))
+        missing_mean = np.nan if (codes < 0).any() else prior
         smoothings.append(smoothing)
-        numbers.append(np.concatenate([of_categories, [prior, of_gaps]]))
+        numbers.append(np.concatenate([category_means, [prior, missing_mean]]))
     return EncodedColumn(feature, np.array(smoothings), np.stack(numbers))
 
 
-def _smoothing(codes: Codes, counts: Floats, sums: Floats, deviation: Floats, rows: _Rows) -> float:
-    """Estimate the variance of a target within categories over that between them.
+def _smoothing(
+    codes: Codes, counts: Floats, sums: Floats, deviation: Floats, rows: _TrainingTargets
+) -> float:
+    """Estimate the ratio of a target's variance within categories to that between them.
 
     The method of moments for a random effect in an unbalanced one-way layout (Searle, Casella and
-    McCulloch, "Variance Components", 1992). Infinite if there is no effect to be seen.
+    McCulloch, "Variance Components", 1992). Infinite if there is no significant effect.
     """
     present = codes >= 0 if rows.weights is None else (codes >= 0) & (rows.weights > 0.0)
     sums, counts = sums[counts > 0.0], counts[counts > 0.0]
-    freedom_between, freedom_within = len(counts) - 1, np.count_nonzero(present) - len(counts)
-    if freedom_between < 1 or freedom_within < 1:
+    df_between, df_within = len(counts) - 1, np.count_nonzero(present) - len(counts)
+    if df_between < 1 or df_within < 1:
         return np.inf
     total, weight = sum_of(rows.weighted(deviation**2)[present]), sum_of(counts)
     explained = sum_of(sums**2 / counts)
-    within = max(total - explained, 0.0) / freedom_within
-    by_chance = (1.0 + _SIGNIFICANT * sqrt(2.0 / freedom_between + 2.0 / freedom_within)) * within
-    between = (explained - sum_of(sums) ** 2 / weight) / freedom_between
-    spread = (weight - sum_of(counts**2) / weight) / freedom_between
+    within = max(total - explained, 0.0) / df_within
+    by_chance = (1.0 + _SIGNIFICANT * sqrt(2.0 / df_between + 2.0 / df_within)) * within
+    between = (explained - sum_of(sums) ** 2 / weight) / df_between
+    spread = (weight - sum_of(counts**2) / weight) / df_between
     if between <= by_chance or spread <= 0.0:
         return np.inf
     return float(max(within * spread / (between - within), _LEAST_SMOOTHING))
@@ -244,7 +247,7 @@ class _Circle:
         self._window = int(_LOOK_BACK * n_rows)
 
     def sums(self, codes: Codes, amount: Floats | None, n_categories: int) -> Floats:
-        """Give each row the sum of what those of its category hold that come shortly before it."""
+        """Return for each row the sum of `amount` over the preceding rows of its category."""
         unit, fixed = (1.0, None) if amount is None else _fixed_point(amount[self._order])
         sums, memory = np.empty(len(codes)), np.empty(n_categories, np.int64)
         _native.sums_before(codes[self._order], fixed, self._window, sums, memory)
@@ -253,8 +256,10 @@ class _Circle:
         return in_place
 
 
-def _encode(column: EncodedColumn, table: Table, rows: _Rows, circle: _Circle) -> Iterator[Floats]:
-    """Give the numbers of training rows, for one target after the other."""
+def _encode(
+    column: EncodedColumn, table: Table, rows: _TrainingTargets, circle: _Circle
+) -> Iterator[Floats]:
+    """Yield the encoding of the training set, one target at a time."""
     codes, n = _codes(table, column.feature), column.n_categories
     counts = circle.sums(codes, rows.weights, n)
     for s, (prior, scale, deviation) in enumerate(rows.deviations()):
@@ -265,7 +270,7 @@ def _encode(column: EncodedColumn, table: Table, rows: _Rows, circle: _Circle) -
 
 
 def _fixed_point(values: Floats) -> tuple[float, NDArray[np.int64]]:
-    """Give a unit and values in it, so that sums of them are exact and stay below 2⁶³."""
+    """Return a unit and the values in it as integers whose sums are exact and below 2⁶³."""
     unit = sum_of(np.abs(values)) / 2.0**62 or 1.0
     return unit, np.rint(values / unit).astype(np.int64)
 
@@ -281,5 +286,5 @@ def _codes(table: Table, feature: int) -> Codes:
 
 
 def _by_category(codes: Codes, amount: Floats | None, n_categories: int) -> Floats:
-    """Add up by category; code −1 is none."""
+    """Sum by category; code −1 (missing) is left out."""
     return np.bincount(codes + 1, amount, minlength=n_categories + 1)[1:].astype(np.float64)

@@ -22,10 +22,10 @@ from hedgerow._types import Floats
 
 # Combinations a forest draws from: many times what a node tries, so that trees differ. On
 # Breiman's generated sets a pool of 1,024 is better than one of 256, and that than one of 64.
-_MOST, _FEWEST = 1024, 128
+_MAX, _MIN = 1024, 128
 _BINNED_BYTES = 1 << 28  # of all rows: where rows are many, there are fewer combinations
 _BLOCK = 1 << 22  # numbers of a temporary
-_FEWEST_SAMPLED = 10_000
+_MIN_SAMPLED = 10_000
 _BINS = 256
 
 
@@ -49,9 +49,9 @@ class Combinations:
         rng = np.random.RandomState(seed)  # its streams never change
         n_features = matrix.shape[1]
         n_inputs = min(n_inputs, n_features)
-        n_combinations = int(np.clip(_BINNED_BYTES // len(matrix), _FEWEST, _MOST))
-        drawn = [rng.permutation(n_features)[:n_inputs] for _ in range(n_combinations)]
-        inputs = np.array(drawn, np.int32)
+        n_combinations = int(np.clip(_BINNED_BYTES // len(matrix), _MIN, _MAX))
+        permutations = [rng.permutation(n_features)[:n_inputs] for _ in range(n_combinations)]
+        inputs = np.array(permutations, np.int32)
         coefficients = rng.uniform(-1.0, 1.0, inputs.shape)
         counts_as_one = np.zeros((*inputs.shape, _BINS if is_categorical.any() else 0), bool)
         counts_as_one[...] = rng.random_sample(counts_as_one.shape) < 0.5
@@ -94,7 +94,7 @@ class Combinations:
 
     def sample(self, n_rows: int, seed: int) -> NDArray[np.intp]:
         """Choose the rows that bins are made from: all of them, if that is one block."""
-        n_sampled = min(n_rows, max(_FEWEST_SAMPLED, _BLOCK // self.n_combinations))
+        n_sampled = min(n_rows, max(_MIN_SAMPLED, _BLOCK // self.n_combinations))
         return np.sort(np.random.RandomState(seed).permutation(n_rows)[:n_sampled])
 
     def _indicator(self, bins: Floats, combination: int, place: int) -> Floats:

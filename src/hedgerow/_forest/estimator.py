@@ -12,9 +12,9 @@ from sklearn.base import RegressorMixin
 
 from hedgerow._accuracy import ScoredClassifier
 from hedgerow._estimator import TableEstimator, adopt
-from hedgerow._forest.fitting import ForestFitting
+from hedgerow._forest.fitting import ForestSettings, fit_forest
 from hedgerow._forest.model import ForestModel
-from hedgerow._forest.out_of_bag import PermutationImportance, permutation_importance
+from hedgerow._forest.out_of_bag import OutOfBagImportance, permutation_importance
 from hedgerow._params import IMPORTANCE_KIND, check_parameters
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees
@@ -38,26 +38,26 @@ class Forest(TableEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is left unchanged.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
             NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. NaN, None and NA are
-            missing values; strings and categories are taken as they are.
+            missing values; strings and categories are categorical features.
         y : array of shape (n_rows,) or (n_rows, n_outputs)
             The target.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the rows, not negative and not all 0.
+            Sample weights, nonnegative and not all 0.
 
         Returns
         -------
         self
         """
         check_parameters(self)
-        start = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
-        fitting = ForestFitting(self, start, random_cuts=self._random_cuts)
-        adopt(self, fitting.run(self._outputs, X, y, sample_weight))
+        init_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
+        settings = ForestSettings.of(self, init_model, random_cuts=self._random_cuts)
+        adopt(self, fit_forest(settings, self._outputs, X, y, sample_weight))
         return self
 
     def _bins_tables(self) -> bool:
@@ -69,47 +69,47 @@ class Forest(TableEstimator):
 
     @property
     def estimators_(self) -> list[Any]:
-        """The trees, each as an estimator by itself; they are unpacked when they are asked for."""
+        """The trees as estimators, unpacked on access."""
         return [self[index] for index in range(len(self))]
 
     def __len__(self) -> int:
         return int(self._fitted_model().forest.n_trees)
 
     def __getitem__(self, index: int | slice) -> Any:
-        """Return one of the trees as an estimator by itself, or a list of such for a slice."""
+        """Return a tree as an estimator, or a list of trees for a slice."""
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         index = operator.index(index)
         model: ForestModel = self._fitted_model()
         if model.combinations is not None:
             raise AttributeError(
-                "trees of feature_combinations test sums of columns, and are no estimators of the "
-                "columns themselves; predict_trees and apply speak of them."
+                "trees of feature_combinations split on sums of columns, so they are not "
+                "estimators of the columns; use predict_trees and apply."
             )
         if not -len(self) <= index < len(self):
             raise IndexError(f"there is no tree {index}; there are {len(self)}.")
         names = ("criterion", *(parameter.name for parameter in (*GROWTH, *TABLE)))
         tree = self._tree(splitter="hist", **{name: getattr(self, name) for name in names})
-        return tree._become(model.tree(index % len(self), self.criterion))  # noqa: SLF001
+        return tree._adopt_model(model.tree(index % len(self), self.criterion))  # noqa: SLF001
 
     @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
-        """The training rows that each tree drew, those drawn twice listed twice."""
-        samples: list[NDArray[np.intp]] = self._fitted_model().samples()
+        """The bootstrap sample of each tree, as row indices."""
+        samples: list[NDArray[np.intp]] = self._fitted_model().sampled_rows()
         return samples
 
     @property
     def feature_importances_(self) -> Floats:
-        """Each feature's part of the fall of impurity, as the mean over the trees.
+        """Mean decrease of impurity by feature, normalized and averaged over the trees.
 
-        Features of many values are overrated by it; see `permutation_importances`.
+        It overrates features with many distinct values; see `permutation_importances`.
         """
         by_tree = self._importances_by_tree("gain")
         total = by_tree.sum(axis=1, keepdims=True)
-        grown = total[:, 0] > 0.0
-        if not grown.any():
+        has_splits = total[:, 0] > 0.0
+        if not has_splits.any():
             return np.zeros(self.n_features_in_)
-        mean = (by_tree[grown] / total[grown]).mean(axis=0)
+        mean = (by_tree[has_splits] / total[has_splits]).mean(axis=0)
         importances: Floats = mean / mean.sum()
         return importances
 
@@ -119,23 +119,23 @@ class Forest(TableEstimator):
         Parameters
         ----------
         kind : {"gain", "split", "cover"}
-            What is summed: the fall of the weighted impurity, 1, or the node's weight.
+            What is summed: the decrease of the weighted impurity, 1, or the node's weight.
         """
         IMPORTANCE_KIND.check(kind)
         importances: Floats = self._importances_by_tree(kind).sum(axis=0)
         return importances
 
-    def permutation_importances(self, X: Any, y: Any) -> PermutationImportance:
-        """Return how much worse trees predict the rows they did not draw if a feature is shuffled.
+    def permutation_importances(self, X: Any, y: Any) -> OutOfBagImportance:
+        """Return the increase of the out-of-bag loss when a feature is shuffled.
 
         Parameters
         ----------
-        X, y : as they were given to `fit`
-            The same rows in the same order: which of them a tree drew is known by their number.
+        X, y : the training set of `fit`
+            The same rows in the same order, since a tree's sample is stored by row index.
 
         Returns
         -------
-        PermutationImportance
+        OutOfBagImportance
             With ``mean``, ``std`` and ``z``, a number for each feature.
         """
         matrix = self._training_matrix(X)
@@ -145,10 +145,10 @@ class Forest(TableEstimator):
                 "permutation_importances needs trees that split on single features, but this "
                 f"forest has feature_combinations={self.feature_combinations}."
             )
-        if not model.draws.bootstrap and model.draws.n_draws == model.n_rows:
+        if not model.sampling.bootstrap and model.sampling.n_draws == model.n_rows:
             raise ParameterError(
-                "permutation_importances needs rows that trees did not draw, but with "
-                "bootstrap=False and max_samples=None every tree draws them all."
+                "permutation_importances needs out-of-bag rows, but with bootstrap=False and "
+                "max_samples=None every tree is grown on all rows."
             )
         outputs, target = type(model.outputs).learn(y, model.n_rows)
         if outputs != model.outputs:
@@ -156,12 +156,12 @@ class Forest(TableEstimator):
         return permutation_importance(model, matrix, target, effective_n_jobs(self.n_jobs))
 
     def proximities(self, X: Any, Y: Any = None) -> Floats:
-        """Return in what part of the trees two rows end in the same leaf.
+        """Return the fraction of the trees in which two rows are in the same leaf.
 
         Parameters
         ----------
         X, Y : tables
-            Rows to compare: each of X with each of Y, or with each of X if Y is left out.
+            Rows to compare: each of X with each of Y, or with each of X if Y is omitted.
 
         Returns
         -------
@@ -173,7 +173,7 @@ class Forest(TableEstimator):
         return shared
 
     def decision_path(self, X: Any) -> tuple[Any, NDArray[np.int64]]:
-        """Return the nodes that rows pass, as a sparse matrix, and where each tree's begin."""
+        """Return the nodes on the path of each row, as a sparse matrix, and the trees' offsets."""
         leaves = self.apply(X)
         forest = self._model.forest
         paths = [forest.tree(t).paths(leaves[:, t]) for t in range(forest.n_trees)]
@@ -217,13 +217,13 @@ class Forest(TableEstimator):
         matrix = self._matrix(X)
         if len(matrix) != self._model.n_rows:
             raise DataError(
-                f"X has {len(matrix)} rows, but fit had {self._model.n_rows}; give the same rows."
+                f"X has {len(matrix)} rows, but fit had {self._model.n_rows}; pass the same rows."
             )
         return matrix
 
 
 class ForestClassifier(ScoredClassifier, Forest):
-    """A forest for classes."""
+    """Base class of forest classifiers."""
 
     _outputs = ClassOutputs
     _tree = DecisionTreeClassifier
@@ -271,7 +271,7 @@ class ForestClassifier(ScoredClassifier, Forest):
 
 
 class ForestRegressor(RegressorMixin, Forest):
-    """A forest for numbers."""
+    """Base class of forest regressors."""
 
     _outputs = NumberOutputs
     _tree = DecisionTreeRegressor
@@ -302,16 +302,16 @@ class ForestRegressor(RegressorMixin, Forest):
         array of shape (n_rows, n_quantiles), or (n_rows,) for one number
             With several outputs they are one more axis, the last.
         """
-        asked = np.atleast_1d(np.asarray(quantiles, np.float64))
-        if asked.ndim != 1 or not ((asked >= 0.0) & (asked <= 1.0)).all():
+        levels = np.atleast_1d(np.asarray(quantiles, np.float64))
+        if levels.ndim != 1 or not ((levels >= 0.0) & (levels <= 1.0)).all():
             raise ParameterError(f"quantiles={quantiles!r} must be numbers in [0, 1].")
-        kept = self._fitted_model().leaf_rows
-        if kept is None:
+        targets = self._fitted_model().leaf_targets
+        if targets is None:
             raise ParameterError(
                 "predict_quantiles needs the training targets of each leaf: fit with "
                 "keep_targets=True."
             )
-        result = kept.quantiles(self._leaves(X), asked)
+        result = targets.quantiles(self._leaves(X), levels)
         result = result[:, :, 0] if self._number_outputs().is_single else result
         return result[:, 0] if np.ndim(quantiles) == 0 else result
 

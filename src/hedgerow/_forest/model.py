@@ -1,4 +1,4 @@
-"""What fitting a forest leaves behind and a prediction needs."""
+"""The fitted model of a forest."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import TableSchema
 from hedgerow._forest.combinations import Combinations
-from hedgerow._forest.quantiles import LeafRows
+from hedgerow._forest.quantiles import LeafTargets
 from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
-from hedgerow._tree.cart import RowDraws
+from hedgerow._tree.cart import BootstrapSamples
 from hedgerow._tree.cart_params import impurity_unit
 from hedgerow._tree.fitting import TreeModel
 from hedgerow._tree.outputs import Outputs
@@ -27,31 +27,31 @@ from hedgerow.exceptions import ParameterError
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ForestModel:
-    """Trees, how a table is read for them (schema, bins), and what their values mean (outputs).
+    """Trees with the schema and bins of their tables, and the outputs of their leaves.
 
-    `draws` and `n_rows` tell which of the training rows each tree was grown on. `combinations`, if
-    there are any, are what trees test instead of the columns, and `leaf_rows` the training rows of
-    each leaf.
+    `sampling` and `n_rows` determine the training rows of each tree. `combinations`, if any, are
+    the features that trees split on instead of the columns; `leaf_targets` are the training targets
+    of each leaf.
     """
 
     schema: TableSchema
     binner: Binner
     forest: PackedForest
     outputs: Outputs
-    draws: RowDraws
+    sampling: BootstrapSamples
     n_rows: int
     combinations: Combinations | None = None
-    leaf_rows: LeafRows | None = None
+    leaf_targets: LeafTargets | None = None
 
     @cached_property
     def category_bins(self) -> list[Any]:
-        """Of each categorical feature, the bin of each category code."""
+        """The bin of each category code, for each categorical feature."""
         return self.binner.category_bins
 
     def mean(self, matrix: Rows, n_threads: int, values: Floats | None = None) -> Floats:
         """Return the mean over the trees of the values of rows, (n_rows, n_values).
 
-        `values` are those of the leaves unless others are given.
+        `values` replace the values of the leaves.
         """
         sums = [
             self.forest.sum_values(X, values=values, n_threads=n_threads)
@@ -70,7 +70,7 @@ class ForestModel:
     def out_of_bag_means(
         self, matrix: Rows, n_threads: int, values: Floats | None = None
     ) -> Floats:
-        """Return the mean value of the trees that did not draw a row; NaN if all of them did."""
+        """Return the mean out-of-bag value of each row; NaN if it is in every sample."""
         bits, means = self.out_of_bag_bits(), []
         for first, X in self._tested(matrix):
             of_rows = np.ascontiguousarray(bits[:, first // 8 : -(-(first + len(X)) // 8)])
@@ -82,18 +82,18 @@ class ForestModel:
         return _joined(means)
 
     def _tested(self, matrix: Rows) -> Iterator[tuple[int, Rows]]:
-        """Yield what trees test of a table's rows: its columns, or combinations, by blocks."""
+        """Yield the features that trees split on, by blocks of rows."""
         if self.combinations is None:
             yield 0, matrix
         else:
             yield from self.combinations.blocks(matrix)
 
     def draw_counts(self, tree: int) -> NDArray[np.uint16]:
-        """Return how often a tree drew each training row."""
-        return self.draws.counts(tree, self.n_rows)
+        """Return how often each training row is in the sample of a tree."""
+        return self.sampling.counts(tree, self.n_rows)
 
     def tree(self, index: int, criterion: str) -> TreeModel:
-        """Return a tree as a model by itself, its gains in the criterion's unit."""
+        """Return the model of one tree, with gains in the criterion's unit."""
         tree = self.forest.tree(index)
         tree = replace(tree, gain=tree.gain / impurity_unit(criterion))
         return TreeModel.of(self.schema, self.binner, tree, self.outputs)
@@ -103,11 +103,11 @@ class ForestModel:
     ) -> AdditiveTrees:
         """Return the mean of the trees as a sum; `matrix` reads a table for them.
 
-        `values` are those of the leaves unless others are given.
+        `values` replace the values of the leaves.
         """
         if self.combinations is not None:
             raise ParameterError(
-                "trees of feature_combinations test sums of columns, so that no split belongs to "
+                "trees of feature_combinations split on sums of columns, so no split belongs to "
                 "one column. Fit the forest with feature_combinations=None to explain it."
             )
         forest = self.forest if values is None else replace(self.forest, value=values)
@@ -124,13 +124,13 @@ class ForestModel:
             n_threads=n_threads,
         )
 
-    def samples(self) -> list[NDArray[np.intp]]:
-        """Return the training rows that each tree drew, those drawn twice listed twice."""
+    def sampled_rows(self) -> list[NDArray[np.intp]]:
+        """Return the bootstrap sample of each tree, as row indices."""
         rows = np.arange(self.n_rows)
         return [np.repeat(rows, self.draw_counts(t)) for t in range(self.forest.n_trees)]
 
     def out_of_bag_bits(self) -> NDArray[np.uint8]:
-        """Return a bit for each tree and training row: whether the tree did not draw it."""
+        """Return a bit for each tree and training row: whether it is out of bag."""
         out = (self.draw_counts(tree) == 0 for tree in range(self.forest.n_trees))
         return np.stack([np.packbits(rows, bitorder="little") for rows in out])
 

@@ -1,4 +1,4 @@
-"""Judging a forest by the rows that its trees did not draw: scores, and permutation importance."""
+"""Out-of-bag estimates of a forest: scores, and permutation importance."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 
 
-def _warn_of_gaps(judged: NDArray[np.bool_], judge: str) -> None:
+def _warn_of_missing_predictions(judged: NDArray[np.bool_], judge: str) -> None:
     if not judged.all():
         warn_user(
-            f"{np.count_nonzero(~judged)} rows were drawn by every {judge} and have no "
-            f"out-of-bag prediction; it is NaN. More {judge}s, or a smaller max_samples, would "
-            "help.",
+            f"{np.count_nonzero(~judged)} rows are in the sample of every {judge} and have no "
+            f"out-of-bag prediction; it is NaN. Use more {judge}s or a smaller max_samples.",
         )
 
 
@@ -48,12 +47,12 @@ def attributes_of_means(
     score: bool | Callable[..., Any],
     judge: str,
 ) -> dict[str, Any]:
-    """Return these attributes for the means of out-of-bag values, NaN where there are none.
+    """Return these attributes for the out-of-bag means, NaN where there are none.
 
-    `judge` names what was asked for the values.
+    `judge` is what messages call a base model.
     """
     judged = ~np.isnan(means[:, 0])
-    _warn_of_gaps(judged, judge)
+    _warn_of_missing_predictions(judged, judge)
     attributes: dict[str, Any]
     if isinstance(outputs, NumberOutputs):
         prediction = outputs.prediction(means)
@@ -71,18 +70,18 @@ def attributes_of_means(
 
 
 def _accuracy(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
-    """Return the share of right classes, of all outputs."""
+    """Return the accuracy over all outputs."""
     if truth.ndim == 1:
         return float(accuracy_score(truth, prediction))
     return float(np.mean(truth == prediction))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PermutationImportance(Result):
-    """How much the out-of-bag loss of the trees rises when a feature is shuffled.
+class OutOfBagImportance(Result):
+    """The increase of the out-of-bag loss of the trees when a feature is shuffled.
 
     The loss is the error rate, or the squared error. `mean` is over the trees, `std` between them,
-    and `z` is the mean in units of its standard error, as Breiman has it.
+    and `z` is the mean in units of its standard error, as defined by Breiman.
     """
 
     feature: NDArray[Any]
@@ -100,7 +99,7 @@ class PermutationImportance(Result):
 
     def _title(self) -> str:
         n_trees, n_features = self.by_tree.shape
-        return f"PermutationImportance: {n_features} features, {n_trees} trees, largest first"
+        return f"OutOfBagImportance: {n_features} features, {n_trees} trees, largest first"
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         order = np.argsort(-self.mean, kind="stable")
@@ -108,13 +107,13 @@ class PermutationImportance(Result):
         return {name: column[order] for name, column in columns.items()}
 
     def _draw(self, ax: Any) -> None:
-        # Imported here, for displays are made of models.
+        # Imported here, since displays import models.
         bars = import_module("hedgerow.plot._importance")
         bars.ImportanceDisplay(
             names=bars.names_of(self.feature),
             values=self.mean,
             errors=self.std / np.sqrt(len(self.by_tree)),
-            label="rise of the out-of-bag loss when shuffled, mean ± standard error",
+            label="increase of the out-of-bag loss when shuffled, mean ± standard error",
             top=bars.MOST_BARS,
         ).plot(ax)
 
@@ -126,8 +125,8 @@ class PermutationImportance(Result):
 
 def permutation_importance(
     model: ForestModel, matrix: Rows, y: NDArray[Any], n_threads: int
-) -> PermutationImportance:
-    """Shuffle one column after another among the rows that a tree did not draw."""
+) -> OutOfBagImportance:
+    """Shuffle one column after another among the out-of-bag rows of each tree."""
     forest, outputs = model.forest, model.outputs
     rises = np.empty((forest.n_trees, forest.n_features + 1))
     vote = label = value = target = None
@@ -142,7 +141,7 @@ def permutation_importance(
         label,
         value,
         target,
-        model.draws.seed,
+        model.sampling.seed,
         rises,
         n_threads,
     )
@@ -150,4 +149,4 @@ def permutation_importance(
     labels = labels_of(model.schema.feature_names, forest.n_features)
     numbered = model.schema.has_no_names
     feature = np.arange(forest.n_features) if numbered else np.array(labels, dtype=object)
-    return PermutationImportance(feature, by_tree.mean(axis=0), by_tree.std(axis=0), by_tree)
+    return OutOfBagImportance(feature, by_tree.mean(axis=0), by_tree.std(axis=0), by_tree)

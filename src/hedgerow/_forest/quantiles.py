@@ -17,7 +17,7 @@ _BLOCK = 1 << 21  # votes that are sorted at a time
 
 
 @dataclass(frozen=True, eq=False)
-class LeafRows:
+class LeafTargets:
     """The training rows of each leaf: those of leaf l are ``rows[starts[l]:starts[l + 1]]``."""
 
     rows: NDArray[np.uint32]
@@ -29,7 +29,7 @@ class LeafRows:
     @classmethod
     def of(
         cls, leaves: NDArray[np.int32], n_leaves: int, y: Floats, weights: Floats | None
-    ) -> LeafRows:
+    ) -> LeafTargets:
         """List the rows of each leaf; `leaves` has a leaf for each row and tree."""
         weights = np.ones(len(y)) if weights is None else weights
         order = np.argsort(leaves, axis=None, kind="stable")
@@ -56,18 +56,18 @@ class LeafRows:
         self, leaves: NDArray[np.int32], sizes: NDArray[np.int64], quantiles: Floats
     ) -> Floats:
         """List the votes of all rows in the order of their targets; see where they reach q."""
-        given_by = leaves.reshape(-1)
-        n_votes = sizes[given_by]
-        place = np.arange(n_votes.sum()) - np.repeat(np.cumsum(n_votes) - n_votes, n_votes)
-        voters = self.rows[np.repeat(self.starts[given_by], n_votes) + place]
+        leaf_of_vote = leaves.reshape(-1)
+        n_votes = sizes[leaf_of_vote]
+        position = np.arange(n_votes.sum()) - np.repeat(np.cumsum(n_votes) - n_votes, n_votes)
+        voters = self.rows[np.repeat(self.starts[leaf_of_vote], n_votes) + position]
         weight = self.weights[voters]
         total = np.add.reduceat(weight, np.cumsum(n_votes) - n_votes)
         vote = weight / np.repeat(total, n_votes)
-        asked_by = np.repeat(np.arange(len(leaves)), n_votes.reshape(leaves.shape).sum(axis=1))
-        ends = np.cumsum(np.bincount(asked_by, minlength=len(leaves)))
+        query_of_vote = np.repeat(np.arange(len(leaves)), n_votes.reshape(leaves.shape).sum(axis=1))
+        ends = np.cumsum(np.bincount(query_of_vote, minlength=len(leaves)))
         result = np.empty((len(leaves), len(quantiles), self.targets.shape[1]))
         for output, targets in enumerate(self.targets.T):
-            order = np.lexsort((targets[voters], asked_by))
+            order = np.lexsort((targets[voters], query_of_vote))
             sorted_targets, votes = targets[voters][order], vote[order]
             for i, (begin, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
                 reached = np.cumsum(votes[begin:end])

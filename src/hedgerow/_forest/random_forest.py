@@ -31,17 +31,17 @@ class RandomForestClassifier(ForestClassifier):
     n_classes_ : int, or a list of int
         How many there are.
     n_outputs_ : int
-        Columns of y.
+        Number of outputs (columns of y).
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     feature_importances_ : array of shape (n_features,)
         Each feature's part of the fall of impurity.
     estimators_samples_ : list of arrays
         The training rows that each tree drew.
     oob_score_ : float
-        The score of the out-of-bag predictions, if ``oob_score`` asked for it.
+        The score of the out-of-bag predictions, if ``oob_score`` is set.
     oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such
         Probabilities of the training rows by the trees that did not draw them.
 
@@ -74,17 +74,17 @@ class RandomForestRegressor(ForestRegressor):
     Attributes
     ----------
     n_outputs_ : int
-        Columns of y.
+        Number of outputs (columns of y).
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     feature_importances_ : array of shape (n_features,)
         Each feature's part of the fall of impurity.
     estimators_samples_ : list of arrays
         The training rows that each tree drew.
     oob_score_ : float
-        The score of the out-of-bag predictions, if ``oob_score`` asked for it.
+        The score of the out-of-bag predictions, if ``oob_score`` is set.
     oob_prediction_ : array of shape (n_rows,) or (n_rows, n_outputs)
         Predictions for the training rows by the trees that did not draw them.
 
@@ -119,17 +119,17 @@ class ExtraTreesClassifier(ForestClassifier):
     n_classes_ : int, or a list of int
         How many there are.
     n_outputs_ : int
-        Columns of y.
+        Number of outputs (columns of y).
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     feature_importances_ : array of shape (n_features,)
         Each feature's part of the fall of impurity.
     estimators_samples_ : list of arrays
         The training rows that each tree drew.
     oob_score_ : float
-        The score of the out-of-bag predictions, if ``oob_score`` asked for it.
+        The score of the out-of-bag predictions, if ``oob_score`` is set.
     oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such
         Probabilities of the training rows by the trees that did not draw them.
 
@@ -162,17 +162,17 @@ class ExtraTreesRegressor(ForestRegressor):
     Attributes
     ----------
     n_outputs_ : int
-        Columns of y.
+        Number of outputs (columns of y).
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     feature_importances_ : array of shape (n_features,)
         Each feature's part of the fall of impurity.
     estimators_samples_ : list of arrays
         The training rows that each tree drew.
     oob_score_ : float
-        The score of the out-of-bag predictions, if ``oob_score`` asked for it.
+        The score of the out-of-bag predictions, if ``oob_score`` is set.
     oob_prediction_ : array of shape (n_rows,) or (n_rows, n_outputs)
         Predictions for the training rows by the trees that did not draw them.
 

@@ -37,7 +37,8 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
     the parameter again before it is fitted again; neighbours that predict by a function
     (``weights``, ``metric``) have to be given it before that, too.
     Arrays, sets and ranges in parameters come back as lists, NumPy numbers as Python's, and
-    ``n_jobs`` and ``verbose``, which tell how a fit ran and not what it learned, as their defaults.
+    ``n_jobs`` and ``verbose``, which affect how a fit runs and not what it learns, as their
+    defaults.
 
     The same model always gives the same bytes. They are a safetensors file, so that other programs
     can read the arrays.
@@ -108,13 +109,13 @@ def _file_name(path: Any) -> str:
 
 
 def _read_bytes(path: Path) -> bytes:
-    """Read a file, unless its first bytes already say that it is no model."""
-    found = path.stat()
-    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+    """Read a file, unless its first bytes show that it is not a model."""
+    status = path.stat()
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         raise ModelFileError("not a regular file")  # a pipe would be waited for, a device endless
     with path.open("rb") as file:
         beginning = file.read(BEGINNING)
-        check_beginning(beginning, found.st_size)
+        check_beginning(beginning, status.st_size)
         try:
             return beginning + file.read()
         except MemoryError:

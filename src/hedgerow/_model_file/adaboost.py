@@ -18,14 +18,14 @@ from hedgerow._adaboost.algorithms import (
 )
 from hedgerow._adaboost.model import EstimatorCommittee, TreeCommittee
 from hedgerow._estimator import column_attributes
-from hedgerow._model_file.columns import read_columns, write_columns
-from hedgerow._model_file.container import Arrays, Document
-from hedgerow._model_file.members import (
-    read_members,
+from hedgerow._model_file.base_models import (
+    read_base_models,
     require_classes,
     require_columns,
     require_numbers,
 )
+from hedgerow._model_file.columns import read_columns, write_columns
+from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import (
     Stored,
     check_columns,
@@ -47,8 +47,8 @@ _HISTORIES = ("estimator_weights_", "estimator_errors_", "weight_sums_")
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
-    """Give what a fit has learned."""
-    model = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    """Return what a fit has learned."""
+    model = estimator._fitted_model()  # noqa: SLF001
     fitted = vars(estimator)
     document: Document = {
         "algorithm": {"name": type(model.algorithm).__name__} | asdict(model.algorithm),
@@ -59,7 +59,7 @@ def write(estimator: Any) -> tuple[Document, Arrays]:
     arrays["rounds.weights"] = model.weights
     if model.classes is not None:
         arrays["rounds.resets_"] = fitted["resets_"].astype(np.int64)
-    learned, more = _write_trees(model) if document["are_trees"] else _write_members(estimator)
+    learned, more = _write_trees(model) if document["are_trees"] else _write_base_models(estimator)
     return document | learned, arrays | more
 
 
@@ -68,12 +68,14 @@ def _write_trees(model: TreeCommittee) -> tuple[Document, Arrays]:
     return {"schema": model.schema.to_dict()}, arrays
 
 
-def _write_members(estimator: Any) -> tuple[Document, Arrays]:
+def _write_base_models(estimator: Any) -> tuple[Document, Arrays]:
     from hedgerow._model_file.contents import write_estimator
 
     model: EstimatorCommittee = estimator._fitted_model()  # noqa: SLF001
-    members = [write_estimator(member) for members in model.fitted for member in members]
-    document, arrays = joined("members", members)
+    base_models = [
+        write_estimator(base_model) for base_models in model.fitted for base_model in base_models
+    ]
+    document, arrays = joined("members", base_models)
     return document | write_columns(estimator), arrays
 
 
@@ -92,7 +94,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
         attributes |= {"classes_": classes, "n_classes_": len(classes)}
     rounds = _read_rounds(stored, is_classifier)
     weights = rounds.pop("weights")
-    read_model = _read_trees if stored.flag("are_trees") else _read_members
+    read_model = _read_trees if stored.flag("are_trees") else _read_base_models
     return attributes | rounds | read_model(stored, algorithm, weights, classes)
 
 
@@ -101,14 +103,17 @@ def _read_algorithm(stored: Any) -> Algorithm | R2:
     name = values.field("name")
     require(isinstance(name, str) and name in _ALGORITHMS, f"the algorithm is {name!r}")
     kind = _ALGORITHMS[name]
-    taken = {f.name: values.field(f.name) for f in fields(kind)}
+    arguments = {f.name: values.field(f.name) for f in fields(kind)}
     values.finish()
-    require(is_number(taken["learning_rate"]), "learning_rate is not a number")
-    n_classes = taken.get("n_classes", 2)
+    require(is_number(arguments["learning_rate"]), "learning_rate is not a number")
+    n_classes = arguments.get("n_classes", 2)
     require(type(n_classes) is int and 2 <= n_classes <= 2**16, "n_classes is not a number")
     for text, allowed in _TEXTS.items():
-        require(text not in taken or taken[text] in allowed, f"{text} is {taken.get(text)!r}")
-    algorithm: Algorithm | R2 = kind(**taken)
+        require(
+            text not in arguments or arguments[text] in allowed,
+            f"{text} is {arguments.get(text)!r}",
+        )
+    algorithm: Algorithm | R2 = kind(**arguments)
     return algorithm
 
 
@@ -144,21 +149,21 @@ def _read_trees(
     return column_attributes(schema) | {"_model": model}
 
 
-def _read_members(
+def _read_base_models(
     stored: Stored, algorithm: Algorithm | R2, weights: NDArray[Any], classes: NDArray[Any] | None
 ) -> dict[str, Any]:
-    members, attributes = read_members(stored, "members"), read_columns(stored)
+    base_models, attributes = read_base_models(stored, "members"), read_columns(stored)
     require("n_features_in_" in attributes, "the number of columns is missing")
-    for member in members:
-        require_columns(member, attributes)
+    for base_model in base_models:
+        require_columns(base_model, attributes)
         if algorithm.has_classifiers and classes is not None:
-            require_classes(member, [classes], shares=isinstance(algorithm, Real))
+            require_classes(base_model, [classes], shares=isinstance(algorithm, Real))
         else:
-            require_numbers(member)
-    per_round, rest = divmod(len(members), len(weights))
+            require_numbers(base_model)
+    per_round, rest = divmod(len(base_models), len(weights))
     n_outputs = 1 if isinstance(algorithm, R2) else algorithm.n_outputs
-    wanted = 1 if algorithm.has_classifiers else n_outputs
-    require(rest == 0 and per_round == wanted, "a round has not its members")
-    fitted = [members[i : i + per_round] for i in range(0, len(members), per_round)]
+    expected = 1 if algorithm.has_classifiers else n_outputs
+    require(rest == 0 and per_round == expected, "a round lacks base models")
+    fitted = [base_models[i : i + per_round] for i in range(0, len(base_models), per_round)]
     model = EstimatorCommittee(fitted, algorithm, weights, classes)
     return attributes | {"_model": model}

@@ -40,7 +40,7 @@ def write_atomically(path: str, data: bytes) -> None:
     except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
-        if isinstance(error, OSError):  # of which the user shall read the name they gave
+        if isinstance(error, OSError):  # report the file name that the user passed
             raise OSError(error.errno, error.strerror, path) from error
         raise
     _sync_folder(target.parent)

@@ -8,53 +8,55 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from hedgerow._bagging.draws import BagDraws
-from hedgerow._bagging.members import MemberModel
+from hedgerow._bagging.base_models import BaggedModel
+from hedgerow._bagging.sampling import BaggingSamples
 from hedgerow._model_file import forests
-from hedgerow._model_file.columns import read_columns, write_columns
-from hedgerow._model_file.container import Arrays, Document
-from hedgerow._model_file.forests import read_draws, write_draws
-from hedgerow._model_file.members import (
-    read_members,
+from hedgerow._model_file.base_models import (
+    read_base_models,
     require_classes,
     require_columns,
     require_numbers,
 )
+from hedgerow._model_file.columns import read_columns, write_columns
+from hedgerow._model_file.container import Arrays, Document
+from hedgerow._model_file.forests import read_draws, write_draws
 from hedgerow._model_file.outputs import read_outputs, write_outputs
 from hedgerow._model_file.stored import Stored, finite_or_none, joined, require
 from hedgerow._tree.outputs import ClassOutputs
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
-    """Give what a fit has learned."""
+    """Return what a fit has learned."""
     from hedgerow._model_file.contents import write_parameter
 
-    model = estimator._fitted_model()  # noqa: SLF001  the file is a friend
-    is_forest = not isinstance(model, MemberModel)
-    learned, arrays = forests.write(estimator) if is_forest else _write_members(estimator)
+    model = estimator._fitted_model()  # noqa: SLF001
+    is_forest = not isinstance(model, BaggedModel)
+    learned, arrays = forests.write(estimator) if is_forest else _write_base_models(estimator)
     base = write_parameter(estimator.estimator_)
     return {"is_forest": is_forest, "base": base} | learned, arrays
 
 
-def _write_members(estimator: Any) -> tuple[Document, Arrays]:
+def _write_base_models(estimator: Any) -> tuple[Document, Arrays]:
     from hedgerow._model_file.contents import write_estimator
 
-    model: MemberModel = estimator._fitted_model()  # noqa: SLF001
-    draws = model.draws
-    document, arrays = joined("members", [write_estimator(member) for member in model.members])
+    model: BaggedModel = estimator._fitted_model()  # noqa: SLF001
+    sampling = model.sampling
+    document, arrays = joined(
+        "members", [write_estimator(base_model) for base_model in model.estimators]
+    )
     score = vars(estimator).get("oob_score_")
     document |= write_columns(estimator) | {
         "outputs": write_outputs(model.outputs),
-        "rows": write_draws(draws.rows, draws.n_rows),
-        "columns": write_draws(draws.columns, draws.n_features),
-        "is_weighted": draws.weights is not None,
-        "are_given": draws.given is not None,
+        "rows": write_draws(sampling.rows, sampling.n_rows),
+        "columns": write_draws(sampling.columns, sampling.n_features),
+        "is_weighted": sampling.weights is not None,
+        "are_given": sampling.fixed is not None,
         "oob_score": finite_or_none(score),
     }
-    if draws.weights is not None:
-        arrays["draws.weights"] = draws.weights
-    if draws.given is not None:
-        arrays |= {f"draws.{i}": rows.astype(np.int64) for i, rows in enumerate(draws.given)}
+    if sampling.weights is not None:
+        arrays["draws.weights"] = sampling.weights
+    if sampling.fixed is not None:
+        arrays |= {f"draws.{i}": rows.astype(np.int64) for i, rows in enumerate(sampling.fixed)}
     return document, arrays
 
 
@@ -66,51 +68,51 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     is_forest = stored.flag("is_forest")
     require(not is_forest or type(base) is kind._tree, "a forest is of other trees")  # noqa: SLF001
     require(isinstance(base, BaseEstimator), "there is no estimator that was bagged")
-    read_model = forests.read if is_forest else _read_members
+    read_model = forests.read if is_forest else _read_base_models
     attributes = read_model(kind, stored)
     if not is_forest:
-        _check_members(attributes, type(base))
+        _check_base_models(attributes, type(base))
     return attributes | {"estimator_": base}
 
 
-def _read_members(kind: type[Any], stored: Stored) -> dict[str, Any]:
-    members = read_members(stored, "members")
-    require(len(members) > 0, "there are no members")
+def _read_base_models(kind: type[Any], stored: Stored) -> dict[str, Any]:
+    estimators = read_base_models(stored, "members")
+    require(len(estimators) > 0, "there are no base models")
     outputs = read_outputs(kind._outputs, stored.field("outputs"))  # noqa: SLF001
     attributes = read_columns(stored)
     rows, n_rows = read_draws(stored.field("rows"))
     columns, n_features = read_draws(stored.field("columns"))
     require(n_features == attributes.get("n_features_in_"), "draws are of other columns")
-    weights = given = None
+    weights = fixed = None
     if stored.flag("is_weighted"):
         weights = stored.arrays("draws.", ["weights"])["weights"]
         fits = weights.dtype == np.float64 and weights.shape == (n_rows,)
         require(fits and np.isfinite(weights).all(), "there is not a weight for each row")
         require((weights >= 0).all() and weights.any(), "no row weighs anything")
     if stored.flag("are_given"):
-        listed = stored.arrays("draws.", [str(i) for i in range(len(members))])
-        given = tuple(_read_rows(array, n_rows) for array in listed.values())
-    draws = BagDraws(n_rows, n_features, rows, columns, weights, given)
-    attributes |= outputs.attributes() | {"_model": MemberModel(members, outputs, draws)}
+        listed = stored.arrays("draws.", [str(i) for i in range(len(estimators))])
+        fixed = tuple(_read_rows(array, n_rows) for array in listed.values())
+    sampling = BaggingSamples(n_rows, n_features, rows, columns, weights, fixed)
+    attributes |= outputs.attributes() | {"_model": BaggedModel(estimators, outputs, sampling)}
     score = stored.score("oob_score")
     return attributes if score is None else attributes | {"oob_score_": score}
 
 
-def _check_members(attributes: dict[str, Any], kind: type[Any]) -> None:
-    """Check that members are what the bag will ask: of its kind, its columns and its outputs."""
-    model: MemberModel = attributes["_model"]
-    draws, outputs = model.draws, model.outputs
-    for index, member in enumerate(model.members):
-        require(type(member) is kind, f"a {type(member).__name__} is not what was bagged")
-        if draws.takes_all_columns or "feature_names_in_" in attributes:
-            drawn = None if draws.takes_all_columns else draws.features(index)
-            require_columns(member, attributes, drawn)
+def _check_base_models(attributes: dict[str, Any], kind: type[Any]) -> None:
+    """Check the base models: their type, columns and outputs."""
+    model: BaggedModel = attributes["_model"]
+    sampling, outputs = model.sampling, model.outputs
+    for index, base_model in enumerate(model.estimators):
+        require(type(base_model) is kind, f"a {type(base_model).__name__} is not what was bagged")
+        if sampling.takes_all_columns or "feature_names_in_" in attributes:
+            columns = None if sampling.takes_all_columns else sampling.features(index)
+            require_columns(base_model, attributes, columns)
         else:
-            require_columns(member, {"n_features_in_": draws.columns.n_draws})
+            require_columns(base_model, {"n_features_in_": sampling.columns.n_draws})
         if isinstance(outputs, ClassOutputs):
-            require_classes(member, outputs.classes)
+            require_classes(base_model, outputs.classes)
         else:
-            require_numbers(member, outputs.n_outputs)
+            require_numbers(base_model, outputs.n_outputs)
 
 
 def _read_rows(array: NDArray[Any], n_rows: int) -> NDArray[np.intp]:

@@ -34,8 +34,8 @@ _CALIBRATION = ("slope", "offset", "x", "y", "start")
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
-    """Give what a fit has learned."""
-    model: BoostedModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    """Return what a fit has learned."""
+    model: BoostedModel = estimator._fitted_model()  # noqa: SLF001
     fitted = vars(estimator)
     classes = fitted.get("classes_")
     document = {
@@ -111,7 +111,7 @@ def _read_quantiles(stored: Stored) -> tuple[float, ...]:
 
 
 def _read_calibration(stored: Stored, model: BoostedModel) -> BoostedModel:
-    """Read what was learned from rows held out, if anything; files before it have no such field."""
+    """Read the calibration, if any; older files have no such field."""
     if not stored.has("calibration"):
         return model
     method = stored.field("calibration")
@@ -192,19 +192,19 @@ def _check_task(kind: type[Any], model: BoostedModel, classes: Classes | None) -
     links: tuple[str, ...] = ("sigmoid", "half_sigmoid", "margin")
     if isinstance(classes, list):
         require(all(len(of) == 2 for of in classes), "a label has not two classes")
-        wanted = len(classes)
-        require(wanted >= 2, "there are fewer than two labels")
+        n_expected = len(classes)
+        require(n_expected >= 2, "there are fewer than two labels")
     elif classes is not None:
         require(len(classes) >= 2, "there are fewer than two classes")
-        wanted = 1 if len(classes) == 2 else len(classes)
-        links = links if wanted == 1 else ("softmax",)
+        n_expected = 1 if len(classes) == 2 else len(classes)
+        links = links if n_expected == 1 else ("softmax",)
     elif task in _ONE_SCORE:
-        wanted, links = 1, _ONE_SCORE[task]
+        n_expected, links = 1, _ONE_SCORE[task]
     else:
-        wanted = n_outputs
+        n_expected = n_outputs
         links = ("identity", "log", "sigmoid", "half_sigmoid")
         links += ("sorted", "softmax") if n_outputs > 1 else ()
-    require(n_outputs == wanted, "the number of outputs does not suit the classes")
+    require(n_outputs == n_expected, "the number of outputs does not suit the classes")
     require(n_outputs >= 1, "there is no output")
     require(model.link in links, f"the link is {model.link!r}, but must be one of {links}")
 

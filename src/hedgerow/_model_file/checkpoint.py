@@ -1,4 +1,4 @@
-"""A fit under way ↔ a file: the model so far, and what tells whether a fit may go on from it."""
+"""Checkpoints ↔ files: the model so far, and what identifies a fit that may continue it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ _FIELDS = {"parameters", "n_members", "metric", "n_folds", "tried", "best"}
 
 
 def write_choice(choice: Choice) -> Document:
-    """Give a choice as JSON types."""
+    """Return a choice as JSON types."""
     sliced = {"in_turn": choice.in_turn} if choice.in_turn else {}
     return sliced | {
         "parameters": dict(choice.parameters),
@@ -23,8 +23,8 @@ def write_choice(choice: Choice) -> Document:
         "n_folds": choice.n_folds,
         "best": choice.best,
         "tried": [
-            [dict(tried.parameters), tried.n_rounds, encode(tried.score), encode([*tried.curve])]
-            for tried in choice.tried
+            [dict(trial.parameters), trial.n_rounds, encode(trial.score), encode([*trial.curve])]
+            for trial in choice.tried
         ],
     }
 
@@ -43,13 +43,13 @@ def read_choice(stored: Any) -> Choice:
     require(isinstance(stored["tried"], list), "what was tried is not a list")
     parameters = _read_parameters(stored["parameters"])
     require("n_estimators" in parameters, "no number of rounds was chosen")
-    tried, best = tuple(map(_read_tried, stored["tried"])), stored["best"]
-    require(type(best) is int and 0 <= best <= max(len(tried) - 1, 0), "the best was not tried")
-    require(len({frozenset(each.parameters) for each in tried}) <= 1, "trials differ in kind")
+    trials, best = tuple(map(_read_trial, stored["tried"])), stored["best"]
+    require(type(best) is int and 0 <= best <= max(len(trials) - 1, 0), "the best was not tried")
+    require(len({frozenset(each.parameters) for each in trials}) <= 1, "trials differ in kind")
     in_turn = stored.get("in_turn", 0)
     is_fewer = type(in_turn) is int and in_turn in range(members)
     require(is_fewer, "more models stand in turn than there are")
-    return Choice(parameters, members, metric, folds, tried, best, in_turn)
+    return Choice(parameters, members, metric, folds, trials, best, in_turn)
 
 
 def _read_parameters(stored: Any) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def _read_parameters(stored: Any) -> dict[str, Any]:
     return {name: stored[name] for name in PLAIN if name in stored}
 
 
-def _read_tried(stored: Any) -> Tried:
+def _read_trial(stored: Any) -> Tried:
     require(isinstance(stored, list) and len(stored) == 4, "what was tried is not a trial")
     parameters, n_rounds, score, curve = stored
     score, curve = decode(score), decode(curve)

@@ -11,7 +11,7 @@ from hedgerow._model_file.stored import Stored, require
 
 
 def write_columns(estimator: Any) -> Document:
-    """Give scikit-learn's attributes about the columns that a fit saw."""
+    """Return scikit-learn's attributes about the columns that a fit saw."""
     return {
         "n_features": vars(estimator).get("n_features_in_"),
         "feature_names": names_to_json(fitted_names(estimator)),

@@ -5,7 +5,7 @@ checksum in hexadecimal, and the rest of the header. The checksum covers every o
 file and is compared before anything is parsed, so that damage is found wherever it is.
 
 Safetensors files are written here, not by the library, whose order of metadata and of tensors may
-change between its versions: the same model shall give the same bytes. The library reads them.
+change between its versions: the same model must give the same bytes. The library reads them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _DTYPE_NAMES = {dtype.newbyteorder("="): name for name, dtype in _DTYPES.items()
 
 
 def pack(document: Document, arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Give the bytes of a file."""
+    """Return the bytes of a file."""
     versioned = document | {"format": FORMAT, "format_version": FORMAT_VERSION}
     # Widest first: with a header of a multiple of 8 bytes, every array is aligned in the file.
     names = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
@@ -130,7 +130,7 @@ def _refuse_foreign(beginning: bytes) -> NoReturn:
 
 
 def _other_kind(beginning: bytes) -> str:
-    """Say what a file is instead, if its first bytes tell."""
+    """Return what a file is instead, if its first bytes identify it."""
     for start, what in _OTHER_FILES.items():
         if beginning.startswith(start):
             return f", but {what}"
@@ -202,7 +202,7 @@ def _read_arrays(data: bytes) -> Arrays:
 
 
 def _read_array(name: str, tensor: Mapping[str, Any]) -> NDArray[Any]:
-    """Give a tensor as an array of its own memory, aligned and in the machine's byte order."""
+    """Return a tensor as an array of its own memory, aligned and in the machine's byte order."""
     dtype = _DTYPES.get(tensor["dtype"])
     if dtype is None:
         raise ModelFileError(f"the array {name!r} is of the unknown type {tensor['dtype']}")

@@ -1,7 +1,7 @@
 """A fitted estimator ↔ the document and arrays of a model file.
 
-Reading trusts nothing: each part checks itself, and what native code takes as places in another
-part is checked against that part.
+Reading checks everything: each part checks itself, and indices into another part that native code
+uses are checked against that part.
 """
 
 from __future__ import annotations
@@ -57,46 +57,46 @@ from hedgerow.exceptions import ModelFileError
 
 
 @dataclass(frozen=True)
-class Kind:
-    """An estimator that files know: how what it has learned is written and read."""
+class FileKind:
+    """An estimator that model files support, with its writer and reader."""
 
     estimator: type[Any]
     write: Callable[[Any], tuple[Document, Arrays]]
     read: Callable[[type[Any], Stored], dict[str, Any]]
 
 
-# A file names its estimator by a word of this list, never by something to import.
-_KINDS: dict[str, Kind] = {
+# A file names its estimator by a key of this table, never by something to import.
+_KINDS: dict[str, FileKind] = {
     kind.estimator.__name__: kind
     for kind in (
-        Kind(GradientBoostingClassifier, boosted.write, boosted.read),
-        Kind(GradientBoostingRegressor, boosted.write, boosted.read),
-        Kind(GradientBoostingRanker, boosted.write, boosted.read),
-        Kind(GradientBoostingSurvival, survival.write, survival.read),
-        Kind(AdaBoostClassifier, adaboost.write, adaboost.read),
-        Kind(AdaBoostRegressor, adaboost.write, adaboost.read),
-        Kind(StagewiseClassifier, stagewise.write, stagewise.read),
-        Kind(StagewiseRegressor, stagewise.write, stagewise.read),
-        Kind(DecisionTreeClassifier, trees.write, trees.read),
-        Kind(DecisionTreeRegressor, trees.write, trees.read),
-        Kind(BaggingClassifier, bagging.write, bagging.read),
-        Kind(BaggingRegressor, bagging.write, bagging.read),
-        Kind(RandomForestClassifier, forests.write, forests.read),
-        Kind(RandomForestRegressor, forests.write, forests.read),
-        Kind(ExtraTreesClassifier, forests.write, forests.read),
-        Kind(ExtraTreesRegressor, forests.write, forests.read),
-        Kind(KNeighborsClassifier, neighbors.write, neighbors.read),
-        Kind(KNeighborsRegressor, neighbors.write, neighbors.read),
-        Kind(NearestNeighbors, neighbors.write, neighbors.read),
-        Kind(RadiusNeighborsClassifier, neighbors.write, neighbors.read),
-        Kind(RadiusNeighborsRegressor, neighbors.write, neighbors.read),
-        Kind(LinearSVC, linear.write, linear.read),
-        Kind(LinearSVR, linear.write, linear.read),
-        Kind(SVC, kernel.write, kernel.read),
-        Kind(NuSVC, kernel.write, kernel.read),
-        Kind(SVR, kernel.write, kernel.read),
-        Kind(NuSVR, kernel.write, kernel.read),
-        Kind(OneClassSVM, kernel.write, kernel.read),
+        FileKind(GradientBoostingClassifier, boosted.write, boosted.read),
+        FileKind(GradientBoostingRegressor, boosted.write, boosted.read),
+        FileKind(GradientBoostingRanker, boosted.write, boosted.read),
+        FileKind(GradientBoostingSurvival, survival.write, survival.read),
+        FileKind(AdaBoostClassifier, adaboost.write, adaboost.read),
+        FileKind(AdaBoostRegressor, adaboost.write, adaboost.read),
+        FileKind(StagewiseClassifier, stagewise.write, stagewise.read),
+        FileKind(StagewiseRegressor, stagewise.write, stagewise.read),
+        FileKind(DecisionTreeClassifier, trees.write, trees.read),
+        FileKind(DecisionTreeRegressor, trees.write, trees.read),
+        FileKind(BaggingClassifier, bagging.write, bagging.read),
+        FileKind(BaggingRegressor, bagging.write, bagging.read),
+        FileKind(RandomForestClassifier, forests.write, forests.read),
+        FileKind(RandomForestRegressor, forests.write, forests.read),
+        FileKind(ExtraTreesClassifier, forests.write, forests.read),
+        FileKind(ExtraTreesRegressor, forests.write, forests.read),
+        FileKind(KNeighborsClassifier, neighbors.write, neighbors.read),
+        FileKind(KNeighborsRegressor, neighbors.write, neighbors.read),
+        FileKind(NearestNeighbors, neighbors.write, neighbors.read),
+        FileKind(RadiusNeighborsClassifier, neighbors.write, neighbors.read),
+        FileKind(RadiusNeighborsRegressor, neighbors.write, neighbors.read),
+        FileKind(LinearSVC, linear.write, linear.read),
+        FileKind(LinearSVR, linear.write, linear.read),
+        FileKind(SVC, kernel.write, kernel.read),
+        FileKind(NuSVC, kernel.write, kernel.read),
+        FileKind(SVR, kernel.write, kernel.read),
+        FileKind(NuSVR, kernel.write, kernel.read),
+        FileKind(OneClassSVM, kernel.write, kernel.read),
     )
 }
 # Parameters that may be functions, random states or other objects that are not stored.
@@ -105,11 +105,11 @@ _MAY_BE_NOT_STORED = {
     *("estimator", "init", "weights", "metric", "kernel"),
 }
 # How a fit ran, not what it learned: the same model has the same file on any number of threads.
-_OF_THE_MACHINE = ("n_jobs", "verbose")
+_NOT_PART_OF_MODEL = ("n_jobs", "verbose")
 
 
 def write_estimator(estimator: Any) -> tuple[Document, Arrays]:
-    """Give a fitted estimator as a document of JSON types and named arrays."""
+    """Return a fitted estimator as a document of JSON types and named arrays."""
     kind = _KINDS.get(type(estimator).__name__)
     if kind is None or type(estimator) is not kind.estimator:
         raise TypeError(
@@ -122,7 +122,7 @@ def write_estimator(estimator: Any) -> tuple[Document, Arrays]:
         "estimator": type(estimator).__name__,
         "parameters": _write_parameters(estimator),
     }
-    na_values = getattr(estimator, "na_values_", None)  # which the command line noted
+    na_values = getattr(estimator, "na_values_", None)  # recorded by the command line
     noted = {} if na_values is None else {"na_values": list(na_values)}
     return document | noted | learned, arrays
 
@@ -135,12 +135,12 @@ def _write_parameters(estimator: Any) -> Document:
     return {
         name: write_parameter(value)
         for name, value in estimator.get_params(deep=False).items()
-        if name not in _OF_THE_MACHINE
+        if name not in _NOT_PART_OF_MODEL
     }
 
 
 def write_parameter(value: Any) -> Any:
-    """Give a value as JSON types; one of the library's own estimators with its parameters."""
+    """Return a value as JSON types; one of the library's own estimators with its parameters."""
     kind = _KINDS.get(type(value).__name__)
     if kind is None or type(value) is not kind.estimator:
         return encode(value)
@@ -161,7 +161,7 @@ def read_estimator(document: Document, arrays: Mapping[str, NDArray[Any]]) -> An
 
 def read_stored(stored: Stored) -> Any:
     """Make the fitted estimator of a file, or of a part of one."""
-    kind = _known(stored.field("estimator"))
+    kind = _kind_named(stored.field("estimator"))
     require(isinstance(stored.field("library_version"), str), "the library version is not a string")
     parameters = _read_parameters(stored.field("parameters"), kind.estimator)
     attributes = kind.read(kind.estimator, stored) | _read_na_values(stored)
@@ -183,7 +183,7 @@ def _read_na_values(stored: Stored) -> dict[str, Any]:
     return {"na_values_": values}
 
 
-def _known(name: Any) -> Kind:
+def _kind_named(name: Any) -> FileKind:
     require(isinstance(name, str) and name in _KINDS, f"it holds the unknown model {name!r}")
     return _KINDS[name]
 
@@ -191,13 +191,13 @@ def _known(name: Any) -> Kind:
 def _read_parameters(stored: Any, kind: type[Any], depth: int = 0) -> dict[str, Any]:
     """Read the parameters; one that is not in the file, being younger, has its default."""
     require(isinstance(stored, dict), "the parameters are not a table of names and values")
-    known = {parameter.name: parameter for parameter in kind._parameters}  # noqa: SLF001
-    unknown = sorted(set(stored) - set(known))
+    declared = {parameter.name: parameter for parameter in kind._parameters}  # noqa: SLF001
+    unknown = sorted(set(stored) - set(declared))
     require(not unknown, f"this version does not know the parameters {', '.join(unknown)}")
     values = {name: read_parameter(value, depth) for name, value in stored.items()}
     for name, value in values.items():
         if not (isinstance(value, NotStored) and name in _MAY_BE_NOT_STORED):
-            known[name].check(value)
+            declared[name].check(value)
     return values
 
 
@@ -206,5 +206,5 @@ def read_parameter(stored: Any, depth: int = 0) -> Any:
     if not (isinstance(stored, dict) and set(stored) == {"estimator", "parameters"}):
         return decode(stored)
     require(depth < MOST_DEPTH, f"estimators are nested more than {MOST_DEPTH} deep")
-    kind = _known(stored["estimator"]).estimator
+    kind = _kind_named(stored["estimator"]).estimator
     return kind(**_read_parameters(stored["parameters"], kind, depth + 1))

@@ -11,7 +11,7 @@ from hedgerow._data.schema import TableSchema
 from hedgerow._estimator import column_attributes
 from hedgerow._forest.combinations import Combinations
 from hedgerow._forest.model import ForestModel
-from hedgerow._forest.quantiles import LeafRows
+from hedgerow._forest.quantiles import LeafTargets
 from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.outputs import read_outputs, write_outputs
 from hedgerow._model_file.stored import (
@@ -21,7 +21,7 @@ from hedgerow._model_file.stored import (
     require,
     with_prefix,
 )
-from hedgerow._tree.cart import RowDraws
+from hedgerow._tree.cart import BootstrapSamples
 from hedgerow._tree.packed import ARRAYS, PackedForest
 
 _COMBINATION_ARRAYS = ("inputs", "coefficients", "centres", "counts_as_one", "is_categorical")
@@ -31,24 +31,24 @@ _OUT_OF_BAG_SCORE = "oob_score_"
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
-    """Give what a fit has learned."""
-    model: ForestModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    """Return what a fit has learned."""
+    model: ForestModel = estimator._fitted_model()  # noqa: SLF001
     score = vars(estimator).get(_OUT_OF_BAG_SCORE)
     document = {
         "schema": model.schema.to_dict(),
         "outputs": write_outputs(model.outputs),
-        "draws": write_draws(model.draws, model.n_rows),
+        "draws": write_draws(model.sampling, model.n_rows),
         "oob_score": finite_or_none(score),
         "has_combinations": model.combinations is not None,
-        "keeps_targets": model.leaf_rows is not None,
+        "keeps_targets": model.leaf_targets is not None,
     }
     arrays = with_prefix("forest.", model.forest.arrays())
     arrays |= with_prefix("binner.", model.binner.to_dict())
     if model.combinations is not None:
         arrays |= _arrays_of("combinations.", model.combinations, _COMBINATION_ARRAYS)
         arrays |= with_prefix("combined.", model.forest.binner.to_dict())
-    if model.leaf_rows is not None:
-        arrays |= _arrays_of("leaf_rows.", model.leaf_rows, _LEAF_ARRAYS)
+    if model.leaf_targets is not None:
+        arrays |= _arrays_of("leaf_rows.", model.leaf_targets, _LEAF_ARRAYS)
     return document, arrays
 
 
@@ -66,17 +66,17 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     forest = PackedForest(**stored.arrays("forest.", ARRAYS), binner=tested)
     forest.validate()
     require(forest.n_values == outputs.n_values, "leaves have not a value for each output")
-    draws, n_rows = read_draws(stored.field("draws"))
-    leaf_rows = _read_leaf_rows(stored, forest) if stored.flag("keeps_targets") else None
+    sampling, n_rows = read_draws(stored.field("draws"))
+    leaf_targets = _read_leaf_targets(stored, forest) if stored.flag("keeps_targets") else None
     model = ForestModel(
         schema=schema,
         binner=binner,
         forest=forest,
         outputs=outputs,
-        draws=draws,
+        sampling=sampling,
         n_rows=n_rows,
         combinations=combinations,
-        leaf_rows=leaf_rows,
+        leaf_targets=leaf_targets,
     )
     attributes = column_attributes(schema) | outputs.attributes() | {"_model": model}
     score = stored.score("oob_score")
@@ -87,17 +87,17 @@ def _arrays_of(prefix: str, part: Any, names: tuple[str, ...]) -> Arrays:
     return with_prefix(prefix, {name: getattr(part, name) for name in names})
 
 
-def write_draws(draws: RowDraws, n_rows: int) -> Document:
-    """Give how rows are drawn, out of how many."""
+def write_draws(sampling: BootstrapSamples, n_rows: int) -> Document:
+    """Return how rows are drawn, out of how many."""
     return {
         "n_rows": n_rows,
-        "n_draws": draws.n_draws,
-        "bootstrap": draws.bootstrap,
-        "seed": draws.seed,
+        "n_draws": sampling.n_draws,
+        "bootstrap": sampling.bootstrap,
+        "seed": sampling.seed,
     }
 
 
-def read_draws(stored: Any) -> tuple[RowDraws, int]:
+def read_draws(stored: Any) -> tuple[BootstrapSamples, int]:
     """Read what `write_draws` gave."""
     fields = Stored(stored, {})
     n_rows, n_draws, seed = (fields.field(name) for name in ("n_rows", "n_draws", "seed"))
@@ -106,7 +106,7 @@ def read_draws(stored: Any) -> tuple[RowDraws, int]:
     are_counts = all(type(n) is int and 1 <= n < 2**32 for n in (n_rows, n_draws))
     require(are_counts and n_draws <= n_rows, "the draws are not of some of the rows")
     require(type(seed) is int and 0 <= seed < 2**34, "the seed is not a number below 2³⁴")
-    return RowDraws(n_draws, bootstrap=bootstrap, seed=seed), n_rows
+    return BootstrapSamples(n_draws, bootstrap=bootstrap, seed=seed), n_rows
 
 
 def _read_combinations(stored: Stored, schema: TableSchema) -> Combinations:
@@ -129,7 +129,7 @@ def _read_combinations(stored: Stored, schema: TableSchema) -> Combinations:
     return Combinations(**arrays)
 
 
-def _read_leaf_rows(stored: Stored, forest: PackedForest) -> LeafRows:
+def _read_leaf_targets(stored: Stored, forest: PackedForest) -> LeafTargets:
     arrays = stored.arrays("leaf_rows.", _LEAF_ARRAYS)
     dtypes = (np.uint32, np.int64, np.float64, np.float64)
     for (name, array), dtype in zip(arrays.items(), dtypes, strict=True):
@@ -145,4 +145,4 @@ def _read_leaf_rows(stored: Stored, forest: PackedForest) -> LeafRows:
     require((rows < n_rows).all(), "a leaf has a row that is not there")
     require((arrays["weights"] >= 0).all(), "a weight is negative")
     require(arrays["targets"].shape[1] == forest.n_values, "targets are of other outputs")
-    return LeafRows(**arrays)
+    return LeafTargets(**arrays)

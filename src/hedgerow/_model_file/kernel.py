@@ -21,21 +21,21 @@ from hedgerow._model_file.stored import (
     write_classes,
 )
 from hedgerow._model_file.values import NotStored, decode, encode
+from hedgerow._svm.input_matrix import LARGEST
+from hedgerow._svm.kernel.base import attributes_of
 from hedgerow._svm.kernel.classifiers import KernelClassifier
 from hedgerow._svm.kernel.kernels import LARGEST_KERNEL, NAMES, Kernel
-from hedgerow._svm.kernel.machine import attributes_of
 from hedgerow._svm.kernel.model import Certificate, KernelModel
-from hedgerow._svm.kernel.multiclass import n_contests
+from hedgerow._svm.kernel.multiclass import n_binary_tasks
 from hedgerow._svm.kernel.parameters import MOST_DEGREE
 from hedgerow._svm.kernel.regressors import NuSVR
-from hedgerow._svm.tables import LARGEST
 
 _CERTIFICATE = {"objective": np.float64, "duality_gap": np.float64, "n_iter": np.int64}
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
-    """Give what a fit has learned."""
-    model: KernelModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    """Return what a fit has learned."""
+    model: KernelModel = estimator._fitted_model()  # noqa: SLF001
     kernel = model.kernel
     is_sparse = scipy.sparse.issparse(model.vectors)
     document = {
@@ -78,8 +78,8 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     support = stored.arrays("", ["support"])["support"]
     check_array(support, (len(support),), "support", np.int64)
     require(((support >= 0) & (support < n_rows)).all(), "a support vector is no row")
-    tells_classes = issubclass(kind, KernelClassifier)
-    classes = read_some_classes(stored.field("classes"), tells_classes=tells_classes)
+    is_classifier = issubclass(kind, KernelClassifier)
+    classes = read_some_classes(stored.field("classes"), is_classifier=is_classifier)
     has_pairs = stored.flag("has_pairs")
     may_have_pairs = classes is not None and len(classes) > 2
     require(may_have_pairs or not has_pairs, "there are no pairs of classes")
@@ -143,7 +143,7 @@ def _read_by_class(
 
 
 def _n_machines(classes: NDArray[Any] | None, *, has_pairs: bool) -> int:
-    return 1 if classes is None else n_contests(len(classes), "ovo" if has_pairs else "ovr")
+    return 1 if classes is None else n_binary_tasks(len(classes), "ovo" if has_pairs else "ovr")
 
 
 def _read_single(stored: Stored, kernel: Kernel) -> bool:

@@ -17,15 +17,15 @@ from hedgerow._model_file.stored import (
     write_classes,
 )
 from hedgerow._params import MOST
-from hedgerow._svm.linear.machines import LinearModel, LinearSVC
+from hedgerow._svm.linear.estimators import LinearModel, LinearSVC
 
 # One number for each problem that was solved.
 _CERTIFICATE = ("objective_", "duality_gap_")
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
-    """Give what a fit has learned."""
-    model: LinearModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    """Return what a fit has learned."""
+    model: LinearModel = estimator._fitted_model()  # noqa: SLF001
     document = {
         "schema": model.schema.to_dict(),
         "classes": None if model.classes is None else write_classes(model.classes),
@@ -39,8 +39,8 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     """Read the attributes of a fitted estimator."""
     schema = stored.schema()
     require(not schema.categories, "a linear machine has categories")
-    tells_classes = issubclass(kind, LinearSVC)
-    classes = read_some_classes(stored.field("classes"), tells_classes=tells_classes)
+    is_classifier = issubclass(kind, LinearSVC)
+    classes = read_some_classes(stored.field("classes"), is_classifier=is_classifier)
     coef, intercept = stored.arrays("machine.", ("coef", "intercept")).values()
     n_machines = 1 if classes is None or len(classes) == 2 else len(classes)
     check_array(coef, (n_machines, schema.n_features), "coef")

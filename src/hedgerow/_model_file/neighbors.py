@@ -20,7 +20,7 @@ from hedgerow._model_file.stored import Stored, is_table, require, with_prefix
 from hedgerow._model_file.values import NotStored, decode, encode
 from hedgerow._neighbors.fitting import fitted_attributes
 from hedgerow._neighbors.gower import GowerColumns
-from hedgerow._neighbors.metrics import METRICS, Metric, chosen_metric
+from hedgerow._neighbors.metrics import METRICS, DistanceMetric, resolve_metric
 from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.radius import RadiusNeighborsClassifier, check_outlier_labels
 from hedgerow._tree.outputs import ClassOutputs, Outputs
@@ -29,8 +29,8 @@ _MOST_ROWS = 1 << 32  # the kernels' numbers of rows have 32 bits
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
-    """Give what a fit has learned."""
-    model: NeighborsModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    """Return what a fit has learned."""
+    model: NeighborsModel = estimator._fitted_model()  # noqa: SLF001
     is_sparse = scipy.sparse.issparse(model.rows)
     document = {
         "schema": model.schema.to_dict(),
@@ -55,10 +55,10 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     schema, metric = stored.schema(), _read_metric(stored)
     rows = _read_rows(stored, schema, metric)
     use_tree = stored.flag("use_tree")
-    is_dense = not (metric.is_given or scipy.sparse.issparse(rows))
-    may_have_tree = metric.is_of_numbers and is_dense
+    is_dense = not (metric.spec.is_opaque or scipy.sparse.issparse(rows))
+    may_have_tree = metric.requires_numbers and is_dense
     require(may_have_tree or not use_tree, "such rows have no tree")
-    gower = None if metric.is_of_numbers else _read_gower(stored, rows, schema)
+    gower = None if metric.requires_numbers else _read_gower(stored, rows, schema)
     outputs, target = _read_target(kind._outputs, stored, rows.shape[0])  # noqa: SLF001
     model = NeighborsModel(schema, metric, use_tree, rows, gower, outputs, target)
     attributes = fitted_attributes(model)
@@ -79,16 +79,16 @@ def _read_outlier_label(stored: Stored, outputs: Any) -> list[Any] | None:
     return labels
 
 
-def _read_rows(stored: Stored, schema: TableSchema, metric: Metric) -> Any:
+def _read_rows(stored: Stored, schema: TableSchema, metric: DistanceMetric) -> Any:
     is_sparse = stored.flag("is_sparse")
-    require(metric.has_products or not is_sparse, "sparse rows have no such distance")
+    require(metric.spec.supports_sparse or not is_sparse, "sparse rows have no such distance")
     rows = (
         read_csr(stored.arrays("rows.", CSR), schema.n_features)
         if is_sparse
         else _read_dense(stored, schema)
     )
     require(0 < rows.shape[0] < _MOST_ROWS, "there are no rows")
-    if metric.is_of_numbers:
+    if metric.requires_numbers:
         require(not schema.categories, "categories have no such distance")
         require(np.isfinite(rows.data if is_sparse else rows).all(), "a row is not finite")
         if metric.name == "precomputed":
@@ -99,14 +99,14 @@ def _read_rows(stored: Stored, schema: TableSchema, metric: Metric) -> Any:
     return rows
 
 
-def _read_metric(stored: Stored) -> Metric:
+def _read_metric(stored: Stored) -> DistanceMetric:
     chosen, params = decode(stored.field("metric")), decode(stored.field("metric_params"))
     require(isinstance(params, dict), "the metric's parameters are not a table")
     if isinstance(chosen, NotStored):
         require(is_table(params), "a function's parameters have no names")
-        return chosen_metric(chosen, 2.0, params)
+        return resolve_metric(chosen, 2.0, params)
     require(isinstance(chosen, str) and chosen in METRICS, f"the metric is {chosen!r}")
-    metric = chosen_metric(chosen, 2.0, params)
+    metric = resolve_metric(chosen, 2.0, params)
     suits = metric.name == chosen and metric.params == params
     require(suits, f"the parameters {params!r} do not suit the metric {chosen!r}")
     return metric
@@ -120,12 +120,12 @@ def _read_dense(stored: Stored, schema: TableSchema) -> NDArray[Any]:
 
 
 def _check_mixed(rows: NDArray[Any], schema: TableSchema) -> None:
-    """Check that numbers are finite, and that categories are codes of the schema's, or gaps."""
+    """Check that numbers are finite, and that categories are codes of the schema, or missing."""
     require(not np.isinf(rows).any(), "a row is not finite")
     for j, categories in schema.categories.items():
         codes = rows[:, j][~np.isnan(rows[:, j])]
-        known = (codes >= 0) & (codes < len(categories.values)) & (codes == np.floor(codes))
-        require(known.all(), "a row has a category that is not there")
+        is_valid = (codes >= 0) & (codes < len(categories.values)) & (codes == np.floor(codes))
+        require(is_valid.all(), "a row has a category that is not there")
 
 
 def _read_gower(stored: Stored, rows: NDArray[Any], schema: TableSchema) -> GowerColumns:

@@ -12,7 +12,7 @@ _MOST_CLASSES = 1 << 16
 
 
 def write_outputs(outputs: Outputs) -> Document:
-    """Give outputs as JSON types."""
+    """Return outputs as JSON types."""
     if isinstance(outputs, ClassOutputs):
         return {"classes": [write_classes(classes) for classes in outputs.classes]}
     return {"n_numbers": outputs.n_outputs, "is_single": outputs.is_single}

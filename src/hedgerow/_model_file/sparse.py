@@ -14,7 +14,7 @@ CSR = {"data": np.float64, "indices": np.int32, "indptr": np.int64}
 
 
 def write_csr(rows: Any) -> Arrays:
-    """Give the arrays of sparse rows."""
+    """Return the arrays of sparse rows."""
     return {name: getattr(rows, name).astype(dtype) for name, dtype in CSR.items()}
 
 

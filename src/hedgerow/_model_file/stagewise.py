@@ -7,15 +7,15 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._model_file.columns import read_columns, write_columns
-from hedgerow._model_file.container import Arrays, Document
-from hedgerow._model_file.members import (
-    read_members,
+from hedgerow._model_file.base_models import (
+    read_base_models,
     require_classes,
     require_columns,
     require_numbers,
     require_one_tree,
 )
+from hedgerow._model_file.columns import read_columns, write_columns
+from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import (
     Stored,
     is_number,
@@ -33,10 +33,10 @@ _HISTORIES = ("train_score_", "validation_score_")
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
-    """Give what a fit has learned, if the learners are the library's own."""
+    """Return what a fit has learned, if the learners are the library's own."""
     from hedgerow._model_file.contents import write_estimator
 
-    model: AdditiveModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    model: AdditiveModel = estimator._fitted_model()  # noqa: SLF001
     fitted = vars(estimator)
     classes = fitted.get("classes_")
     document: Document = write_columns(estimator) | {
@@ -74,7 +74,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
         require(len(attributes["classes_"]) >= 2, "there are fewer than two classes")
     model = _read_model(stored)
     _check_outputs(model, attributes.get("classes_"))
-    _check_members(model, attributes)
+    _check_base_models(model, attributes)
     steps = [stage.step for stage in model.stages]
     are_numbers = all(isinstance(step, float) for step in steps)
     attributes |= {
@@ -85,8 +85,8 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
         "steps_": np.array(steps, np.float64) if are_numbers else steps,
     }
     names = stored.field("histories")
-    known = isinstance(names, list) and all(name in _HISTORIES for name in names)
-    require(known and len(set(names)) == len(names), "a history of no known name")
+    are_names = isinstance(names, list) and all(name in _HISTORIES for name in names)
+    require(are_names and len(set(names)) == len(names), "a history of no known name")
     histories = stored.arrays("history.", names)
     attributes |= {name: _numbers(array, name) for name, array in histories.items()}
     iteration, score = stored.field("best_iteration"), stored.field("best_score")
@@ -102,7 +102,7 @@ def _read_model(stored: Stored) -> AdditiveModel:
     link, n_outputs = stored.field("link"), stored.field("n_outputs")
     require(isinstance(link, str) and link in get_args(Link), f"the link is {link!r}")
     require(type(n_outputs) is int and n_outputs >= 1, "there are no outputs")
-    learners = read_members(stored, "learners")
+    learners = read_base_models(stored, "learners")
     shrinkage, by_leaf = stored.field("shrinkage"), stored.field("steps_are_by_leaf")
     fits = all(isinstance(x, list) and len(x) == len(learners) for x in (shrinkage, by_leaf))
     require(fits, "there is not a step for each learner")
@@ -115,7 +115,7 @@ def _read_model(stored: Stored) -> AdditiveModel:
             learners, steps.values(), by_leaf, shrinkage, strict=True
         )
     ]
-    starts = read_members(stored, "start")
+    starts = read_base_models(stored, "start")
     require(len(starts) <= 1, "there are several starts")
     start: Any
     if starts:
@@ -144,8 +144,8 @@ def _numbers(array: NDArray[Any], name: str) -> NDArray[np.float64]:
     return array
 
 
-def _check_members(model: AdditiveModel, attributes: dict[str, Any]) -> None:
-    """Check that learners and the start say numbers, signs or probabilities of the columns."""
+def _check_base_models(model: AdditiveModel, attributes: dict[str, Any]) -> None:
+    """Check the outputs and columns of the learners and of the start."""
     for stage in model.stages:
         require_columns(stage.learner, attributes)
         if hasattr(stage.learner, "classes_"):

@@ -52,7 +52,7 @@ class Stored:
         return self._fields.pop(name)
 
     def has(self, name: str) -> bool:
-        """Tell whether there is a field of this name."""
+        """Return whether there is a field of this name."""
         return name in self._fields
 
     def flag(self, name: str) -> bool:
@@ -74,7 +74,7 @@ class Stored:
         return {name: self._arrays.pop(prefix + name) for name in names}
 
     def has_arrays(self, prefix: str) -> bool:
-        """Tell whether there are arrays whose names begin so."""
+        """Return whether there are arrays whose names begin so."""
         return any(name.startswith(prefix) for name in self._arrays)
 
     def part(self, name: str) -> Stored:
@@ -116,7 +116,7 @@ class Stored:
 
 
 def joined(name: str, parts: Sequence[tuple[Document, Arrays]]) -> tuple[Document, Arrays]:
-    """Give a list of parts, which `Stored.parts` takes."""
+    """Return a list of parts, which `Stored.parts` takes."""
     arrays: Arrays = {}
     for number, (_, of_part) in enumerate(parts):
         arrays |= with_prefix(f"{name}.{number}.", of_part)
@@ -129,7 +129,7 @@ def with_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
 
 
 def write_classes(classes: NDArray[Any]) -> Document:
-    """Give classes as JSON types."""
+    """Return classes as JSON types."""
     dtype = "str" if classes.dtype.kind == "U" else classes.dtype.name
     return {"dtype": dtype, "values": classes.tolist()}
 
@@ -155,9 +155,9 @@ def read_classes(stored: Any) -> NDArray[Any]:
     return classes
 
 
-def read_some_classes(stored: Any, *, tells_classes: bool) -> NDArray[Any] | None:
-    """Read the two or more classes of a machine that tells classes, None of another."""
-    require(tells_classes == (stored is not None), "the classes do not suit the machine")
+def read_some_classes(stored: Any, *, is_classifier: bool) -> NDArray[Any] | None:
+    """Read the classes of a classifier, None for other estimators."""
+    require(is_classifier == (stored is not None), "the classes do not suit the estimator")
     if stored is None:
         return None
     classes = read_classes(stored)
@@ -174,7 +174,7 @@ def check_array(
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a float, or an int that a float can hold."""
+    """Return whether a value is a float, or an int that a float can hold."""
     return isinstance(value, float) or (type(value) is int and abs(value) <= sys.float_info.max)
 
 
@@ -184,7 +184,7 @@ def finite_or_none(score: float | None) -> float | None:
 
 
 def is_table(value: Any) -> bool:
-    """Tell whether a value is a dict whose keys are strings."""
+    """Return whether a value is a dict whose keys are strings."""
     return isinstance(value, dict) and all(isinstance(name, str) for name in value)
 
 

@@ -19,9 +19,9 @@ from hedgerow._model_file.stored import Stored, check_array, is_number, require,
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
-    """Give what a fit has learned."""
+    """Return what a fit has learned."""
     document, arrays = boosted.write(estimator)
-    curve = estimator._fitted_model().curve  # noqa: SLF001  the file is a friend
+    curve = estimator._fitted_model().curve  # noqa: SLF001
     if curve is None:
         return document | {"curve": None}, arrays
     if isinstance(curve, AcceleratedTimes):
@@ -39,8 +39,8 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     has_hazards = described == "hazard"
     curve = _read_hazards(stored) if has_hazards else _read_times(described)
     model = attributes["_model"]
-    wanted = "identity" if has_hazards else "log"
-    require(model.link == wanted, "the link does not suit the curve")
+    expected = "identity" if has_hazards else "log"
+    require(model.link == expected, "the link does not suit the curve")
     return attributes | {"_model": replace(model, curve=curve)}
 
 
@@ -48,8 +48,8 @@ def _read_times(described: Any) -> SurvivalCurve:
     fits = isinstance(described, dict) and set(described) == {"distribution", "scale"}
     require(fits, "the curve is not a distribution with a scale")
     distribution, scale = described["distribution"], described["scale"]
-    known = isinstance(distribution, str) and distribution in get_args(TimeDistribution)
-    require(known, f"the distribution is {distribution!r}")
+    is_valid = isinstance(distribution, str) and distribution in get_args(TimeDistribution)
+    require(is_valid, f"the distribution is {distribution!r}")
     require(is_number(scale) and 0.0 < scale < np.inf, f"the scale is {scale!r}")
     return AcceleratedTimes(distribution, float(scale))
 

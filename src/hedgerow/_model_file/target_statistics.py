@@ -18,7 +18,7 @@ _ARRAYS = ("features", "numbers", "priors", "smoothing")
 
 
 def statistics_arrays(statistics: TargetStatistics) -> Arrays:
-    """Give all but the seed: columns side by side, a line for each target."""
+    """Return all but the seed: columns side by side, a line for each target."""
     arrays = {
         "features": np.array(statistics.features, np.int64),
         "numbers": np.concatenate([column.numbers for column in statistics.columns], axis=1),
@@ -58,7 +58,7 @@ def _read_features(features: NDArray[Any], schema: TableSchema) -> list[int]:
 
 
 def _checked(numbers: Floats) -> Floats:
-    """Check the numbers of a column; only gaps, which come last, may have none."""
+    """Check the numbers of a column; only the last, for missing values, may be NaN."""
     require(np.isfinite(numbers[:, :-1]).all(), "a category's number is not finite")
-    require(not np.isinf(numbers[:, -1]).any(), "the number of gaps is infinite")
+    require(not np.isinf(numbers[:, -1]).any(), "the number of missing values is infinite")
     return numbers

@@ -21,7 +21,7 @@ _ENSEMBLE_ARRAYS = sorted(f.name for f in fields(Ensemble) if f.init and f.name 
 
 
 def ensemble_arrays(ensemble: Ensemble) -> Arrays:
-    """Give the arrays of an ensemble."""
+    """Return the arrays of an ensemble."""
     arrays = {name: getattr(ensemble, name) for name in _ENSEMBLE_ARRAYS}
     if ensemble.slopes is not None:
         slopes = {name: getattr(ensemble.slopes, name) for name in SLOPE_ARRAYS}
@@ -57,8 +57,8 @@ def check_tests(schema: TableSchema, ensemble: Ensemble) -> None:
 
 
 def write(estimator: Any) -> tuple[Document, Arrays]:
-    """Give what a tree has learned."""
-    model: TreeModel = estimator._fitted_model()  # noqa: SLF001  the file is a friend
+    """Return what a tree has learned."""
+    model: TreeModel = estimator._fitted_model()  # noqa: SLF001
     document = {"schema": model.schema.to_dict(), "outputs": write_outputs(model.outputs)}
     arrays = ensemble_arrays(model.ensemble) | with_prefix("binner.", model.binner.to_dict())
     return document, arrays

@@ -46,7 +46,7 @@ class NotStored:
 
 
 def encode(value: Any) -> Any:
-    """Give a value as JSON types."""
+    """Return a value as JSON types."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str | bool | None):
@@ -66,7 +66,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(stored: Any, depth: int = 0) -> Any:
-    """Give the value that `encode` was given, or raise ModelFileError."""
+    """Return the value that `encode` was given, or raise ModelFileError."""
     if depth > MOST_DEPTH:
         raise ModelFileError(f"a value is nested more than {MOST_DEPTH} deep")
     if type(stored) is int and not -(2**63) <= stored < 2**64:
@@ -101,7 +101,7 @@ def _encode_number(value: Real) -> Any:
 
 
 def _as_list(value: Any) -> list[Any] | None:
-    """Give the items of what is as good as a list; sets in an order that does not vary."""
+    """Return the items of what is as good as a list; sets in an order that does not vary."""
     if isinstance(value, set | frozenset):
         return sorted(value, key=repr)
     if isinstance(value, range):
@@ -145,7 +145,7 @@ def _is_item(pair: Any) -> bool:
 
 
 def _is_key(stored: Any) -> bool:
-    """Tell whether a stored key is a plain value, or one with a tag that can be hashed."""
+    """Return whether a stored key is a plain value, or one with a tag that can be hashed."""
     if isinstance(stored, dict) and len(stored) == 1:
         ((tag, content),) = stored.items()
         parts = content if isinstance(content, list) else []

@@ -1,8 +1,8 @@
-"""Nearest neighbours, exact: the rows of a float64 brute force, found faster.
+"""Exact nearest neighbours: the result of a float64 brute-force search, computed faster.
 
-`metrics.py` has the distances, `indexes.py` the ways to find what is near, `given.py` those for
-distances of the user's own, `voting.py` what neighbours say of a query, `queries.py` what all
-estimators share, `estimators.py` and `radius.py` the classes.
+`metrics.py` declares the distances; `indexes.py` and `search.py` find neighbours, `precomputed.py`
+for precomputed distances and user-defined functions; `aggregation.py` turns neighbours into
+predictions; `base.py` is shared by all estimators, which are in `estimators.py` and `radius.py`.
 """
 
 from hedgerow._neighbors.estimators import (

@@ -1,4 +1,4 @@
-"""The nearest rows, and the classes and numbers that follow from them."""
+"""k-nearest-neighbour classification and regression, and unsupervised neighbour search."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from sklearn.utils import Tags
 
 from hedgerow._accuracy import ScoredClassifier
 from hedgerow._constructor import with_parameters
+from hedgerow._neighbors.aggregation import class_votes, neighbor_weights, weighted_mean
+from hedgerow._neighbors.base import NearestQueries, NeighborsPredictor, RadiusQueries
 from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.parameters import PREDICTION, SEARCH_ONLY
-from hedgerow._neighbors.queries import NearestQueries, NeighborsPredictor, RadiusQueries
-from hedgerow._neighbors.voting import class_votes, neighbor_weights, weighted_mean
 from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, one_or_list
 from hedgerow._types import Floats
 
 
 class NearestPredictor(NeighborsPredictor, NearestQueries):
-    """The nearest rows say what a query is like."""
+    """Prediction by the k nearest training rows."""
 
-    def _said(self, X: Any) -> tuple[NDArray[Any], Floats]:
+    def _neighbor_targets(self, X: Any) -> tuple[NDArray[Any], Floats]:
         """Return the targets of the neighbours, (n_queries, k, outputs), and their weights."""
         model: NeighborsModel = self._fitted_model()
         distances, indices = self.kneighbors(X)
@@ -32,7 +32,7 @@ class NearestPredictor(NeighborsPredictor, NearestQueries):
 
 @with_parameters
 class KNeighborsClassifier(ScoredClassifier, NearestPredictor):
-    """The class of most of the nearest training rows (Fix and Hodges, 1951; Cover and Hart, 1967).
+    """k-nearest-neighbours classifier (Fix and Hodges, 1951; Cover and Hart, 1967).
 
     Parameters
     ----------
@@ -43,19 +43,19 @@ class KNeighborsClassifier(ScoredClassifier, NearestPredictor):
     classes_ : array of shape (n_classes,), or a list of such
         The classes of each output, sorted.
     n_classes_ : int, or a list of int
-        How many there are.
+        The number of classes of each output.
     n_outputs_ : int
-        Columns of y.
+        Number of outputs (columns of y).
     effective_metric_ : str or function
-        The metric by its own name: 'minkowski' with p=2 is 'euclidean'.
+        The metric that is used: 'minkowski' with p=2 is 'euclidean'.
     effective_metric_params_ : dict
-        Its parameters.
+        The parameters of the metric.
     n_samples_fit_ : int
-        Rows of the table.
+        Number of training rows.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
 
     Examples
     --------
@@ -70,24 +70,24 @@ class KNeighborsClassifier(ScoredClassifier, NearestPredictor):
     _parameters = PREDICTION
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the largest weight of neighbours; of equal ones the first.
+        """Return the class with the largest total weight of neighbours; ties go to the first.
 
-        ``X=None`` asks about the training rows, each without itself.
+        ``X=None`` predicts the training rows, each from the others.
         """
         outputs: ClassOutputs = self._fitted_model().outputs
         return outputs.labels(np.column_stack([v.argmax(axis=1) for v in self._votes(X)]))
 
     def predict_proba(self, X: Any) -> Any:
-        """Return each class's part of the weight, (n_queries, n_classes), or a list of such.
+        """Return each class's share of the weights, (n_queries, n_classes), or a list of such.
 
-        It is a list if y has several columns. Columns are in the order of ``classes_``.
+        The result is a list if y is multi-output. Columns are in the order of ``classes_``.
         """
         shares = [votes / votes.sum(axis=1, keepdims=True) for votes in self._votes(X)]
         return one_or_list(shares, self._fitted_model().outputs)
 
     def _votes(self, X: Any) -> list[Floats]:
         outputs: ClassOutputs = self._fitted_model().outputs
-        classes, weights = self._said(X)
+        classes, weights = self._neighbor_targets(X)
         return [
             class_votes(classes[:, :, j], weights, len(of_output))
             for j, of_output in enumerate(outputs.classes)
@@ -101,7 +101,7 @@ class KNeighborsClassifier(ScoredClassifier, NearestPredictor):
 
 @with_parameters
 class KNeighborsRegressor(RegressorMixin, NearestPredictor):
-    """The mean of the numbers of the nearest training rows.
+    """k-nearest-neighbours regressor: the mean target of the nearest training rows.
 
     Parameters
     ----------
@@ -110,17 +110,17 @@ class KNeighborsRegressor(RegressorMixin, NearestPredictor):
     Attributes
     ----------
     n_outputs_ : int
-        Columns of y.
+        Number of outputs (columns of y).
     effective_metric_ : str or function
-        The metric by its own name: 'minkowski' with p=2 is 'euclidean'.
+        The metric that is used: 'minkowski' with p=2 is 'euclidean'.
     effective_metric_params_ : dict
-        Its parameters.
+        The parameters of the metric.
     n_samples_fit_ : int
-        Rows of the table.
+        Number of training rows.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
 
     Examples
     --------
@@ -134,17 +134,17 @@ class KNeighborsRegressor(RegressorMixin, NearestPredictor):
     _parameters = PREDICTION
 
     def predict(self, X: Any) -> Floats:
-        """Return the mean of the neighbours' numbers by their weights, a column for each output.
+        """Return the weighted mean of the neighbours' targets, a column for each output.
 
-        ``X=None`` asks about the training rows, each without itself.
+        ``X=None`` predicts the training rows, each from the others.
         """
         outputs: NumberOutputs = self._fitted_model().outputs
-        return outputs.prediction(weighted_mean(*self._said(X)))
+        return outputs.prediction(weighted_mean(*self._neighbor_targets(X)))
 
 
 @with_parameters
 class NearestNeighbors(NearestQueries, RadiusQueries):
-    """The nearest training rows of queries, or all within a radius.
+    """Unsupervised search for the nearest training rows, or all within a radius.
 
     Parameters
     ----------
@@ -153,15 +153,15 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
     Attributes
     ----------
     effective_metric_ : str or function
-        The metric by its own name: 'minkowski' with p=2 is 'euclidean'.
+        The metric that is used: 'minkowski' with p=2 is 'euclidean'.
     effective_metric_params_ : dict
-        Its parameters.
+        The parameters of the metric.
     n_samples_fit_ : int
-        Rows of the table.
+        Number of training rows.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
 
     Examples
     --------
@@ -175,17 +175,17 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
     _parameters = SEARCH_ONLY
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  scikit-learn's signature
-        """Keep the rows, prepared for queries.
+        """Store the training rows and build the search index.
 
-        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is left unchanged.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            A NumPy array, or a pandas, Polars or Arrow table, of numbers without gaps; with
-            ``metric='gower'`` of strings, categories and gaps too; with Euclid's or the cosine
-            distance also a SciPy sparse matrix; with ``metric='precomputed'`` the distances of
-            all rows, (n_rows, n_rows).
+            A NumPy array, or a pandas, Polars or Arrow table of numbers without missing values.
+            ``metric='gower'`` also supports strings, categories and missing values; the Euclidean
+            and cosine distances also support SciPy sparse matrices; with ``metric='precomputed'``
+            X holds the distances between all rows, (n_rows, n_rows).
         y : ignored
 
         Returns

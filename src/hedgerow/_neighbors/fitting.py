@@ -1,4 +1,4 @@
-"""One call of `fit`: parameters and a table become a model."""
+"""One call of `fit`: arguments → training rows → search index → model."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ import scipy.sparse
 from hedgerow._estimator import column_attributes
 from hedgerow._neighbors.gower import GowerColumns
 from hedgerow._neighbors.indexes import prefers_tree
-from hedgerow._neighbors.metrics import Metric, chosen_metric
+from hedgerow._neighbors.metrics import DistanceMetric, resolve_metric
 from hedgerow._neighbors.model import NeighborsModel
-from hedgerow._neighbors.tables import learn_rows
+from hedgerow._neighbors.training_rows import read_training_rows
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.outputs import Outputs
 from hedgerow.exceptions import DataError, ParameterError
 
 
 def fit_neighbors(estimator: Any, X: Any, y: Any, outputs: type[Outputs] | None) -> dict[str, Any]:
-    """Return the attributes of a fitted estimator; `outputs` says what y is, None that it is not.
+    """Return the attributes of a fitted estimator; `outputs` is None if there is no y.
 
-    The rows are prepared for queries here, so that the first query is as fast as any other.
+    The index is built here, so that the first query is as fast as any other.
     """
     params = estimator.metric_params or {}
-    metric = chosen_metric(estimator.metric, estimator.p, params)
-    if estimator.algorithm == "kd_tree" and (metric.is_given or not metric.is_of_numbers):
+    metric = resolve_metric(estimator.metric, estimator.p, params)
+    if estimator.algorithm == "kd_tree" and (metric.spec.is_opaque or not metric.requires_numbers):
         raise ParameterError(
-            f"algorithm='kd_tree' knows no metric {metric.name!r}; use 'auto' or 'brute'."
+            f"algorithm='kd_tree' does not support the metric {metric.name!r}; use 'auto' or "
+            "'brute'."
         )
     categorical = params.get("categorical_features", "auto")
-    schema, rows = learn_rows(X, metric, categorical, type(estimator).__name__)
+    schema, rows = read_training_rows(X, metric, categorical, type(estimator).__name__)
     of_outputs, target = (None, None) if outputs is None else outputs.learn(y, rows.shape[0])
-    gower = None if metric.is_of_numbers else GowerColumns.learn(rows, schema, params)
+    gower = None if metric.requires_numbers else GowerColumns.learn(rows, schema, params)
     use_tree = _uses_tree(estimator.algorithm, rows, metric)
     model = NeighborsModel(schema, metric, use_tree, rows, gower, of_outputs, target)
-    vars(model)["search"] = model.prepared(effective_n_jobs(estimator.n_jobs))
+    vars(model)["search"] = model.build_search(effective_n_jobs(estimator.n_jobs))
     return fitted_attributes(model)
 
 
@@ -50,12 +51,12 @@ def fitted_attributes(model: NeighborsModel) -> dict[str, Any]:
     }
 
 
-def _uses_tree(algorithm: str, rows: Any, metric: Metric) -> bool:
+def _uses_tree(algorithm: str, rows: Any, metric: DistanceMetric) -> bool:
     if scipy.sparse.issparse(rows):
         if algorithm == "kd_tree":
             raise DataError(
-                "X is sparse, but a k-d tree needs all numbers at hand: use algorithm='brute' or "
-                "'auto', or give X.toarray()."
+                "X is sparse, but a k-d tree needs a dense table: use algorithm='brute' or "
+                "'auto', or pass X.toarray()."
             )
         return False
     if algorithm == "auto":

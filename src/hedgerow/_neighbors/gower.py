@@ -1,7 +1,7 @@
-"""Mixed tables for Gower's distance: every column as float64, a category as its code, a gap as NaN.
+"""Mixed tables for Gower's distance: float64 columns, categories as codes, missing values as NaN.
 
-A number counts by its difference as a part of the column's range in training; a category, or a
-number in a column that was constant in training, by being equal or not.
+A numeric column contributes |difference| / range, with the range of the training set; a categorical
+column, or one that was constant in training, contributes 0 if the values are equal, else 1.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from hedgerow.exceptions import ParameterError
 
 @dataclass(frozen=True)
 class GowerColumns:
-    """Of each column its weight in the mean, and 1 / range (0: values are equal or not)."""
+    """The weight of each column, and 1 / range (0 if values are only compared for equality)."""
 
     weights: Floats
     inverse_ranges: Floats
 
     @classmethod
     def learn(cls, rows: Floats, schema: TableSchema, params: Mapping[str, Any]) -> GowerColumns:
-        """Find the ranges of the training rows."""
+        """Compute the ranges of the training set."""
         present = ~np.isnan(rows)
         high = np.max(rows, axis=0, initial=-np.inf, where=present)
         low = np.min(rows, axis=0, initial=np.inf, where=present)
@@ -37,13 +37,15 @@ class GowerColumns:
         return cls(_weights(params.get("w"), schema.n_features), inverse)
 
 
-def _weights(given: Any, n_features: int) -> Floats:
-    if given is None:
+def _weights(weights_param: Any, n_features: int) -> Floats:
+    if weights_param is None:
         return np.ones(n_features)
     try:
-        weights = np.array(given, np.float64)
+        weights = np.array(weights_param, np.float64)
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"metric_params: w={given!r} is not a list of numbers.") from error
+        raise ParameterError(
+            f"metric_params: w={weights_param!r} is not a list of numbers."
+        ) from error
     if weights.shape != (n_features,):
         raise ParameterError(
             f"metric_params: w has shape {weights.shape}, but X has {n_features} columns."
@@ -54,7 +56,7 @@ def _weights(given: Any, n_features: int) -> Floats:
 
 
 def mixed_matrix(table: Table) -> Floats:
-    """Return a table as float64, with codes for categories and NaN for gaps."""
+    """Return a table as float64, with codes for categories and NaN for missing values."""
     matrix = np.empty((table.n_rows, table.n_features))
     for j in range(table.n_features):
         column = table.column(j)

@@ -1,7 +1,7 @@
-"""Indexes: what is made of the training rows once, and how queries are held against it.
+"""Indexes of the training rows, built once and searched by queries.
 
-Every way gives the same neighbours and the same distances: those of a float64 brute force that sums
-over the columns in their order, rows at the same distance by their index.
+Every index gives the same neighbours and distances: those of a float64 brute-force search that sums
+over the columns in their order, with ties broken by row index.
 """
 
 from __future__ import annotations
@@ -15,69 +15,69 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._neighbors.gower import GowerColumns
-from hedgerow._neighbors.metrics import Metric
+from hedgerow._neighbors.metrics import DistanceMetric
 from hedgerow._types import Floats, RowNumbers
 
 # For each query the number of its neighbours, then the distances and indices of all of them.
 Within = tuple[RowNumbers, Floats, RowNumbers]
-# The numbers of a sparse matrix, their places, and where each row or column starts.
+# Values, indices and row or column starts of a sparse matrix.
 Compressed = tuple[Floats, NDArray[np.int32], RowNumbers]
 
-# What was faster for ten neighbours of normally distributed rows without structure, for which trees
-# are least of use; one thread, AVX-512. Euclid's distance: a tree up to this many columns.
+# Measured for ten neighbours of normally distributed rows, for which trees help least; one thread,
+# AVX-512. Euclidean distance: a tree is faster up to this number of columns.
 _PRODUCT_COLUMNS = 8
-# Its leaves are walked to one by one for few columns, or for more if there are many rows; otherwise
-# six queries are held against the boxes of all leaves at once.
+# Its leaves are visited one by one for few columns, or for more if there are many rows; otherwise
+# six queries are compared with the boxes of all leaves at once.
 _WALKED_COLUMNS, _MANY_ROWS = 5, 200_000
-# Other distances: from so many rows on, a tree up to so many columns.
+# Other distances: (number of rows from which, number of columns up to which) a tree is faster.
 _OTHER_COLUMNS = ((0, 6), (10_000, 8))
-# Rows that the centre and the scale of float32 numbers are taken from, at most.
+# Maximum number of rows from which the centre and scale of float32 values are computed.
 _SAMPLE = 4096
 
 
 class Index(Protocol):
-    """Training rows, prepared for queries."""
+    """An index of the training rows."""
 
     def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
-        """Fill in the nearest rows of each query, as many as there is room for."""
+        """Fill in the nearest rows of each query, as many as the arrays have columns."""
 
     def within(self, queries: Any, radius: float, threads: int) -> Within:
         """Return all rows within a radius of each query."""
 
 
-def prefers_tree(n_rows: int, n_features: int, metric: Metric) -> bool:
-    """Tell whether a k-d tree is likely to be faster than to look at all rows."""
-    if metric.is_given or not metric.is_of_numbers:
+def prefers_tree(n_rows: int, n_features: int, metric: DistanceMetric) -> bool:
+    """Return whether a k-d tree is likely to be faster than a scan of all rows."""
+    if metric.spec.is_opaque or not metric.requires_numbers:
         return False
-    if metric.has_products:
+    if metric.spec.supports_sparse:
         return n_features <= _PRODUCT_COLUMNS
     return n_features <= max(most for rows, most in _OTHER_COLUMNS if n_rows >= rows)
 
 
-def _is_walked(n_rows: int, n_features: int) -> bool:
-    """Tell whether a tree for Euclid's distance is walked, leaf by leaf."""
+def _searches_leaves(n_rows: int, n_features: int) -> bool:
+    """Return whether a tree for the Euclidean distance is searched leaf by leaf."""
     return n_features <= _WALKED_COLUMNS or (
         n_features <= _PRODUCT_COLUMNS and n_rows >= _MANY_ROWS
     )
 
 
 def build_index(
-    rows: Any, metric: Metric, gower: GowerColumns | None, use_tree: bool, threads: int
+    rows: Any, metric: DistanceMetric, gower: GowerColumns | None, use_tree: bool, threads: int
 ) -> Index:
-    """Prepare rows for queries, in the way that suits them."""
+    """Build the index that suits the rows and the metric."""
     if scipy.sparse.issparse(rows):
         return SparseIndex.build(rows, metric)
-    if metric.has_products and not (use_tree and _is_walked(*rows.shape)):
+    if metric.spec.supports_sparse and not (use_tree and _searches_leaves(*rows.shape)):
         return PanelIndex.build(rows, metric, tree=use_tree, threads=threads)
     return BlockIndex.build(rows, metric, gower, tree=use_tree, threads=threads)
 
 
 @dataclass(frozen=True, eq=False)
 class PanelIndex:
-    """Rows in float32 to choose candidates by, and in float64 to judge these: see the kernel.
+    """Rows in float32 to select candidates, and in float64 to rank them: see the kernel.
 
-    They are in their own order, or in that of a k-d tree whose leaves are the panels: `index` then
-    has the row at each place, and `boxes` those of the leaves.
+    They are in their original order, or in that of a k-d tree whose leaves are the panels: `index`
+    then has the row at each position, and `boxes` the bounding boxes of the leaves.
     """
 
     rows: Floats
@@ -91,8 +91,8 @@ class PanelIndex:
     is_cosine: bool
 
     @classmethod
-    def build(cls, rows: Floats, metric: Metric, *, tree: bool, threads: int) -> PanelIndex:
-        """Choose a centre and a scale, and round."""
+    def build(cls, rows: Floats, metric: DistanceMetric, *, tree: bool, threads: int) -> PanelIndex:
+        """Choose a centre and a scale, and round to float32."""
         n, d = rows.shape
         n_panels = -(-n // _native.PANEL_ROWS)
         index = boxes = None
@@ -123,20 +123,20 @@ class PanelIndex:
 
     def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
         """Fill in the nearest rows of each query."""
-        room: dict[str, Any] = {"distances": distances, "indices": indices}
-        _native.nearest_in_panels(**self._parts, queries=queries, **room, threads=threads)
+        output: dict[str, Any] = {"distances": distances, "indices": indices}
+        _native.nearest_in_panels(**self._parts, queries=queries, **output, threads=threads)
 
     def within(self, queries: Any, radius: float, threads: int) -> Within:
         """Return all rows within a radius of each query."""
-        asked: dict[str, Any] = {"queries": queries, "radius": radius}
-        found: Within = _native.within_in_panels(**self._parts, **asked, threads=threads)
-        return found
+        query_args: dict[str, Any] = {"queries": queries, "radius": radius}
+        neighbors: Within = _native.within_in_panels(**self._parts, **query_args, threads=threads)
+        return neighbors
 
 
 def _centre_and_scale(rows: Floats) -> tuple[Floats, float]:
-    """Return the mean, and a power of two that brings the mean of the squared norms near 1.
+    """Return the mean, and a power of two that brings the mean squared norm near 1.
 
-    Both only decide how many candidates there are, so those of a sample will do.
+    Both affect only the number of candidates, so a sample suffices.
     """
     centre = rows[0] + (rows - rows[0]).mean(axis=0)
     moved = rows - centre
@@ -148,12 +148,12 @@ def _centre_and_scale(rows: Floats) -> tuple[Floats, float]:
 
 @dataclass(frozen=True, eq=False)
 class BlockIndex:
-    """Rows in blocks, which are looked through one after another or are the leaves of a k-d tree.
+    """Rows in blocks, which are scanned one after another or are the leaves of a k-d tree.
 
-    `boxes` are those of the tree's nodes, None if there is no tree.
+    `boxes` are the bounding boxes of the tree's nodes, None if there is no tree.
     """
 
-    metric: Metric
+    metric: DistanceMetric
     values: Floats
     index: NDArray[np.uint32]
     boxes: Floats | None
@@ -161,9 +161,15 @@ class BlockIndex:
 
     @classmethod
     def build(
-        cls, rows: Floats, metric: Metric, gower: GowerColumns | None, *, tree: bool, threads: int
+        cls,
+        rows: Floats,
+        metric: DistanceMetric,
+        gower: GowerColumns | None,
+        *,
+        tree: bool,
+        threads: int,
     ) -> BlockIndex:
-        """Put rows into blocks in their order, or those of a tree together."""
+        """Pack rows into blocks, in their order or in that of a tree."""
         n, d = rows.shape
         n_blocks = -(-n // _native.BLOCK_ROWS)
         values = np.empty((n_blocks, d, _native.BLOCK_ROWS))
@@ -178,7 +184,7 @@ class BlockIndex:
             "values": self.values,
             "index": self.index,
             "boxes": self.boxes,
-            "kind": self.metric.kind,
+            "metric": self.metric.name,
             "p": self.metric.p,
             "weights": None if self.gower is None else self.gower.weights,
             "inverse_ranges": None if self.gower is None else self.gower.inverse_ranges,
@@ -186,47 +192,47 @@ class BlockIndex:
 
     def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
         """Fill in the nearest rows of each query."""
-        room: dict[str, Any] = {"distances": distances, "indices": indices}
-        _native.nearest_in_blocks(**self._parts, queries=queries, **room, threads=threads)
+        output: dict[str, Any] = {"distances": distances, "indices": indices}
+        _native.nearest_in_blocks(**self._parts, queries=queries, **output, threads=threads)
 
     def within(self, queries: Any, radius: float, threads: int) -> Within:
         """Return all rows within a radius of each query."""
-        asked: dict[str, Any] = {"queries": queries, "radius": radius}
-        found: Within = _native.within_in_blocks(**self._parts, **asked, threads=threads)
-        return found
+        query_args: dict[str, Any] = {"queries": queries, "radius": radius}
+        neighbors: Within = _native.within_in_blocks(**self._parts, **query_args, threads=threads)
+        return neighbors
 
 
 @dataclass(frozen=True, eq=False)
 class SparseIndex:
-    """Rows of a sparse matrix by row and by column."""
+    """A sparse matrix, stored by row and by column."""
 
     by_row: Compressed
     by_column: Compressed
     is_cosine: bool
 
     @classmethod
-    def build(cls, rows: Any, metric: Metric) -> SparseIndex:
-        """Store the numbers twice."""
+    def build(cls, rows: Any, metric: DistanceMetric) -> SparseIndex:
+        """Store the matrix in both orders."""
         return cls(_compressed(rows), _compressed(rows.tocsc()), metric.name == "cosine")
 
     def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
         """Fill in the nearest rows of each query."""
-        asked = _compressed(queries)
+        query_args = _compressed(queries)
         _native.nearest_in_sparse(
-            *self.by_row, *self.by_column, self.is_cosine, *asked, distances, indices, threads
+            *self.by_row, *self.by_column, self.is_cosine, *query_args, distances, indices, threads
         )
 
     def within(self, queries: Any, radius: float, threads: int) -> Within:
         """Return all rows within a radius of each query."""
-        asked = _compressed(queries)
-        found: Within = _native.within_in_sparse(
-            *self.by_row, *self.by_column, self.is_cosine, *asked, radius, threads
+        query_args = _compressed(queries)
+        neighbors: Within = _native.within_in_sparse(
+            *self.by_row, *self.by_column, self.is_cosine, *query_args, radius, threads
         )
-        return found
+        return neighbors
 
 
 def _compressed(matrix: Any) -> Compressed:
-    """Return the arrays of a CSR or CSC matrix, positions in order."""
+    """Return the arrays of a CSR or CSC matrix, with sorted indices."""
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()

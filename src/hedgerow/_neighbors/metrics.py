@@ -1,4 +1,8 @@
-"""Distances: their names and parameters, and the space in which kernels compute them."""
+"""The table of metrics, their parameters, and the scaling of numbers for the kernels.
+
+A new metric is a row of `SPECS` here and a functor with a row of `kMetrics` in
+`native/neighbors/distances.hpp`; kernels find it by its name.
+"""
 
 from __future__ import annotations
 
@@ -15,29 +19,61 @@ from hedgerow._params import Number
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
-_SAME = {
-    "l2": "euclidean",
-    "l1": "manhattan",
-    "cityblock": "manhattan",
-    "infinity": "chebyshev",
-}
-_KINDS = ("euclidean", "manhattan", "chebyshev", "minkowski", "cosine", "gower")
-METRICS = (*_KINDS, "precomputed", *_SAME)
-FUNCTION = "function"  # the name of a metric that has none
-# What `metric_params` may say of each metric.
-_PARAMS: Mapping[str, tuple[str, ...]] = {
-    "minkowski": ("p",),
-    "gower": ("w", "categorical_features"),
-}
-# Powers of differences up to 2^(_HIGH / p) can be added up; differences as small as 2^(_LOW / p)
-# are far from the smallest number whose power is not 0.
+# Powers of differences up to 2^(_HIGH / p) can be summed without overflow; differences as small as
+# 2^(_LOW / p) are far from underflow.
 _HIGH, _LOW = 900, -600
-_LARGEST = 1000
+_MAX_EXPONENT = 1000
 
 
 @dataclass(frozen=True)
-class Metric:
-    """A distance: one of the kinds and the power of its sum, a function, or given by a matrix."""
+class MetricSpec:
+    """One row of the table of metrics; the kernels have a row of the same name (distances.hpp).
+
+    Attributes
+    ----------
+    aliases : tuple of str
+        Other names.
+    params : tuple of str
+        Allowed keys of `metric_params`.
+    p : float
+        The power in which distances are summed, for scaling large and small numbers.
+    sums_powers : bool
+        Whether a distance is a sum of powers of differences, or their maximum.
+    supports_sparse : bool
+        Whether distances follow from products of rows, so that rows may be sparse.
+    supports_mixed : bool
+        Whether rows may have categories and missing values.
+    is_opaque : bool
+        Whether nothing is known about distances but their values: all are examined.
+    """
+
+    aliases: tuple[str, ...] = ()
+    params: tuple[str, ...] = ()
+    p: float = 2.0
+    sums_powers: bool = False
+    supports_sparse: bool = False
+    supports_mixed: bool = False
+    is_opaque: bool = False
+
+
+FUNCTION = "function"  # the name of a user-defined function
+SPECS: Mapping[str, MetricSpec] = {
+    "euclidean": MetricSpec(("l2",), sums_powers=True, supports_sparse=True),
+    "manhattan": MetricSpec(("l1", "cityblock"), p=1.0, sums_powers=True),
+    "chebyshev": MetricSpec(("infinity",), p=1.0, sums_powers=True),
+    "minkowski": MetricSpec(params=("p",), sums_powers=True),
+    "cosine": MetricSpec(supports_sparse=True),
+    "gower": MetricSpec(params=("w", "categorical_features"), supports_mixed=True),
+    "precomputed": MetricSpec(is_opaque=True),
+    FUNCTION: MetricSpec(is_opaque=True),
+}
+_NAME_OF_ALIAS = {alias: name for name, spec in SPECS.items() for alias in spec.aliases}
+METRICS = (*(name for name in SPECS if name != FUNCTION), *_NAME_OF_ALIAS)
+
+
+@dataclass(frozen=True)
+class DistanceMetric:
+    """A metric of the table with its power, or a user-defined function."""
 
     name: str
     p: float = 2.0
@@ -45,80 +81,63 @@ class Metric:
     function_params: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def kind(self) -> int:
-        """The kernels' number of it."""
-        return _KINDS.index(self.name)
+    def spec(self) -> MetricSpec:
+        """The row of the table."""
+        return SPECS[self.name]
 
     @property
-    def has_products(self) -> bool:
-        """Whether products of rows tell distances: rows may then be those of a sparse matrix."""
-        return self.name in ("euclidean", "cosine")
+    def requires_numbers(self) -> bool:
+        """Whether rows must be numbers without missing values."""
+        return not self.spec.supports_mixed
 
     @property
-    def is_given(self) -> bool:
-        """Whether nothing is known of it but the distances themselves."""
-        return self.name in ("precomputed", FUNCTION)
-
-    @property
-    def has_powers(self) -> bool:
-        """Whether distances are sums of powers, or of the largest, of the numbers as they are."""
-        return self.name in ("euclidean", "manhattan", "chebyshev", "minkowski")
-
-    @property
-    def sharp_from(self) -> float:
-        """A distance from which on no power that matters to it is too small for a float64."""
+    def min_accurate_distance(self) -> float:
+        """A distance from which on no power that contributes to it underflows."""
         return float(np.ldexp(1.0, int(_LOW / self.p)))
 
     @property
-    def is_of_numbers(self) -> bool:
-        """Whether rows must be numbers without gaps."""
-        return self.name != "gower"
-
-    @property
-    def words(self) -> str:
-        """What messages say that something does not have."""
-        given = {
+    def description(self) -> str:
+        """What error messages call it."""
+        descriptions = {
             "precomputed": "place in a matrix of distances",
             FUNCTION: "distance by a function",
         }
-        return given.get(self.name, f"{self.name} distance")
+        return descriptions.get(self.name, f"{self.name} distance")
 
     @property
     def params(self) -> dict[str, Any]:
-        """What scikit-learn calls the effective parameters."""
+        """The effective parameters, in scikit-learn's terms."""
         return {"p": self.p} if self.name == "minkowski" else dict(self.function_params)
 
 
-def chosen_metric(
-    chosen: str | Callable[..., Any], p: float, params: Mapping[str, Any] | None
-) -> Metric:
-    """Return the metric that an estimator's parameters mean."""
+def resolve_metric(
+    metric: str | Callable[..., Any], p: float, params: Mapping[str, Any] | None
+) -> DistanceMetric:
+    """Return the metric that an estimator's parameters select."""
     params = {} if params is None else params
-    if callable(chosen):
-        return Metric(FUNCTION, function=chosen, function_params=params)
-    name = _SAME.get(chosen, chosen)
-    allowed = _PARAMS.get(name, ())
+    if callable(metric):
+        return DistanceMetric(FUNCTION, function=metric, function_params=params)
+    name = _NAME_OF_ALIAS.get(metric, metric)
+    spec = SPECS[name]
     for key in params:
-        if key not in allowed:
+        if key not in spec.params:
             raise ParameterError(
                 f"metric_params names {key!r}, which the metric {name!r} does not have; "
-                f"allowed: {', '.join(allowed) or 'none'}."
+                f"allowed: {', '.join(spec.params) or 'none'}."
             )
-    if name == "minkowski":
-        return _minkowski(params.get("p", p))
-    return Metric(name, {"manhattan": 1.0, "chebyshev": 1.0}.get(name, 2.0))
+    return _minkowski(params.get("p", p)) if name == "minkowski" else DistanceMetric(name, spec.p)
 
 
-def _minkowski(p: Any) -> Metric:
+def _minkowski(p: Any) -> DistanceMetric:
     if p not in Number(0, open_low=True) and not (isinstance(p, float) and p == inf):
         raise ParameterError(f"metric_params: p={p!r} is not allowed; it must be a number > 0.")
     if isinf(p):
-        return Metric("chebyshev", 1.0)
-    return Metric({1: "manhattan", 2: "euclidean"}.get(p, "minkowski"), float(p))
+        return DistanceMetric("chebyshev", 1.0)
+    return DistanceMetric({1: "manhattan", 2: "euclidean"}.get(p, "minkowski"), float(p))
 
 
 def unit_rows(rows: Any, threads: int) -> Any:
-    """Divide each row by its norm, whatever its scale; a row of zeros stays."""
+    """Divide each row by its norm, without overflow or underflow; a row of zeros is unchanged."""
     if scipy.sparse.issparse(rows):
         values = np.empty(rows.nnz)
         _native.unit_rows(rows.data, rows.indptr.astype(np.int64), values, threads)
@@ -132,33 +151,33 @@ def unit_rows(rows: Any, threads: int) -> Any:
 
 @dataclass(frozen=True)
 class Extent:
-    """How far numbers reach: their size and, in the widest column, their spread, halved."""
+    """The smallest and largest value of each column."""
 
     low: Floats
     high: Floats
 
     @classmethod
     def of(cls, rows: Any) -> Extent:
-        """Look at the rows of a matrix."""
+        """Return the extent of the rows of a matrix."""
         if scipy.sparse.issparse(rows):
             low, high = rows.min(axis=0).toarray(), rows.max(axis=0).toarray()
             return cls(low.ravel(), high.ravel())
         return cls(rows.min(axis=0), rows.max(axis=0))
 
     def joined(self, other: Extent) -> Extent:
-        """Reach as far as both."""
+        """Return the extent of both."""
         return Extent(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
 
-    def exponent(self, metric: Metric) -> int:
-        """Return e so that numbers times 2^e have distances that are neither infinite nor lost.
+    def exponent(self, metric: DistanceMetric) -> int:
+        """Return e so that distances of numbers times 2^e neither overflow nor underflow.
 
-        It is 0 unless it must not be. Powers of two change no digit.
+        It is 0 whenever possible. Multiplying by a power of two is exact.
         """
         _, spread = np.frexp((self.high / 2 - self.low / 2).max())
         high, low = int(_HIGH / metric.p), int(_LOW / metric.p)
         if spread >= high:
             return high - int(spread)
-        if spread > low:  # as of 0, too
+        if spread > low:  # also for a spread of 0
             return 0
         _, largest = np.frexp(max(np.abs(self.high).max(), np.abs(self.low).max()))
-        return max(0, min(-int(spread), _LARGEST - int(largest)))
+        return max(0, min(-int(spread), _MAX_EXPONENT - int(largest)))

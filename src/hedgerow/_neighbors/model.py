@@ -1,4 +1,4 @@
-"""What a fit leaves behind: the training rows, how tables are read, and what the rows stand for."""
+"""The fitted model: the training rows, their schema, and their targets."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from hedgerow._data.intake import TableSchema
 from hedgerow._neighbors.gower import GowerColumns
-from hedgerow._neighbors.metrics import Metric
-from hedgerow._neighbors.search import Search
+from hedgerow._neighbors.metrics import DistanceMetric
+from hedgerow._neighbors.search import NeighborSearch
 from hedgerow._tree.outputs import Outputs
 
 
@@ -23,7 +23,7 @@ class NeighborsModel:
     """
 
     schema: TableSchema
-    metric: Metric
+    metric: DistanceMetric
     use_tree: bool
     rows: Any
     gower: GowerColumns | None = None
@@ -32,22 +32,22 @@ class NeighborsModel:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are to search."""
+        """Number of training rows."""
         return int(self.rows.shape[0])
 
     @cached_property
-    def search(self) -> Search:
-        """The rows, prepared for queries on first use: not stored, since they can be made again."""
-        return self.prepared(1)
+    def search(self) -> NeighborSearch:
+        """The search over the rows, built on first use: not pickled, since it can be rebuilt."""
+        return self.build_search(1)
 
-    def search_by(self, metric: Any) -> Search:
-        """Give the rows, prepared; a function is the one that the parameter `metric` is now.
+    def search_by(self, metric: Any) -> NeighborSearch:
+        """Return the search, with a user-defined `metric` as it is set on the estimator now.
 
-        A model of a file, which holds no function, can so be given it again.
+        So the function can be set again on a model loaded from a file, which does not store it.
         """
         if self.metric.function is None or not callable(metric):
             return self.search
-        return Search.build(
+        return NeighborSearch.build(
             self.rows,
             replace(self.metric, function=metric),
             use_tree=False,
@@ -55,9 +55,9 @@ class NeighborsModel:
             threads=1,
         )
 
-    def prepared(self, threads: int) -> Search:
-        """Prepare the rows for queries."""
-        return Search.build(
+    def build_search(self, threads: int) -> NeighborSearch:
+        """Build the index for queries."""
+        return NeighborSearch.build(
             self.rows, self.metric, use_tree=self.use_tree, gower=self.gower, threads=threads
         )
 

@@ -1,4 +1,4 @@
-"""Classes and numbers of queries by all rows within a radius, however many."""
+"""Classification and regression by all training rows within a radius."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sklearn.utils import Tags
 
 from hedgerow._accuracy import ScoredClassifier
 from hedgerow._constructor import with_parameters
+from hedgerow._neighbors.aggregation import RadiusNeighborhoods
+from hedgerow._neighbors.base import NeighborsPredictor, RadiusQueries
 from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.parameters import RADIUS_CLASSIFICATION, RADIUS_REGRESSION
-from hedgerow._neighbors.queries import NeighborsPredictor, RadiusQueries
-from hedgerow._neighbors.voting import Around
 from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, one_or_list
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
@@ -23,7 +23,7 @@ from hedgerow.exceptions import DataError, ParameterError
 
 @with_parameters
 class RadiusNeighborsClassifier(ScoredClassifier, NeighborsPredictor, RadiusQueries):
-    """The class of most of the training rows within a radius.
+    """Radius-neighbours classifier: the majority class of the training rows within a radius.
 
     Parameters
     ----------
@@ -34,21 +34,21 @@ class RadiusNeighborsClassifier(ScoredClassifier, NeighborsPredictor, RadiusQuer
     classes_ : array of shape (n_classes,), or a list of such
         The classes of each output, sorted.
     n_classes_ : int, or a list of int
-        How many there are.
+        The number of classes of each output.
     n_outputs_ : int
-        Columns of y.
+        Number of outputs (columns of y).
     outlier_label_ : list, or None
         The class of queries without neighbours, for each output.
     effective_metric_ : str or function
-        The metric by its own name: 'minkowski' with p=2 is 'euclidean'.
+        The metric that is used: 'minkowski' with p=2 is 'euclidean'.
     effective_metric_params_ : dict
-        Its parameters.
+        The parameters of the metric.
     n_samples_fit_ : int
-        Rows of the table.
+        Number of training rows.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
 
     Examples
     --------
@@ -65,9 +65,9 @@ class RadiusNeighborsClassifier(ScoredClassifier, NeighborsPredictor, RadiusQuer
         return {"outlier_label_": _outlier_labels(self.outlier_label, model)}
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the largest weight of neighbours; of equal ones the first.
+        """Return the class with the largest total weight of neighbours; ties go to the first.
 
-        ``X=None`` asks about the training rows, each without itself.
+        ``X=None`` predicts the training rows, each from the others.
         """
         outputs: ClassOutputs = self._fitted_model().outputs
         columns = []
@@ -80,29 +80,29 @@ class RadiusNeighborsClassifier(ScoredClassifier, NeighborsPredictor, RadiusQuer
         return columns[0] if outputs.is_single else np.column_stack(columns)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return each class's part of the weight, (n_queries, n_classes), or a list of such.
+        """Return each class's share of the weights, (n_queries, n_classes), or a list of such.
 
-        It is a list if y has several columns. Columns are in the order of ``classes_``.
+        The result is a list if y is multi-output. Columns are in the order of ``classes_``.
         """
         return one_or_list(self._shares(X), self._fitted_model().outputs)
 
     def _shares(self, X: Any) -> list[Floats]:
-        """Return the shares of each output's classes; all are 0 for outliers of no known class."""
+        """Return the class shares of each output; all 0 for outliers without a training class."""
         model: NeighborsModel = self._fitted_model()
-        around = Around(*self._within(X))
-        outliers = np.flatnonzero(around.counts == 0)
+        neighbors = RadiusNeighborhoods(*self._within(X))
+        outliers = np.flatnonzero(neighbors.counts == 0)
         if len(outliers) and self.outlier_label_ is None:
             raise DataError(
-                f"No neighbors found for {len(outliers)} of {len(around.counts)} rows of X (first "
-                f"for row {outliers[0]}) within radius={self.radius}. Increase the radius, or give "
-                "such rows a class by outlier_label."
+                f"No neighbors found for {len(outliers)} of {len(neighbors.counts)} rows of X "
+                f"(first for row {outliers[0]}) within radius={self.radius}. Increase the radius, "
+                "or set outlier_label."
             )
-        weights = around.weights(self.weights)
+        weights = neighbors.weights(self.weights)
         assert isinstance(model.outputs, ClassOutputs)
         assert model.target is not None
         shares = []
         for j, classes in enumerate(model.outputs.classes):
-            votes = around.votes(model.target[:, j], weights, len(classes))
+            votes = neighbors.votes(model.target[:, j], weights, len(classes))
             if len(outliers):
                 _vote(votes, outliers, classes, self.outlier_label_[j])
             total = votes.sum(axis=1, keepdims=True)
@@ -117,7 +117,7 @@ class RadiusNeighborsClassifier(ScoredClassifier, NeighborsPredictor, RadiusQuer
 
 @with_parameters
 class RadiusNeighborsRegressor(RegressorMixin, NeighborsPredictor, RadiusQueries):
-    """The mean of the numbers of the training rows within a radius.
+    """Radius-neighbours regressor: the mean target of the training rows within a radius.
 
     Parameters
     ----------
@@ -126,17 +126,17 @@ class RadiusNeighborsRegressor(RegressorMixin, NeighborsPredictor, RadiusQueries
     Attributes
     ----------
     n_outputs_ : int
-        Columns of y.
+        Number of outputs (columns of y).
     effective_metric_ : str or function
-        The metric by its own name: 'minkowski' with p=2 is 'euclidean'.
+        The metric that is used: 'minkowski' with p=2 is 'euclidean'.
     effective_metric_params_ : dict
-        Its parameters.
+        The parameters of the metric.
     n_samples_fit_ : int
-        Rows of the table.
+        Number of training rows.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
 
     Examples
     --------
@@ -150,51 +150,53 @@ class RadiusNeighborsRegressor(RegressorMixin, NeighborsPredictor, RadiusQueries
     _parameters = RADIUS_REGRESSION
 
     def predict(self, X: Any) -> Floats:
-        """Return the mean of the neighbours' numbers by their weights, a column for each output.
+        """Return the weighted mean of the neighbours' targets, a column for each output.
 
-        A query without neighbours has NaN, with a warning. ``X=None`` asks about the training rows,
-        each without itself.
+        The prediction for a query without neighbours is NaN, with a warning. ``X=None`` predicts
+        the training rows, each from the others.
         """
         model: NeighborsModel = self._fitted_model()
-        around = Around(*self._within(X))
-        n_outliers = int((around.counts == 0).sum())
+        neighbors = RadiusNeighborhoods(*self._within(X))
+        n_outliers = int((neighbors.counts == 0).sum())
         if n_outliers:
             warn_user(
-                f"{n_outliers} of {len(around.counts)} rows of X have no neighbors within "
+                f"{n_outliers} of {len(neighbors.counts)} rows of X have no neighbors within "
                 f"radius={self.radius}; predicting NaN for them.",
             )
         assert isinstance(model.outputs, NumberOutputs)
         assert model.target is not None
-        return model.outputs.prediction(around.mean(model.target, around.weights(self.weights)))
+        return model.outputs.prediction(
+            neighbors.mean(model.target, neighbors.weights(self.weights))
+        )
 
 
 def _vote(votes: Floats, outliers: NDArray[Any], classes: NDArray[Any], label: Any) -> None:
-    """Give the outliers' votes to their class, if there is one."""
+    """Assign the outliers' votes to their class, if it is a training class."""
     if label in classes.tolist():
         votes[outliers, classes.tolist().index(label)] = 1.0
         return
     warn_user(
-        f"outlier_label {label!r} is none of the classes of training: all class probabilities of "
+        f"outlier_label {label!r} is not a class of the training set: all class probabilities of "
         f"{len(outliers)} rows without neighbors are 0.",
     )
 
 
-def _outlier_labels(chosen: Any, model: NeighborsModel) -> list[Any] | None:
-    """Return the class of outliers for each output, as a value of Python's own."""
+def _outlier_labels(outlier_label: Any, model: NeighborsModel) -> list[Any] | None:
+    """Return the class of outliers for each output, as plain Python values."""
     assert isinstance(model.outputs, ClassOutputs)
     assert model.target is not None
     all_classes = model.outputs.classes
-    if chosen is None:
+    if outlier_label is None:
         return None
-    if isinstance(chosen, str) and chosen == "most_frequent":
+    if isinstance(outlier_label, str) and outlier_label == "most_frequent":
         counts = [np.bincount(column) for column in model.target.T]
         return [
             classes[[most.argmax()]].tolist()[0]
             for classes, most in zip(all_classes, counts, strict=True)
         ]
-    is_list = isinstance(chosen, list | tuple | np.ndarray)
-    labels = [np.asarray(one).tolist() for one in chosen] if is_list else None
-    labels = [np.asarray(chosen).tolist()] * len(all_classes) if labels is None else labels
+    is_list = isinstance(outlier_label, list | tuple | np.ndarray)
+    labels = [np.asarray(one).tolist() for one in outlier_label] if is_list else None
+    labels = [np.asarray(outlier_label).tolist()] * len(all_classes) if labels is None else labels
     check_outlier_labels(labels, model.outputs)
     return labels
 
@@ -207,12 +209,12 @@ def check_outlier_labels(labels: list[Any], outputs: ClassOutputs) -> None:
             f"{len(outputs.classes)} outputs."
         )
     for label, classes in zip(labels, outputs.classes, strict=True):
-        if np.asarray(label).dtype.kind not in _ALIKE[classes.dtype.kind]:
+        if np.asarray(label).dtype.kind not in _COMPATIBLE_KINDS[classes.dtype.kind]:
             raise ParameterError(
-                f"outlier_label={label!r} is not of the type that the classes are of, such as "
+                f"outlier_label={label!r} does not have the type of the classes, such as "
                 f"{classes.tolist()[0]!r}."
             )
 
 
-# Kinds of labels that may stand beside classes of a kind; objects are strings.
-_ALIKE = {"O": "U", "U": "U", "b": "b", "i": "iu", "u": "iu", "f": "iuf"}
+# dtype kinds of labels allowed for each dtype kind of classes; objects are strings.
+_COMPATIBLE_KINDS = {"O": "U", "U": "U", "b": "b", "i": "iu", "u": "iu", "f": "iuf"}

@@ -1,4 +1,4 @@
-"""A search: training rows and their index, and queries brought to the scale that they need."""
+"""Neighbour search: training rows, their index, and the scaling of queries."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ import scipy.sparse
 
 from hedgerow._neighbors.gower import GowerColumns
 from hedgerow._neighbors.indexes import Index, Within, build_index
-from hedgerow._neighbors.metrics import Extent, Metric, unit_rows
+from hedgerow._neighbors.metrics import DistanceMetric, Extent, unit_rows
 from hedgerow._neighbors.precomputed import FunctionIndex, PrecomputedIndex
 from hedgerow._types import Floats, RowNumbers
 
-# Multiplications below which a second thread does not pay.
+# Number of multiplications below which a second thread does not pay off.
 _SMALL_WORK = 1 << 20
-# Rows of all queries that are looked at together for those that are close, at most.
+# Maximum number of (query, row) pairs examined together for close rows.
 _CLOSE_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
-    """Training rows that can be searched.
+class NeighborSearch:
+    """Training rows with an index.
 
-    Distances of numbers so large or so small that their powers would overflow or vanish are found
-    between the numbers times 2^exponent; a query that needs another exponent gets an index of it.
-    Where large numbers made the exponent negative, the powers of small differences may be lost
-    instead: the rows that are close to a query are searched again, among themselves.
+    Numbers so large or so small that their powers would overflow or underflow are multiplied by
+    2^exponent; a query that needs another exponent gets an index of its own. If large numbers make
+    the exponent negative, powers of small differences may underflow instead: the rows that are
+    close to a query are then searched again by themselves.
     """
 
     rows: Any
-    metric: Metric
+    metric: DistanceMetric
     use_tree: bool
     gower: GowerColumns | None
     extent: Extent | None
@@ -41,15 +41,21 @@ class Search:
 
     @classmethod
     def build(
-        cls, rows: Any, metric: Metric, *, use_tree: bool, gower: GowerColumns | None, threads: int
-    ) -> Search:
-        """Prepare rows for queries."""
+        cls,
+        rows: Any,
+        metric: DistanceMetric,
+        *,
+        use_tree: bool,
+        gower: GowerColumns | None,
+        threads: int,
+    ) -> NeighborSearch:
+        """Build the index of the training rows."""
         if metric.name == "cosine":
             rows = unit_rows(rows, threads)
-        extent = Extent.of(rows) if metric.has_powers else None
+        extent = Extent.of(rows) if metric.spec.sums_powers else None
         exponent = 0 if extent is None else extent.exponent(metric)
-        if metric.is_given:
-            index = _given_index(rows, metric)
+        if metric.spec.is_opaque:
+            index = _exhaustive_index(rows, metric)
         else:
             index = build_index(_scaled(rows, exponent), metric, gower, use_tree, threads)
         return cls(rows, metric, use_tree, gower, extent, exponent, index)
@@ -58,73 +64,76 @@ class Search:
         """Return distances and indices of the k nearest rows, (n_queries, k), nearest first."""
         distances = np.empty((queries.shape[0], k))
         indices = np.empty((queries.shape[0], k), np.int64)
-        if not len(indices):  # kernels want a query at least
+        if not len(indices):  # kernels require at least one query
             return distances, indices
-        queries = self._alike(queries, threads)
-        for places, exponent in self._by_exponent(queries):
-            some, index = self._at(queries, places, exponent, threads)
+        queries = self._matching_rows(queries, threads)
+        for batch, exponent in self._by_exponent(queries):
+            some, index = self._at(queries, batch, exponent, threads)
             near = (np.empty((some.shape[0], k)), np.empty((some.shape[0], k), np.int64))
             index.nearest(some, *near, self._threads_for(some, threads))
-            distances[places], indices[places] = _unscaled(near[0], exponent), near[1]
+            distances[batch], indices[batch] = _unscaled(near[0], exponent), near[1]
             for those, rows, search in self._close(some, index, exponent, threads):
-                askers = places[those]
+                close_queries = batch[those]
                 among = slice(0, min(k, len(rows)))
-                found = search.nearest(queries[askers], among.stop, threads)
-                distances[askers, among], indices[askers, among] = found[0], rows[found[1]]
+                close = search.nearest(queries[close_queries], among.stop, threads)
+                distances[close_queries, among] = close[0]
+                indices[close_queries, among] = rows[close[1]]
         return distances, indices
 
     def within(self, queries: Any, radius: float, threads: int) -> Within:
         """Return all rows within a radius of each query, nearest first."""
         if queries.shape[0] == 0:
             return np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)
-        queries = self._alike(queries, threads)
-        parts: list[Within] = []  # askers, distances, indices
-        for places, exponent in self._by_exponent(queries):
-            some, index = self._at(queries, places, exponent, threads)
+        queries = self._matching_rows(queries, threads)
+        parts: list[Within] = []  # queries, distances, indices
+        for batch, exponent in self._by_exponent(queries):
+            some, index = self._at(queries, batch, exponent, threads)
             scaled = float(np.ldexp(radius, exponent))
-            found = index.within(some, scaled, self._threads_for(some, threads))
-            far = (np.repeat(places, found[0]), _unscaled(found[1], exponent), found[2])
+            counts, scaled_distances, rows_within = index.within(
+                some, scaled, self._threads_for(some, threads)
+            )
+            far = (np.repeat(batch, counts), _unscaled(scaled_distances, exponent), rows_within)
             for those, rows, search in self._close(some, index, exponent, threads):
-                askers = places[those]
-                close = search.within(queries[askers], radius, threads)
-                parts.append((np.repeat(askers, close[0]), close[1], rows[close[2]]))
-                is_far = ~(np.isin(far[0], askers) & np.isin(far[2], rows))
+                close_queries = batch[those]
+                close = search.within(queries[close_queries], radius, threads)
+                parts.append((np.repeat(close_queries, close[0]), close[1], rows[close[2]]))
+                is_far = ~(np.isin(far[0], close_queries) & np.isin(far[2], rows))
                 far = (far[0][is_far], far[1][is_far], far[2][is_far])
             parts.append(far)
-        askers, distances, indices = (np.concatenate(part) for part in zip(*parts, strict=True))
-        # Rows of a query stay in their order: the close ones, then those that are farther.
-        order = np.argsort(askers, kind="stable")
-        counts = np.bincount(askers, minlength=queries.shape[0])
+        query, distances, indices = (np.concatenate(part) for part in zip(*parts, strict=True))
+        # The rows of a query stay sorted: first the close ones, then the others.
+        order = np.argsort(query, kind="stable")
+        counts = np.bincount(query, minlength=queries.shape[0])
         return counts, distances[order], indices[order]
 
     def _close(
         self, queries: Any, index: Index, exponent: int, threads: int
-    ) -> Iterator[tuple[RowNumbers, RowNumbers, Search]]:
-        """Find rows so close to queries that the exponent may have lost their powers.
+    ) -> Iterator[tuple[RowNumbers, RowNumbers, NeighborSearch]]:
+        """Find rows so close to queries that scaling may have underflowed their powers.
 
-        Give the places of queries that are close to the same rows, these, and a search among them.
+        Yield the queries that are close to the same rows, these rows, and a search among them.
         """
         if exponent >= 0:
             return
-        searches: dict[bytes, Search] = {}
+        searches: dict[bytes, NeighborSearch] = {}
         step = max(1, _CLOSE_AT_ONCE // self.rows.shape[0])
         for begin in range(0, queries.shape[0], step):
             some = queries[begin : begin + step]
-            counts, _, indices = index.within(some, self.metric.sharp_from, threads)
-            askers: dict[bytes, list[int]] = {}
-            for place, rows in enumerate(np.split(indices, np.cumsum(counts)[:-1])):
+            counts, _, indices = index.within(some, self.metric.min_accurate_distance, threads)
+            by_rows: dict[bytes, list[int]] = {}
+            for position, rows in enumerate(np.split(indices, np.cumsum(counts)[:-1])):
                 if 0 < len(rows) < self.rows.shape[0]:
-                    askers.setdefault(np.sort(rows).tobytes(), []).append(begin + place)
-            for key, places in askers.items():
+                    by_rows.setdefault(np.sort(rows).tobytes(), []).append(begin + position)
+            for key, positions in by_rows.items():
                 rows = np.frombuffer(key, np.int64)
                 if key not in searches:
-                    searches[key] = Search.build(
+                    searches[key] = NeighborSearch.build(
                         self.rows[rows], self.metric, use_tree=False, gower=None, threads=threads
                     )
-                yield np.array(places), rows, searches[key]
+                yield np.array(positions), rows, searches[key]
 
-    def _alike(self, queries: Any, threads: int) -> Any:
-        """Make queries dense or sparse, and of norm 1, as the rows are."""
+    def _matching_rows(self, queries: Any, threads: int) -> Any:
+        """Convert queries to the format of the rows: dense or sparse, and of norm 1 for cosine."""
         if scipy.sparse.issparse(self.rows):
             queries = scipy.sparse.csr_array(queries)
         elif scipy.sparse.issparse(queries):
@@ -132,7 +141,7 @@ class Search:
         return unit_rows(queries, threads) if self.metric.name == "cosine" else queries
 
     def _by_exponent(self, queries: Any) -> list[tuple[RowNumbers, int]]:
-        """Group queries by the exponent that each needs: nearly always all the index's own."""
+        """Group queries by the exponent they need: nearly always that of the index."""
         every = np.arange(queries.shape[0])
         if self.extent is None:
             return [(every, 0)]
@@ -147,11 +156,11 @@ class Search:
         return [(np.flatnonzero(exponents == e), int(e)) for e in np.unique(exponents)]
 
     def _at(
-        self, queries: Any, places: RowNumbers, exponent: int, threads: int
+        self, queries: Any, batch: RowNumbers, exponent: int, threads: int
     ) -> tuple[Any, Index]:
         """Return some queries times 2^exponent, and an index of rows at that scale."""
-        if len(places) < queries.shape[0]:
-            queries = queries[places]
+        if len(batch) < queries.shape[0]:
+            queries = queries[batch]
         queries = _scaled(queries, exponent)
         if exponent == self.exponent:
             return queries, self.index
@@ -163,7 +172,7 @@ class Search:
         return threads if stored * queries.shape[0] >= _SMALL_WORK else 1
 
 
-def _given_index(rows: Any, metric: Metric) -> Index:
+def _exhaustive_index(rows: Any, metric: DistanceMetric) -> Index:
     return PrecomputedIndex() if metric.function is None else FunctionIndex(rows, metric)
 
 

@@ -21,7 +21,7 @@ from hedgerow._boosting.targets.ranking import Judgements
 from hedgerow._data.survival_times import read_survival_times
 from hedgerow._data.target import (
     has_columns,
-    read_known_classes,
+    read_fitted_classes,
     read_number_columns,
     read_probabilities,
 )
@@ -246,7 +246,7 @@ def _one_of_classes(
     return ClassOutcome(
         name,
         tuple(str(label) for label in classes),
-        np.asarray(read_known_classes(y, classes, n_rows), np.intp),
+        np.asarray(read_fitted_classes(y, classes, n_rows), np.intp),
         np.searchsorted(classes, predicted).astype(np.intp),
         None if probabilities is None else np.asarray(probabilities, np.float64),
         decision,

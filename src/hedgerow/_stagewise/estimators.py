@@ -16,11 +16,10 @@ from sklearn.utils import Tags
 
 from hedgerow._boosting.targets.tasks import Classification, Regression, Task
 from hedgerow._constructor import with_parameters
-from hedgerow._data.passed_on import check_anything
+from hedgerow._data.pass_through import check_anything
 from hedgerow._estimator import Estimator, adopt
 from hedgerow._params import Parameter, check_parameters, parameters_for
-from hedgerow._stagewise.additive import sum_of_trees
-from hedgerow._stagewise.fitting import StagewiseFitting, count_rows
+from hedgerow._stagewise.fitting import count_rows, fit_stagewise
 from hedgerow._stagewise.learners import adopt_input_tags, default_learner
 from hedgerow._stagewise.losses import (
     StagewiseLoss,
@@ -34,6 +33,7 @@ from hedgerow._stagewise.model import (
     predicted_numbers,
 )
 from hedgerow._stagewise.parameters import PARAMETERS
+from hedgerow._stagewise.tree_sum import sum_of_trees
 from hedgerow._tree.additive import AdditiveTrees, Meaning, class_names, number_names
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
@@ -49,7 +49,7 @@ class Stagewise(Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is left unchanged.
 
         Parameters
         ----------
@@ -58,31 +58,33 @@ class Stagewise(Estimator):
         y : array of shape (n_rows,)
             The target.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the rows, not negative and not all 0. Rows of weight 0 are left out.
+            Sample weights, nonnegative and not all 0. Rows of weight 0 are left out.
 
         Returns
         -------
         self
         """
         check_parameters(self)
-        start = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
-        adopt(self, StagewiseFitting(self, self._task, start).run(X, y, sample_weight))
+        init_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
+        adopt(self, fit_stagewise(self, self._task, init_model, X, y, sample_weight))
         return self
 
     def _scores(self, X: Any) -> Floats:
         """Return raw scores, of shape (n,) for one output and (n, K) for more."""
         model = self._fitted_model()
-        X = self._seen(X)
+        X = self._fitted_table(X)
         return model.scores(X, count_rows(X))
 
     def _staged_scores(self, X: Any) -> Iterator[Floats]:
         """Yield raw scores after each round."""
         model = self._fitted_model()
-        X = self._seen(X)
+        X = self._fitted_table(X)
         return (scores.copy() for scores in model.staged_scores(X, count_rows(X)))
 
     def _additive_trees(self) -> AdditiveTrees:
-        return sum_of_trees(self._fitted_model(), self._output_names(), self._meaning(), self._seen)
+        return sum_of_trees(
+            self._fitted_model(), self._output_names(), self._meaning(), self._fitted_table
+        )
 
     def _output_names(self) -> tuple[str, ...]:
         """Return a name for each score."""
@@ -92,7 +94,7 @@ class Stagewise(Estimator):
         """Return what is predicted of scores (n_rows, n_outputs), None if it is the scores."""
         raise NotImplementedError
 
-    def _seen(self, X: Any) -> Any:
+    def _fitted_table(self, X: Any) -> Any:
         """Return X, with its columns in the order of `fit`, after seeing that it has them."""
         if getattr(X, "ndim", 2) == 1 and hasattr(self, "n_features_in_"):
             raise DataError(
@@ -140,9 +142,9 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
     classes_ : array of shape (n_classes,)
         The classes, sorted.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     n_iter_ : int
         Rounds in the model.
     estimators_ : list of estimators
@@ -154,7 +156,7 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
     train_score_ : array with a number for each round
         Mean loss on the training rows after each round.
     validation_score_, best_iteration_, best_score_ : array, int, float
-        With early stopping, the loss on the held-out rows after each round of the last fit, the
+        With early stopping, the loss on the validation set after each round of the last fit, the
         best round, counted from 1, and its loss.
 
     Examples
@@ -262,9 +264,9 @@ class StagewiseRegressor(RegressorMixin, Stagewise):
     Attributes
     ----------
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     n_iter_ : int
         Rounds in the model.
     estimators_ : list of estimators
@@ -276,7 +278,7 @@ class StagewiseRegressor(RegressorMixin, Stagewise):
     train_score_ : array with a number for each round
         Mean loss on the training rows after each round; of the Huber loss, with that round's δ.
     validation_score_, best_iteration_, best_score_ : array, int, float
-        With early stopping, the loss on the held-out rows after each round of the last fit, the
+        With early stopping, the loss on the validation set after each round of the last fit, the
         best round, counted from 1, and its loss.
 
     Examples

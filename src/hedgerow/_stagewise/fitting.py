@@ -1,13 +1,13 @@
-"""One call of a stagewise `fit`, from data to the attributes of a fitted estimator.
+"""One call of a stagewise `fit`: arguments → data → booster → rounds → model.
 
-Everything lives in a `StagewiseFitting` until it is finished; then the estimator adopts the result
-in one step. So a fit that fails or is interrupted leaves the estimator as it was.
+Nothing is written to the estimator before the fit is finished; then it adopts the result. So a fit
+that fails or is interrupted leaves the estimator unchanged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -21,7 +21,7 @@ from hedgerow._boosting.fit.loop import BestRound
 from hedgerow._boosting.fit.training_data import Examples, hold_out
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._data.columns import ColumnTypeError
-from hedgerow._data.passed_on import check_anything, known_columns, learn_anything
+from hedgerow._data.pass_through import check_anything, fitted_columns, learn_anything
 from hedgerow._data.sparse import sound_rows
 from hedgerow._data.target import read_weights
 from hedgerow._estimator import seed_of
@@ -35,250 +35,292 @@ from hedgerow._stagewise.learners import (
 )
 from hedgerow._stagewise.losses import StagewiseLoss
 from hedgerow._stagewise.model import AdditiveModel
-from hedgerow._stagewise.rounds import Booster, HeldOut, Rounds, negligible_gradient
-from hedgerow._stagewise.steps import PER_LEAF, Rows
+from hedgerow._stagewise.rounds import (
+    StagewiseBooster,
+    StagewiseRounds,
+    ValidationSet,
+    negligible_gradient,
+)
+from hedgerow._stagewise.steps import PER_LEAF, StepData
 from hedgerow._types import Attributes, Floats
-from hedgerow._warning import warned_once
+from hedgerow._warning import deduplicate_warnings
 from hedgerow.exceptions import DataError, ParameterError
 
 
-class AsGiven:
-    """A table that learners get as it came: they alone know how to read it."""
+class PassThroughTable:
+    """A table that is passed unchanged to base estimators, which alone know how to read it."""
 
     def __init__(self, X: Any) -> None:
-        # Rows can be taken of lists and of tables, but not of all that can become an array.
+        # Lists and tables support row selection, but not everything that can become an array.
         is_array_like = hasattr(X, "__array__") and not hasattr(X, "shape")
         self.X = np.asarray(X) if is_array_like else sound_rows(X)
         self.n_rows = count_rows(X)
 
-    def take(self, rows: NDArray[np.intp]) -> AsGiven:
+    def take(self, rows: NDArray[np.intp]) -> PassThroughTable:
         """Return some of the rows."""
-        return AsGiven(_safe_indexing(self.X, rows))
+        return PassThroughTable(_safe_indexing(self.X, rows))
 
 
-class StagewiseFitting:
-    """A fit under way; `start` is the model that a warm start adds to."""
+@dataclass(frozen=True)
+class StagewiseSettings:
+    """The parameters of a fit; `init_model` is the model that a warm start continues."""
 
-    classes: NDArray[Any] | None
-    columns: Attributes
-    loss: StagewiseLoss
-    step: str
+    estimator: Any
+    init_model: AdditiveModel | None
+    seed: int
+    learner: BaseLearner
 
-    def __init__(self, estimator: Any, task: Task, start: AdditiveModel | None) -> None:
-        self.estimator = estimator
-        self.task = task
-        self.start = start
-        self.seed = seed_of(estimator.random_state)
-        self.learner = BaseLearner(
-            default_learner() if estimator.estimator is None else estimator.estimator
-        )
+    @classmethod
+    def of(cls, estimator: Any, init_model: AdditiveModel | None) -> StagewiseSettings:
+        """Resolve the seed and the base estimator."""
+        base = default_learner() if estimator.estimator is None else estimator.estimator
+        return cls(estimator, init_model, seed_of(estimator.random_state), BaseLearner(base))
 
-    def run(self, X: Any, y: Any, sample_weight: Any) -> Attributes:
-        """Read, boost; return the attributes of the fitted estimator."""
-        with warned_once():  # not by the learner of every round
-            return self._run(X, y, sample_weight)
-
-    def _run(self, X: Any, y: Any, sample_weight: Any) -> Attributes:
-        rounds = range(self.rounds_done(), self.estimator.n_estimators)
-        train, held_out = self.read(X, y, sample_weight)
-        model = self.model_to_extend(train)
-        booster = self.booster(train, model)
-        judge = None if held_out is None else self.judge(held_out, model, booster)
-        done = Rounds(list(model.stages), self.train_score_so_far(), judge)
-        with progress(self.estimator.verbose, rounds.stop, rounds.start) as shown:
-            done.run(booster, rounds, shown)
-        return self.attributes(model, done)
-
-    def rounds_done(self) -> int:
-        """Return how many rounds a warm start begins with; n_estimators counts them too."""
-        done = 0 if self.start is None else self.start.n_rounds
+    @property
+    def rounds(self) -> range:
+        """The rounds to do; n_estimators includes those of a warm start."""
+        done = 0 if self.init_model is None else self.init_model.n_rounds
         if self.estimator.n_estimators < done:
             raise ParameterError(
                 f"n_estimators={self.estimator.n_estimators} is less than the {done} rounds that "
                 "warm_start=True begins with."
             )
-        return done
+        return range(done, self.estimator.n_estimators)
 
-    def train_score_so_far(self) -> list[float]:
-        """Return the losses of the rounds that a warm start begins with."""
-        return [] if self.start is None else self.estimator.train_score_.tolist()
 
-    def read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Examples, Examples | None]:
-        """Check everything that was given; return what to train on and what to judge by."""
-        examples = _with_weight(self._read_training(X, y, sample_weight))
-        self.loss = self.estimator._loss_for(self.classes)  # noqa: SLF001
-        self._require_target(examples.target)
-        self.step = chosen_step(self.estimator.step, self.learner, self.loss)
-        require_consistent(self.step, self.estimator.response, self.learner, self.loss)
-        self._require_start()
-        self._require_weights(is_weighted=examples.weights is not None)
-        if not self.estimator.early_stopping:
-            return examples, None
-        return self._hold_out(examples)
+@dataclass(frozen=True, eq=False)
+class StagewiseData:
+    """The checked arguments of `fit`: training set, validation set, and the loss."""
 
-    def _hold_out(self, examples: Examples) -> tuple[Examples, Examples]:
-        fraction, stratify = self.estimator.validation_fraction, self.classes is not None
-        try:
-            return hold_out(examples, fraction, self.seed, stratify)
-        except DataError:
-            n_rows = len(examples.target)
-            rows = "1 sample" if n_rows == 1 else f"{n_rows} rows"
-            raise DataError(
-                f"early_stopping holds out validation_fraction={fraction} of "
-                f"{rows}: none. Give a larger validation_fraction."
-            ) from None
+    columns: Attributes
+    classes: NDArray[Any] | None
+    loss: StagewiseLoss
+    step: str
+    train: Examples
+    validation: Examples | None
 
-    def _read_training(self, X: Any, y: Any, sample_weight: Any) -> Examples:
-        count_rows(X)
-        X, self.columns = self._read_table(X)
-        table: Any = AsGiven(X)
-        if self.start is None:
-            self.classes, target = self.task.learn_target(y, table.n_rows)
-        else:
-            self.classes = getattr(self.estimator, "classes_", None)
-            target = self.task.read_target(y, table.n_rows, self.classes)
-        return Examples(table, target, read_weights(sample_weight, table.n_rows))
 
-    def _read_table(self, X: Any) -> tuple[Any, Attributes]:
-        """Return the table, its columns in the order of the rounds so far, and what they are."""
-        if self.start is None:
-            return learn_anything(X)
-        return check_anything(self.estimator, X), known_columns(self.estimator)
+def fit_stagewise(
+    estimator: Any,
+    task: Task,
+    init_model: AdditiveModel | None,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+) -> Attributes:
+    """Read, boost; return the attributes of the fitted estimator."""
+    settings = StagewiseSettings.of(estimator, init_model)
+    with deduplicate_warnings():  # not in every round
+        rounds = settings.rounds
+        data = read_data(settings, task, X, y, sample_weight)
+        model = init_model or _model_without_rounds(settings, data)
+        booster = _booster(settings, data, model)
+        validation_set = _validation_set(settings, data, model, booster)
+        train_score = [] if init_model is None else estimator.train_score_.tolist()
+        history = StagewiseRounds(list(model.stages), train_score, validation_set)
+        with progress(estimator.verbose, rounds.stop, rounds.start) as progress_bar:
+            history.run(booster, rounds, progress_bar)
+        return _fitted_attributes(data, model, history)
 
-    def _require_target(self, target: Floats) -> None:
-        objection = self.loss.objection(target)
-        if objection is not None:
-            raise DataError(objection)
 
-    def _require_start(self) -> None:
-        """Raise if rounds cannot begin from where they are asked to."""
-        if self.start is not None and self.start.link != self.loss.link:
-            raise ParameterError(
-                f"loss={self.estimator.loss!r} gives scores another meaning than they have in the "
-                "rounds that warm_start=True begins with."
-            )
-        init, is_classification = self.estimator.init, self.classes is not None
-        if is_classification and _is_model(init) and not hasattr(init, "predict_proba"):
-            raise ParameterError(f"init={type(init).__name__} has no predict_proba.")
+def read_data(
+    settings: StagewiseSettings, task: Task, X: Any, y: Any, sample_weight: Any
+) -> StagewiseData:
+    """Check the arguments of `fit`, and split off a validation set for early stopping."""
+    estimator = settings.estimator
+    columns, classes, examples = _read_examples(settings, task, X, y, sample_weight)
+    examples = _with_weight(examples)
+    loss: StagewiseLoss = estimator._loss_for(classes)  # noqa: SLF001
+    objection = loss.objection(examples.target)
+    if objection is not None:
+        raise DataError(objection)
+    step = resolve_step(estimator.step, settings.learner, loss)
+    require_consistent(step, estimator.response, settings.learner, loss)
+    _require_valid_init(settings, loss, is_classification=classes is not None)
+    _require_weight_support(settings, is_weighted=examples.weights is not None)
+    train, validation = examples, None
+    if estimator.early_stopping:
+        train, validation = _split_validation(settings, examples, stratify=classes is not None)
+    return StagewiseData(columns, classes, loss, step, train, validation)
 
-    def _require_weights(self, is_weighted: bool) -> None:
-        """Raise if weights must be passed to an estimator that takes none."""
-        learner, init = self.learner.prototype, self.estimator.init
-        given = "sample_weight was given"
-        if is_weighted:
-            require_weights(learner, "estimator", given)
-        if is_weighted and _is_model(init):
-            require_weights(init, "init", given)
-        if self.learner.says_signs:
-            require_weights(learner, "estimator", "a classifier's rows weigh as their gradients")
-        if self.estimator.response == "newton":
-            require_weights(learner, "estimator", "response='newton' needs the hessian as weights")
 
-    def model_to_extend(self, train: Examples) -> AdditiveModel:
-        """Return the model of a warm start, or one without rounds yet."""
-        if self.start is not None:
-            return self.start
-        return AdditiveModel(self._fit_init(train), [], self.loss.link, self.loss.n_outputs)
+def _read_examples(
+    settings: StagewiseSettings, task: Task, X: Any, y: Any, sample_weight: Any
+) -> tuple[Attributes, NDArray[Any] | None, Examples]:
+    """Return the attributes of the columns, the classes, and the rows."""
+    estimator = settings.estimator
+    count_rows(X)
+    if settings.init_model is None:
+        X, columns = learn_anything(X)
+        table: Any = PassThroughTable(X)
+        classes, target = task.learn_target(y, table.n_rows)
+    else:
+        X, columns = check_anything(estimator, X), fitted_columns(estimator)
+        table = PassThroughTable(X)
+        classes = getattr(estimator, "classes_", None)
+        target = task.read_target(y, table.n_rows, classes)
+    return columns, classes, Examples(table, target, read_weights(sample_weight, table.n_rows))
 
-    def _fit_init(self, train: Examples) -> Any:
-        """Return F₀: scores, one for each output, or a fitted estimator."""
-        init = self.estimator.init
-        if init is None:
-            return self.loss.best_constant(train.target, _weights(train))
-        if not _is_model(init):
-            return np.zeros(self.loss.n_outputs)
-        target = train.target if self.classes is None else train.target.astype(np.intp)
-        start = fitted_copy(init, _table(train), target, train.weights, self.seed)
-        if self.loss.link == "log" and output_of(start, _table(train)).min() <= 0.0:
-            raise ParameterError(
-                f"init={type(init).__name__} predicts numbers that are not positive, but "
-                f"loss={self.loss.name!r} needs their logarithm."
-            )
-        return start
 
-    def booster(self, train: Examples, model: AdditiveModel) -> Booster:
-        """Return what does the rounds."""
-        estimator, start = self.estimator, replace(model, stages=[])
-        return Booster(
-            X=_table(train),
-            rows=_rows(train, model),
-            is_weighted=train.weights is not None,
-            loss=self.loss,
-            learner=self.learner,
-            seed=self.seed,
-            response=estimator.response,
-            step=self.step,
-            subsample=float(estimator.subsample),
-            learning_rate=float(estimator.learning_rate),
-            least_gradient=negligible_gradient(self.loss, _rows(train, start)),
+def _split_validation(
+    settings: StagewiseSettings, examples: Examples, *, stratify: bool
+) -> tuple[Examples, Examples]:
+    fraction = settings.estimator.validation_fraction
+    try:
+        return hold_out(examples, fraction, settings.seed, stratify)
+    except DataError:
+        n_rows = len(examples.target)
+        rows = "1 sample" if n_rows == 1 else f"{n_rows} rows"
+        raise DataError(
+            f"early_stopping holds out validation_fraction={fraction} of "
+            f"{rows}: none. Set a larger validation_fraction."
+        ) from None
+
+
+def _require_valid_init(
+    settings: StagewiseSettings, loss: StagewiseLoss, *, is_classification: bool
+) -> None:
+    """Raise if the rounds cannot start from the model of a warm start, or from `init`."""
+    init_model, init = settings.init_model, settings.estimator.init
+    if init_model is not None and init_model.link != loss.link:
+        raise ParameterError(
+            f"loss={settings.estimator.loss!r} gives scores another meaning than they have in the "
+            "rounds that warm_start=True begins with."
         )
+    if is_classification and _is_model(init) and not hasattr(init, "predict_proba"):
+        raise ParameterError(f"init={type(init).__name__} has no predict_proba.")
 
-    def judge(self, held_out: Examples, model: AdditiveModel, booster: Booster) -> HeldOut:
-        """Return what measures rounds: by one loss, though each round may minimise its own."""
-        rows = booster.rows
-        return HeldOut(
-            X=_table(held_out),
-            rows=_rows(held_out, model),
-            loss=self.loss.adapted(rows.y, rows.F, rows.w),
-            best=BestRound(self.estimator.tol),
-            patience=self.estimator.n_iter_no_change,
+
+def _require_weight_support(settings: StagewiseSettings, *, is_weighted: bool) -> None:
+    """Raise if weights must be passed to an estimator that does not support them."""
+    estimator, learner = settings.estimator, settings.learner.prototype
+    reason = "sample_weight was given"
+    if is_weighted:
+        require_weights(learner, "estimator", reason)
+    if is_weighted and _is_model(estimator.init):
+        require_weights(estimator.init, "init", reason)
+    if settings.learner.predicts_signs:
+        require_weights(learner, "estimator", "a classifier's rows weigh as their gradients")
+    if estimator.response == "newton":
+        require_weights(learner, "estimator", "response='newton' needs the hessian as weights")
+
+
+def _model_without_rounds(settings: StagewiseSettings, data: StagewiseData) -> AdditiveModel:
+    return AdditiveModel(_fit_init(settings, data), [], data.loss.link, data.loss.n_outputs)
+
+
+def _fit_init(settings: StagewiseSettings, data: StagewiseData) -> Any:
+    """Return F₀: scores, one for each output, or a fitted estimator."""
+    init, train, loss = settings.estimator.init, data.train, data.loss
+    if init is None:
+        return loss.best_constant(train.target, _weights(train))
+    if not _is_model(init):
+        return np.zeros(loss.n_outputs)
+    target = train.target if data.classes is None else train.target.astype(np.intp)
+    start = fitted_copy(init, _table(train), target, train.weights, settings.seed)
+    if loss.link == "log" and output_of(start, _table(train)).min() <= 0.0:
+        raise ParameterError(
+            f"init={type(init).__name__} predicts numbers that are not positive, but "
+            f"loss={loss.name!r} needs their logarithm."
         )
+    return start
 
-    def attributes(self, model: AdditiveModel, done: Rounds) -> Attributes:
-        """Assemble what the estimator will hold; with early stopping, up to the best round."""
-        judge = done.held_out
-        best = None if judge is None or judge.best.round == 0 else judge.best
-        kept = len(done.train_score) if best is None else best.round
-        stages = done.stages[: kept * model.n_outputs]
-        steps = [stage.step for stage in stages]
-        are_numbers = all(isinstance(step, float) for step in steps)
-        fitted: Attributes = self.columns | {
-            "_model": replace(model, stages=stages),
-            "n_iter_": kept,
-            "init_": model.start,
-            "estimators_": [stage.learner for stage in stages],
-            "steps_": np.array(steps, np.float64) if are_numbers else steps,
-            "train_score_": np.array(done.train_score[:kept]),
-        }
-        if self.classes is not None:
-            fitted["classes_"] = self.classes
-        if judge is not None:
-            fitted["validation_score_"] = np.array(judge.history)
-        if best is not None:
-            fitted |= {"best_iteration_": best.round, "best_score_": best.score}
-        return fitted
+
+def _booster(
+    settings: StagewiseSettings, data: StagewiseData, model: AdditiveModel
+) -> StagewiseBooster:
+    estimator, train, start = settings.estimator, data.train, replace(model, stages=[])
+    return StagewiseBooster(
+        X=_table(train),
+        rows=_step_data(train, model),
+        is_weighted=train.weights is not None,
+        loss=data.loss,
+        learner=settings.learner,
+        seed=settings.seed,
+        response=estimator.response,
+        step=data.step,
+        subsample=float(estimator.subsample),
+        learning_rate=float(estimator.learning_rate),
+        least_gradient=negligible_gradient(data.loss, _step_data(train, start)),
+    )
+
+
+def _validation_set(
+    settings: StagewiseSettings,
+    data: StagewiseData,
+    model: AdditiveModel,
+    booster: StagewiseBooster,
+) -> ValidationSet | None:
+    """Return the validation set, with one loss for all rounds, though each may adapt its own."""
+    if data.validation is None:
+        return None
+    rows = booster.rows
+    return ValidationSet(
+        X=_table(data.validation),
+        rows=_step_data(data.validation, model),
+        loss=data.loss.adapted(rows.y, rows.F, rows.w),
+        best=BestRound(settings.estimator.tol),
+        patience=settings.estimator.n_iter_no_change,
+    )
+
+
+def _fitted_attributes(
+    data: StagewiseData, model: AdditiveModel, history: StagewiseRounds
+) -> Attributes:
+    """Return the fitted attributes; with early stopping, up to the best round."""
+    validation = history.validation_set
+    best = None if validation is None or validation.best.round == 0 else validation.best
+    n_rounds = len(history.train_score) if best is None else best.round
+    stages = history.stages[: n_rounds * model.n_outputs]
+    steps = [stage.step for stage in stages]
+    are_numbers = all(isinstance(step, float) for step in steps)
+    fitted: Attributes = data.columns | {
+        "_model": replace(model, stages=stages),
+        "n_iter_": n_rounds,
+        "init_": model.start,
+        "estimators_": [stage.learner for stage in stages],
+        "steps_": np.array(steps, np.float64) if are_numbers else steps,
+        "train_score_": np.array(history.train_score[:n_rounds]),
+    }
+    if data.classes is not None:
+        fitted["classes_"] = data.classes
+    if validation is not None:
+        fitted["validation_score_"] = np.array(validation.history)
+    if best is not None:
+        fitted |= {"best_iteration_": best.round, "best_score_": best.score}
+    return fitted
 
 
 def count_rows(X: Any) -> int:
-    """Return the number of rows of a table, whatever its kind."""
+    """Return the number of rows of any table."""
     is_mapping = isinstance(X, Mapping) and not scipy.sparse.issparse(X)  # one of SciPy's is a dict
     if is_mapping or isinstance(X, str | bytes | PathLike):
         raise ColumnTypeError(
-            f"X is a {type(X).__name__}. Give a table that the base learner takes, such as an "
+            f"X is a {type(X).__name__}. Pass a table that the base estimator accepts, such as an "
             "array or a data frame."
         )
     return int(_num_samples(X))
 
 
-def chosen_step(step: str, learner: BaseLearner, loss: StagewiseLoss) -> str:
-    """Return the kind of step that is meant by "auto".
+def resolve_step(step: str, learner: BaseLearner, loss: StagewiseLoss) -> str:
+    """Return the kind of step that "auto" means.
 
-    Not a search for the least loss where a Newton step will do: in leaves of one class alone the
-    log loss has no minimum, and following it outward costs more on new rows than it gains.
+    A Newton step is preferred to a search for the minimal loss: in leaves of a single class the log
+    loss has no minimum, and large steps generalize worse.
     """
     if step != "auto":
         return step
-    if not learner.has_leaves or learner.says_signs:
+    if not learner.has_leaves or learner.predicts_signs:
         return "line_search"
     return "newton" if loss.has_newton_step else "per_leaf"
 
 
 def require_consistent(step: str, response: str, learner: BaseLearner, loss: StagewiseLoss) -> None:
-    """Raise if parameters that are allowed one by one do not go together."""
+    """Raise if parameters are inconsistent with one another."""
     if step in PER_LEAF and not learner.has_leaves:
         raise ParameterError(
-            f"step={step!r} needs the leaves of one tree, but estimator={learner.name} is no tree "
-            "with apply(X). Use step='line_search'."
+            f"step={step!r} needs the leaves of one tree, but estimator={learner.name} is not a "
+            "tree with apply(X). Use step='line_search'."
         )
     if step == "newton" and not loss.has_newton_step:
         raise ParameterError(
@@ -290,7 +332,7 @@ def require_consistent(step: str, response: str, learner: BaseLearner, loss: Sta
             f"response='newton' needs a second derivative, which loss={loss.name!r} does not have. "
             "Use response='gradient'."
         )
-    if response == "newton" and learner.says_signs:
+    if response == "newton" and learner.predicts_signs:
         raise ParameterError(
             f"response='newton' is fitted by a regressor, but estimator={learner.name} is a "
             "classifier. Use response='gradient'."
@@ -298,7 +340,7 @@ def require_consistent(step: str, response: str, learner: BaseLearner, loss: Sta
 
 
 def _with_weight(examples: Examples) -> Examples:
-    """Return the rows that count."""
+    """Return the rows with a positive weight."""
     if examples.weights is None or examples.weights.all():
         return examples
     return examples.take(np.flatnonzero(examples.weights))
@@ -317,6 +359,6 @@ def _weights(examples: Examples) -> Floats:
     return np.ones(len(examples.target)) if examples.weights is None else examples.weights
 
 
-def _rows(examples: Examples, model: AdditiveModel) -> Rows:
+def _step_data(examples: Examples, model: AdditiveModel) -> StepData:
     scores = model.scores(_table(examples), len(examples.target))
-    return Rows(examples.target, scores, _weights(examples))
+    return StepData(examples.target, scores, _weights(examples))

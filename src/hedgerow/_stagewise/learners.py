@@ -1,9 +1,9 @@
 """Base learners of stagewise boosting: any scikit-learn estimator, fitted to a round's response.
 
-A regressor is fitted to the response by least squares, or by whatever it minimises itself. A
-classifier is fitted to the response's sign, where a row weighs as much as its response is large: of
-all functions G that say ±1 it thus seeks the one with the least Σ g G(x), g being the gradient.
-Under the exponential loss that is AdaBoost's weighted fit.
+A regressor is fitted to the response by least squares, or by its own loss. A classifier is fitted
+to the sign of the response, weighted by its absolute value: it seeks the function G with values ±1
+that minimises Σ g G(x), where g is the gradient. For the exponential loss this is AdaBoost's
+weighted fit.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Leaves = NDArray[np.intp]
 
 
 def default_learner() -> Any:
-    """Return the learner that is meant by none: one small regression tree."""
+    """Return the default learner: one small regression tree."""
     return DecisionTreeRegressor(max_leaves=8)
 
 
 @dataclass(frozen=True)
 class BaseLearner:
-    """What every round fits a copy of."""
+    """The estimator that every round fits a clone of."""
 
     prototype: Any
 
@@ -44,18 +44,18 @@ class BaseLearner:
         return type(self.prototype).__name__
 
     @property
-    def says_signs(self) -> bool:
+    def predicts_signs(self) -> bool:
         """Whether it is a classifier, which is fitted to signs."""
         return hasattr(self.prototype, "__sklearn_tags__") and is_classifier(self.prototype)
 
     @property
     def has_leaves(self) -> bool:
-        """Whether it is one tree, which can tell in which leaf a row ends."""
+        """Whether it is a single tree with `apply`."""
         return hasattr(self.prototype, "apply") and getattr(self.prototype, "n_estimators", 1) == 1
 
     def fit(self, X: Any, response: Floats, weights: Floats | None, seed: int) -> Any:
         """Return a copy fitted to the response."""
-        if not self.says_signs:
+        if not self.predicts_signs:
             return fitted_copy(self.prototype, X, response, weights, seed)
         size = np.abs(response) if weights is None else weights * np.abs(response)
         signs = np.where(response < 0.0, -1, 1)
@@ -75,7 +75,8 @@ def require_weights(estimator: Any, parameter: str, why: str) -> None:
     """Raise unless the estimator's fit takes sample_weight."""
     if not _takes_weights(estimator):
         raise ParameterError(
-            f"{parameter}={type(estimator).__name__} takes no sample_weight in fit, but {why}."
+            f"{parameter}={type(estimator).__name__} does not support sample_weight in fit, but "
+            f"{why}."
         )
 
 
@@ -89,7 +90,7 @@ def _takes_weights(estimator: Any) -> bool:
 
 def output_of(learner: Any, X: Any) -> Floats:
     """Return what a fitted learner predicts, a finite number for each row."""
-    if _num_samples(X) == 0:  # which not every learner takes
+    if _num_samples(X) == 0:  # not every estimator accepts an empty table
         return np.empty(0)
     output = np.asarray(learner.predict(X), dtype=np.float64)
     if output.ndim == 2 and output.shape[1] == 1:
@@ -117,7 +118,7 @@ def leaves_of(learner: Any, X: Any) -> Leaves:
 
 
 def adopt_input_tags(tags: InputTags, learner: Any) -> None:
-    """Let an estimator take the tables that its base learner takes."""
+    """Set the input tags of an estimator to those of its base learner."""
     if not hasattr(learner, "__sklearn_tags__"):
         return
     of_learner = get_tags(learner).input_tags
@@ -126,7 +127,7 @@ def adopt_input_tags(tags: InputTags, learner: Any) -> None:
 
 
 def _seed(estimator: Any, seed: int) -> None:
-    """Set every random state in an estimator, however deep, to a number of its own."""
+    """Seed an estimator and its nested estimators."""
     draws = np.random.RandomState(seed)
     names = sorted(estimator.get_params(deep=True))
     states = [name for name in names if name.rpartition("__")[2] == "random_state"]

@@ -17,13 +17,13 @@ from hedgerow._warning import warn_user
 
 Function = Callable[[float], float]
 
-# A slope this much smaller than at the start counts as level if it does not change sign soon. By
-# this a loss that falls for ever, as the log loss of rows of one class, has a finite step.
+# A slope smaller than the initial one by this factor counts as 0 if it does not change sign soon.
+# So a loss without a minimum, such as the log loss of rows of one class, has a finite step.
 NEGLIGIBLE = 1e-10
 # Doublings or halvings of the first guess: steps from 1e-150 to 1e150.
-MOST_DOUBLINGS = 500
-# Halvings of a step that leads up; after so many, what is left of it changes no digit of the loss.
-MOST_HALVINGS = 50
+MAX_DOUBLINGS = 500
+# Maximum number of halvings of an ascending step; a smaller step would not change the loss.
+MAX_HALVINGS = 50
 
 
 def line_search(slope: Function) -> float:
@@ -79,7 +79,7 @@ def _bracket(climb: Function) -> tuple[float, float] | None:
     """
     edge = 1.0
     factor = 2.0 if climb(edge) < 0.0 else 0.5
-    for _ in range(MOST_DOUBLINGS):
+    for _ in range(MAX_DOUBLINGS):
         if (climb(edge * factor) < 0.0) != (factor > 1.0):
             return min(edge, edge * factor), max(edge, edge * factor)
         edge *= factor
@@ -96,7 +96,7 @@ def shortened(step: float, value: Function, rounding: float) -> float:
         start = value(0.0)
         if value(step) <= start + rounding:
             return step
-        for _ in range(MOST_HALVINGS):
+        for _ in range(MAX_HALVINGS):
             step *= 0.5
             if value(step) < start:
                 return step

@@ -1,7 +1,7 @@
-"""What stagewise boosting minimises: a loss of raw scores, its derivatives, and its best steps.
+"""The losses of stagewise boosting: values of raw scores, derivatives, and optimal steps.
 
 Scores F have shape (n,), or (n, K) for K outputs; y holds numbers, or the class numbers 0 … K−1;
-weights w are given for every row. A step is the ρ that minimises Σ w L(y, F + ρ h): in closed form
+every row has a weight w. A step is the ρ that minimises Σ w L(y, F + ρ h): in closed form
 where there is one, by line search elsewhere. A leaf's step is the same with h = 1 in the leaf.
 """
 
@@ -50,7 +50,7 @@ class StagewiseLoss(ABC):
         """Return the scores, one for each output, that rounds start from: F₀."""
 
     def objection(self, y: Floats) -> str | None:  # noqa: ARG002
-        """Say why the loss is not defined for this target, if it is not."""
+        """Return why the loss is not defined for this target; None if it is."""
         return None
 
     def adapted(self, y: Floats, F: Floats, w: Floats) -> Self:  # noqa: ARG002
@@ -115,7 +115,7 @@ class SquaredErrorLoss(StagewiseLoss):
         return float(sum_of(w * (y - F) * h) / square) if square > 0.0 else 0.0
 
 
-class QuantileLoss(StagewiseLoss):
+class PinballLoss(StagewiseLoss):
     """The pinball loss: α r where r = y − F is positive, (α − 1) r where it is negative."""
 
     name = "quantile"
@@ -143,7 +143,7 @@ class QuantileLoss(StagewiseLoss):
         return _pinball_step(y - F, h, w, self.alpha)
 
 
-class AbsoluteErrorLoss(QuantileLoss):
+class AbsoluteErrorLoss(PinballLoss):
     """|y − F|: pseudo-residuals are signs, a leaf's step is the median of its residuals."""
 
     name = "absolute_error"
@@ -207,7 +207,7 @@ class PoissonLoss(StagewiseLoss):
     link: Link = "log"
 
     def objection(self, y: Floats) -> str | None:
-        """Object to negative numbers, and to nothing else than 0."""
+        """Object to negative numbers, and to all zeros."""
         if y.min() < 0.0:
             return f"y is {y.min()} in row {y.argmin()}, but loss='poisson' needs y >= 0."
         return None if y.any() else "y is 0 in every row; loss='poisson' needs a positive mean."
@@ -287,7 +287,7 @@ class MultinomialDeviance(StagewiseLoss):
         return share * super().newton_step(y, F, w, output)
 
 
-class ExponentialLoss(StagewiseLoss):
+class AdaBoostLoss(StagewiseLoss):
     """e^−sF with s = ±1 for the classes: AdaBoost's; F is half the log-odds."""
 
     name = "exponential"
@@ -310,7 +310,7 @@ class ExponentialLoss(StagewiseLoss):
         return 0.5 * BinaryLogLoss().base_score(y, w)
 
     def line_step(self, y: Floats, F: Floats, h: Floats, w: Floats) -> float:
-        """Return ½ log((1 − err)/err) for a learner that says ±1; search for any other."""
+        """Return ½ log((1 − err)/err) for a learner with outputs ±1; else search."""
         if not (np.abs(h) == 1.0).all():
             return super().line_step(y, F, h, w)
         s = _sign(y)
@@ -322,26 +322,26 @@ class ExponentialLoss(StagewiseLoss):
 
 
 class UserLoss(StagewiseLoss):
-    """An object of the user's with loss(y, F), gradient(y, F) and perhaps hessian(y, F)."""
+    """A user-defined object with loss(y, F), gradient(y, F) and optionally hessian(y, F)."""
 
     name = "custom"
 
-    def __init__(self, given: Any, link: Link, n_outputs: int) -> None:
-        self.given = given
+    def __init__(self, user_loss: Any, link: Link, n_outputs: int) -> None:
+        self.user_loss = user_loss
         self.link = link
         self.n_outputs = n_outputs
-        self.has_hessian = self.has_newton_step = callable(getattr(given, "hessian", None))
+        self.has_hessian = self.has_newton_step = callable(getattr(user_loss, "hessian", None))
 
     def loss(self, y: Floats, F: Floats) -> Floats:
-        """Return what the user's method does."""
+        """Call the user's method."""
         return self._call("loss", y, F, y.shape)
 
     def gradient(self, y: Floats, F: Floats) -> Floats:
-        """Return what the user's method does."""
+        """Call the user's method."""
         return self._call("gradient", y, F, F.shape)
 
     def hessian(self, y: Floats, F: Floats) -> Floats:
-        """Return what the user's method does."""
+        """Call the user's method."""
         hessian = self._call("hessian", y, F, F.shape)
         if (hessian < 0.0).any():
             raise ParameterError("loss: hessian(y, F) returned a negative number.")
@@ -354,13 +354,13 @@ class UserLoss(StagewiseLoss):
         return np.array([self.leaf_step(y, np.zeros_like(y), w)])
 
     def line_step(self, y: Floats, F: Floats, h: Floats, w: Floats) -> float:
-        """Search as for any loss, but trust neither its convexity nor its gradient."""
+        """Search, but assume neither convexity nor a correct gradient."""
         step = super().line_step(y, F, h, w)
         rounding = float(np.finfo(float).eps * (np.abs(y).max() + np.abs(F).max()))
         return shortened(step, lambda rho: self.mean_loss(y, F + rho * h, w), rounding)
 
     def _call(self, method: str, y: Floats, F: Floats, shape: tuple[int, ...]) -> Floats:
-        returned = np.asarray(getattr(self.given, method)(read_only(y), read_only(F)))
+        returned = np.asarray(getattr(self.user_loss, method)(read_only(y), read_only(F)))
         if returned.dtype.kind not in "fiub":
             raise ParameterError(f"loss: {method}(y, F) returned {returned.dtype}, not numbers.")
         if returned.shape != shape:
@@ -371,11 +371,11 @@ class UserLoss(StagewiseLoss):
 
 
 def regression_loss(loss: Any, alpha: float) -> StagewiseLoss:
-    """Return the loss that a regressor's parameter means."""
+    """Return the loss that a regressor's parameter selects."""
     if not isinstance(loss, str):
         return UserLoss(loss, "identity", 1)
     if loss == "quantile":
-        return QuantileLoss(alpha)
+        return PinballLoss(alpha)
     if loss == "huber":
         return HuberLoss(alpha)
     simple = {"absolute_error": AbsoluteErrorLoss, "poisson": PoissonLoss}
@@ -383,14 +383,14 @@ def regression_loss(loss: Any, alpha: float) -> StagewiseLoss:
 
 
 def classification_loss(loss: Any, n_classes: int) -> StagewiseLoss:
-    """Return the loss that a classifier's parameter means for this number of classes."""
+    """Return the loss that a classifier's parameter selects."""
     if loss == "exponential":
         if n_classes > 2:
             raise DataError(
                 f"Only binary classification is supported. y holds {n_classes} classes, but "
-                "loss='exponential' tells two apart; loss='log_loss' does for more."
+                "loss='exponential' supports two; loss='log_loss' supports more."
             )
-        return ExponentialLoss()
+        return AdaBoostLoss()
     built_in = BinomialLogLoss() if n_classes == 2 else MultinomialDeviance(n_classes)
     if isinstance(loss, str):
         return built_in
@@ -415,20 +415,20 @@ def column_of(scores: Floats, output: int) -> Floats:
 def _pinball_step(r: Floats, h: Floats, w: Floats, alpha: float) -> float:
     """Return the ρ that minimises Σ w pinball(r − ρ h), the middle one if there are many.
 
-    The sum is convex and piecewise linear in ρ with corners at r / h, where the slope rises by
-    w |h|. A negative h swaps the two sides of its corner.
+    The sum is convex and piecewise linear in ρ with kinks at r / h, where the slope increases
+    by w |h|. A negative h swaps the two sides of its kink.
     """
-    counted = h != 0.0
-    if not counted.any():
+    used = h != 0.0
+    if not used.any():
         return 0.0
-    r, h, w = r[counted], h[counted], w[counted]
+    r, h, w = r[used], h[used], w[used]
     order = np.argsort(r / h, kind="stable")
-    corner, rise = (r / h)[order], (w * np.abs(h))[order]
-    slope = np.cumsum(rise) - sum_of(rise * np.where(h > 0.0, alpha, 1.0 - alpha)[order])
-    rounding = len(r) * np.finfo(float).eps * sum_of(rise)
+    kink, increase = (r / h)[order], (w * np.abs(h))[order]
+    slope = np.cumsum(increase) - sum_of(increase * np.where(h > 0.0, alpha, 1.0 - alpha)[order])
+    rounding = len(r) * np.finfo(float).eps * sum_of(increase)
     first = int(np.argmax(slope >= -rounding))
-    is_level = abs(slope[first]) <= rounding and first + 1 < len(corner)
-    return float(0.5 * (corner[first] + corner[first + 1]) if is_level else corner[first])
+    is_flat = abs(slope[first]) <= rounding and first + 1 < len(kink)
+    return float(0.5 * (kink[first] + kink[first + 1]) if is_flat else kink[first])
 
 
 def _sign(y: Floats) -> Floats:

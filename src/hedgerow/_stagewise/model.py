@@ -1,4 +1,4 @@
-"""What a stagewise fit leaves behind: F(x) = F₀(x) + ν Σ ρ h(x), and what its scores mean."""
+"""The fitted model F(x) = F₀(x) + ν Σ ρ h(x), and the predictions of its scores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hedgerow._stagewise.learners import leaves_of, output_of
 from hedgerow._stagewise.losses import Link, column_of
 from hedgerow._types import Floats
 
-# 0 has no finite logarithm; what an estimator gives as a start is kept this far away from it.
+# Predictions of `init` are clipped to at least this, since 0 has no finite logarithm.
 LEAST = 1e-7
 
 
@@ -27,18 +27,18 @@ class Stage:
     step: float | Floats
     shrinkage: float
 
-    def look(self, X: Any) -> NDArray[Any]:
-        """Return what the term is made of: the learner's output for each row, or its leaf."""
+    def inputs_for(self, X: Any) -> NDArray[Any]:
+        """Return the input of `term`: the learner's output for each row, or its leaf."""
         if isinstance(self.step, float):
             return output_of(self.learner, X)
         return leaves_of(self.learner, X)
 
-    def term(self, seen: NDArray[Any]) -> Floats:
-        """Return the term for rows that were looked at; a leaf that no training row hit adds 0."""
+    def term(self, inputs: NDArray[Any]) -> Floats:
+        """Return the term of rows; a leaf without training rows contributes 0."""
         if isinstance(self.step, float):
-            return self.shrinkage * self.step * seen
-        known = seen < len(self.step)
-        return self.shrinkage * np.where(known, self.step[np.where(known, seen, 0)], 0.0)
+            return self.shrinkage * self.step * inputs
+        has_step = inputs < len(self.step)
+        return self.shrinkage * np.where(has_step, self.step[np.where(has_step, inputs, 0)], 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,11 +82,11 @@ class AdditiveModel:
 def add_round(scores: Floats, stages: Sequence[Stage], X: Any) -> None:
     """Add a round's stages, one for each output, to the scores of rows."""
     for output, stage in enumerate(stages):
-        column_of(scores, output)[:] += stage.term(stage.look(X))
+        column_of(scores, output)[:] += stage.term(stage.inputs_for(X))
 
 
 def predicted_numbers(scores: Floats, link: Link) -> Floats:
-    """Return what a regressor's scores mean."""
+    """Return the predictions of a regressor's scores."""
     return exp(scores) if link == "log" else scores.copy()
 
 
@@ -116,7 +116,7 @@ def _scores_of_numbers(prediction: Floats, link: Link) -> Floats:
 
 
 def _every_class(classifier: Any, X: Any, n_outputs: int) -> Floats:
-    """Return probabilities with a column a class, though the classifier may not have met each."""
+    """Return probabilities with a column a class, even for classes unknown to the classifier."""
     if _num_samples(X) == 0:
         return np.zeros((0, max(n_outputs, 2)))
     p = np.asarray(classifier.predict_proba(X), dtype=np.float64)

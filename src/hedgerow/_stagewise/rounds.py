@@ -24,24 +24,24 @@ from hedgerow._progress import Progress
 from hedgerow._stagewise.learners import BaseLearner, leaves_of, output_of
 from hedgerow._stagewise.losses import LEAST_HESSIAN, StagewiseLoss, by_row, column_of
 from hedgerow._stagewise.model import Stage, add_round
-from hedgerow._stagewise.steps import PER_LEAF, Rows, find_steps
+from hedgerow._stagewise.steps import PER_LEAF, StepData, find_steps
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 
-def negligible_gradient(loss: StagewiseLoss, start: Rows) -> float:
-    """Return the size of gradients, relative to those at the start, that are but rounding."""
+def negligible_gradient(loss: StagewiseLoss, start: StepData) -> float:
+    """Return the size of gradients below which they are rounding errors."""
     loss = loss.adapted(start.y, start.F, start.w)
     gradient = loss.checked_gradient(start.y, start.F)
     return float(np.finfo(float).eps * np.abs(gradient).max())
 
 
 @dataclass
-class Booster:
-    """The training rows with their scores so far, and how a round goes on from there."""
+class StagewiseBooster:
+    """The training set with its current scores, and the parameters of a round."""
 
     X: Any
-    rows: Rows
+    rows: StepData
     is_weighted: bool
     loss: StagewiseLoss
     learner: BaseLearner
@@ -53,81 +53,81 @@ class Booster:
     least_gradient: float
 
     def boost(self, index: int) -> tuple[list[Stage], float]:
-        """Do a round; return its stages, none if there is nothing left to learn, and the loss."""
+        """Do a round; return its stages (none if all gradients vanish) and the loss."""
         rows, random = self.rows, np.random.RandomState([self.seed, index])
         loss = self.loss.adapted(rows.y, rows.F, rows.w)
         gradient = loss.checked_gradient(rows.y, rows.F)
         stages: list[Stage] = []
         if np.abs(gradient).max() > self.least_gradient:
-            drawn = self._draw(random)
-            learners = self._fit(*self._respond(loss, gradient), drawn, random)
-            stages = self._advance(loss, learners, drawn)
+            sample = self._draw(random)
+            learners = self._fit(*self._respond(loss, gradient), sample, random)
+            stages = self._advance(loss, learners, sample)
         return stages, self._checked_loss(loss)
 
     def _respond(self, loss: StagewiseLoss, gradient: Floats) -> tuple[Floats, Floats | None]:
-        """Return what learners are fitted to and, if need be, with which weights."""
+        """Return the response that learners are fitted to, and the weights, if any."""
         if self.response == "gradient":
             return -gradient, self.rows.w if self.is_weighted else None
         hessian = np.maximum(loss.hessian(self.rows.y, self.rows.F), LEAST_HESSIAN)
         return -gradient / hessian, by_row(self.rows.w, hessian) * hessian
 
     def _draw(self, random: np.random.RandomState) -> Any:
-        """Return the rows of this round, in order."""
+        """Return the sample of rows of this round, in order."""
         if self.subsample == 1.0:
             return slice(None)
         n_rows = len(self.rows.y)
         return np.sort(random.permutation(n_rows)[: max(1, round(self.subsample * n_rows))])
 
     def _fit(
-        self, response: Floats, weights: Floats | None, drawn: Any, random: np.random.RandomState
+        self, response: Floats, weights: Floats | None, sample: Any, random: np.random.RandomState
     ) -> list[Any]:
         """Return a fitted learner for each output."""
-        X = self.X if self.subsample == 1.0 else _safe_indexing(self.X, drawn)
+        X = self.X if self.subsample == 1.0 else _safe_indexing(self.X, sample)
         return [
             self.learner.fit(
                 X,
-                column_of(response, output)[drawn],
-                None if weights is None else column_of(weights, output)[drawn],
+                column_of(response, output)[sample],
+                None if weights is None else column_of(weights, output)[sample],
                 int(random.randint(2**31 - 1)),
             )
             for output in range(self.loss.n_outputs)
         ]
 
-    def _advance(self, loss: StagewiseLoss, learners: Sequence[Any], drawn: Any) -> list[Stage]:
-        """Find the steps on the rows drawn, and add the stages to the scores of all rows."""
-        seen = [self._look(learner) for learner in learners]
-        of_drawn = [values[drawn] for values in seen]
+    def _advance(self, loss: StagewiseLoss, learners: Sequence[Any], sample: Any) -> list[Stage]:
+        """Find the steps on the sample, and add the stages to the scores of all rows."""
+        inputs = [self._inputs_for(learner) for learner in learners]
+        sample_inputs = [values[sample] for values in inputs]
         steps = find_steps(
-            self.step, loss, self.rows.take(drawn), of_drawn, shrinkage=self.learning_rate
+            self.step, loss, self.rows.take(sample), sample_inputs, shrinkage=self.learning_rate
         )
         stages = [
             Stage(learner, step, self.learning_rate)
             for learner, step in zip(learners, steps, strict=True)
         ]
-        for output, (stage, values) in enumerate(zip(stages, seen, strict=True)):
+        for output, (stage, values) in enumerate(zip(stages, inputs, strict=True)):
             column_of(self.rows.F, output)[:] += stage.term(values)
         return stages
 
-    def _look(self, learner: Any) -> NDArray[Any]:
+    def _inputs_for(self, learner: Any) -> NDArray[Any]:
         return (leaves_of if self.step in PER_LEAF else output_of)(learner, self.X)
 
     def _checked_loss(self, loss: StagewiseLoss) -> float:
-        """Return the loss, or raise if the scores are not to be worked with any more."""
+        """Return the loss, or raise if it has diverged."""
         value = loss.mean_loss(self.rows.y, self.rows.F, self.rows.w)
         if not (np.isfinite(value) and np.abs(self.rows.F).max() <= LARGEST):
             raise ParameterError(
-                f"learning_rate={self.learning_rate!r} lets the loss grow beyond all bounds. "
+                f"learning_rate={self.learning_rate!r} makes the loss diverge. "
                 "Choose a smaller one, or step='line_search'."
             )
         return value
 
 
 @dataclass
-class HeldOut:
-    """Rows that are not trained on; their loss tells which round is the best."""
+class ValidationSet:
+    """The validation set, whose loss determines the best round."""
 
     X: Any
-    rows: Rows
+    rows: StepData
     loss: StagewiseLoss
     best: BestRound
     patience: int
@@ -140,34 +140,36 @@ class HeldOut:
         self.best.update(round_, self.history[-1], higher_is_better=False)
 
     def is_patience_over(self, round_: int) -> bool:
-        """Whether the best round is long ago."""
+        """Return whether the best round was `patience` rounds ago."""
         return round_ - self.best.round >= self.patience
 
 
 @dataclass
-class Rounds:
-    """What the rounds have brought so far."""
+class StagewiseRounds:
+    """The rounds so far: stages and losses."""
 
     stages: list[Stage]
     train_score: list[float]
-    held_out: HeldOut | None
+    validation_set: ValidationSet | None
 
-    def run(self, booster: Booster, rounds: range, shown: Progress | None) -> None:
-        """Boost until there is nothing left to learn, or it is time to stop."""
+    def run(self, booster: StagewiseBooster, rounds: range, progress_bar: Progress | None) -> None:
+        """Boost until all gradients vanish or early stopping applies."""
         for index in rounds:
             stages, loss = booster.boost(index)
             if not stages:
                 return
             self.stages += stages
             self.train_score.append(loss)
-            if self._is_last(index + 1, stages, shown):
+            if self._after_round(index + 1, stages, progress_bar):
                 return
 
-    def _is_last(self, round_: int, stages: Sequence[Stage], shown: Progress | None) -> bool:
+    def _after_round(
+        self, round_: int, stages: Sequence[Stage], progress_bar: Progress | None
+    ) -> bool:
         metrics = {"train": {"loss": self.train_score[-1]}}
-        if self.held_out is not None:
-            self.held_out.add(round_, stages)
-            metrics["validation"] = {"loss": self.held_out.history[-1]}
-        if shown is not None:
-            shown.show(round_, metrics)
-        return self.held_out is not None and self.held_out.is_patience_over(round_)
+        if self.validation_set is not None:
+            self.validation_set.add(round_, stages)
+            metrics["validation"] = {"loss": self.validation_set.history[-1]}
+        if progress_bar is not None:
+            progress_bar.show(round_, metrics)
+        return self.validation_set is not None and self.validation_set.is_patience_over(round_)

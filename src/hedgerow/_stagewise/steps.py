@@ -1,4 +1,4 @@
-"""How far to go along what a round's learners have found: one ρ, or a step for every leaf."""
+"""The step of a round: one ρ, or a step for every leaf."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ PER_LEAF = ("per_leaf", "newton")
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows of the training data: target, scores so far, weights."""
+class StepData:
+    """Target, current scores and weights of some rows."""
 
     y: Floats
     F: Floats
     w: Floats
 
-    def take(self, rows: Any) -> Rows:
+    def take(self, rows: Any) -> StepData:
         """Return some of the rows; their arrays may be views."""
-        return Rows(self.y[rows], self.F[rows], self.w[rows])
+        return StepData(self.y[rows], self.F[rows], self.w[rows])
 
 
 def find_steps(
-    kind: str, loss: StagewiseLoss, rows: Rows, seen: Sequence[NDArray[Any]], shrinkage: float
+    kind: str, loss: StagewiseLoss, rows: StepData, inputs: Sequence[NDArray[Any]], shrinkage: float
 ) -> list[Step]:
     """Return a step for each output.
 
@@ -41,47 +41,47 @@ def find_steps(
     kind : {"line_search", "per_leaf", "newton", "unit"}
         The parameter `step` of the estimators.
     loss, rows
-        What is to be made small.
+        What is minimised.
     seen : list of arrays
-        For each output, what its learner says of the rows, or the leaves in which they end.
+        For each output, the predictions of its learner, or the leaves of the rows.
     shrinkage : float
         ν, which each class's steps per leaf are multiplied by before the next class's are found.
     """
     if kind == "unit":
-        return [1.0] * len(seen)
+        return [1.0] * len(inputs)
     if kind == "line_search":
-        return [_line_step(loss, rows, seen)] * len(seen)
+        return [_line_step(loss, rows, inputs)] * len(inputs)
     if kind == "newton":
-        return [_leaf_steps(loss.newton_step, rows, leaf, k) for k, leaf in enumerate(seen)]
-    return _leaf_steps_in_turn(loss, rows, seen, shrinkage)
+        return [_leaf_steps(loss.newton_step, rows, leaf, k) for k, leaf in enumerate(inputs)]
+    return _leaf_steps_in_turn(loss, rows, inputs, shrinkage)
 
 
-def _line_step(loss: StagewiseLoss, rows: Rows, outputs: Sequence[Floats]) -> float:
+def _line_step(loss: StagewiseLoss, rows: StepData, outputs: Sequence[Floats]) -> float:
     """Return one ρ for all outputs: they are the coordinates of one direction."""
     h = outputs[0] if len(outputs) == 1 else np.column_stack(outputs)
     return loss.line_step(rows.y, rows.F, h, rows.w)
 
 
 def _leaf_steps_in_turn(
-    loss: StagewiseLoss, rows: Rows, leaves: Sequence[Leaves], shrinkage: float
+    loss: StagewiseLoss, rows: StepData, leaves: Sequence[Leaves], shrinkage: float
 ) -> list[Step]:
-    """Return the minimisers in the leaves of each output, the outputs before it being updated.
+    """Return the optimal steps in the leaves of each output, after updating the previous outputs.
 
-    Found all at once, the steps of the classes would go the same way together, and too far.
+    If computed simultaneously, the steps of the classes would overshoot together.
     """
     F = rows.F.copy()
     steps: list[Step] = []
     for output, leaf in enumerate(leaves):
-        found = _leaf_steps(loss.leaf_step, Rows(rows.y, F, rows.w), leaf, output)
-        column_of(F, output)[:] += shrinkage * found[leaf]
-        steps.append(found)
+        leaf_steps = _leaf_steps(loss.leaf_step, StepData(rows.y, F, rows.w), leaf, output)
+        column_of(F, output)[:] += shrinkage * leaf_steps[leaf]
+        steps.append(leaf_steps)
     return steps
 
 
-def _leaf_steps(rule: LeafRule, rows: Rows, leaf: Leaves, output: int) -> Floats:
+def _leaf_steps(rule: LeafRule, rows: StepData, leaf: Leaves, output: int) -> Floats:
     """Return a step for every leaf number; 0 for numbers that no row has."""
     steps = np.zeros(leaf.max() + 1)
     for number in np.unique(leaf):
-        members = rows.take(leaf == number)
-        steps[number] = rule(members.y, members.F, members.w, output)
+        in_leaf = rows.take(leaf == number)
+        steps[number] = rule(in_leaf.y, in_leaf.F, in_leaf.w, output)
     return steps

@@ -1,8 +1,8 @@
-"""Trees grown to the end, as CART and forests grow them (`native/cart/cart.cpp`, `cart_exact.cpp`).
+"""Trees grown to the end, as CART and forests grow them (`native/cart/`).
 
-The table is a `BinnedMatrix`, whose bins are the candidates for cuts, or a `SortedMatrix`: then
-every value is one. Many trees are grown in one call, each on rows of its own, and a forest is the
-same on any number of threads.
+The table is a `BinnedMatrix`, whose bins are the candidate thresholds, or a `SortedMatrix`, in
+which every value is a candidate. Many trees are grown in one call, each on its own sample of the
+rows, and the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._data.binning import BinnedMatrix
 from hedgerow._tree.exact import category_bins
-from hedgerow._tree.structure import GROWN_FIELDS, Tree
+from hedgerow._tree.outputs import TreeTarget
+from hedgerow._tree.structure import NATIVE_FIELDS, Tree
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
@@ -25,11 +26,11 @@ Criterion = Literal["gini", "entropy", "squared_error", "absolute_error"]
 
 @dataclass(frozen=True)
 class CartParams:
-    """How a tree grows; 0 is no limit.
+    """The parameters of growth; 0 means no limit.
 
-    `max_features` of the features, drawn anew at each node, are tried; more, if all of them are
-    constant there. With `random_cuts` each of them is cut at one random place. Nodes predict means,
-    or with "absolute_error" medians.
+    Each node considers `max_features` random features, or more if all of these are constant in it.
+    With `random_cuts` each of them has one random threshold. Nodes predict means, or medians for
+    "absolute_error".
     """
 
     criterion: Criterion = "gini"
@@ -45,24 +46,24 @@ class CartParams:
 
 
 @dataclass(frozen=True)
-class RowDraws:
-    """Which rows a tree is grown on: `n_draws` of them, with or without replacement."""
+class BootstrapSamples:
+    """The sample of rows of each tree: `n_draws` rows, with or without replacement."""
 
     n_draws: int
     bootstrap: bool = True
     seed: int = 0
 
     @classmethod
-    def all(cls, n_rows: int) -> RowDraws:
-        """Return the draw of every row once."""
+    def all(cls, n_rows: int) -> BootstrapSamples:
+        """Return samples that contain every row once."""
         return cls(n_draws=n_rows, bootstrap=False)
 
     def counts(self, tree: int, n_rows: int) -> NDArray[np.uint16]:
-        """Return how often a tree drew each row; out of its bag are those it never drew."""
+        """Return how often each row is in the sample of a tree; 0 for out-of-bag rows."""
         return _native.draw_counts(self.native(), tree, n_rows)
 
     def native(self) -> _native.RowDraws:
-        """Return the form that kernels take."""
+        """Return the native form."""
         draws = _native.RowDraws()
         draws.bootstrap, draws.n_draws, draws.seed = self.bootstrap, self.n_draws, self.seed
         return draws
@@ -70,12 +71,12 @@ class RowDraws:
 
 @dataclass(frozen=True, eq=False)
 class SortedMatrix:
-    """A table with every column sorted, for exact cuts: 8 bytes a value, and 8 a distinct value."""
+    """A table with sorted columns, for exact thresholds: 8 bytes per value and distinct value."""
 
     order: NDArray[np.uint32]
-    """(n_features, n_rows): rows in the order of their values, missing ones last."""
+    """(n_features, n_rows): row indices sorted by value, missing values last."""
     rank: NDArray[np.uint32]
-    """(n_features, n_rows): of each row's value among the column's distinct ones."""
+    """(n_features, n_rows): rank of each row's value among the distinct values of the column."""
     values: Floats
     """The distinct values of all numeric columns, one after another."""
     value_starts: NDArray[np.int64]
@@ -110,61 +111,31 @@ class SortedMatrix:
         return self.order.shape[1]
 
 
-def grow_classifiers(
+def grow_trees(
     table: BinnedMatrix | SortedMatrix,
-    labels: NDArray[np.uint16],
-    n_classes: int,
+    target: TreeTarget,
     params: CartParams,
-    draws: RowDraws,
+    sampling: BootstrapSamples,
     *,
     weights: Floats | None = None,
-    balance_drawn: bool = False,
+    balance_classes: bool = False,
     first_tree: int = 0,
     n_trees: int = 1,
     n_threads: int = 1,
 ) -> list[Tree]:
-    """Grow trees whose values are the shares of the classes.
+    """Grow trees, each on its own sample of the rows.
 
-    With `balance_drawn` the classes of the rows that a tree drew weigh the same in it.
+    Values of nodes are the shares of the classes, or means or medians of the numbers. With
+    `balance_classes` the classes have equal weight in the sample of each tree.
     """
-    target = (labels, None, n_classes, 1, weights, balance_drawn)
-    return _grow(table, target, params, draws, (first_tree, n_trees, n_threads))
-
-
-def grow_regressors(
-    table: BinnedMatrix | SortedMatrix,
-    numbers: Floats,
-    params: CartParams,
-    draws: RowDraws,
-    *,
-    n_outputs: int | None = None,
-    weights: Floats | None = None,
-    first_tree: int = 0,
-    n_trees: int = 1,
-    n_threads: int = 1,
-) -> list[Tree]:
-    """Grow trees whose values are means or medians of the numbers, (n_rows, n_numbers).
-
-    The impurity is the mean of that of the outputs, of which each number is one. Several outputs of
-    classes are numbers too: the one-hot columns of the first, then those of the second, …, with
-    `n_outputs` the number of outputs and "gini" or "entropy" the criterion; values are then shares.
-    """
-    n_numbers = numbers.shape[1]
-    target = (None, numbers, n_numbers, n_outputs or n_numbers, weights, False)
-    return _grow(table, target, params, draws, (first_tree, n_trees, n_threads))
-
-
-def _grow(
-    table: BinnedMatrix | SortedMatrix,
-    target: tuple[Any, ...],
-    params: CartParams,
-    draws: RowDraws,
-    extent: tuple[int, int, int],
-) -> list[Tree]:
-    work = (*target, _rules(params), draws.native(), *extent)
+    work = (
+        *(target.labels, target.numbers, target.n_values, target.n_outputs),
+        *(weights, balance_classes, _rules(params), sampling.native()),
+        *(first_tree, n_trees, n_threads),
+    )
     try:
         if isinstance(table, SortedMatrix):
-            grown = _native.grow_exact_forest(
+            trees = _native.grow_exact_forest(
                 table.order,
                 table.rank,
                 table.values,
@@ -173,7 +144,7 @@ def _grow(
                 *work,
             )
         else:
-            grown = _native.grow_forest(
+            trees = _native.grow_forest(
                 table.by_column,
                 table.n_bins,
                 table.is_categorical,
@@ -183,7 +154,7 @@ def _grow(
             )
     except OverflowError as error:
         raise DataError(f"y or sample_weight: {error}; scale them down") from error
-    return [Tree(**dict(zip(GROWN_FIELDS, arrays, strict=True))) for arrays in grown]
+    return [Tree(**dict(zip(NATIVE_FIELDS, arrays, strict=True))) for arrays in trees]
 
 
 def _rules(params: CartParams) -> _native.CartRules:

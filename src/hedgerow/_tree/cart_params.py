@@ -1,4 +1,4 @@
-"""From an estimator's parameters to a kernel's: names and fractions become numbers of rows."""
+"""From an estimator's parameters to the kernel's: names and fractions become counts."""
 
 from __future__ import annotations
 
@@ -8,23 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._data.binning import BinnedMatrix
-from hedgerow._tree.cart import (
-    CartParams,
-    RowDraws,
-    SortedMatrix,
-    grow_classifiers,
-    grow_regressors,
-)
-from hedgerow._tree.outputs import Target
-from hedgerow._tree.structure import Tree
+from hedgerow._tree.cart import CartParams
+from hedgerow._tree.outputs import TreeTarget
 from hedgerow._types import Floats
 
 _LOG_2 = math.log(2.0)
 
 
-def n_features_tried(max_features: Any, n_features: int) -> int:
-    """Return how many features `max_features` stands for: at least 1, at most all."""
+def n_candidate_features(max_features: Any, n_features: int) -> int:
+    """Return the number of features that `max_features` means: at least 1, at most all."""
     if max_features is None:
         return n_features
     if isinstance(max_features, Integral):
@@ -43,9 +35,9 @@ def n_features_tried(max_features: Any, n_features: int) -> int:
 def cart_params(
     estimator: Any, n_rows: int, n_features: int, total_weight: float, seed: int
 ) -> CartParams:
-    """Translate an estimator's parameters; `n_features` are those a node may draw from."""
+    """Translate an estimator's parameters; a node chooses among `n_features` features."""
     criterion: Any = "entropy" if estimator.criterion == "log_loss" else estimator.criterion
-    least_fall = float(estimator.min_impurity_decrease)
+    min_decrease = float(estimator.min_impurity_decrease)
     return CartParams(
         criterion=criterion,
         max_depth=estimator.max_depth or 0,
@@ -54,50 +46,25 @@ def cart_params(
         min_samples_leaf=_rows(estimator.min_samples_leaf, n_rows),
         min_weight_leaf=estimator.min_weight_fraction_leaf * total_weight,
         # Kernels measure entropy in nats.
-        min_impurity_decrease=least_fall * (_LOG_2 if criterion == "entropy" else 1.0),
-        max_features=n_features_tried(estimator.max_features, n_features),
+        min_impurity_decrease=min_decrease * (_LOG_2 if criterion == "entropy" else 1.0),
+        max_features=n_candidate_features(estimator.max_features, n_features),
         seed=seed,
     )
 
 
-def _rows(given: Any, n_rows: int) -> int:
-    return int(given) if isinstance(given, Integral) else math.ceil(given * n_rows)
-
-
-def grow_trees(
-    table: BinnedMatrix | SortedMatrix,
-    target: Target,
-    params: CartParams,
-    draws: RowDraws,
-    *,
-    weights: Floats | None = None,
-    balance_drawn: bool = False,
-    first_tree: int = 0,
-    n_trees: int = 1,
-    n_threads: int = 1,
-) -> list[Tree]:
-    """Grow trees, each on the rows that it draws."""
-    options: dict[str, Any] = {
-        "weights": weights,
-        "first_tree": first_tree,
-        "n_trees": n_trees,
-        "n_threads": n_threads,
-    }
-    if target.numbers is not None:
-        n_outputs = target.n_outputs
-        return grow_regressors(table, target.numbers, params, draws, n_outputs=n_outputs, **options)
-    assert target.labels is not None
-    options["balance_drawn"] = balance_drawn
-    return grow_classifiers(table, target.labels, target.n_values, params, draws, **options)
+def _rows(count_or_fraction: Any, n_rows: int) -> int:
+    if isinstance(count_or_fraction, Integral):
+        return int(count_or_fraction)
+    return math.ceil(count_or_fraction * n_rows)
 
 
 def impurity_unit(criterion: str) -> float:
-    """Return what a kernel's fall of impurity is divided by, to be in the criterion's unit."""
+    """Return the divisor from a kernel's decrease of impurity to the criterion's unit."""
     return _LOG_2 if criterion in ("entropy", "log_loss") else 1.0
 
 
-def root_impurity(criterion: str, target: Target, weights: Floats | None) -> float:
-    """Return the impurity of all rows together, in the criterion's unit; a mean over outputs."""
+def root_impurity(criterion: str, target: TreeTarget, weights: Floats | None) -> float:
+    """Return the impurity of the root, in the criterion's unit; a mean over outputs."""
     if criterion == "absolute_error":
         return _mean_deviation(target, weights)
     shares: Floats
@@ -117,7 +84,7 @@ def root_impurity(criterion: str, target: Target, weights: Floats | None) -> flo
     return float(-(present * np.log2(present)).sum() / target.n_outputs)
 
 
-def _mean_deviation(target: Target, weights: Floats | None) -> float:
+def _mean_deviation(target: TreeTarget, weights: Floats | None) -> float:
     assert target.numbers is not None
     w = np.ones(len(target.numbers)) if weights is None else weights
     deviations = [np.abs(column - weighted_median(column, w)) for column in target.numbers.T]
@@ -125,7 +92,7 @@ def _mean_deviation(target: Target, weights: Floats | None) -> float:
 
 
 def weighted_median(values: Floats, weights: Floats) -> float:
-    """Return the middle of the values by weight; between two, if they share it evenly."""
+    """Return the weighted median; the midpoint of two values if both are medians."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
     half = 0.5 * reached[-1]

@@ -16,7 +16,7 @@ from hedgerow._estimator import TableEstimator, adopt, column_attributes
 from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
-from hedgerow._tree.cart_params import n_features_tried
+from hedgerow._tree.cart_params import n_candidate_features
 from hedgerow._tree.export import Wording, lines_of
 from hedgerow._tree.fitting import TreeModel, grow
 from hedgerow._tree.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
@@ -36,33 +36,33 @@ class DecisionTree(TableEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is left unchanged.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
             NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. NaN, None and NA are
-            missing values; strings and categories are taken as they are.
+            missing values; strings and categories are categorical features.
         y : array of shape (n_rows,) or (n_rows, n_outputs)
             The target.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the rows, not negative and not all 0.
+            Sample weights, nonnegative and not all 0.
 
         Returns
         -------
         self
         """
         check_parameters(self)
-        grown = grow(self, self._outputs, X, y, sample_weight)
-        model = grown.model
+        unpruned = grow(self, self._outputs, X, y, sample_weight)
+        model = unpruned.model
         if self.ccp_alpha > 0.0:
-            model = grown.pruned(prune(model.tree, grown.falls, self.ccp_alpha))
-        return self._become(model)
+            model = unpruned.pruned(prune(model.tree, unpruned.decreases, self.ccp_alpha))
+        return self._adopt_model(model)
 
     def _bins_tables(self) -> bool:
         return bool(self.splitter == "hist")
 
-    def _become(self, model: TreeModel) -> Self:
+    def _adopt_model(self, model: TreeModel) -> Self:
         """Make the estimator one that a fit has given this model."""
         attributes = column_attributes(model.schema) | model.outputs.attributes()
         adopt(self, attributes | {"_model": model})
@@ -79,11 +79,11 @@ class DecisionTree(TableEstimator):
             ``ccp_alphas``, rising from 0, and ``impurities``, those of all leaves together.
         """
         check_parameters(self)
-        grown = grow(self, self._outputs, X, y, sample_weight)
-        impurity = grown.root_impurity - float(grown.falls.sum())
+        unpruned = grow(self, self._outputs, X, y, sample_weight)
+        impurity = unpruned.root_impurity - float(unpruned.decreases.sum())
         alphas, impurities = [0.0], [impurity]
-        for link in weakest_links(grown.model.tree, grown.falls):
-            impurity += link.rise
+        for link in weakest_links(unpruned.model.tree, unpruned.decreases):
+            impurity += link.increase
             alphas.append(link.alpha)
             impurities.append(impurity)
         return Bunch(ccp_alphas=np.array(alphas), impurities=np.array(impurities))
@@ -91,7 +91,7 @@ class DecisionTree(TableEstimator):
     @property
     def max_features_(self) -> int:
         """Features that a node tries."""
-        return n_features_tried(self.max_features, self._fitted_model().schema.n_features)
+        return n_candidate_features(self.max_features, self._fitted_model().schema.n_features)
 
     @property
     def tree_(self) -> Tree:
@@ -122,9 +122,11 @@ class DecisionTree(TableEstimator):
         """Each feature's part of the fall of impurity; all 0 if there is no split."""
         tree = self.tree_
         inner = tree.feature >= 0
-        falls = np.bincount(tree.feature[inner], tree.gain[inner], minlength=self.n_features_in_)
-        total = falls.sum()
-        importances: Floats = falls / total if total > 0.0 else falls.astype(np.float64)
+        decreases = np.bincount(
+            tree.feature[inner], tree.gain[inner], minlength=self.n_features_in_
+        )
+        total = decreases.sum()
+        importances: Floats = decreases / total if total > 0.0 else decreases.astype(np.float64)
         return importances
 
     def export_text(
@@ -144,7 +146,7 @@ class DecisionTree(TableEstimator):
         feature_names : list of str, optional
             Names of the columns; those of `fit`, or ``feature_0`` and so on, if left out.
         max_depth : int
-            Splits from the root that are shown; below, the depth of what is left out is told.
+            Maximum depth to print; deeper branches are summarized by their depth.
         spacing : int
             How far to indent.
         decimals : int
@@ -212,13 +214,13 @@ class DecisionTreeClassifier(ScoredClassifier, DecisionTree):
     n_classes_ : int, or a list of int
         How many there are.
     n_outputs_ : int
-        Columns of y.
+        Number of outputs (columns of y).
     max_features_ : int
         Features that a node tries.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     feature_importances_ : array of shape (n_features,)
         Each feature's part of the fall of impurity.
     tree_ : Tree
@@ -294,13 +296,13 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     Attributes
     ----------
     n_outputs_ : int
-        Columns of y.
+        Number of outputs (columns of y).
     max_features_ : int
         Features that a node tries.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
     feature_importances_ : array of shape (n_features,)
         Each feature's part of the fall of impurity.
     tree_ : Tree

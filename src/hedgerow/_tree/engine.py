@@ -20,7 +20,7 @@ from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaf_quantiles import TrainedLoss
 from hedgerow._tree.leaf_slopes import Gradients, LeafSlopes
 from hedgerow._tree.row_sampling import Bag
-from hedgerow._tree.structure import GROWN_FIELDS, Ensemble, Tree
+from hedgerow._tree.structure import NATIVE_FIELDS, Ensemble, Tree
 from hedgerow._types import Floats
 
 MOST_LEAVES: int = _native.most_leaves
@@ -117,7 +117,7 @@ class HistogramEngine:
             binned.by_row,
             binned.n_bins,
             binned.is_categorical,
-            binned.places,
+            binned.bundle_slots,
             binned.width,
             binned.threshold_values,
             binned.threshold_starts,
@@ -177,7 +177,7 @@ class HistogramEngine:
         arrays = self._grower.grow(
             self._gradients, output, bag.rows, tree_id, self._leaf_of_row, self._leaf_value
         )
-        return Tree(**dict(zip(GROWN_FIELDS, arrays, strict=True)))
+        return Tree(**dict(zip(NATIVE_FIELDS, arrays, strict=True)))
 
     def leaf_of_row(self, output: int) -> NDArray[np.uint16]:
         """Return each row's leaf in the last tree grown for an output, in the order of nodes."""

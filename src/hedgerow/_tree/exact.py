@@ -41,12 +41,12 @@ class ExactGrower:
         is_categorical: NDArray[np.bool_] | None = None,
         n_threads: int = 1,
     ) -> None:
-        given = list(columns.T) if isinstance(columns, np.ndarray) else list(columns)
-        flags = np.zeros(len(given), np.bool_) if is_categorical is None else is_categorical
+        raw_columns = list(columns.T) if isinstance(columns, np.ndarray) else list(columns)
+        flags = np.zeros(len(raw_columns), np.bool_) if is_categorical is None else is_categorical
         self._is_categorical = np.ascontiguousarray(flags, np.bool_)
         self._columns = [
             category_bins(column) if categorical else _floats(column)
-            for column, categorical in zip(given, self._is_categorical, strict=True)
+            for column, categorical in zip(raw_columns, self._is_categorical, strict=True)
         ]
         self._n_rows = len(self._columns[0]) if self._columns else 0
         rows = np.empty((len(self._columns), self._n_rows), np.uint32)
@@ -112,5 +112,5 @@ def category_bins(column: Column) -> NDArray[np.uint8]:
     """Return bin numbers as bytes; what is not one of 0 … 254 is missing, 255."""
     if column.dtype == np.uint8:
         return column
-    known = (column >= 0) & (column < MISSING_BIN)
-    return np.where(known, column, MISSING_BIN).astype(np.uint8)
+    is_valid = (column >= 0) & (column < MISSING_BIN)
+    return np.where(is_valid, column, MISSING_BIN).astype(np.uint8)

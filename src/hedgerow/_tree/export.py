@@ -11,7 +11,7 @@ from hedgerow._data.names import labels_of
 from hedgerow._data.schema import TableSchema
 from hedgerow._tree.structure import Tree
 
-_MOST_CATEGORIES = 6  # that a line names
+_MAX_CATEGORIES = 6  # that a line names
 
 
 class Wording:
@@ -39,7 +39,7 @@ class Wording:
         feature = int(tree.feature[node])
         name, missing_left = self.names[feature], bool(tree.missing_left[node])
         if tree.category_set[node] >= 0:
-            left, right = map(_listed, self.categories(tree, node))
+            left, right = map(_join, self.categories(tree, node))
             words = f"{name} in {{{left}}}", f"{name} in {{{right}}}"
         elif tree.threshold[node] == np.finfo(np.float64).max:
             return f"{name} is not missing", f"{name} is missing"
@@ -61,10 +61,10 @@ class Wording:
         )
 
 
-def _listed(values: Sequence[Any]) -> str:
-    shown = ", ".join(str(value) for value in values[:_MOST_CATEGORIES])
-    more = len(values) - _MOST_CATEGORIES
-    return shown if more <= 0 else f"{shown}, … {more} more"
+def _join(values: Sequence[Any]) -> str:
+    text = ", ".join(str(value) for value in values[:_MAX_CATEGORIES])
+    more = len(values) - _MAX_CATEGORIES
+    return text if more <= 0 else f"{text}, … {more} more"
 
 
 def lines_of(

@@ -1,4 +1,4 @@
-"""One call of a tree's `fit`: read, grow, prune."""
+"""One call of a tree's `fit`: arguments → data → bins → tree → model."""
 
 from __future__ import annotations
 
@@ -15,22 +15,17 @@ from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow._data.target import read_weights
 from hedgerow._estimator import seed_of
 from hedgerow._threads import effective_n_jobs
-from hedgerow._tree.cart import RowDraws, SortedMatrix
-from hedgerow._tree.cart_params import (
-    cart_params,
-    grow_trees,
-    impurity_unit,
-    root_impurity,
-)
+from hedgerow._tree.cart import BootstrapSamples, SortedMatrix, grow_trees
+from hedgerow._tree.cart_params import cart_params, impurity_unit, root_impurity
 from hedgerow._tree.no_split import warn_if_never_split
-from hedgerow._tree.outputs import ClassOutputs, Outputs, Target
+from hedgerow._tree.outputs import ClassOutputs, Outputs, TreeTarget
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._types import Floats
 
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
-    """A tree, how a table is read for it (schema, bins), and what its values mean (outputs)."""
+    """A tree with the schema and bins of its tables, and the outputs of its leaves."""
 
     schema: TableSchema
     binner: Binner
@@ -39,13 +34,13 @@ class TreeModel:
 
     @classmethod
     def of(cls, schema: TableSchema, binner: Binner, tree: Tree, outputs: Outputs) -> TreeModel:
-        """Make the model of one tree."""
+        """Return the model of one tree."""
         ensemble = Ensemble.from_trees([tree], [0], np.zeros(outputs.n_values), schema.n_features)
         return cls(schema, binner, ensemble, outputs)
 
     @cached_property
     def category_bins(self) -> list[Any]:
-        """Of each categorical feature, the bin of each category code."""
+        """The bin of each category code, for each categorical feature."""
         return self.binner.category_bins
 
     @cached_property
@@ -55,24 +50,24 @@ class TreeModel:
 
 
 @dataclass(frozen=True, eq=False)
-class GrownTree:
-    """A tree grown to the end, and what pruning needs to know: impurities are means over rows."""
+class UnprunedTree:
+    """A fully grown tree with the impurities that pruning needs, as means over rows."""
 
     model: TreeModel
     root_impurity: float
-    falls: Floats
-    """Of each split, by how much it lowers the impurity of the whole tree."""
+    decreases: Floats
+    """Decrease of the tree's impurity by each split."""
 
     def pruned(self, tree: Tree) -> TreeModel:
-        """Return the model with the tree pruned."""
+        """Return the model with a pruned tree."""
         model = self.model
         return TreeModel.of(model.schema, model.binner, tree, model.outputs)
 
 
 def grow(
     estimator: Any, outputs_kind: type[Outputs], X: Any, y: Any, sample_weight: Any
-) -> GrownTree:
-    """Read what was given and grow a tree as the estimator's parameters have it."""
+) -> UnprunedTree:
+    """Read the arguments of `fit` and grow a tree."""
     schema, table = learn_schema(X, estimator.categorical_features)
     outputs: Outputs
     read: Any
@@ -89,7 +84,7 @@ def grow(
     tree = outputs.stored(replace(tree, gain=tree.gain / unit))
     model = TreeModel.of(schema, binner, tree, outputs)
     impurity = root_impurity(estimator.criterion, target, weights)
-    return GrownTree(model, impurity, tree.gain / tree.cover[0])
+    return UnprunedTree(model, impurity, tree.gain / tree.cover[0])
 
 
 def _fit_binner(
@@ -101,7 +96,7 @@ def _fit_binner(
     n_threads: int,
 ) -> Binner:
     max_bins, subsample = estimator.max_bins, estimator.subsample_for_bin
-    n_categories = {j: len(known.values) for j, known in schema.categories.items()}
+    n_categories = {j: len(categories.values) for j, categories in schema.categories.items()}
     binner = Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=seed)
     return binner.fit(
         table,
@@ -116,7 +111,7 @@ def _grow(
     estimator: Any,
     table: Table,
     binner: Binner,
-    target: Target,
+    target: TreeTarget,
     weights: Floats | None,
     seed: int,
     n_threads: int,
@@ -124,11 +119,11 @@ def _grow(
     total = float(table.n_rows if weights is None else sum_of(weights))
     params = cart_params(estimator, table.n_rows, table.n_features, total, seed)
     params = replace(params, random_cuts=estimator.splitter == "random")
-    draws = RowDraws.all(table.n_rows)
+    sampling = BootstrapSamples.all(table.n_rows)
     options: dict[str, Any] = {"weights": weights, "n_threads": n_threads}
     if estimator.splitter == "hist":
         binned = binner.transform(table, columns_only=True, threads=n_threads)
-        return grow_trees(binned, target, params, draws, **options)[0]
+        return grow_trees(binned, target, params, sampling, **options)[0]
     matrix = as_matrix(table, binner.category_bins)
     ordered = SortedMatrix.from_matrix(matrix, binner.is_categorical, n_threads=n_threads)
-    return grow_trees(ordered, target, params, draws, **options)[0]
+    return grow_trees(ordered, target, params, sampling, **options)[0]

@@ -1,7 +1,7 @@
-"""Leaves of losses that are straight on both sides of a corner.
+"""Leaf values of piecewise linear losses with a kink.
 
-Newton's step knows nothing of such a loss. So after a tree has grown, a leaf gets what is best for
-its rows: a weighted quantile of their steps to the corner.
+A Newton step is useless for such a loss, whose hessian is 0. So after a tree has grown, a leaf gets
+the value that is best for its rows: a weighted quantile of their steps to the kink.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hedgerow._types import Floats
 
 
 class TrainedLoss(Protocol):
-    """What trainers ask of a loss whose gradients are native."""
+    """The interface of a loss for trainers."""
 
     name: str
     has_corners: bool
@@ -117,7 +117,7 @@ def put_into_leaves(
 
 
 def average_inner(tree: Tree, place: int = 0) -> None:
-    """Give every inner node the mean of its rows' leaves; children come after their parents."""
+    """Return every inner node the mean of its rows' leaves; children come after their parents."""
     value, count = tree.value[:, place], tree.count
     for node in np.flatnonzero(tree.feature >= 0)[::-1].tolist():
         left, right = tree.left[node], tree.right[node]

@@ -1,6 +1,6 @@
 """Slopes of leaves as flat arrays: what a leaf adds along the features on its path.
 
-A leaf with slopes adds ``value + Σ coefficient · (x − centre)``, where x is held within ``low`` …
+A leaf with slopes adds ``value + Σ coefficient · (x − centre)``, where x is clipped to ``low`` …
 ``high``, about the range of the leaf's training rows, and a missing x adds nothing.
 """
 
@@ -40,7 +40,7 @@ class LinearLeaves:
     coefficient, centre : float64 arrays (n_terms, n_values)
         The slope of each of the leaf's values (shrinkage included), and where it adds nothing.
     low, high : float64 arrays (n_terms,)
-        The range that x is held within.
+        The range that x is clipped to.
     """
 
     start: NDArray[np.int64]
@@ -77,11 +77,11 @@ class LinearLeaves:
 
     def steep(self) -> LinearLeaves | None:
         """Return the same without terms that add nothing; None if all of them are such."""
-        kept = (self.coefficient != 0.0).any(axis=1)
-        if not kept.any():
+        nonzero = (self.coefficient != 0.0).any(axis=1)
+        if not nonzero.any():
             return None
-        start = np.concatenate([[0], np.cumsum(kept)])[self.start].astype(np.int64)
-        terms = {name: getattr(self, name)[kept] for name in SLOPE_ARRAYS[1:]}
+        start = np.concatenate([[0], np.cumsum(nonzero)])[self.start].astype(np.int64)
+        terms = {name: getattr(self, name)[nonzero] for name in SLOPE_ARRAYS[1:]}
         return LinearLeaves(start=start, **terms)
 
     def scaled(self, factor: float) -> LinearLeaves:
@@ -147,7 +147,7 @@ class LinearLeaves:
 def joined_slopes(
     slopes: Sequence[LinearLeaves | None], sizes: Sequence[int]
 ) -> LinearLeaves | None:
-    """Return the slopes of trees one after another, of so many nodes each; None if none has any."""
+    """Concatenate the slopes of trees; None if there are none."""
     some = [of_tree for of_tree in slopes if of_tree is not None]
     if not some:
         return None
@@ -163,14 +163,18 @@ def joined_slopes(
 
 
 def mixed_slopes(
-    old: LinearLeaves | None, new: LinearLeaves | None, kept: Floats
+    old: LinearLeaves | None, new: LinearLeaves | None, share_of_old: Floats
 ) -> tuple[LinearLeaves | None, Floats | float]:
     """Mix the slopes of a tree's leaves, of which the part `kept` (n_nodes,) is of the old ones.
 
     Returns them, and what values (n_nodes, n_values) must be changed by: where both have a slope
     along a feature, its centre is a mixture too, and the leaf's line must stay that of both.
     """
-    both = [(s, part[s.node]) for s, part in ((old, kept), (new, 1.0 - kept)) if s is not None]
+    both = [
+        (s, part[s.node])
+        for s, part in ((old, share_of_old), (new, 1.0 - share_of_old))
+        if s is not None
+    ]
     if not both:
         return None, 0.0
     share = np.concatenate([part for _, part in both])[:, np.newaxis]
@@ -183,12 +187,12 @@ def mixed_slopes(
     term, place = np.unique(node << 32 | feature, return_inverse=True)
     parts = _sums(place, share, len(term))
     mean = _sums(place, share * centre, len(term)) / parts
-    offset = _sums(node, share * slope * (mean[place] - centre), len(kept))
+    offset = _sums(node, share * slope * (mean[place] - centre), len(share_of_old))
     lowest, highest = np.full(len(term), np.inf), np.full(len(term), -np.inf)
     np.minimum.at(lowest, place, low)
     np.maximum.at(highest, place, high)
     mixture = LinearLeaves(
-        start=np.searchsorted(term >> 32, np.arange(len(kept) + 1)).astype(np.int64),
+        start=np.searchsorted(term >> 32, np.arange(len(share_of_old) + 1)).astype(np.int64),
         feature=(term & 0xFFFF_FFFF).astype(np.int32),
         coefficient=_sums(place, share * slope, len(term)),
         centre=mean,

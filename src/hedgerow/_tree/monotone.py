@@ -2,7 +2,7 @@
 
 A grower keeps the values of its leaves monotone. Whoever gives the leaves other values afterwards
 (a loss with a minimiser of its own, a refit) has them brought back into order here: all leaves at
-once, so that none is held to what another was before.
+once, so that none is bounded by an outdated value.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def monotone_links(tree: Tree, directions: Sequence[int]) -> NDArray[np.int32]:
 
 
 def is_monotone(tree: Tree, directions: Sequence[int]) -> bool:
-    """Tell whether a tree rises and falls as the directions demand, at every input."""
+    """Return whether a tree rises and falls as the directions demand, at every input."""
     lower, upper = monotone_links(tree, directions).T
     return bool((tree.value[lower] <= tree.value[upper]).all())
 

@@ -1,4 +1,4 @@
-"""A tree or forest that its limits kept from any split says so."""
+"""A warning for trees and forests whose limits allow no split."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIMITS = (
 def warn_if_never_split(estimator: Any, features: Any, n_rows: int) -> None:
     """Warn if no node tests a feature and a limit that the user has set is in force.
 
-    Without limits a tree of one leaf is what the data ask for: equal targets, or equal rows.
+    Without limits, a tree of one leaf follows from the data: equal targets, or equal rows.
     """
     if (features >= 0).any():
         return

@@ -1,6 +1,6 @@
-"""What trees learn and what their leaves mean: classes or numbers, of one output or of several.
+"""The outputs of trees: classes or numbers, one output or several.
 
-A leaf holds the shares of the classes, of two classes that of the second alone, or the numbers.
+A leaf stores the shares of the classes (for two classes only the second), or the numbers.
 """
 
 from __future__ import annotations
@@ -18,17 +18,31 @@ from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
-MOST_CLASSES = 1 << 16  # the kernels' class numbers have 16 bits
+MAX_CLASSES = 1 << 16  # the kernels' class numbers have 16 bits
 
 
 @dataclass(frozen=True)
-class Target:
-    """What rows are to be learned to have: a class each, or numbers (n_rows, n_values)."""
+class TreeTarget:
+    """The target of the kernels: a class for each row, or numbers (n_rows, n_values).
+
+    Several outputs of classes are numbers, too: the one-hot columns of the first output, then those
+    of the second, …; the impurity is the mean over the outputs.
+    """
 
     n_values: int
     n_outputs: int = 1
     labels: NDArray[np.uint16] | None = None
     numbers: Floats | None = None
+
+    @classmethod
+    def of_classes(cls, labels: NDArray[np.uint16], n_classes: int) -> TreeTarget:
+        """Return the target of one output of classes."""
+        return cls(n_classes, labels=labels)
+
+    @classmethod
+    def of_numbers(cls, numbers: Floats, n_outputs: int | None = None) -> TreeTarget:
+        """Return the target of numbers; by default each column is an output."""
+        return cls(numbers.shape[1], n_outputs or numbers.shape[1], numbers=numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +56,8 @@ class ClassOutputs:
         """Find the classes in y, and each row's index among them, (n_rows, outputs)."""
         classes, index = read_class_columns(y, n_rows)
         most = max(map(len, classes))
-        if most > MOST_CLASSES:
-            raise DataError(f"y holds {most} classes; there may be {MOST_CLASSES} at most.")
+        if most > MAX_CLASSES:
+            raise DataError(f"y holds {most} classes; there may be {MAX_CLASSES} at most.")
         return cls(tuple(classes)), index
 
     def __eq__(self, other: object) -> bool:
@@ -61,7 +75,7 @@ class ClassOutputs:
         return len(self.classes) == 1
 
     def attributes(self) -> dict[str, Any]:
-        """Return what scikit-learn's classifiers tell of y."""
+        """Return scikit-learn's fitted attributes for y."""
         counts = [len(of_output) for of_output in self.classes]
         return {
             "classes_": one_or_list(self.classes, self),
@@ -71,33 +85,33 @@ class ClassOutputs:
 
     @property
     def n_values(self) -> int:
-        """Numbers that a leaf holds."""
+        """Number of values in a leaf."""
         return sum(end - begin for begin, end in self._stored)
 
-    def target(self, index: NDArray[np.int64]) -> Target:
-        """Return what the kernels learn: labels, or for several outputs, ones and zeros."""
+    def target(self, index: NDArray[np.int64]) -> TreeTarget:
+        """Return the target of the kernels: labels, or one-hot columns for several outputs."""
         if self.is_single:
-            return Target(len(self.classes[0]), labels=index[:, 0].astype(np.uint16))
+            return TreeTarget.of_classes(index[:, 0].astype(np.uint16), len(self.classes[0]))
         numbers = np.ascontiguousarray(np.concatenate(self._ones(index), axis=1))
-        return Target(numbers.shape[1], len(self.classes), numbers=numbers)
+        return TreeTarget.of_numbers(numbers, len(self.classes))
 
     def stored(self, tree: Tree) -> Tree:
-        """Return a grown tree with what its leaves need to hold."""
-        return replace(tree, value=np.ascontiguousarray(tree.value[:, self._kept]))
+        """Return a tree with only the values that need to be stored."""
+        return replace(tree, value=np.ascontiguousarray(tree.value[:, self._stored_columns]))
 
     def probabilities(self, values: Floats) -> list[Floats]:
-        """Return the probabilities of each output's classes that the values of rows mean."""
+        """Return the class probabilities of each output, from leaf values."""
         return [
             _both(values[:, begin]) if len(of_output) == 2 else values[:, begin:end].copy()
             for (begin, end), of_output in zip(self._stored, self.classes, strict=True)
         ]
 
     def values(self, probabilities: Sequence[Floats]) -> Floats:
-        """Return the values that mean these probabilities of each output's classes."""
-        return np.ascontiguousarray(np.concatenate(probabilities, axis=1)[:, self._kept])
+        """Return the leaf values of class probabilities."""
+        return np.ascontiguousarray(np.concatenate(probabilities, axis=1)[:, self._stored_columns])
 
     def certain(self, votes: NDArray[np.integer[Any]]) -> Floats:
-        """Return the values that mean one class alone, given its index for each output."""
+        """Return the leaf values of a certain class, by its index for each output."""
         return self.values(self._ones(votes))
 
     def votes(self, values: Floats) -> NDArray[np.int32]:
@@ -120,21 +134,21 @@ class ClassOutputs:
 
     @cached_property
     def _stored(self) -> list[tuple[int, int]]:
-        """Of each output, from where to where its values are stored."""
+        """The range of stored values of each output."""
         widths = [1 if len(of_output) == 2 else len(of_output) for of_output in self.classes]
         ends = np.cumsum(widths).tolist()
         return list(zip([0, *ends[:-1]], ends, strict=True))
 
     @cached_property
-    def _kept(self) -> NDArray[np.intp]:
-        """Of the values that are grown, those that are stored."""
-        kept: list[int] = []
+    def _stored_columns(self) -> NDArray[np.intp]:
+        """Indices of the values of a node that are stored."""
+        columns: list[int] = []
         begin = 0
         for of_output in self.classes:
             end = begin + len(of_output)
-            kept += range(begin + (len(of_output) == 2), end)
+            columns += range(begin + (len(of_output) == 2), end)
             begin = end
-        return np.array(kept, np.intp)
+        return np.array(columns, np.intp)
 
 
 @dataclass(frozen=True)
@@ -152,16 +166,16 @@ class NumberOutputs:
 
     @property
     def n_values(self) -> int:
-        """Numbers that a leaf holds."""
+        """Number of values in a leaf."""
         return self.n_outputs
 
     def attributes(self) -> dict[str, Any]:
-        """Return what scikit-learn's regressors tell of y."""
+        """Return scikit-learn's fitted attributes for y."""
         return {"n_outputs_": self.n_outputs}
 
-    def target(self, numbers: Floats) -> Target:
-        """Return what the kernels learn."""
-        return Target(self.n_outputs, self.n_outputs, numbers=numbers)
+    def target(self, numbers: Floats) -> TreeTarget:
+        """Return the target of the kernels."""
+        return TreeTarget.of_numbers(numbers)
 
     def stored(self, tree: Tree) -> Tree:
         """Return a grown tree as it is: its leaves hold the numbers."""

@@ -1,4 +1,4 @@
-"""Forests of deep trees, packed: what each node must say and nothing that can be derived.
+"""Packed forests of deep trees: nodes without redundant fields.
 
 Nodes are in preorder, so that a node's left child is the next node and the right child follows the
 left one's last. Tests refer to bins, whose thresholds all trees share. That takes a fifth of the
@@ -215,8 +215,8 @@ class PackedForest:
         starts, values = self.binner.threshold_starts, self.binner.threshold_values
         place = starts[feature] + split_bin
         beyond = place >= starts[feature + 1]
-        known = np.append(values, np.finfo(np.float64).max)
-        threshold = known[np.where(beyond, len(values), place)]
+        thresholds = np.append(values, np.finfo(np.float64).max)
+        threshold = thresholds[np.where(beyond, len(values), place)]
         threshold[without] = 0.0
         return threshold
 

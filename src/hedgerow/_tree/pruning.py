@@ -23,22 +23,22 @@ class WeakestLink:
 
     node: int
     alpha: float
-    rise: float
+    increase: float
 
 
-def weakest_links(tree: Tree, falls: Floats) -> Iterator[WeakestLink]:
+def weakest_links(tree: Tree, decreases: Floats) -> Iterator[WeakestLink]:
     """Yield the subtrees in the order in which they are pruned, until the root is a leaf.
 
     `falls` are the falls of impurity of the splits, as parts of the whole tree's.
     """
-    below = _Below(tree, falls)
+    below = _Below(tree, decreases)
     waiting = [(below.alpha(node), node) for node in np.flatnonzero(tree.feature >= 0).tolist()]
     heapq.heapify(waiting)
     while waiting:
         alpha, node = heapq.heappop(waiting)
         if below.is_gone(node) or alpha != below.alpha(node):
             continue  # part of what was pruned, or listed again with another α
-        yield WeakestLink(node, alpha, below.fall[node])
+        yield WeakestLink(node, alpha, below.decrease[node])
         for changed in below.prune(node):
             heapq.heappush(waiting, (below.alpha(changed), changed))
 
@@ -46,49 +46,49 @@ def weakest_links(tree: Tree, falls: Floats) -> Iterator[WeakestLink]:
 class _Below:
     """Of each node: how many leaves it has, and how much impurity the splits from it on remove."""
 
-    def __init__(self, tree: Tree, falls: Floats) -> None:
+    def __init__(self, tree: Tree, decreases: Floats) -> None:
         self.left, self.right = tree.left.tolist(), tree.right.tolist()
         self.parent = [-1] * tree.n_nodes
-        self.fall = falls.tolist()
+        self.decrease = decreases.tolist()
         self.n_leaves = [1] * tree.n_nodes
         for node in range(tree.n_nodes - 1, -1, -1):  # children come after their parents
             if self.left[node] < 0:
                 continue
             for child in (self.left[node], self.right[node]):
                 self.parent[child] = node
-                self.fall[node] += self.fall[child]
+                self.decrease[node] += self.decrease[child]
             self.n_leaves[node] = self.n_leaves[self.left[node]] + self.n_leaves[self.right[node]]
 
     def alpha(self, node: int) -> float:
         """Return what a leaf must cost for the node to be better as one."""
-        return float(self.fall[node] / (self.n_leaves[node] - 1))
+        return float(self.decrease[node] / (self.n_leaves[node] - 1))
 
     def is_gone(self, node: int) -> bool:
-        """Tell whether a node is a leaf by now, or no longer there."""
+        """Return whether a node is a leaf by now, or no longer there."""
         return bool(self.n_leaves[node] <= 1)
 
     def prune(self, node: int) -> Iterator[int]:
         """Make a leaf of a node; yield the nodes above it, whose sums have changed."""
-        n_pruned, fall = self.n_leaves[node] - 1, self.fall[node]
+        n_pruned, decrease = self.n_leaves[node] - 1, self.decrease[node]
         inside = [node]
         while inside:
             gone = inside.pop()
             if self.n_leaves[gone] > 1:
                 inside += [self.left[gone], self.right[gone]]
             self.n_leaves[gone] = 0
-        self.n_leaves[node], self.fall[node] = 1, 0.0
+        self.n_leaves[node], self.decrease[node] = 1, 0.0
         above = self.parent[node]
         while above >= 0:
             self.n_leaves[above] -= n_pruned
-            self.fall[above] -= fall
+            self.decrease[above] -= decrease
             yield above
             above = self.parent[above]
 
 
-def prune(tree: Tree, falls: Floats, ccp_alpha: float) -> Tree:
+def prune(tree: Tree, decreases: Floats, ccp_alpha: float) -> Tree:
     """Return the smallest tree that is best if a leaf costs `ccp_alpha`."""
     pruned = set()
-    for link in weakest_links(tree, falls):
+    for link in weakest_links(tree, decreases):
         if link.alpha > ccp_alpha:
             break
         pruned.add(link.node)
@@ -97,22 +97,22 @@ def prune(tree: Tree, falls: Floats, ccp_alpha: float) -> Tree:
 
 def _without(tree: Tree, made_leaves: set[int]) -> Tree:
     """Return the tree with some nodes made leaves, and what was below them left out."""
-    kept: list[int] = []
+    nodes: list[int] = []
     waiting = [0]
     while waiting:
         node = waiting.pop()
-        kept.append(node)
+        nodes.append(node)
         if tree.feature[node] >= 0 and node not in made_leaves:
             waiting += [int(tree.right[node]), int(tree.left[node])]
-    place = np.full(tree.n_nodes + 1, -1, np.int32)  # the last for children that are not there
-    place[kept] = np.arange(len(kept))
+    position = np.full(tree.n_nodes + 1, -1, np.int32)  # the last for children that are not there
+    position[nodes] = np.arange(len(nodes))
     arrays = {
-        f.name: getattr(tree, f.name)[kept]
+        f.name: getattr(tree, f.name)[nodes]
         for f in fields(Tree)
         if f.name != "category_bits" and getattr(tree, f.name) is not None
     }
-    is_leaf = place[arrays["left"]] < 0
-    arrays["left"], arrays["right"] = place[arrays["left"]], place[arrays["right"]]
+    is_leaf = position[arrays["left"]] < 0
+    arrays["left"], arrays["right"] = position[arrays["left"]], position[arrays["right"]]
     nothing = {"feature": -1, "threshold": 0.0, "missing_left": False, "category_set": -1}
     for name, value in (nothing | {"gain": 0.0}).items():
         arrays[name][is_leaf] = value

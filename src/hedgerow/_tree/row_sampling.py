@@ -32,7 +32,7 @@ class Bag:
 
 
 @dataclass(frozen=True)
-class RowDraws:
+class RowSampler:
     """How the rows of each round are drawn.
 
     Attributes
@@ -69,10 +69,12 @@ class RowDraws:
             return None
         return _native.Draw(self.sampling, self.fraction, self.reg_lambda, self.seed, round_index)
 
-    def bag(self, round_index: int, drawn: tuple[NDArray[np.uint32], Floats] | None) -> Bag:
+    def bag(
+        self, round_index: int, gradient_sample: tuple[NDArray[np.uint32], Floats] | None
+    ) -> Bag:
         """Return the rows of a round; `drawn` are those that gradients decided on."""
-        if drawn is not None:
-            rows, factor = drawn
+        if gradient_sample is not None:
+            rows, factor = gradient_sample
             return Bag(rows, factor) if len(rows) else Bag(self._one_row(round_index))
         if self.fraction >= 1.0 and self.sampling != "balanced":
             return Bag(None)

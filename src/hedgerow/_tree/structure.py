@@ -1,6 +1,6 @@
-"""Trees as flat arrays: ``Tree``, ``Ensemble`` (a model), ``EnsembleBuilder`` (a growing one).
+"""Trees as flat arrays: ``Tree``, and ``Ensemble``, a model.
 
-The arrays are the model; ``docs/architecture.md`` says what each one holds. What prediction needs
+The arrays are the model; ``docs/architecture.md`` describes each one. What prediction needs
 beyond them is derived on first use and never stored.
 """
 
@@ -38,7 +38,7 @@ _ENSEMBLE_DTYPES: dict[str, type[np.generic]] = _NODE_DTYPES | {
     "base_score": np.float64,
 }
 # The order in which kernels hand over the arrays of a tree that they have grown.
-GROWN_FIELDS = (
+NATIVE_FIELDS = (
     *("feature", "threshold", "left", "right", "missing_left", "category_set", "category_bits"),
     *("value", "gain", "cover", "count", "split_bin"),
 )
@@ -98,7 +98,7 @@ class Tree(_Nodes):
         return replace(self, value=factor * self.value, slopes=slopes)
 
     def with_features_moved(self, by: int) -> Tree:
-        """Return the tree for a table that has so many other columns before its own."""
+        """Return the tree for a table with additional columns before its own."""
         moved = np.where(self.feature < 0, self.feature, self.feature + by)
         return replace(self, feature=moved.astype(np.int32))
 
@@ -123,9 +123,9 @@ class Tree(_Nodes):
             rows, nodes = rows[nodes >= 0], nodes[nodes >= 0]
             at_rows.append(rows)
             at_nodes.append(nodes)
-        found = (np.concatenate(at_rows), np.concatenate(at_nodes))
+        indices = (np.concatenate(at_rows), np.concatenate(at_nodes))
         shape = (len(leaves), self.n_nodes)
-        return scipy.sparse.csr_matrix((np.ones(len(found[0]), np.int64), found), shape)
+        return scipy.sparse.csr_matrix((np.ones(len(indices[0]), np.int64), indices), shape)
 
     def add_binned(
         self,
@@ -151,7 +151,7 @@ class Tree(_Nodes):
         if self.split_bin is None:
             raise ValueError("a tree taken from a model no longer knows its bins")
         if self.slopes is not None:
-            raise ValueError("bins do not tell what leaves with slopes add")
+            raise ValueError("leaves with slopes need numbers, not bins")
         _native.add_tree_binned(
             self.feature,
             self.split_bin,
@@ -272,9 +272,11 @@ class Ensemble(_Nodes):
     def of_rounds(self, rounds: range) -> Ensemble:
         """Return the ensemble of some rounds alone."""
         per_round = self.trees_per_round
-        kept = [r * per_round + k for r in rounds for k in range(per_round)]
-        trees = [self.tree(t) for t in kept]
-        return Ensemble.from_trees(trees, self.tree_output[kept], self.base_score, self.n_features)
+        tree_indices = [r * per_round + k for r in rounds for k in range(per_round)]
+        trees = [self.tree(t) for t in tree_indices]
+        return Ensemble.from_trees(
+            trees, self.tree_output[tree_indices], self.base_score, self.n_features
+        )
 
     def scaled(self, factor: float) -> Ensemble:
         """Return the ensemble with the values of all trees multiplied; the base score stays."""
@@ -303,7 +305,7 @@ class Ensemble(_Nodes):
         X : float32 or float64 array of shape (n_rows, n_features), of any strides
             NaN is missing. A categorical feature holds bin numbers; what is not one is missing.
         n_trees : int, optional
-            Stop after so many trees.
+            Number of trees to use.
         n_threads : int
             Threads to use.
 
@@ -365,49 +367,6 @@ class Ensemble(_Nodes):
         return predictor
 
 
-class EnsembleBuilder:
-    """A growing model: trees are kept in a list and concatenated when the model is asked for."""
-
-    def __init__(self, base_score: Sequence[float] | NDArray[np.float64], n_features: int) -> None:
-        self.base_score = np.asarray(base_score, dtype=np.float64).reshape(-1)
-        self.n_features = n_features
-        self._trees: list[Tree] = []
-        self._tree_output: list[int] = []
-        self._ensemble: Ensemble | None = None
-
-    @classmethod
-    def continuing(cls, ensemble: Ensemble) -> EnsembleBuilder:
-        """Return a builder that already holds a model's trees."""
-        builder = cls(ensemble.base_score, ensemble.n_features)
-        builder._trees = ensemble.trees()
-        builder._tree_output = ensemble.tree_output.tolist()
-        return builder
-
-    @property
-    def n_trees(self) -> int:
-        """Trees so far."""
-        return len(self._trees)
-
-    def append(self, tree: Tree, output: int = 0) -> None:
-        """Add a tree."""
-        self._trees.append(tree)
-        self._tree_output.append(output)
-        self._ensemble = None
-
-    def truncate(self, n_trees: int) -> None:
-        """Keep the first trees only."""
-        del self._trees[n_trees:], self._tree_output[n_trees:]
-        self._ensemble = None
-
-    def ensemble(self) -> Ensemble:
-        """Return the model so far; asking again before the next tree costs nothing."""
-        if self._ensemble is None:
-            self._ensemble = Ensemble.from_trees(
-                self._trees, self._tree_output, self.base_score, self.n_features
-            )
-        return self._ensemble
-
-
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return a.dtype == b.dtype and np.array_equal(a, b)
@@ -467,7 +426,7 @@ def _check_trees(e: Ensemble) -> None:
 
 
 def _check_nodes(e: Ensemble) -> None:
-    """Check what each node says of itself."""
+    """Check the fields of each node."""
     _require(_within(e.feature, -1, e.n_features), "feature is out of range")
     _require(_within(e.category_set, -1, len(e.category_bits)), "category_set is out of range")
     _require((e.count >= 0).all(), "count is negative")

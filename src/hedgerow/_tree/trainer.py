@@ -17,7 +17,7 @@ from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaf_quantiles import LeafQuantiles, LeafRows, LeafRule, TrainedLoss
 from hedgerow._tree.leaf_slopes import LeafSlopes
 from hedgerow._tree.monotone import OrderedLeaves
-from hedgerow._tree.row_sampling import Bag, RowDraws
+from hedgerow._tree.row_sampling import Bag, RowSampler
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 
@@ -55,7 +55,7 @@ class Trainer:
         None if gradients are given, through `boost_with`.
     params : GrowthParams
         How trees grow.
-    draws : RowDraws, optional
+    draws : RowSampler, optional
         Which rows a round has; all by default.
     leaves : LeafRule, optional
         How leaves are replaced if gradients are given.
@@ -73,7 +73,7 @@ class Trainer:
         *,
         loss: TrainedLoss | None,
         params: GrowthParams,
-        draws: RowDraws | None = None,
+        draws: RowSampler | None = None,
         leaves: LeafRule | None = None,
         slopes: LeafSlopes | None = None,
         n_threads: int = 1,
@@ -83,7 +83,7 @@ class Trainer:
         rule = leaves or leaf_rule(loss, params)
         self._leaves = _ordered(rule, params, is_always=not engine.keeps_order)
         self._slopes, self._n_threads = slopes, n_threads
-        self._draws = draws or RowDraws(self._target.shape[1])
+        self._draws = draws or RowSampler(self._target.shape[1])
 
     @property
     def scores(self) -> Floats:

@@ -35,7 +35,7 @@ from hedgerow._validation.scoring import (
     require_names,
     resolve_scores,
 )
-from hedgerow._warning import warned_once
+from hedgerow._warning import deduplicate_warnings
 from hedgerow.exceptions import ParameterError
 
 _OPTIONS = (
@@ -136,7 +136,7 @@ def cross_validate(
     rows = Rows(model, X, y, groups, sample_weight, options)
     splits = split_rows(cv, X, y, groups, n_rows=rows.n_rows, stratify=is_classifier(model))
     require_weights(splits, rows.weights)
-    with warned_once():  # not by every fold
+    with deduplicate_warnings():  # not by every fold
         target = read_target(model, y, rows.n_rows)
         scores = resolve_scores(scoring, target)
         if share_bins:

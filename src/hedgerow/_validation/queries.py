@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
-from hedgerow._data.queries import part_column, read_group_sizes
+from hedgerow._data.ranking_queries import read_group_sizes, split_column
 from hedgerow.exceptions import DataError, ParameterError
 
 
@@ -27,7 +27,7 @@ def with_queries(
         options["qid"] = qid
     queries, column = options.get("qid"), getattr(model, "qid_column", None)
     if column is not None:
-        queries = part_column(X, column)[0]
+        queries = split_column(X, column)[0]
     if queries is None:
         raise DataError(
             f"{name} must be told which rows belong to a query, by an id for each row: "

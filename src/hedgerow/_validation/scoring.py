@@ -27,7 +27,7 @@ from hedgerow._boosting.metrics import (
 )
 from hedgerow._boosting.model import prediction_of
 from hedgerow._boosting.targets.multi_output import choose_loss
-from hedgerow._data.target import read_known_classes
+from hedgerow._data.target import read_fitted_classes
 from hedgerow._peer_values import metric_instead
 from hedgerow.exceptions import ParameterError
 
@@ -73,7 +73,7 @@ def read_known_target(model: Any, y: Any, n_rows: int) -> Target:
     classes = getattr(model, "classes_", None)
     if not (isinstance(classes, np.ndarray) and hasattr(model, "predict_proba")):
         return read_target(model, y, n_rows)
-    numbers = read_known_classes(y, classes, n_rows).astype(np.float64)
+    numbers = read_fitted_classes(y, classes, n_rows).astype(np.float64)
     return Target(numbers, classes, CLASSIFICATION, "log_loss")
 
 

@@ -18,7 +18,7 @@ from hedgerow._arguments import answering
 from hedgerow._data.columns import LabelColumn, NumericColumn
 from hedgerow._data.target import read_weights
 from hedgerow._params import VERBOSE
-from hedgerow._progress import watched
+from hedgerow._progress import with_progress
 from hedgerow._result import Columns, Result
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
@@ -181,7 +181,7 @@ def accumulated_effects(
     steps = {place: maker.steps(place) for feature in wanted for place in feature}
     rows = np.ones(asked.table.n_rows) if weights is None else weights
     run = _Run(asked, rows)
-    shown = watched(wanted, len(wanted), verbose, unit="feature", title="accumulated effects")
+    shown = with_progress(wanted, len(wanted), verbose, unit="feature", title="accumulated effects")
     results = [run.result([steps[place] for place in feature]) for feature in shown]
     return results if is_list else results[0]
 

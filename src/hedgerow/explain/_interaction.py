@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hedgerow._arguments import answering
 from hedgerow._estimator import seed_of
 from hedgerow._params import COUNT, RANDOM_STATE, VERBOSE, Number, Parameter
-from hedgerow._progress import watched
+from hedgerow._progress import with_progress
 from hedgerow._result import Columns, Result
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
@@ -258,7 +258,7 @@ class _Parts:
     def _parts(self, asked: list[tuple[int, ...]], verbose: int) -> dict[tuple[int, ...], Floats]:
         """Return the partial dependence on each of some sets of columns, (rows, outputs)."""
         sets = list(dict.fromkeys(asked))
-        shown = watched(sets, len(sets), verbose, unit="part", title="interaction strength")
+        shown = with_progress(sets, len(sets), verbose, unit="part", title="interaction strength")
         return {
             columns: _centred(self.asked.means(RowsAsPoints.of(self.asked.table, columns), None))
             for columns in shown

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hedgerow._arguments import answering
 from hedgerow._data.target import read_weights
 from hedgerow._params import VERBOSE, Options, Parameter
-from hedgerow._progress import watched
+from hedgerow._progress import with_progress
 from hedgerow._result import Columns, Result
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
@@ -230,7 +230,9 @@ def partial_dependence(
     if method == "cover":
         answers = _by_cover(asked, points)
     else:
-        shown = watched(points, len(points), verbose, unit="feature", title="partial dependence")
+        shown = with_progress(
+            points, len(points), verbose, unit="feature", title="partial dependence"
+        )
         answers = _by_rows(asked, shown, kind, weights)
     results = [
         _result(asked, axes, method, answer) for axes, answer in zip(grids, answers, strict=True)

@@ -16,7 +16,7 @@ from hedgerow._arguments import answering
 from hedgerow._data.names import Labels
 from hedgerow._data.target import read_weights
 from hedgerow._params import COUNT, FRACTION, RANDOM_STATE, VERBOSE, Parameter, any_of
-from hedgerow._progress import watched
+from hedgerow._progress import with_progress
 from hedgerow._result import Columns, Result
 from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Floats, Indices
@@ -262,7 +262,9 @@ def _measured(
         return shuffling.measure(judge, columns[task[0]], orders[task[1]])
 
     mapped = _mapped(measure, tasks, n_workers)
-    shown = watched(mapped, len(tasks), verbose, unit="shuffle", title="permutation importance")
+    shown = with_progress(
+        mapped, len(tasks), verbose, unit="shuffle", title="permutation importance"
+    )
     for task, value in zip(tasks, shown, strict=True):
         repeats[task] = value
     falls = baseline - repeats if judge.higher_is_better else repeats - baseline

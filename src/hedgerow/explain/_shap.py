@@ -16,7 +16,7 @@ from hedgerow._arguments import answering
 from hedgerow._data.names import Labels
 from hedgerow._data.sources import require_rows
 from hedgerow._params import VERBOSE
-from hedgerow._progress import MOST_LINES, progress
+from hedgerow._progress import MAX_LINES, progress
 from hedgerow._result import imported
 from hedgerow._tree.structure import Ensemble, Rows
 from hedgerow._types import Floats
@@ -267,7 +267,7 @@ def node_shares(ensemble: Ensemble) -> Floats:
 
 def _blocks(n_rows: int, verbose: int) -> Iterator[slice]:
     """Yield all rows at once or, to show how far it is, in twenty parts."""
-    size = -(-n_rows // MOST_LINES) if verbose else n_rows
+    size = -(-n_rows // MAX_LINES) if verbose else n_rows
     with progress(verbose, n_rows, unit="row", title="Shapley values") as shown:
         for first in range(0, n_rows, max(size, 1)):
             yield slice(first, first + size)

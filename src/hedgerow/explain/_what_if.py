@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _native
-from hedgerow._data.names import Labels, are_places, labels_of
+from hedgerow._data.names import Labels, are_positions, labels_of
 from hedgerow._estimator import fitted_names
 from hedgerow._params import Options, Parameter, shown
 from hedgerow._tree.additive import class_names, number_names
@@ -364,7 +364,7 @@ def features_of(trees: AdditiveTrees, table: GivenTable, places: Sequence[int]) 
 
 def table_labels(table: GivenTable, of_model: Labels) -> Labels:
     """Return what the columns of a table are called; if it has no names, the model's."""
-    if table.names is None or are_places(table.names):
+    if table.names is None or are_positions(table.names):
         return of_model
     return labels_of(table.names, table.n_columns)
 

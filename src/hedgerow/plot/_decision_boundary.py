@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_outlier_detector
 
-from hedgerow._data.target import read_known_classes, read_regression_target
+from hedgerow._data.target import read_fitted_classes, read_regression_target
 from hedgerow._params import FLAG, NOT_NEGATIVE, Number, Options, Parameter, any_of
 from hedgerow._result import imported
 from hedgerow._types import Floats
@@ -384,4 +384,4 @@ def _target(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
     classes, name = known_classes(estimator), type(estimator).__name__
     if classes is None:
         return read_regression_target(y, n_rows, estimator_name=name)
-    return read_known_classes(y, classes, n_rows, estimator_name=name)
+    return read_fitted_classes(y, classes, n_rows, estimator_name=name)

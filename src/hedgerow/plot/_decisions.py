@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow._data.target import read_known_classes
+from hedgerow._data.target import read_fitted_classes
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._machines import has_margins
@@ -87,7 +87,7 @@ def _prediction(estimator: Any, X: Any, classes: NDArray[Any] | None) -> NDArray
         raise ParameterError(f"estimator: this {type(estimator).__name__} has several outputs.")
     if classes is None:
         return predicted.astype(np.float64)
-    return read_known_classes(predicted, classes, estimator_name=type(estimator).__name__)
+    return read_fitted_classes(predicted, classes, estimator_name=type(estimator).__name__)
 
 
 def _best_method(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow._data.names import labels_of
-from hedgerow._data.target import read_numbers_with_gaps
+from hedgerow._data.target import read_numbers_with_missing
 from hedgerow._estimator import fitted_names
 from hedgerow._params import COUNT, Options, Parameter, shown
 from hedgerow._result import GREY
@@ -239,7 +239,7 @@ def _importances(model: Any, kind: str) -> tuple[Floats, str]:
 
 
 def _finite(values: Any, name: str, n_features: int) -> Floats:
-    numbers = read_numbers_with_gaps(values, name)
+    numbers = read_numbers_with_missing(values, name)
     if len(numbers) != n_features:
         raise DataError(f"{name} has {len(numbers)} numbers, but there are {n_features} names.")
     if not np.isfinite(numbers).all():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from hedgerow._data.target import has_columns, read_known_classes, read_regression_target
+from hedgerow._data.target import has_columns, read_fitted_classes, read_regression_target
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
@@ -98,7 +98,7 @@ def _class_counts(model: Any, read: ReadTree, y: Any, leaves: NDArray[Any]) -> T
     if isinstance(model.classes_, list):
         raise ParameterError("model has several labels, and a leaf shows one. Leave X and y out.")
     name = type(model).__name__
-    place = read_known_classes(y, model.classes_, len(leaves), estimator_name=name)
+    place = read_fitted_classes(y, model.classes_, len(leaves), estimator_name=name)
     return Targets(_counts(leaves, place, read.tree.n_nodes, len(model.classes_)), None)
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow._data.sparse import sound
 from hedgerow._data.target import (
     read_classification_target,
-    read_known_classes,
+    read_fitted_classes,
     read_regression_target,
     read_weights,
 )
@@ -96,7 +96,7 @@ def scores_of_estimator(
             "decision_function."
         )
     name = type(estimator).__name__
-    truth = read_known_classes(y, np.asarray(classes), len(score), estimator_name=name)
+    truth = read_fitted_classes(y, np.asarray(classes), len(score), estimator_name=name)
     weight = _weights(sample_weight, len(score))
     label = str(classes[positive])
     return _both(Scored(truth == positive, score, weight, label, is_probability, name))

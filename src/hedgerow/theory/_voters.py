@@ -22,7 +22,7 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow._data.sparse import sound
-from hedgerow._data.target import read_known_classes
+from hedgerow._data.target import read_fitted_classes
 from hedgerow._params import shown
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
@@ -63,7 +63,7 @@ def require_discrete(model: Any) -> None:
 
 def class_numbers(model: Any, y: Any, n_rows: int) -> NDArray[np.int64]:
     """Return y as places among the model's classes."""
-    return read_known_classes(y, model.classes_, n_rows, estimator_name=type(model).__name__)
+    return read_fitted_classes(y, model.classes_, n_rows, estimator_name=type(model).__name__)
 
 
 def votes(model: Any, X: Any) -> Votes:
@@ -114,7 +114,7 @@ def _fitted_rows(model: Any) -> int:
     inner = getattr(model, "_model", None)
     if inner is None:
         return int(model._n_samples)  # noqa: SLF001
-    return int(inner.n_rows if hasattr(inner, "n_rows") else inner.draws.n_rows)
+    return int(inner.n_rows if hasattr(inner, "n_rows") else inner.sampling.n_rows)
 
 
 def _has_trees(model: Any) -> bool:

@@ -125,7 +125,7 @@ def test_gaps_strings_and_infinities_are_refused_by_name(machine):
         broken.loc[7, "c"] = bad
         with pytest.raises(DataError, match=rf"(?s)'c'.*{said}|{said}"):
             machine.fit(broken, y)
-    with pytest.raises(DataError, match="forests or boosting, which take gaps"):
+    with pytest.raises(DataError, match="forests or boosting, which support missing values"):
         machine.fit(frame.mask(frame > 2.0), y)
     with pytest.raises(DataError, match="OneHotEncoder"):
         machine.fit(frame.assign(c="x"), y)
@@ -193,7 +193,7 @@ def test_kernels_that_overflow_are_refused_before_any_work():
     with pytest.raises(DataError, match=r"kernels exceed 1e\+100"):
         SVC(kernel="poly", degree=60, gamma=1.0).fit(X * 1e45, y)
     machine = SVC(kernel="poly", degree=9, gamma=1.0).fit(X, y)
-    with pytest.raises(DataError, match="cannot compute kernels"):
+    with pytest.raises(DataError, match="overflows"):
         machine.predict(X * 1e45)
 
 

@@ -136,7 +136,7 @@ def test_the_cache_keeps_what_was_used_last_within_its_budget():
         assert set(computed) == set(wanted.tolist()) - set(recent[-10:])
         recent = [row for row in recent if row not in set(wanted.tolist())]
         recent += sorted(wanted.tolist(), key=lambda row: slots[wanted == row][0])
-    part = cache.give_to_part(np.arange(0, 100, 2))
+    part = cache.move_to_subset(np.arange(0, 100, 2))
     even = np.array([0, 2, 4])
     assert (part.values[part.slots(even // 2, 1)] == K[even][:, ::2]).all()
 

@@ -8,11 +8,11 @@ from sklearn.preprocessing import StandardScaler
 from hedgerow import _native
 from hedgerow._svm.kernel import dual as duals
 from hedgerow._svm.kernel import solver
+from hedgerow._svm.kernel.active_set import active_set_steps
 from hedgerow._svm.kernel.cache import RowCache
 from hedgerow._svm.kernel.certificate import dual_objective, levels_and_gap, violation
-from hedgerow._svm.kernel.face import face_steps
 from hedgerow._svm.kernel.kernels import Kernel
-from hedgerow._svm.kernel.solver import Stop, solve
+from hedgerow._svm.kernel.solver import SolverOptions, solve
 from tests.oracles.kernel_machines import hinge_objective, maximise, tube_objective
 from tests.oracles.kernel_machines import kernel as formula
 
@@ -38,7 +38,7 @@ KINDS = ("classes", "numbers", "one class", "nu classes", "nu numbers")
 
 def solved(X, dual, *, tol=1e-8, gamma=0.5, shrinking=True, megabytes=10.0, threads=1):
     cache = RowCache(Kernel("rbf", gamma).table(X), megabytes, min(len(X), 1024))
-    return solve(dual, cache, Stop(tol, shrinking=shrinking), threads)
+    return solve(dual, cache, SolverOptions(tol, shrinking=shrinking), threads)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -76,7 +76,9 @@ def test_the_gap_is_that_between_primal_and_dual(kind, steps):
     """Anywhere on the way, not only at the end."""
     X, y, t, C, dual = problem(kind, n=200)
     K = formula("rbf", X, X, 0.5)
-    solution = solve(dual, RowCache(Kernel("rbf", 0.5).table(X), 10.0, 200), Stop(1e-9, steps), 1)
+    solution = solve(
+        dual, RowCache(Kernel("rbf", 0.5).table(X), 10.0, 200), SolverOptions(1e-9, steps), 1
+    )
     coefficients, intercept = solution.coefficients, solution.levels[0]
     if kind == "classes":
         primal = hinge_objective(K, coefficients, intercept, y, C)
@@ -135,9 +137,9 @@ def test_a_linear_kernel_starts_near_the_solution(kind):
     X, *_, dual = problem(kind, n=1000)
     X = X * [0.1, 1.0, 10.0]
     table = Kernel("linear").table(X)
-    started = solve(dual, RowCache(table, 10.0, 1000), Stop(1e-5), 1)
+    started = solve(dual, RowCache(table, 10.0, 1000), SolverOptions(1e-5), 1)
     blind = Kernel("callable", function=lambda A, B: A @ B.T).table(X)
-    plain = solve(dual, RowCache(blind, 10.0, 1000), Stop(1e-5), 1)
+    plain = solve(dual, RowCache(blind, 10.0, 1000), SolverOptions(1e-5), 1)
     assert started.converged
     assert started.n_iter < 100
     assert started.n_iter < plain.n_iter
@@ -180,7 +182,7 @@ def test_a_step_on_a_face_reaches_its_top_or_a_bound():
         beta = np.zeros(n)
         b = random.normal(size=n)
         pull = b - K @ beta
-        steps = face_steps(K, second, low, high, beta, pull, most=50)
+        steps = active_set_steps(K, second, low, high, beta, pull, most=50)
         assert steps >= 1
         np.testing.assert_allclose(pull, b - K @ beta, atol=1e-10)
         assert (low <= beta).all()
@@ -199,9 +201,9 @@ def test_what_pair_steps_zigzag_on_is_solved_by_faces(monkeypatch):
     kernel = Kernel("callable", function=lambda A, B: A @ B.T)
     table = kernel.table(StandardScaler().fit_transform(X))
     dual = duals.of_classes(np.where(y == 1, 1.0, -1.0), np.full(len(y), 1e6))
-    with_faces = solve(dual, RowCache(table, 10.0, len(y)), Stop(1e-6, 200_000), 1)
+    with_faces = solve(dual, RowCache(table, 10.0, len(y)), SolverOptions(1e-6, 200_000), 1)
     monkeypatch.setattr(solver, "FACES", 0)
-    without = solve(dual, RowCache(table, 10.0, len(y)), Stop(1e-6, 200_000), 1)
+    without = solve(dual, RowCache(table, 10.0, len(y)), SolverOptions(1e-6, 200_000), 1)
     assert with_faces.converged
     assert with_faces.relative_gap < 1e-6
     assert not without.converged
@@ -215,7 +217,7 @@ def test_faces_of_singular_kernels_keep_the_sums(C):
     X = np.vstack([random.normal(size=(40, 2)), random.normal((2.0, 1.6), size=(40, 2))])
     y = np.repeat([-1.0, 1.0], 40)
     cache = RowCache(Kernel("linear").table(X), 10.0, 80)
-    solution = solve(duals.of_classes(y, np.full(80, C)), cache, Stop(1e-6), 1)
+    solution = solve(duals.of_classes(y, np.full(80, C)), cache, SolverOptions(1e-6), 1)
     assert abs(solution.beta.sum()) <= 1e-12 * np.abs(solution.beta).sum()
     primal = hinge_objective(X @ X.T, solution.coefficients, solution.levels[0], y, C)
     assert primal == pytest.approx(solution.objective, rel=1e-10)

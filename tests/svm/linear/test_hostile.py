@@ -180,7 +180,7 @@ def test_a_failed_fit_changes_nothing():
 def test_a_tampered_sparse_matrix_is_refused():
     X = sp.csr_array(np.eye(4))
     X.indices[2] = 99
-    with pytest.raises(DataError, match="not a sound sparse matrix"):
+    with pytest.raises(DataError, match="not a valid sparse matrix"):
         LinearSVC().fit(X, [0, 1, 0, 1])
 
 
@@ -202,7 +202,7 @@ def test_strings_as_classes_and_a_verbose_fit(capsys):
     names = np.array(["ash", "beech", "elm"])[y]
     machine = LinearSVC(verbose=1).fit(X, names)
     assert set(machine.predict(X)) <= {"ash", "beech", "elm"}
-    assert "machine 3/3" in capsys.readouterr().err
+    assert "SVM 3/3" in capsys.readouterr().err
 
 
 FIT_AND_HASH = """

@@ -6,7 +6,7 @@ import scipy.optimize
 import scipy.sparse as sp
 
 from hedgerow import _native
-from hedgerow._svm.linear.rows import Rows
+from hedgerow._svm.linear.design_matrix import DesignMatrix
 
 BIAS = 0.7
 
@@ -42,7 +42,7 @@ def sparse(request):
 
 def test_products_are_those_of_numpy(shape, dtype, sparse):
     X = matrix(*shape, dtype, sparse=sparse)
-    rows, full = Rows(X, BIAS, 2), with_bias(X)
+    rows, full = DesignMatrix(X, BIAS, 2), with_bias(X)
     rng = np.random.default_rng(1)
     W, u = rng.standard_normal((3, shape[1] + 1)), rng.standard_normal(shape[0])
     theta = np.where(rng.random(shape[0]) < 0.3, 0.0, rng.uniform(0.1, 2.0, shape[0]))
@@ -62,7 +62,7 @@ def test_products_of_many_pieces_do_not_depend_on_threads(sparse):
     u = np.random.default_rng(1).standard_normal(40_000)
     results = [
         (rows.combine(u), rows.normal_matrix(u), rows.curve(u, np.ones(31)), rows.squares())
-        for rows in (Rows(X, BIAS, threads) for threads in (1, 2, 3, 8))
+        for rows in (DesignMatrix(X, BIAS, threads) for threads in (1, 2, 3, 8))
     ]
     np.testing.assert_allclose(results[0][0], with_bias(X).T @ u, rtol=1e-9, atol=1e-9)
     for other in results[1:]:
@@ -113,7 +113,7 @@ def dual_by_scipy(full, target, lower, upper, ridge, epsilon):
 def test_dual_descent_reaches_the_minimum_of_scipy(dtype, sparse, epsilon, ridge):
     n = 40
     X = matrix(n, 12, dtype, sparse=sparse)
-    rows, rng = Rows(X, BIAS, 1), np.random.default_rng(2)
+    rows, rng = DesignMatrix(X, BIAS, 1), np.random.default_rng(2)
     target, C = rng.standard_normal(n), rng.uniform(0.1, 2.0, n)
     ridges = np.full(n, ridge)
     beta, w = np.zeros(n), np.zeros(rows.width)
@@ -131,7 +131,7 @@ def test_dual_descent_reaches_the_minimum_of_scipy(dtype, sparse, epsilon, ridge
 
 
 def test_arrays_of_a_wrong_size_are_refused():
-    rows = Rows(np.ones((4, 2)), 1.0, 1)
+    rows = DesignMatrix(np.ones((4, 2)), 1.0, 1)
     with pytest.raises(ValueError, match="wrong size"):
         rows.times(np.ones(2))
     with pytest.raises(ValueError, match="wrong size"):

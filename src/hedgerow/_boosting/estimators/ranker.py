@@ -18,11 +18,11 @@ from hedgerow._boosting.ranking_metrics import ALL, mean_quality
 from hedgerow._boosting.targets.ranking import Judgements, Ranking
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._constructor import with_parameters
-from hedgerow._data.queries import (
+from hedgerow._data.ranking_queries import (
     QueryNumbers,
-    part_column,
     read_group_sizes,
     read_query_ids,
+    split_column,
 )
 from hedgerow._data.target import read_weights
 from hedgerow._params import COUNT, check_parameters
@@ -225,7 +225,7 @@ class GradientBoostingRanker(OneScore):
                 f"of X): one of them, but {said} given."
             )
         if self.qid_column is not None:
-            column, features = part_column(X, self.qid_column)
+            column, features = split_column(X, self.qid_column)
             return features, read_query_ids(column, f"X, column {self.qid_column!r}")
         return X, read_query_ids(qid) if group is None else read_group_sizes(group)
 
@@ -248,7 +248,7 @@ class GradientBoostingRanker(OneScore):
     def _features(self, X: Any) -> Any:
         """Return a table without the column of queries, if it has one."""
         if self.qid_column is not None and self._has_queries(X):
-            return part_column(X, self.qid_column)[1]
+            return split_column(X, self.qid_column)[1]
         return X
 
     def _additive_trees(self) -> AdditiveTrees:

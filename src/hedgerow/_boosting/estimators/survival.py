@@ -16,7 +16,7 @@ from hedgerow._boosting.targets.survival import Survival
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._constructor import with_parameters
 from hedgerow._data.survival_times import read_survival_times
-from hedgerow._data.target import read_numbers_with_gaps, read_weights
+from hedgerow._data.target import read_numbers_with_missing, read_weights
 from hedgerow._params import Number
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
@@ -156,7 +156,7 @@ class GradientBoostingSurvival(OneScore):
 
 
 def _read_times(times: Any) -> Floats:
-    read = read_numbers_with_gaps(times, "times")
+    read = read_numbers_with_missing(times, "times")
     if not (read >= 0.0).all():
         raise DataError("times must be numbers, 0 or more.")
     return read

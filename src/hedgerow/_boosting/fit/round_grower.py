@@ -19,7 +19,7 @@ from hedgerow._data.target_statistics import TargetStatistics
 from hedgerow._tree.engine import Engine, ExactEngine, HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaf_slopes import LeafSlopes
-from hedgerow._tree.row_sampling import RowDraws
+from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.structure import Tree
 from hedgerow._tree.trainer import Trainer
 from hedgerow._types import Floats
@@ -135,7 +135,7 @@ def leaf_search(problem: Problem, settings: Settings, rows: Examples) -> LeafSea
     return LeafSearch(problem.loss, rows.target_by_output, rate, most)
 
 
-def row_draws(train: Examples, settings: Settings) -> RowDraws:
+def row_draws(train: Examples, settings: Settings) -> RowSampler:
     """Return how each round draws its rows."""
     estimator = settings.estimator
     kind = unit = None
@@ -144,7 +144,7 @@ def row_draws(train: Examples, settings: Settings) -> RowDraws:
     if estimator.sampling == "group":
         assert train.groups is not None
         unit = train.groups
-    return RowDraws(
+    return RowSampler(
         n_rows=train.table.n_rows,
         fraction=estimator.subsample,
         seed=settings.seed,

@@ -10,7 +10,7 @@ from hedgerow._boosting.losses.formula import WrittenLoss
 from hedgerow._boosting.losses.regression import as_levels
 from hedgerow._boosting.targets.classes import Classes
 from hedgerow._boosting.targets.tasks import Classification, Regression, Task
-from hedgerow._data.target import has_columns, read_known_labels, read_labels, read_number_columns
+from hedgerow._data.target import has_columns, read_fitted_labels, read_labels, read_number_columns
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
@@ -27,7 +27,7 @@ class LabelClassification(Classification):
     def read_target(self, y: Any, n_rows: int, classes: Any, loss: Any = None) -> Floats:
         """Look the values up among the classes."""
         if isinstance(classes, list):
-            return read_known_labels(y, classes, n_rows)
+            return read_fitted_labels(y, classes, n_rows)
         return super().read_target(y, n_rows, classes, loss)
 
     def count_targets(self, classes: Classes | None, target: Floats) -> int:  # noqa: ARG002

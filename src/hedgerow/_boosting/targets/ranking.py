@@ -12,7 +12,7 @@ from hedgerow._boosting.losses import Loss, RankingLoss
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._boosting.ranking_metrics import ranking_metrics
 from hedgerow._boosting.targets.tasks import Task
-from hedgerow._data.queries import QueryNumbers, read_relevance
+from hedgerow._data.ranking_queries import QueryNumbers, read_relevance
 from hedgerow._data.target import read_weights
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError

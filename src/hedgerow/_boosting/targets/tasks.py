@@ -25,7 +25,7 @@ from hedgerow._boosting.targets.classes import Classes
 from hedgerow._data.class_weight import class_weight_vector
 from hedgerow._data.target import (
     read_classification_target,
-    read_known_classes,
+    read_fitted_classes,
     read_probabilities,
     read_regression_target,
     require_moderate,
@@ -81,7 +81,7 @@ class Classification(Task):
         if loss == "cross_entropy":
             probabilities = read_probabilities(y, n_rows, len(classes))[1]
             return _without_the_first_of_two(probabilities)
-        return read_known_classes(y, classes, n_rows).astype(np.float64)
+        return read_fitted_classes(y, classes, n_rows).astype(np.float64)
 
     def choose_loss(self, estimator: Any, classes: Any) -> Loss:
         """Return the loss for this number of classes, or the user's with the log loss's outputs."""

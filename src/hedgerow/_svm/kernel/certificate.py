@@ -1,15 +1,15 @@
-"""How good a solution of the dual is: its gap to the primal.
+"""The certificate of a solution: its duality gap.
 
-For any level, the machine with the scores of β and that intercept has a primal objective that is
-above the dual's by
+For any level, the SVM with the scores of β and that intercept has a primal objective that exceeds
+the dual's by
 
     gap = Σ_v (pull_v − level)₊ (high_v − β_v) + (level − pull_v)₊ (β_v − low_v),
 
-what variables could still gain by moving to their bounds. No machine has an objective below the
-dual's: so none is better than this one by more than the gap.
+the most that variables could gain by moving to their bounds. No SVM has an objective below the
+dual's, so none is better than this one by more than the gap.
 
-Without bounds, for the hard margin, the machine is first made larger until no row is within the
-margin; then its ½‖w‖² is compared with the dual.
+For the hard margin, without bounds, the SVM is first scaled until no row is within the margin; then
+its ½‖w‖² is compared with the dual.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow._arithmetic import sum_of
-from hedgerow._svm.kernel.dual import Dual
+from hedgerow._svm.kernel.dual import DualProblem
 from hedgerow._types import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
-    """Variables of a dual, and how good they are."""
+class KernelSolution:
+    """A solution of a dual with its certificate."""
 
-    dual: Dual
+    dual: DualProblem
     beta: Floats
     scores: Floats  # f of every row
     levels: tuple[float, ...]  # of each group
     objective: float  # of the primal
     gap: float
-    relative_gap: float  # as a part of the objective, or of what it is the sum of
-    has_weights: bool  # whether ‖w‖ has not come down to nothing
+    relative_gap: float  # relative to the objective, or to the size of its terms
+    has_weights: bool  # whether w has not vanished
     n_iter: int
     converged: bool
 
@@ -45,31 +45,31 @@ class Solution:
         return weights.astype(np.float64, copy=False)
 
 
-def square_of_w(dual: Dual, beta: Floats, scores: Floats) -> float:
+def square_of_w(dual: DualProblem, beta: Floats, scores: Floats) -> float:
     """Return ‖w‖² = Σ_vw β_v β_w k(x_v, x_w)."""
     return sum_of(beta * scores[dual.row])
 
 
-def dual_objective(dual: Dual, beta: Floats, scores: Floats) -> float:
+def dual_objective(dual: DualProblem, beta: Floats, scores: Floats) -> float:
     """Return the dual's objective, as something to maximise."""
     return sum_of(beta * dual.linear) - 0.5 * square_of_w(dual, beta, scores)
 
 
-def extremes(dual: Dual, beta: Floats, pull: Floats, group: slice) -> tuple[float, float]:
+def extremes(dual: DualProblem, beta: Floats, pull: Floats, group: slice) -> tuple[float, float]:
     """Return the largest pull in a group that may grow, and the smallest that may shrink."""
     pull, beta = pull[group], beta[group]
     grows, shrinks = beta < dual.high[group], beta > dual.low[group]
     return float(pull[grows].max(initial=-np.inf)), float(pull[shrinks].min(initial=np.inf))
 
 
-def violation(dual: Dual, beta: Floats, pull: Floats) -> float:
+def violation(dual: DualProblem, beta: Floats, pull: Floats) -> float:
     """Return by how much pulls of a group differ in the wrong direction, at most."""
     tops_and_bottoms = (extremes(dual, beta, pull, group) for group in dual.groups)
     return max(top - bottom for top, bottom in tops_and_bottoms)
 
 
 def levels_and_gap(
-    dual: Dual, beta: Floats, scores: Floats, pull: Floats
+    dual: DualProblem, beta: Floats, scores: Floats, pull: Floats
 ) -> tuple[tuple[float, ...], float]:
     """Return the levels that make the gap smallest, and that gap."""
     if dual.is_hard:
@@ -102,7 +102,7 @@ def _best_level(pull: Floats, above: Floats, below: Floats) -> float:
     return float(0.5 * (low + high))
 
 
-def _hard_gap(dual: Dual, beta: Floats, scores: Floats, level: float) -> float:
+def _hard_gap(dual: DualProblem, beta: Floats, scores: Floats, level: float) -> float:
     margin = smallest_margin(dual, scores, level)
     if margin <= 0.0:
         return np.inf
@@ -110,7 +110,7 @@ def _hard_gap(dual: Dual, beta: Floats, scores: Floats, level: float) -> float:
     return max(0.0, objective - dual_objective(dual, beta, scores))
 
 
-def smallest_margin(dual: Dual, scores: Floats, level: float) -> float:
+def smallest_margin(dual: DualProblem, scores: Floats, level: float) -> float:
     """Return y f(x) of the row that is nearest to the boundary, or furthest beyond it."""
     moves = (dual.high > 0.0) | (dual.low < 0.0)
     margins = dual.linear * (scores[dual.row] + level)

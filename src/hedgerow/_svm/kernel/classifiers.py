@@ -1,4 +1,4 @@
-"""Kernel machines for classes."""
+"""Kernel SVMs for classification."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from hedgerow._data.target import read_classification_target, read_weights, requ
 from hedgerow._estimator import adopt, seed_of
 from hedgerow._params import check_parameters
 from hedgerow._svm.kernel import dual
-from hedgerow._svm.kernel.cache import RowCache
-from hedgerow._svm.kernel.certificate import Solution
-from hedgerow._svm.kernel.machine import (
-    KernelMachine,
-    Machine,
-    Rows,
-    Shown,
+from hedgerow._svm.kernel.base import (
+    FitProgress,
+    KernelExpansion,
+    KernelInput,
+    KernelSVM,
     attributes_of,
     model_of,
 )
+from hedgerow._svm.kernel.cache import RowCache
+from hedgerow._svm.kernel.certificate import KernelSolution
 from hedgerow._svm.kernel.model import KernelModel
 from hedgerow._svm.kernel.multiclass import (
-    Contest,
+    BinaryTask,
+    binary_tasks,
     by_class,
-    contests,
-    n_contests,
+    n_binary_tasks,
     votes,
     votes_with_confidence,
 )
@@ -51,8 +51,8 @@ def _has_probabilities(estimator: Any) -> bool:
     return True
 
 
-class KernelClassifier(ClassifierMixin, KernelMachine):
-    """A machine of kernels that tells classes, apart from what it minimises."""
+class KernelClassifier(ClassifierMixin, KernelSVM):
+    """Base class of kernel SVM classifiers."""
 
     def _why_not(self, name: str) -> str | None:
         if name not in ("predict_proba", "predict_log_proba"):
@@ -67,29 +67,29 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """Return the bounds of the rows' coefficients."""
         raise NotImplementedError
 
-    def _dual(self, y: Floats, costs: Floats, *, is_fold: bool) -> dual.Dual:
-        """Return the problem of telling y = 1 from y = −1."""
+    def _dual(self, y: Floats, costs: Floats, *, is_fold: bool) -> dual.DualProblem:
+        """Return the problem of separating y = 1 from y = −1."""
         raise NotImplementedError
 
-    def _machine(self, solution: Solution, *, is_fold: bool) -> Machine:
-        """Return the machine that a solution stands for."""
+    def _expansion(self, solution: KernelSolution, *, is_fold: bool) -> KernelExpansion:
+        """Return the kernel expansion of a solution."""
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is left unchanged.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            Numbers without gaps: NumPy array, pandas, Polars or Arrow table, or SciPy sparse
-            matrix; columns of similar sizes. With ``kernel="precomputed"``, the kernels of all
-            rows with one another, (n_rows, n_rows).
+            Numbers without missing values: NumPy array, pandas, Polars or Arrow table, or SciPy
+            sparse matrix; columns of similar sizes. With ``kernel="precomputed"``, the kernels of
+            all rows with one another, (n_rows, n_rows).
         y : array of shape (n_rows,)
             The classes.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the rows, not negative and not all 0.
+            Sample weights, nonnegative and not all 0.
 
         Returns
         -------
@@ -104,98 +104,104 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         weights, of_classes = self._weights(classes, index, read_weights(sample_weight, len(index)))
         costs = self._costs(weights)
         rows = self._rows(schema, X, np.where(np.isfinite(costs), costs, 1e30))
-        machines, sigmoids = self._fit_machines(rows, index, len(classes), weights)
-        self._become(rows, classes, index, of_classes, machines, sigmoids)
+        svms, sigmoids = self._fit_svms(rows, index, len(classes), weights)
+        self._adopt_svms(rows, classes, index, of_classes, svms, sigmoids)
         return self
 
     def _check_combination(self) -> None:
         pass
 
     def _weights(
-        self, classes: NDArray[Any], index: RowNumbers, given: Floats | None
+        self, classes: NDArray[Any], index: RowNumbers, sample_weights: Floats | None
     ) -> tuple[Floats, Floats]:
         """Return each row's weight, and each class's part of it."""
         of_classes = np.ones(len(classes))
         if self.class_weight is not None:
-            of_classes = class_weight_vector(self.class_weight, classes, index, given)
+            of_classes = class_weight_vector(self.class_weight, classes, index, sample_weights)
             require_moderate(of_classes, "class_weight")
-        weights = of_classes[index] if given is None else of_classes[index] * given
+        weights = (
+            of_classes[index] if sample_weights is None else of_classes[index] * sample_weights
+        )
         if len(np.unique(index[weights > 0.0])) < 2:
             raise DataError(
                 "Rows of one class only have a weight above 0, but at least two classes are needed."
             )
         return weights, of_classes
 
-    def _fit_machines(
-        self, rows: Rows, index: RowNumbers, n_classes: int, weights: Floats
-    ) -> tuple[list[Machine], Floats | None]:
-        """Fit the machines of all contests, and their sigmoids if they are asked for."""
+    def _fit_svms(
+        self, rows: KernelInput, index: RowNumbers, n_classes: int, weights: Floats
+    ) -> tuple[list[KernelExpansion], Floats | None]:
+        """Fit the SVMs of all binary tasks, and their sigmoids if requested."""
         scheme = str(self.multi_class)
         seed = seed_of(self.random_state)
-        each = 1 + (N_FOLDS if self.probability else 0)
+        n_fits = 1 + (N_FOLDS if self.probability else 0)
         of_all = self._cache(rows.table) if n_classes == 2 or scheme == "ovr" else None
-        machines, sigmoids = [], []
+        svms, sigmoids = [], []
         threads = effective_n_jobs(self.n_jobs)
-        with self._progress(each * n_contests(n_classes, scheme)) as shown:
-            for number, contest in enumerate(contests(index, n_classes, scheme)):
-                cache = of_all or self._cache(rows.table.take(contest.rows))
-                own = weights[contest.rows]
-                fit = self._fitter(cache, contest.y, own, threads, shown)
-                machines.append(fit(np.arange(len(own))).on(contest.rows, len(index)))
+        with self._progress(n_fits * n_binary_tasks(n_classes, scheme)) as progress_bar:
+            for number, task in enumerate(binary_tasks(index, n_classes, scheme)):
+                cache = of_all or self._cache(rows.table.take(task.rows))
+                own = weights[task.rows]
+                fit = self._fitter(cache, task.y, own, threads, progress_bar)
+                svms.append(fit(np.arange(len(own))).on(task.rows, len(index)))
                 if self.probability:
-                    sigmoids.append(self._sigmoid(fit, contest, own, seed + number))
-        return machines, np.array(sigmoids) if self.probability else None
+                    sigmoids.append(self._sigmoid(fit, task, own, seed + number))
+        return svms, np.array(sigmoids) if self.probability else None
 
     def _fitter(
-        self, cache: RowCache, y: Floats, weights: Floats, threads: int, shown: Shown
-    ) -> Callable[[RowNumbers], Machine]:
-        """Return what fits a machine to some of the rows that the cache has the kernels of."""
+        self, cache: RowCache, y: Floats, weights: Floats, threads: int, progress_bar: FitProgress
+    ) -> Callable[[RowNumbers], KernelExpansion]:
+        """Return what fits an SVM to some of the rows that the cache has the kernels of."""
 
-        def fit(some: RowNumbers) -> Machine:
-            kept = some[weights[some] > 0.0]
-            if len(np.unique(y[kept])) < 2:
-                shown.end()
-                return Machine.constant(float(y[kept][0]) if len(kept) else 0.0, len(y))
+        def fit(some: RowNumbers) -> KernelExpansion:
+            used = some[weights[some] > 0.0]
+            if len(np.unique(y[used])) < 2:
+                progress_bar.end()
+                return KernelExpansion.constant(float(y[used][0]) if len(used) else 0.0, len(y))
             is_fold = len(some) < len(y)
-            costs = self._costs(weights[kept])
-            problem = self._dual(y[kept], costs, is_fold=is_fold).of_rows(kept)
-            solution = self._solve(problem, cache, threads, shown.watch())
-            machine = self._machine(solution, is_fold=is_fold)
-            shown.end()
-            return machine
+            costs = self._costs(weights[used])
+            problem = self._dual(y[used], costs, is_fold=is_fold).of_rows(used)
+            solution = self._solve(problem, cache, threads, progress_bar.watch())
+            svm = self._expansion(solution, is_fold=is_fold)
+            progress_bar.end()
+            return svm
 
         return fit
 
     def _sigmoid(
-        self, fit: Callable[[RowNumbers], Machine], contest: Contest, weights: Floats, seed: int
+        self,
+        fit: Callable[[RowNumbers], KernelExpansion],
+        task: BinaryTask,
+        weights: Floats,
+        seed: int,
     ) -> tuple[float, float]:
-        """Fit a sigmoid to scores of machines that have not seen the rows.
+        """Fit a sigmoid to scores of SVMs that have not seen the rows.
 
         Their problems are about the same table of kernels, whose scores they all follow: those of
-        the rows that a machine has not seen come with it.
+        the rows that an SVM has not seen come with it.
         """
-        scores = np.empty(len(contest.y))
-        for fold in folds(contest.y, seed):
-            seen = np.setdiff1d(np.arange(len(contest.y)), fold)
-            of_all = fit(seen).scores
+        scores = np.empty(len(task.y))
+        for fold in folds(task.y, seed):
+            training = np.setdiff1d(np.arange(len(task.y)), fold)
+            of_all = fit(training).scores
             assert of_all is not None
             scores[fold] = of_all[fold]
-        return fit_sigmoid(scores, contest.y, weights)
+        return fit_sigmoid(scores, task.y, weights)
 
-    def _become(
+    def _adopt_svms(
         self,
-        rows: Rows,
+        rows: KernelInput,
         classes: NDArray[Any],
         index: RowNumbers,
         of_classes: Floats,
-        machines: Sequence[Machine],
+        svms: Sequence[KernelExpansion],
         sigmoids: Floats | None,
     ) -> None:
-        """Become an estimator that a fit has given these machines."""
-        used = np.flatnonzero(np.any([machine.coefficients != 0.0 for machine in machines], axis=0))
+        """Become an estimator that a fit has given these SVMs."""
+        used = np.flatnonzero(np.any([svm.coefficients != 0.0 for svm in svms], axis=0))
         support = used[np.argsort(index[used], kind="stable")]  # in the order of their classes
         counts = np.bincount(index[support], minlength=len(classes))
-        coefficients = np.array([machine.coefficients[support] for machine in machines])
+        coefficients = np.array([svm.coefficients[support] for svm in svms])
         has_pairs = len(classes) > 2 and self.multi_class == "ovo"
         if has_pairs:
             coefficients = by_class(coefficients, index[support], len(classes))
@@ -203,18 +209,18 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             rows,
             support,
             coefficients,
-            machines,
+            svms,
             counts=counts,
             classes=classes,
             class_weight=of_classes,
             has_pairs=has_pairs,
             sigmoids=sigmoids,
         )
-        self._warn(machines, rows, support)
+        self._warn(svms, rows, support)
         adopt(self, attributes_of(model))
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the machines' scores.
+        """Return the SVMs' scores.
 
         Parameters
         ----------
@@ -315,19 +321,19 @@ class SVC(KernelClassifier):
         Coefficients of the support vectors: for two classes, positive those of the second; for
         pairs of more, a vector's coefficients against each other class; else a row for each
         class against the rest.
-    intercept_ : array of shape (n_machines,)
-        Intercept of each machine.
-    coef_ : array of shape (n_machines, n_features)
+    intercept_ : array of shape (n_svms,)
+        Intercept of each SVM.
+    coef_ : array of shape (n_svms, n_features)
         Weights of the columns, if the kernel is linear.
-    objective_ : array of shape (n_machines,)
-        What each machine's primal problem came to.
-    duality_gap_ : array of shape (n_machines,)
+    objective_ : array of shape (n_svms,)
+        What each SVM's primal problem came to.
+    duality_gap_ : array of shape (n_svms,)
         The most by which each objective may exceed the lowest possible, as a part of it.
-    n_iter_ : array of shape (n_machines,)
+    n_iter_ : array of shape (n_svms,)
         Steps, each of two rows.
     fit_status_ : int
         0 if all gaps are within tol, else 1 (there was a `ConvergenceWarning`).
-    probA_, probB_ : arrays of shape (n_machines,)
+    probA_, probB_ : arrays of shape (n_svms,)
         P = 1 / (1 + exp(A f + B)) is the probability of the second of two classes, or of the
         first of a pair, or of a class against the rest; if probability=True.
     classes_ : array of shape (n_classes,)
@@ -335,9 +341,9 @@ class SVC(KernelClassifier):
     class_weight_ : array of shape (n_classes,)
         What class_weight came to.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
 
     Examples
     --------
@@ -346,10 +352,10 @@ class SVC(KernelClassifier):
     >>> from sklearn.preprocessing import StandardScaler
     >>> from hedgerow import SVC
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> machine = make_pipeline(StandardScaler(), SVC()).fit(X, y)
-    >>> bool(machine.score(X, y) > 0.98)
+    >>> model = make_pipeline(StandardScaler(), SVC()).fit(X, y)
+    >>> bool(model.score(X, y) > 0.98)
     True
-    >>> bool(machine[-1].duality_gap_.max() <= 1e-3)
+    >>> bool(model[-1].duality_gap_.max() <= 1e-3)
     True
     """
 
@@ -366,11 +372,11 @@ class SVC(KernelClassifier):
         # Without slack, weights above 0 do not matter.
         return np.full(len(weights), np.inf) if np.inf == self.C else float(self.C) * weights
 
-    def _dual(self, y: Floats, costs: Floats, *, is_fold: bool) -> dual.Dual:  # noqa: ARG002
+    def _dual(self, y: Floats, costs: Floats, *, is_fold: bool) -> dual.DualProblem:  # noqa: ARG002
         return dual.of_classes(y, costs)
 
-    def _machine(self, solution: Solution, *, is_fold: bool) -> Machine:  # noqa: ARG002
-        return Machine.of(solution, solution.levels[0])
+    def _expansion(self, solution: KernelSolution, *, is_fold: bool) -> KernelExpansion:  # noqa: ARG002
+        return KernelExpansion.of(solution, solution.levels[0])
 
 
 @with_parameters
@@ -395,9 +401,9 @@ class NuSVC(KernelClassifier):
     fit_status_ : int
         0 if all gaps are within tol, else 1.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
 
     Examples
     --------
@@ -413,7 +419,7 @@ class NuSVC(KernelClassifier):
     def _costs(self, weights: Floats) -> Floats:
         return weights
 
-    def _dual(self, y: Floats, costs: Floats, *, is_fold: bool) -> dual.Dual:
+    def _dual(self, y: Floats, costs: Floats, *, is_fold: bool) -> dual.DualProblem:
         total = sum_of(costs)
         smaller = min(sum_of(costs[y > 0.0]), total - sum_of(costs[y > 0.0]))
         if is_fold:  # classes may be a little less equal than in all rows
@@ -426,7 +432,7 @@ class NuSVC(KernelClassifier):
             )
         return dual.of_nu_classes(y, costs, float(self.nu))
 
-    def _machine(self, solution: Solution, *, is_fold: bool) -> Machine:
+    def _expansion(self, solution: KernelSolution, *, is_fold: bool) -> KernelExpansion:
         if not solution.has_weights and not is_fold:
             raise ParameterError(
                 f"nu={self.nu!r} leaves no margin: two classes overlap so much, or their rows are "
@@ -435,4 +441,4 @@ class NuSVC(KernelClassifier):
         positive, negative = solution.levels
         margin = 0.5 * (negative - positive)
         scale = 1.0 / margin if margin > 0.0 else 1.0
-        return Machine.of(solution, 0.5 * scale * (positive + negative), scale)
+        return KernelExpansion.of(solution, 0.5 * scale * (positive + negative), scale)

@@ -19,9 +19,9 @@ from sklearn.metrics.pairwise import manhattan_distances
 from hedgerow import _native
 from hedgerow._arithmetic import mean_of, sum_of
 from hedgerow._data.sparse import sound
-from hedgerow._svm.kernel.dual import Dual
+from hedgerow._svm.kernel.dual import DualProblem
 from hedgerow._svm.kernel.linear_start import linear_start
-from hedgerow._svm.linear.rows import Rows
+from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._types import Floats, RowNumbers
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -52,17 +52,17 @@ class Kernel:
 
     @property
     def is_of_distances(self) -> bool:
-        """Tell whether it falls with a distance from k(x, x) = 1."""
+        """Return whether it falls with a distance from k(x, x) = 1."""
         return self.name in ("rbf", "laplacian")
 
     @property
     def is_surely_definite(self) -> bool:
-        """Tell whether it is a scalar product whatever the rows are."""
+        """Return whether it is a scalar product whatever the rows are."""
         if self.name == "poly":
             return self.coef0 >= 0.0
         return self.name in ("linear", "rbf", "laplacian")
 
-    def table(self, rows: Any, *, single: bool = False) -> Table:
+    def table(self, rows: Any, *, single: bool = False) -> KernelTable:
         """Hold rows, to take kernels with them; `single` to compute in float32."""
         if self.function is not None:
             return CallableTable(self.function, rows)
@@ -109,7 +109,7 @@ def _centre(X: Floats) -> Floats:
 
 
 def has_small_exponents(kernel: Kernel, X: Any) -> bool:
-    """Tell whether float32 keeps the kernels of these rows to some parts in a million."""
+    """Return whether float32 keeps the kernels of these rows to some parts in a million."""
     if not kernel.is_of_distances or scipy.sparse.issparse(X):
         return False
     centre = _centre(X)
@@ -125,7 +125,7 @@ def _parts(array: Any, step: int) -> list[Any]:
     return [array[first : first + step] for first in range(0, len(array), step)]
 
 
-class Table(Protocol):
+class KernelTable(Protocol):
     """Rows, and kernels with them."""
 
     dtype: type[np.floating[Any]]
@@ -148,10 +148,10 @@ class Table(Protocol):
     def own_sums(self, coefficients: Floats, at: RowNumbers, threads: int) -> Floats:
         """Return those sums of one row of coefficients, for some of its own rows."""
 
-    def take(self, rows: RowNumbers) -> Table:
+    def take(self, rows: RowNumbers) -> KernelTable:
         """Return a table of some of the rows."""
 
-    def start_for(self, dual: Dual, threads: int) -> Floats:
+    def start_for(self, dual: DualProblem, threads: int) -> Floats:
         """Return variables to start from, if the kernel has better ones than the problem."""
 
 
@@ -214,11 +214,11 @@ class DenseTable(LargestKernel):
         if not len(used):
             return np.zeros(len(at))
         if self.kernel.name == "linear":
-            rows = Rows(self.X, 0.0, threads)
+            rows = DesignMatrix(self.X, 0.0, threads)
             return rows.times(rows.combine(coefficients))[at]
         return self.take(used).sums(self.X[at], coefficients[np.newaxis, used], threads)[:, 0]
 
-    def start_for(self, dual: Dual, threads: int) -> Floats:
+    def start_for(self, dual: DualProblem, threads: int) -> Floats:
         """Start near the solution, if the kernel is linear."""
         is_linear = self.kernel.name == "linear"
         return linear_start(dual, self.X, threads) if is_linear else dual.start
@@ -252,7 +252,7 @@ class BlockTable(LargestKernel):
             part = slice(first, first + step)
             values[slots[part]] = self.block(rows[part], threads)
 
-    def start_for(self, dual: Dual, threads: int) -> Floats:  # noqa: ARG002
+    def start_for(self, dual: DualProblem, threads: int) -> Floats:  # noqa: ARG002
         """Start where the problem does."""
         return dual.start
 
@@ -427,7 +427,7 @@ def require_symmetric(X: Floats) -> None:
         )
 
 
-def matrix_of(table: Table) -> Floats:
+def matrix_of(table: KernelTable) -> Floats:
     """Return the kernels of all rows of a small table with one another."""
     K = np.empty((len(table), len(table)), table.dtype)
     table.fill(np.arange(len(table)), np.arange(len(table)), K, 1)

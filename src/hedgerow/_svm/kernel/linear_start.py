@@ -1,9 +1,8 @@
-"""Where to start with a linear kernel and few columns: at the solution, nearly.
+"""A nearly optimal starting point for a linear kernel with few columns.
 
-Pairs of rows see nothing of the few columns behind a linear kernel, and zigzag. The linear
-machines' interior point method works on the columns. It penalises the intercept, as if it were the
-weight of one more column; with large numbers in that column, hardly. What is left to do is a step
-or two, and the certificate.
+Pair steps do not exploit the low rank of a linear kernel, and zigzag. The interior point method of
+the linear SVMs works on the columns. It penalises the intercept as the weight of an additional
+column, but hardly so if that column has large values. A step or two and the certificate remain.
 """
 
 from __future__ import annotations
@@ -13,24 +12,24 @@ from typing import Any
 import numpy as np
 
 from hedgerow._arithmetic import sum_of
-from hedgerow._svm.kernel.dual import Dual
+from hedgerow._svm.kernel.dual import DualProblem
+from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._svm.linear.interior_point import interior_point
-from hedgerow._svm.linear.problem import Stop
-from hedgerow._svm.linear.rows import Rows
+from hedgerow._svm.linear.problem import GapCriterion
 from hedgerow._svm.linear.solving import FEW_FEATURES
 from hedgerow._types import Floats
 
-# Fewer rows are solved in pairs before this has begun.
+# With fewer rows, pair steps are faster.
 FEW_ROWS = 500
-# Numbers in the intercept's column, by the size of those in the others.
+# Value in the intercept's column, relative to the size of the others.
 SCALE = 100.0
-# The relative gap to aim at, and how many steps it may take: each is cheap.
-AIM = Stop(1e-11, 60)
-# The part of the way between its bounds within which a variable is at one of them.
+# The target relative gap and the maximum number of steps.
+AIM = GapCriterion(1e-11, 60)
+# Relative distance within which a variable counts as being at a bound.
 AT_A_BOUND = 1e-9
 
 
-def linear_start(dual: Dual, X: Any, threads: int) -> Floats:
+def linear_start(dual: DualProblem, X: Any, threads: int) -> Floats:
     """Return variables near the solution of a problem whose kernel is the product of rows of X."""
     if dual.losses is None or dual.is_hard:
         return dual.start
@@ -38,17 +37,19 @@ def linear_start(dual: Dual, X: Any, threads: int) -> Floats:
         return dual.start
     rows = X[dual.row[: len(dual.losses.C)]]
     size = float(np.sqrt(sum_of(rows * rows) / max(1, rows.shape[0] * rows.shape[1])))
-    solution = interior_point(Rows(rows, SCALE * max(size, 1e-30), threads), dual.losses, AIM)
+    solution = interior_point(
+        DesignMatrix(rows, SCALE * max(size, 1e-30), threads), dual.losses, AIM
+    )
     if solution.beta is None or not np.isfinite(solution.beta).all():
         return dual.start
     beta = solution.beta
-    if len(dual.row) > len(beta):  # two variables a row, of which one is 0
+    if len(dual.row) > len(beta):  # two variables per row, one of which is 0
         beta = np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)])
     return _feasible(dual, beta)
 
 
-def _feasible(dual: Dual, beta: Floats) -> Floats:
-    """Put variables near their bounds on them, and make them add up to 0."""
+def _feasible(dual: DualProblem, beta: Floats) -> Floats:
+    """Snap variables near their bounds to them, and make them sum to 0."""
     close = AT_A_BOUND * (dual.high - dual.low)
     beta = np.where(beta <= dual.low + close, dual.low, beta)
     beta = np.where(beta >= dual.high - close, dual.high, beta)

@@ -1,4 +1,4 @@
-"""What a fit leaves behind: support vectors, their coefficients, and what sums of kernels mean."""
+"""The fitted model: support vectors and their coefficients."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._data.intake import TableSchema
-from hedgerow._svm.kernel.kernels import Kernel, PrecomputedTable, Table
+from hedgerow._svm.kernel.kernels import Kernel, KernelTable, PrecomputedTable
 from hedgerow._svm.kernel.multiclass import of_pairs, pairs
-from hedgerow._svm.linear.rows import Rows
+from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._types import Floats, RowNumbers
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """How well machines are solved: an element for each."""
+    """The certificates of the SVMs, one element each."""
 
     objective: Floats  # of the primal
     duality_gap: Floats  # as parts of the objectives
@@ -32,7 +32,7 @@ class Certificate:
 class KernelModel:
     """Machines f(x) = Σ_s coefficient_s k(vector s, x) + intercept on the same support vectors.
 
-    Each row of coefficients is a machine; but with pairs of more than two classes they are laid out
+    Each row of coefficients is an SVM; but with pairs of more than two classes they are laid out
     as in scikit-learn, see `multiclass.by_class`. Vectors are in the order of their classes.
     """
 
@@ -43,13 +43,13 @@ class KernelModel:
     vectors: Any  # those rows: a matrix, or CSR; None if the kernel is precomputed
     n_rows: int  # of that table
     counts: RowNumbers  # vectors of each class, or of all
-    coefficients: Floats  # (n_machines, n_vectors), or (n_classes − 1, n_vectors) for pairs
-    intercepts: Floats  # (n_machines,)
+    coefficients: Floats  # (n_svms, n_vectors), or (n_classes − 1, n_vectors) for pairs
+    intercepts: Floats  # (n_svms,)
     certificate: Certificate
     classes: NDArray[Any] | None = None
     class_weight: Floats | None = None
     has_pairs: bool = False
-    sigmoids: Floats | None = None  # (n_machines, 2): see `platt`
+    sigmoids: Floats | None = None  # (n_svms, 2): see `platt`
     epsilon: float | None = None  # that a ν has chosen
 
     def with_function(self, function: Any) -> KernelModel:
@@ -59,16 +59,16 @@ class KernelModel:
             return self
         return replace(self, kernel=replace(self.kernel, function=function))
 
-    def machine_coefficients(self) -> Floats:
-        """Return the coefficients of every machine, (n_machines, n_vectors)."""
+    def svm_coefficients(self) -> Floats:
+        """Return the coefficients of every SVM, (n_svms, n_vectors)."""
         if not self.has_pairs:
             return self.coefficients
         return of_pairs(self.coefficients, self.counts)
 
     @cached_property
     def weights(self) -> Floats:
-        """Weights of the columns, if the kernel is linear, (n_machines, n_features)."""
-        coefficients = self.machine_coefficients()
+        """Weights of the columns, if the kernel is linear, (n_svms, n_features)."""
+        coefficients = self.svm_coefficients()
         if scipy.sparse.issparse(self.vectors):
             return np.asarray(coefficients @ self.vectors)
         weights = np.empty((self.vectors.shape[1], len(coefficients)))
@@ -76,9 +76,9 @@ class KernelModel:
         return np.ascontiguousarray(weights.T)
 
     def scores(self, queries: Any, threads: int) -> Floats:
-        """Return f of every machine, (n_queries, n_machines)."""
+        """Return f of every SVM, (n_queries, n_svms)."""
         if self.kernel.name == "linear":
-            rows = Rows(queries, 1.0, threads)
+            rows = DesignMatrix(queries, 1.0, threads)
             return rows.times_each(np.column_stack([self.weights, self.intercepts]))
         if not self.has_pairs:
             return self._tables[0].sums(queries, self.coefficients, threads) + self.intercepts
@@ -91,7 +91,7 @@ class KernelModel:
         return np.column_stack(pairwise) + self.intercepts
 
     @cached_property
-    def _tables(self) -> list[Table]:
+    def _tables(self) -> list[KernelTable]:
         """The vectors, prepared for queries: all together, or those of each class."""
         if not self.has_pairs:
             return [self._table(np.arange(len(self.support)))]
@@ -99,7 +99,7 @@ class KernelModel:
         parts = zip(ends - self.counts, ends, strict=True)
         return [self._table(np.arange(start, end)) for start, end in parts]
 
-    def _table(self, vectors: RowNumbers) -> Table:
+    def _table(self, vectors: RowNumbers) -> KernelTable:
         if self.vectors is None:
             return PrecomputedTable(np.empty((0, 0)), self.support[vectors])
         return self.kernel.table(self.vectors[vectors], single=self.single)

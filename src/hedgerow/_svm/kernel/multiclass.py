@@ -1,4 +1,4 @@
-"""Many classes by machines of two: each pair of classes, or each class against the rest."""
+"""Multiclass by binary SVMs: one-vs-one or one-vs-rest."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from hedgerow._types import Floats, RowNumbers
 
 
 @dataclass(frozen=True, eq=False)
-class Contest:
-    """Rows that a machine learns from, and its signs for them."""
+class BinaryTask:
+    """The rows of a binary SVM and their signs."""
 
     rows: RowNumbers
     y: Floats
 
 
-def contests(index: RowNumbers, n_classes: int, scheme: str) -> Iterator[Contest]:
-    """Give the machines' tasks: for two classes one, else by the scheme "ovo" or "ovr"."""
+def binary_tasks(index: RowNumbers, n_classes: int, scheme: str) -> Iterator[BinaryTask]:
+    """Yield the binary tasks: one for two classes, else by the scheme "ovo" or "ovr"."""
     everywhere = np.arange(len(index))
     if n_classes == 2:
-        yield Contest(everywhere, np.where(index == 1, 1.0, -1.0))
+        yield BinaryTask(everywhere, np.where(index == 1, 1.0, -1.0))
     elif scheme == "ovr":
         for k in range(n_classes):
-            yield Contest(everywhere, np.where(index == k, 1.0, -1.0))
+            yield BinaryTask(everywhere, np.where(index == k, 1.0, -1.0))
     else:
         for i, j in pairs(n_classes):
             rows = np.flatnonzero((index == i) | (index == j))
-            yield Contest(rows, np.where(index[rows] == i, 1.0, -1.0))
+            yield BinaryTask(rows, np.where(index[rows] == i, 1.0, -1.0))
 
 
-def n_contests(n_classes: int, scheme: str) -> int:
-    """Return how many machines there are."""
+def n_binary_tasks(n_classes: int, scheme: str) -> int:
+    """Return the number of binary SVMs."""
     if n_classes == 2:
         return 1
     return n_classes if scheme == "ovr" else n_classes * (n_classes - 1) // 2
@@ -59,7 +59,7 @@ def by_class(coefficients: Floats, index: RowNumbers, n_classes: int) -> Floats:
 
 
 def of_pairs(laid_out: Floats, counts: RowNumbers) -> Floats:
-    """Return what `by_class` was given, of vectors in the order of their classes."""
+    """Invert `by_class`, for vectors in the order of their classes."""
     index = np.repeat(np.arange(len(counts)), counts)
     coefficients = np.zeros((len(pairs(len(counts))), len(index)))
     for pair, (i, j) in zip(coefficients, pairs(len(counts)), strict=True):

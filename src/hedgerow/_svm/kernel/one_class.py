@@ -1,4 +1,4 @@
-"""A kernel machine that learns where rows are."""
+"""The one-class SVM for novelty detection."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hedgerow._constructor import with_parameters
 from hedgerow._data.target import read_weights
 from hedgerow._params import check_parameters
 from hedgerow._svm.kernel import dual
-from hedgerow._svm.kernel.machine import KernelMachine
+from hedgerow._svm.kernel.base import KernelSVM
 from hedgerow._svm.kernel.parameters import ONE_CLASS_PARAMETERS
 from hedgerow._types import Floats
 
 
 @with_parameters
-class OneClassSVM(OutlierMixin, KernelMachine):
+class OneClassSVM(OutlierMixin, KernelSVM):
     """A support vector machine that tells rows like those of `fit` from others.
 
     Of all planes it takes the one that is farthest from the origin, in the space that the kernel
@@ -58,9 +58,9 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     offset_ : array of shape (1,)
         ρ: ``decision_function = score_samples − offset_``.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
 
     Examples
     --------
@@ -75,18 +75,18 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is left unchanged.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            Numbers without gaps: NumPy array, pandas, Polars or Arrow table, or SciPy sparse
-            matrix; columns of similar sizes. With ``kernel="precomputed"``, the kernels of all
-            rows with one another, (n_rows, n_rows).
+            Numbers without missing values: NumPy array, pandas, Polars or Arrow table, or SciPy
+            sparse matrix; columns of similar sizes. With ``kernel="precomputed"``, the kernels of
+            all rows with one another, (n_rows, n_rows).
         y : ignored
             Here for the sake of pipelines.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the rows, not negative and not all 0.
+            Sample weights, nonnegative and not all 0.
 
         Returns
         -------
@@ -94,18 +94,18 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         """
         check_parameters(self)
         schema, X = self._learn_rows(X)
-        given = read_weights(sample_weight, X.shape[0])
-        weights = np.ones(X.shape[0]) if given is None else given
+        sample_weights = read_weights(sample_weight, X.shape[0])
+        weights = np.ones(X.shape[0]) if sample_weights is None else sample_weights
         rows = self._rows(schema, X, weights)
-        kept = np.flatnonzero(weights > 0.0)
-        problem = dual.of_one_class(weights[kept], float(self.nu)).of_rows(kept)
+        used = np.flatnonzero(weights > 0.0)
+        problem = dual.of_one_class(weights[used], float(self.nu)).of_rows(used)
         return self._fit_one(rows, problem)
 
     @property
     def offset_(self) -> Floats:
         """Return ρ, as an array of one number."""
         if not hasattr(self, "_model"):
-            raise AttributeError("offset_ is there only after a fit.")
+            raise AttributeError("offset_ is available only after a fit.")
         return -self._model.intercepts
 
     def decision_function(self, X: Any) -> Floats:

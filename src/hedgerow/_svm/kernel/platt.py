@@ -1,4 +1,4 @@
-"""Scores → probabilities: Platt's sigmoids, and what those of pairs say about all classes."""
+"""Scores → probabilities: Platt's sigmoids, and pairwise coupling for several classes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROWS_AT_ONCE = 4096
 
 
 def folds(y: Floats, seed: int) -> list[RowNumbers]:
-    """Deal the rows of each class out to folds, in a random order."""
+    """Return stratified folds in a random order."""
     generator = np.random.default_rng(seed)
     fold = np.empty(len(y), np.int64)
     for sign in (1.0, -1.0):
@@ -28,7 +28,7 @@ def folds(y: Floats, seed: int) -> list[RowNumbers]:
 
 
 def fit_sigmoid(scores: Floats, y: Floats, weights: Floats) -> tuple[float, float]:
-    """Return A and B of P(y = 1) = 1 / (1 + exp(A score + B)), the most likely ones.
+    """Return A and B of P(y = 1) = 1 / (1 + exp(A score + B)), by maximum likelihood.
 
     As if one more row of each class had been seen, so that probabilities do not become 0 and 1:
     the targets are (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2). Newton's method with halved steps.

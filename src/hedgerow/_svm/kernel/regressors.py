@@ -1,4 +1,4 @@
-"""Kernel machines for numbers."""
+"""Kernel SVMs for regression."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from hedgerow._constructor import with_parameters
 from hedgerow._data.target import read_regression_target, read_weights
 from hedgerow._params import check_parameters
 from hedgerow._svm.kernel import dual
+from hedgerow._svm.kernel.base import KernelSVM
 from hedgerow._svm.kernel.cache import RowCache
-from hedgerow._svm.kernel.certificate import Solution
-from hedgerow._svm.kernel.machine import KernelMachine
+from hedgerow._svm.kernel.certificate import KernelSolution
 from hedgerow._svm.kernel.parameters import NU_SVR_PARAMETERS, SVR_PARAMETERS
-from hedgerow._svm.kernel.solver import Watch
+from hedgerow._svm.kernel.solver import ReportViolation
 from hedgerow._types import Floats
 
 # What coefficients may add up to beyond ν's part, by rounding.
 NO_MORE = 1e-12
 
 
-class KernelRegressor(RegressorMixin, KernelMachine):
-    """A machine of kernels for numbers, apart from what it minimises."""
+class KernelRegressor(RegressorMixin, KernelSVM):
+    """Base class of kernel SVM regressors."""
 
-    def _dual(self, t: Floats, costs: Floats) -> dual.Dual:
-        """Return the problem of coming near to t."""
+    def _dual(self, t: Floats, costs: Floats) -> dual.DualProblem:
+        """Return the problem of predicting t."""
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is left unchanged.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            Numbers without gaps: NumPy array, pandas, Polars or Arrow table, or SciPy sparse
-            matrix; columns of similar sizes. With ``kernel="precomputed"``, the kernels of all
-            rows with one another, (n_rows, n_rows).
+            Numbers without missing values: NumPy array, pandas, Polars or Arrow table, or SciPy
+            sparse matrix; columns of similar sizes. With ``kernel="precomputed"``, the kernels of
+            all rows with one another, (n_rows, n_rows).
         y : array of shape (n_rows,)
             The numbers.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the rows, not negative and not all 0.
+            Sample weights, nonnegative and not all 0.
 
         Returns
         -------
@@ -56,8 +56,8 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         weights = read_weights(sample_weight, len(target))
         costs = float(self.C) * (np.ones(len(target)) if weights is None else weights)
         rows = self._rows(schema, X, costs)
-        kept = np.flatnonzero(costs > 0.0)
-        return self._fit_one(rows, self._dual(target[kept], costs[kept]).of_rows(kept))
+        used = np.flatnonzero(costs > 0.0)
+        return self._fit_one(rows, self._dual(target[used], costs[used]).of_rows(used))
 
     def predict(self, X: Any) -> Floats:
         """Return f(x) of every row."""
@@ -66,7 +66,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
 
 @with_parameters
 class SVR(KernelRegressor):
-    """A support vector machine for numbers.
+    """A support vector machine for regression.
 
     With φ(x)·φ(z) = k(x, z), of all f(x) = w·φ(x) + b that of the smallest::
 
@@ -96,15 +96,15 @@ class SVR(KernelRegressor):
     objective_ : array of shape (1,)
         What the primal problem came to.
     duality_gap_ : array of shape (1,)
-        The most by which it may exceed the lowest possible, as a part of it.
+        Upper bound on the relative excess over the optimal objective.
     n_iter_ : int
         Steps, each of two rows.
     fit_status_ : int
         0 if the gap is within tol, else 1 (there was a `ConvergenceWarning`).
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class SVR(KernelRegressor):
 
     _parameters: ClassVar = SVR_PARAMETERS
 
-    def _dual(self, t: Floats, costs: Floats) -> dual.Dual:
+    def _dual(self, t: Floats, costs: Floats) -> dual.DualProblem:
         return dual.of_numbers(t, costs, float(self.epsilon))
 
 
@@ -158,9 +158,9 @@ class NuSVR(KernelRegressor):
     fit_status_ : int
         0 if the gap is within tol, else 1 (there was a `ConvergenceWarning`).
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
 
     Examples
     --------
@@ -173,12 +173,12 @@ class NuSVR(KernelRegressor):
 
     _parameters: ClassVar = NU_SVR_PARAMETERS
 
-    def _dual(self, t: Floats, costs: Floats) -> dual.Dual:
+    def _dual(self, t: Floats, costs: Floats) -> dual.DualProblem:
         return dual.of_nu_numbers(t, costs, float(self.nu))
 
     def _solution(
-        self, problem: dual.Dual, cache: RowCache, threads: int, watch: Watch
-    ) -> Solution:
+        self, problem: dual.DualProblem, cache: RowCache, threads: int, watch: ReportViolation
+    ) -> KernelSolution:
         """Solve with ε = 0 first where that may be what ν chooses; then, if it is not, with ε."""
         if not _may_need_no_tube(problem, cache):
             return self._solve(problem, cache, threads, watch)
@@ -189,11 +189,11 @@ class NuSVR(KernelRegressor):
         started = dual.with_tube(problem, without.beta)
         return self._solve(started, cache, threads, watch)
 
-    def _epsilon_of(self, solution: Solution) -> float:
+    def _epsilon_of(self, solution: KernelSolution) -> float:
         return 0.5 * (solution.levels[0] - solution.levels[-1])
 
 
-def _may_need_no_tube(problem: dual.Dual, cache: RowCache) -> bool:
+def _may_need_no_tube(problem: dual.DualProblem, cache: RowCache) -> bool:
     """Guess whether coefficients are large enough, by ν, to come to every number."""
     t = problem.linear[: problem.second]
     kernels = cache.table.diagonal()[problem.row[: problem.second]]

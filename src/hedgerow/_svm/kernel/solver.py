@@ -1,16 +1,15 @@
 """Solve the dual, working set by working set.
 
-In each round the variables whose pulls are furthest on the wrong side of one another, and some of
-the last rounds', are optimised as if there were no others: by steps of two variables each, which
-keep their sum. The kernels of a working set with all rows are all that is needed of the kernel
-matrix, to follow what the steps do to every pull.
+In each round a working set, the most violating variables and some of the previous rounds, is
+optimised with all others fixed, by steps of two variables that preserve their sum. Only the rows of
+the kernel matrix that belong to the working set are needed, to update every pull.
 
-Two things make this faster. Where steps of two variables do not come to an end, those between
-their bounds are moved together (`face`). And where most variables are at their bounds and seem to
-stay there, the others are solved by themselves, with kernels of their rows only (shrinking); what
-the others then say is looked at afterwards.
+Two things make this faster. If pair steps converge slowly, the variables between their bounds are
+moved together (`active_set`). And if most variables are at their bounds and seem to stay there, the
+others are solved alone, with the kernel matrix of their rows (shrinking); the fixed variables are
+checked afterwards.
 
-It ends with a certificate; see `certificate`.
+The result has a certificate; see `certificate`.
 """
 
 from __future__ import annotations
@@ -23,77 +22,81 @@ import numpy as np
 
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
+from hedgerow._svm.kernel.active_set import active_set_steps
 from hedgerow._svm.kernel.cache import RowCache
 from hedgerow._svm.kernel.certificate import (
-    Solution,
+    KernelSolution,
     dual_objective,
     extremes,
     levels_and_gap,
     square_of_w,
     violation,
 )
-from hedgerow._svm.kernel.dual import Dual
-from hedgerow._svm.kernel.face import face_steps
+from hedgerow._svm.kernel.dual import DualProblem
 from hedgerow._svm.kernel.hard_margin import HardMargin
 from hedgerow._types import Floats, RowNumbers
 
-# Variables of a working set: a third of all, within these limits, or all of few. Half are new in
-# each round. Larger sets need fewer rounds and steps, of which each takes longer.
+# Size of a working set: a third of all variables, within these limits, or all if there are few.
+# Half are new in each round. Larger sets need fewer but slower rounds.
 SMALLEST_SET, LARGEST_SET, ALL_OF_FEW = 256, 1024, 512
-# What a round leaves of the violation in its working set.
+# A round reduces the violation in its working set to this fraction.
 ROUND_PART = 0.1
-# Steps of a round at most, for each variable of its working set; then so many faces are tried.
+# Maximum pair steps of a round per variable of its working set, and active-set steps after them.
 STEPS_PER_VARIABLE, FACES = 10, 50
-# Steps at most if the user does not say: as many as this, or for each row.
+# Default maximum number of steps: in total, and per row (the larger counts).
 MOST_STEPS, MOST_STEPS_PER_ROW = 10_000_000, 100
-# Rounds at most then: more than the steps are enough for of a large working set. Few rows would
-# have ten times as many, to no avail where rounding hides what is better.
+# Default maximum number of rounds: more than enough for large working sets. With few rows the limit
+# on steps would allow ten times as many, to no avail once rounding dominates.
 MOST_ROUNDS = 2_000
-# Of a kernel times a change, as a part of it: some units in the last place of a double, in which
-# sums are taken of single kernels too.
+# Relative rounding error of a kernel value times a change: a few units in the last place of a
+# double, in which float32 kernels are summed, too.
 ROUNDING = 1e-15
-# The part of the tolerance that rounding may be before scores are added up anew.
+# Fraction of the tolerance that rounding may reach before scores are recomputed.
 SLIGHT = 1e-3
-# Rounds without a gain or a smaller violation that are taken for the end of what rounding lets one
-# reach, and the part of all gains so far that is no gain.
+# Rounds without a gain or a smaller violation after which rounding is taken to be the limit, and
+# the fraction of the total gain below which a gain does not count.
 PATIENCE, NO_GAIN = 30, 1e-15
-# Every so many rounds settled variables may be left aside, if at most this part of rows remains.
+# Rounds between attempts to shrink, and the largest fraction of rows for which it pays off.
 SHRINKING_EVERY, SHRUNK = 5, 0.5
-# The part of the ½‖w‖² that it starts with below which an objective counts as 0: there are machines
-# of one class whose best w is 0.
+# Fraction of the initial ½‖w‖² below which an objective counts as 0: a one-class SVM may have w = 0
+# as its optimum.
 NOTHING = 1e-6
-# The part of the ‖w‖² that it starts with below which w counts as 0.
+# Fraction of the initial ‖w‖² below which w counts as 0.
 VANISHED = 1e-8
 
-Watch = Callable[[float], None]
+ReportViolation = Callable[[float], None]
 
 
 @dataclass(frozen=True)
-class Stop:
-    """When to stop: violation and relative gap at most `tol`, or after `max_iter` steps."""
+class SolverOptions:
+    """Tolerance of the violation and the relative gap, limit on steps, and shrinking."""
 
     tol: float
-    max_iter: int = -1  # as many as make sense
+    max_iter: int = -1  # no limit set by the user
     shrinking: bool = True
 
     def most_steps(self, n_rows: int) -> int:
-        """Return how many steps there may be."""
+        """Return the maximum number of steps."""
         if self.max_iter >= 0:
             return self.max_iter
         return max(MOST_STEPS, MOST_STEPS_PER_ROW * n_rows)
 
     @property
     def most_rounds(self) -> int:
-        """How many rounds there may be: if steps are not counted by the user."""
+        """Maximum number of rounds."""
         return MOST_ROUNDS if self.max_iter < 0 else self.max_iter
 
 
 def solve(
-    dual: Dual, cache: RowCache, stop: Stop, threads: int, watch: Watch = lambda _: None
-) -> Solution:
+    dual: DualProblem,
+    cache: RowCache,
+    stop: SolverOptions,
+    threads: int,
+    report: ReportViolation = lambda _: None,
+) -> KernelSolution:
     """Maximise the dual to the tolerance, or as far as steps and rounding allow.
 
-    `watch` is told the violation before each round.
+    `report` is called with the violation before each round.
     """
     dual = replace(dual, start=cache.table.start_for(dual, threads))
     scores = _scores_of(dual, dual.start, cache, threads)
@@ -101,47 +104,52 @@ def solve(
     state = State(dual, cache, scores, *most, threads)
     hard_margin = HardMargin(dual, cache.table) if dual.is_hard else None
     while True:
-        _settle(state, stop, watch, hard_margin)
+        _solve_to_tolerance(state, stop, report, hard_margin)
         if state.rounding > SLIGHT * stop.tol:
             state.refresh()
-        wrong = violation(dual, state.beta, state.pull)
-        solution = _certified(state, wrong, stop)
-        if solution.converged or state.is_over or wrong <= state.rounding:
+        violated_by = violation(dual, state.beta, state.pull)
+        solution = _certified(state, violated_by, stop)
+        if solution.converged or state.is_over or violated_by <= state.rounding:
             return solution
-        state.improve(wrong, stop.tol)
+        state.improve(violated_by, stop.tol)
 
 
-def _scores_of(dual: Dual, beta: Floats, cache: RowCache, threads: int) -> Floats:
+def _scores_of(dual: DualProblem, beta: Floats, cache: RowCache, threads: int) -> Floats:
     """Return f of every row."""
     n = len(cache.table)
     coefficients = np.bincount(dual.row, beta, minlength=n).astype(np.float64)
     return cache.table.own_sums(coefficients, np.arange(n), threads)
 
 
-def _settle(state: State, stop: Stop, watch: Watch, hard_margin: HardMargin | None = None) -> None:
-    """Improve until the violation is within the tolerance, or nothing more may be done."""
+def _solve_to_tolerance(
+    state: State,
+    stop: SolverOptions,
+    report: ReportViolation,
+    hard_margin: HardMargin | None = None,
+) -> None:
+    """Improve until the violation is within the tolerance or a limit is reached."""
     shrinks = stop.shrinking and hard_margin is None
     shrink_after = SHRINKING_EVERY * 2
     while not state.is_over:
-        wrong = violation(state.dual, state.beta, state.pull)
-        watch(wrong)
-        if wrong <= max(stop.tol, state.rounding):
+        violated_by = violation(state.dual, state.beta, state.pull)
+        report(violated_by)
+        if violated_by <= max(stop.tol, state.rounding):
             return
         if hard_margin is not None:
             hard_margin.require_separable(state.beta, state.scores)
         is_due = state.n_rounds >= shrink_after and state.n_rounds % SHRINKING_EVERY == 0
-        if shrinks and is_due and _solve_unsettled(state, stop, watch):
+        if shrinks and is_due and _solve_unsettled(state, stop, report):
             shrink_after = 2 * state.n_rounds
         else:
-            state.improve(wrong, stop.tol)
+            state.improve(violated_by, stop.tol)
 
 
 class State:
-    """β and the scores that go with it, on the way to a solution."""
+    """β with its scores, during the solution."""
 
     def __init__(
         self,
-        dual: Dual,
+        dual: DualProblem,
         cache: RowCache,
         scores: Floats,
         most_steps: int,
@@ -162,29 +170,29 @@ class State:
         self._moved = sum_of(self.beta * self.beta)  # sum of squared changes
         self._gained = 0.0
         self._least_wrong = np.inf
-        self._idle = 0  # rounds that made nothing better
+        self._idle = 0  # rounds without an improvement
 
     @property
     def rounding(self) -> float:
-        """What scores may be off by: each change of a variable is rounded when it is added."""
+        """Bound on the rounding error of the scores."""
         return ROUNDING * self.cache.table.largest() * math.sqrt(self._moved)
 
     @property
     def is_over(self) -> bool:
-        """Tell whether nothing more may be done, or can be."""
+        """Whether a limit or the accuracy of rounding is reached."""
         spent = self.n_iter >= self.most_steps or self.n_rounds >= self.most_rounds
         return spent or self._idle > PATIENCE
 
-    def improve(self, wrong: float, tol: float) -> None:
-        """Solve the problem of a working set, having found pulls to be wrong by so much."""
-        if wrong < self._least_wrong:
-            self._least_wrong, self._idle = wrong, 0
-        enough = 0.5 * tol if wrong > tol else 0.0
+    def improve(self, violated_by: float, tol: float) -> None:
+        """Optimise a working set, given the current violation."""
+        if violated_by < self._least_wrong:
+            self._least_wrong, self._idle = violated_by, 0
+        enough = 0.5 * tol if violated_by > tol else 0.0
         if len(self.beta) <= ALL_OF_FEW:
-            self._solve_set(np.arange(len(self.beta)), enough or ROUND_PART * wrong)
+            self._solve_set(np.arange(len(self.beta)), enough or ROUND_PART * violated_by)
         else:
             self._working = _working_set(self.dual, self.beta, self.pull, self._working)
-            self._solve_set(np.sort(self._working), max(ROUND_PART * wrong, enough))
+            self._solve_set(np.sort(self._working), max(ROUND_PART * violated_by, enough))
         self.n_rounds += 1
 
     def _solve_set(self, working: RowNumbers, tolerance: float) -> None:
@@ -201,7 +209,7 @@ class State:
         if steps == most and not self.is_over:
             K = self.cache.values[np.ix_(slots, rows)].astype(np.float64)
             faces = min(FACES, self.most_steps - self.n_iter)
-            self.n_iter += face_steps(K, second, low, high, beta, pull, faces)
+            self.n_iter += active_set_steps(K, second, low, high, beta, pull, faces)
         change = beta - self.beta[working]
         self._note_gain(0.5 * sum_of(change * (self.pull[working] + pull)))
         self._moved += sum_of(change * change)
@@ -217,7 +225,7 @@ class State:
         self._gained += max(0.0, gain)
 
     def refresh(self) -> None:
-        """Add scores up anew, if changes since that was done were large."""
+        """Recompute the scores, if the changes since the last time were large."""
         square = sum_of(self.beta * self.beta)
         if self._moved <= 2.0 * square:
             return
@@ -226,13 +234,13 @@ class State:
         self._moved = square
 
     def part(self, variables: RowNumbers, rows: RowNumbers) -> State:
-        """Return the state of the problem of some variables."""
+        """Return the state of the problem restricted to some variables."""
         dual = self.dual.part(variables, rows, self.beta)
         left = self.most_steps - self.n_iter, self.most_rounds - self.n_rounds
-        return State(dual, self.cache.give_to_part(rows), self.scores[rows], *left, self.threads)
+        return State(dual, self.cache.move_to_subset(rows), self.scores[rows], *left, self.threads)
 
-    def take_over(self, part: State, variables: RowNumbers, rows: RowNumbers) -> None:
-        """Go on from what has become of a part."""
+    def merge(self, part: State, variables: RowNumbers, rows: RowNumbers) -> None:
+        """Merge the solution of a restricted problem."""
         change = np.zeros(len(self.cache.table))
         np.add.at(change, self.dual.row[variables], part.beta - self.beta[variables])
         others = np.setdiff1d(np.arange(len(change)), rows)
@@ -245,36 +253,36 @@ class State:
         self._moved += part._moved
 
 
-def _working_set(dual: Dual, beta: Floats, pull: Floats, last: RowNumbers) -> RowNumbers:
-    """Return the most violating variables of each group last, after the newest of the last set."""
+def _working_set(dual: DualProblem, beta: Floats, pull: Floats, last: RowNumbers) -> RowNumbers:
+    """Return the working set: recent variables of the last set, then the most violating ones."""
     size = min(len(beta), max(SMALLEST_SET, min(len(beta) // 3, LARGEST_SET)))
     share = max(1, size // (4 if len(last) else 2) // len(dual.groups))
-    found = [
+    by_group = [
         group.start
         + _native.most_violating(pull[group], beta[group], dual.low[group], dual.high[group], share)
         for group in dual.groups
     ]
-    new = np.concatenate(found)
+    new = np.concatenate(by_group)
     is_new = np.zeros(len(beta), bool)
     is_new[new] = True
-    kept = last[~is_new[last]]
-    return np.concatenate([kept[max(0, len(kept) + len(new) - size) :], new])
+    previous = last[~is_new[last]]
+    return np.concatenate([previous[max(0, len(previous) + len(new) - size) :], new])
 
 
-def _solve_unsettled(state: State, stop: Stop, watch: Watch) -> bool:
-    """Solve the problem of those variables that may still move, if they are few enough."""
+def _solve_unsettled(state: State, stop: SolverOptions, report: ReportViolation) -> bool:
+    """Solve for the variables that may still move, if they are few enough (shrinking)."""
     variables = np.flatnonzero(_may_move(state))
     rows = np.unique(state.dual.row[variables])
     if not 0 < len(rows) <= SHRUNK * len(state.cache.table):
         return False
     part = state.part(variables, rows)
-    _settle(part, stop, watch)
-    state.take_over(part, variables, rows)
+    _solve_to_tolerance(part, stop, report)
+    state.merge(part, variables, rows)
     return True
 
 
 def _may_move(state: State) -> np.ndarray:
-    """Mark variables that are between their bounds, or at one that their pull may move them off."""
+    """Mark variables between their bounds, or at a bound that their pull may move them off."""
     dual, beta, pull = state.dual, state.beta, state.pull
     marks = (beta > dual.low) & (beta < dual.high)
     for group in dual.groups:
@@ -284,16 +292,16 @@ def _may_move(state: State) -> np.ndarray:
     return marks & (dual.low < dual.high)
 
 
-def _certified(state: State, wrong: float, stop: Stop) -> Solution:
+def _certified(state: State, violated_by: float, stop: SolverOptions) -> KernelSolution:
     dual, beta, scores = state.dual, state.beta, state.scores
     levels, gap = levels_and_gap(dual, beta, scores, state.pull)
     objective = dual_objective(dual, beta, scores) + gap
-    # Primal and dual are sums of scores times what variables add up to.
+    # The objectives are sums of β times scores, whose rounding error enters here.
     gap += 2.0 * state.rounding * sum_of(np.abs(beta))
     square = square_of_w(dual, beta, scores)
     size = max(abs(objective), 0.5 * square, NOTHING * state.start_size)
     relative_gap = gap / size if size > 0.0 else (0.0 if gap == 0.0 else np.inf)
-    return Solution(
+    return KernelSolution(
         dual=dual,
         beta=beta,
         scores=scores,
@@ -303,5 +311,5 @@ def _certified(state: State, wrong: float, stop: Stop) -> Solution:
         relative_gap=relative_gap,
         has_weights=square > VANISHED * 2.0 * state.start_size,
         n_iter=state.n_iter,
-        converged=wrong <= max(stop.tol, state.rounding) and relative_gap <= stop.tol,
+        converged=violated_by <= max(stop.tol, state.rounding) and relative_gap <= stop.tol,
     )

@@ -1,9 +1,10 @@
-"""Linear machines: ½‖w‖² or ‖w‖₁ plus C times hinge or insensitive losses, on tables of any width.
+"""Linear SVMs: ½‖w‖² or ‖w‖₁ plus C times hinge or insensitive losses, for tables of any width.
 
-The files follow a fit: a table becomes `rows`, target and weights a `problem`, which one of
-`newton`, `interior_point`, `dual_descent`, `lasso` and `crammer_singer` solves; `solving` chooses.
+The modules follow a fit: a table becomes a `design_matrix`, target and weights a `problem`, which
+one of `newton`, `interior_point`, `dual_descent`, `lasso` and `crammer_singer` solves; `solving`
+chooses.
 """
 
-from hedgerow._svm.linear.machines import LinearSVC, LinearSVR
+from hedgerow._svm.linear.estimators import LinearSVC, LinearSVR
 
 __all__ = ["LinearSVC", "LinearSVR"]

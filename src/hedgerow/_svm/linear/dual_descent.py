@@ -1,9 +1,9 @@
-"""Coordinate descent in the dual, with steps on faces of its box, for many features.
+"""Dual coordinate descent with active-set steps, for many features.
 
-The native descent changes one β_i at a time and soon finds which β are at a bound; what remains is
-a quadratic in the free ones, on which it is slow. So every few epochs the free β take a common step
-by conjugate gradients, cut off at their bounds, as far as the dual improves (Moré and Toraldo,
-1991, alternate the same way between projected gradients and faces).
+The native descent changes one β_i at a time and soon identifies the β at a bound; the remaining
+problem is a quadratic in the free ones, on which it is slow. So every few epochs the free β take a
+common step by conjugate gradients, clipped to their bounds, as long as the dual improves (Moré and
+Toraldo, 1991, alternate in the same way between projected gradients and faces).
 """
 
 from __future__ import annotations
@@ -15,62 +15,71 @@ import numpy as np
 
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
+from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._svm.linear.gradients import conjugate_gradients
-from hedgerow._svm.linear.problem import Pair, Problem, Solution, Stop, certified, square
-from hedgerow._svm.linear.rows import Rows
+from hedgerow._svm.linear.problem import (
+    GapCriterion,
+    LinearSolution,
+    PrimalDualPair,
+    SVMProblem,
+    certified,
+    square,
+)
 from hedgerow._types import Floats
 
-# Epochs before the first step on a face, and between two. Measured on text of 100,000 rows, where
-# 8 to 20 and 3 to 5 take about the same time: with fewer at first, steps run into bounds at once.
+# Epochs before the first active-set step, and between two. Measured on text of 100,000 rows, where
+# 8 to 20 and 3 to 5 take about the same time: with fewer at first, steps hit bounds at once.
 FIRST_EPOCHS, EPOCHS = 20, 5
-# Conjugate gradients at first, and at most if a face needs more; and how often its step is halved.
+# Initial and maximum number of conjugate-gradient steps, and of halvings of a step.
 CG_STEPS, MOST_CG_STEPS, HALVINGS = 30, 1000, 12
 
 
 def dual_descent(
-    rows: Rows,
-    problems: Sequence[Problem],
-    stop: Stop,
+    rows: DesignMatrix,
+    problems: Sequence[SVMProblem],
+    stop: GapCriterion,
     seed: int,
     show: Callable[[int], None],
-) -> list[Solution]:
-    """Solve problems on the same rows side by side, a thread for each."""
+) -> list[LinearSolution]:
+    """Solve problems on the same rows in parallel, one thread per problem."""
     squares = rows.squares()
-    searches = [Search.begin(rows, problem, squares, seed) for problem in problems]
-    at_work, epochs = searches, FIRST_EPOCHS
-    while at_work:
-        epochs = min(epochs, stop.max_iter - at_work[0].n_iter)
-        descents = [search.descent for search in at_work]
-        tolerances = [search.tolerance for search in at_work]
+    searches = [DualDescentState.begin(rows, problem, squares, seed) for problem in problems]
+    active, epochs = searches, FIRST_EPOCHS
+    while active:
+        epochs = min(epochs, stop.max_iter - active[0].n_iter)
+        descents = [search.descent for search in active]
+        tolerances = [search.tolerance for search in active]
         _native.descend(descents, epochs, tolerances, rows.threads)
-        for search in at_work:
+        for search in active:
             search.n_iter += epochs
             search.certify(stop)
             if not search.is_done:
-                search.step_on_face()
-        at_work = [search for search in at_work if not search.is_done]
-        show(len(searches) - len(at_work))
+                search.step_on_active_set()
+        active = [search for search in active if not search.is_done]
+        show(len(searches) - len(active))
         epochs = EPOCHS
     return [replace(search.solution, n_iter=search.n_iter) for search in searches]
 
 
 @dataclass(eq=False)
-class Search:
+class DualDescentState:
     """One problem's β and w = Xᵀβ, and the descent that changes them."""
 
-    rows: Rows
-    problem: Problem
+    rows: DesignMatrix
+    problem: SVMProblem
     beta: Floats
     w: Floats
     descent: _native.Descent
-    tolerance: float = 1e-2  # violation at which the descent looks at settled rows again
+    tolerance: float = 1e-2  # violation at which the descent revisits converged rows
     cg_steps: int = CG_STEPS
     n_iter: int = 0
     is_done: bool = False
-    solution: Solution = None  # type: ignore[assignment]
+    solution: LinearSolution = None  # type: ignore[assignment]
 
     @classmethod
-    def begin(cls, rows: Rows, problem: Problem, squares: Floats, seed: int) -> Search:
+    def begin(
+        cls, rows: DesignMatrix, problem: SVMProblem, squares: Floats, seed: int
+    ) -> DualDescentState:
         """Start at β = 0."""
         beta, w = np.zeros(rows.n_rows), np.zeros(rows.width)
         lower, upper = problem.bounds
@@ -78,19 +87,19 @@ class Search:
         descent = _native.dual_descent(rows.native, *terms, squares, beta, w, seed)
         return cls(rows, problem, beta, w, descent)
 
-    def certify(self, stop: Stop) -> None:
-        """Keep the best w so far with its gap to β, and see whether it is good enough."""
-        self.w[:] = self.rows.combine(self.beta)  # free of what the steps' rounding added up to
-        pair = Pair(self.w.copy(), self.rows.times(self.w), self.beta, self.w)
-        found = certified(self.problem, stop, pair, self.n_iter)
-        if self.solution is None or found.gap < self.solution.gap:
-            self.solution = found
-        self.is_done = found.converged or self.n_iter >= stop.max_iter
+    def certify(self, stop: GapCriterion) -> None:
+        """Update the best w with its duality gap, and check the stopping criterion."""
+        self.w[:] = self.rows.combine(self.beta)  # without accumulated rounding errors
+        pair = PrimalDualPair(self.w.copy(), self.rows.times(self.w), self.beta, self.w)
+        candidate = certified(self.problem, stop, pair, self.n_iter)
+        if self.solution is None or candidate.gap < self.solution.gap:
+            self.solution = candidate
+        self.is_done = candidate.converged or self.n_iter >= stop.max_iter
         if self.descent.converged:
             self.tolerance /= 10.0
 
-    def step_on_face(self) -> None:
-        """Move the free β together, towards the minimum that they have without bounds."""
+    def step_on_active_set(self) -> None:
+        """Move the free β together, towards their unconstrained minimum."""
         lower, upper = self.problem.bounds
         is_free = (self.beta > lower) & (self.beta < upper)
         is_free &= (self.beta != 0.0) | (self.problem.epsilon == 0.0)
@@ -99,19 +108,19 @@ class Search:
             return
         rows, beta = self.rows.take(free), self.beta[free]
         slope, ridge = self._linear_term(free), self.problem.ridge[free]
-        lower, upper = self._corners(beta, lower[free], upper[free])
+        lower, upper = self._bounds_at_kink(beta, lower[free], upper[free])
         gradient = rows.times(self.w) + slope + ridge * beta
 
         def curved(v: Floats) -> Floats:
             return rows.times(rows.combine(v)) + ridge * v
 
         step, solved = conjugate_gradients(curved, gradient, self.cg_steps)
-        before = _face_value(self.w, beta, slope, ridge)
+        before = _restricted_dual(self.w, beta, slope, ridge)
         part = 1.0
         for _ in range(HALVINGS):
             there = np.clip(beta + part * step, lower, upper)
             w = self.w + rows.combine(there - beta)
-            if _face_value(w, there, slope, ridge) < before:
+            if _restricted_dual(w, there, slope, ridge) < before:
                 self.beta[free], self.w[:] = there, w
                 break
             part *= 0.5
@@ -119,17 +128,17 @@ class Search:
             self.cg_steps = min(2 * self.cg_steps, MOST_CG_STEPS)
 
     def _linear_term(self, free: np.ndarray) -> Floats:
-        """Return the slope of the dual's linear part, ε|β| among it, which no free β leaves."""
+        """Return the slope of the dual's linear part, including ε|β|, whose sign is fixed here."""
         slope: Floats = -self.problem.target[free]
         return slope + self.problem.epsilon * np.sign(self.beta[free])
 
-    def _corners(self, beta: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
-        """Keep β on its side of 0 where |β| has a corner there."""
+    def _bounds_at_kink(self, beta: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+        """Keep the sign of β where |β| has a kink at 0."""
         if self.problem.epsilon == 0.0:
             return lower, upper
         return np.where(beta > 0.0, 0.0, lower), np.where(beta < 0.0, 0.0, upper)
 
 
-def _face_value(w: Floats, beta: Floats, slope: Floats, ridge: Floats) -> float:
-    """Return the dual that is minimised, as far as the free β change it."""
+def _restricted_dual(w: Floats, beta: Floats, slope: Floats, ridge: Floats) -> float:
+    """Return the part of the (negated) dual that depends on the free β."""
     return 0.5 * square(w) + sum_of(beta * (slope + 0.5 * ridge * beta))

@@ -1,4 +1,4 @@
-"""Conjugate gradients: a linear system solved by products with its matrix."""
+"""Conjugate gradients: solving a linear system by products with its matrix."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 from hedgerow._svm.linear.problem import dot, square
 from hedgerow._types import Floats
 
-# The part of the gradient that may be left: a step is cut off at bounds or by other rows' slacks,
-# so that a more exact one is not worth its time.
+# Relative residual at which to stop: steps are clipped at bounds or by other rows' slacks, so
+# higher accuracy does not pay off.
 REDUCTION = 1e-2
 
 
 def conjugate_gradients(
     curved: Callable[[Floats], Floats], gradient: Floats, n_steps: int
 ) -> tuple[Floats, bool]:
-    """Solve H step = −gradient, where `curved(v)` is H v; tell whether `n_steps` were enough."""
+    """Solve H step = −gradient, where `curved(v)` is H v; also return whether it converged."""
     step, residual = np.zeros_like(gradient), -gradient
     towards, left = residual, square(residual)
     enough = REDUCTION**2 * left
@@ -26,7 +26,7 @@ def conjugate_gradients(
             return step, True
         along = curved(towards)
         curvature = dot(towards, along)
-        if curvature <= 0.0:  # by rounding alone: H has no such direction
+        if curvature <= 0.0:  # only by rounding: H is positive definite
             return step, True
         length = left / curvature
         step = step + length * towards

@@ -1,4 +1,4 @@
-"""An interior point method for the machine with penalty Σ|w|, where descents do not get on.
+"""An interior point method for the SVM with penalty Σ|w|, where descents do not get on.
 
 With large costs the weights of a coordinate descent are held by the rows on the edge of the margin:
 none can change alone. The dual of the problem in `lasso`, in α = y β ≥ 0, is::
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
-from hedgerow._svm.linear.problem import Problem
-from hedgerow._svm.linear.rows import Rows
+from hedgerow._svm.linear.design_matrix import DesignMatrix
+from hedgerow._svm.linear.problem import SVMProblem
 from hedgerow._types import Floats
 
 # Steps at most, and those that may make nothing better; the part of the way to the nearest bound
@@ -32,7 +32,7 @@ MOST_STEPS, PATIENCE, WITHIN, ENOUGH = 200, 20, 0.98, 1e-12
 
 
 @dataclass(eq=False)
-class Point:
+class LassoPoint:
     """Where the method is; `step` are changes of the same."""
 
     alpha: Floats
@@ -51,11 +51,11 @@ class Point:
         n = len(self.alpha) + 2 * len(self.u)
         return sum(sum_of(a * b) for a, b in self.pairs()) / n
 
-    def moved(self, step: Point, part: float) -> Point:
+    def moved(self, step: LassoPoint, part: float) -> LassoPoint:
         """Return the point after a part of a step."""
-        return Point(*(a + part * b for a, b in zip(self._all(), step._all(), strict=True)))
+        return LassoPoint(*(a + part * b for a, b in zip(self._all(), step._all(), strict=True)))
 
-    def longest(self, step: Point) -> float:
+    def longest(self, step: LassoPoint) -> float:
         """Return the part of a step, at most 1, that keeps everything positive."""
         shortest = min(float((b / a).min()) for a, b in zip(self._all(), step._all(), strict=True))
         return 1.0 if shortest >= -1.0 else -1.0 / shortest
@@ -71,7 +71,10 @@ class Point:
 
 
 def interior_lasso(
-    rows: Rows, problem: Problem, primal: Callable[[Floats], float], dual: Callable[[Floats], float]
+    rows: DesignMatrix,
+    problem: SVMProblem,
+    primal: Callable[[Floats], float],
+    dual: Callable[[Floats], float],
 ) -> tuple[Floats, Floats]:
     """Return the best weights on the way, those that are 0 there exactly so, and the best α.
 
@@ -94,7 +97,7 @@ def interior_lasso(
     return best_w, best_alpha
 
 
-def _start(rows: Rows, problem: Problem) -> Point:
+def _start(rows: DesignMatrix, problem: SVMProblem) -> LassoPoint:
     """Start at w = 0 and a multiple of its β that the dual allows by far."""
     alpha = 2.0 * problem.C
     most = float(np.abs(rows.combine(problem.sign[0] * alpha)).max())
@@ -103,10 +106,10 @@ def _start(rows: Rows, problem: Problem) -> Point:
     # Weights that a column alone would need, by the square of its numbers.
     squares = rows.normal_matrix(np.full(rows.n_rows, 1.0 / rows.n_rows)).diagonal()
     each = 1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0))
-    return Point(alpha, np.ones(len(alpha)), each, each, 1.0 - combined, 1.0 + combined)
+    return LassoPoint(alpha, np.ones(len(alpha)), each, each, 1.0 - combined, 1.0 + combined)
 
 
-def _advance(rows: Rows, problem: Problem, point: Point) -> Point | None:
+def _advance(rows: DesignMatrix, problem: SVMProblem, point: LassoPoint) -> LassoPoint | None:
     """Take one predicted and corrected step; None where rounding allows no more."""
     y, curvature = problem.sign[0], 0.5 / problem.C
     alpha, u, v, p, q = point.alpha, point.u, point.v, point.p, point.q
@@ -119,16 +122,16 @@ def _advance(rows: Rows, problem: Problem, point: Point) -> Point | None:
     matrix[np.diag_indices(rows.width)] += 1.0 / give
     _native.cholesky(matrix)
 
-    def solve(alpha_sigma: Floats | float, u_p: Floats | float, v_q: Floats | float) -> Point:
+    def solve(alpha_sigma: Floats | float, u_p: Floats | float, v_q: Floats | float) -> LassoPoint:
         """Find the step after which, to first order, the products have these values."""
         rhs = pull + alpha_sigma / alpha
-        known = (u_p / p - u - u / p * lack_p) - (v_q / q - v - v / q * lack_q)
-        dw = rows.combine(y * theta * rhs) + known / give
+        constant = (u_p / p - u - u / p * lack_p) - (v_q / q - v - v / q * lack_q)
+        dw = rows.combine(y * theta * rhs) + constant / give
         _native.cholesky_solve(matrix, dw)
         d_alpha = theta * (rhs - y * rows.times(dw))
         along = rows.combine(y * d_alpha)
         dp, dq = lack_p - along, lack_q + along
-        return Point(
+        return LassoPoint(
             d_alpha,
             alpha_sigma / alpha - point.sigma - point.sigma / alpha * d_alpha,
             u_p / p - u - u / p * dp,

@@ -29,9 +29,15 @@ import scipy.sparse
 
 from hedgerow import _native
 from hedgerow._arithmetic import mean_of
+from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._svm.linear.newton import PATIENCE, by_cholesky, newton
-from hedgerow._svm.linear.problem import Pair, Problem, Solution, Stop, certified
-from hedgerow._svm.linear.rows import Rows
+from hedgerow._svm.linear.problem import (
+    GapCriterion,
+    LinearSolution,
+    PrimalDualPair,
+    SVMProblem,
+    certified,
+)
 from hedgerow._types import Floats
 
 # Part of the way to the nearest bound that a step goes at most.
@@ -45,7 +51,7 @@ REFINEMENTS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class CentralPathPoint:
     """Where the method is: arrays of (sides, n_rows), and w, z = X w and ρ."""
 
     alpha: Floats
@@ -60,9 +66,9 @@ class Point:
         """Return μ."""
         return mean_of(self.alpha * self.s + self.room * self.t) / 2.0
 
-    def moved(self, step: Step, part: float) -> Point:
+    def moved(self, step: NewtonStep, part: float) -> CentralPathPoint:
         """Return the point after a part of a step, which takes off as much of ρ."""
-        return Point(
+        return CentralPathPoint(
             self.alpha + part * step.alpha,
             self.room - part * step.alpha,
             self.s + part * step.s,
@@ -74,7 +80,7 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class NewtonStep:
     """A change of a point."""
 
     alpha: Floats
@@ -83,7 +89,7 @@ class Step:
     w: Floats
     z: Floats
 
-    def longest(self, point: Point) -> float:
+    def longest(self, point: CentralPathPoint) -> float:
         """Return the part of the step, at most 1, that keeps everything positive."""
         shortest = min(
             float((self.alpha / point.alpha).min()),
@@ -94,17 +100,19 @@ class Step:
         return 1.0 if shortest >= -1.0 else -1.0 / shortest
 
 
-def interior_point(rows: Rows, problem: Problem, stop: Stop) -> Solution:
+def interior_point(rows: DesignMatrix, problem: SVMProblem, stop: GapCriterion) -> LinearSolution:
     """Minimise P along the central path."""
     point = _start(rows, problem)
     best = None
     since_best = 0
     for n_iter in count():
-        found = _certified(rows, problem, point, stop)
-        if found.relative_gap <= PLAIN:
-            found = min(found, _on_edges(rows, problem, point, stop), key=lambda each: each.gap)
-        if best is None or found.gap < best.gap:
-            best, since_best = found, 0
+        candidate = _certified(rows, problem, point, stop)
+        if candidate.relative_gap <= PLAIN:
+            candidate = min(
+                candidate, _on_edges(rows, problem, point, stop), key=lambda each: each.gap
+            )
+        if best is None or candidate.gap < best.gap:
+            best, since_best = candidate, 0
         since_best += 1
         if best.converged or n_iter == stop.max_iter or since_best > PATIENCE:
             return replace(best, n_iter=n_iter)
@@ -112,14 +120,14 @@ def interior_point(rows: Rows, problem: Problem, stop: Stop) -> Solution:
     raise AssertionError("unreachable")
 
 
-def _start(rows: Rows, problem: Problem) -> Point:
+def _start(rows: DesignMatrix, problem: SVMProblem) -> CentralPathPoint:
     """Start on the central path as far as the losses go, at the w that is best for their squares.
 
     Given w and μ, the products α s = c t = μ and s − t = sign z − offset have one solution. Only
     ρ is not yet 0.
     """
-    squares = Problem(problem.sign, problem.offset, problem.C, True, problem.epsilon)
-    w = newton(rows, squares, Stop(ROUGH, 10), by_cholesky).w
+    squares = SVMProblem(problem.sign, problem.offset, problem.C, True, problem.epsilon)
+    w = newton(rows, squares, GapCriterion(ROUGH, 10), by_cholesky).w
     z = rows.times(w)
     margin = problem.sign * z - problem.offset
     scale = mean_of(problem.C * np.abs(margin))
@@ -129,19 +137,25 @@ def _start(rows: Rows, problem: Problem) -> Point:
     s, t = least + 0.5 * (across + margin), least + 0.5 * (across - margin)
     alpha = mu / s
     rho = rows.combine((problem.sign * alpha).sum(axis=0)) - w
-    return Point(alpha, mu / t, s, t, w, z, rho)
+    return CentralPathPoint(alpha, mu / t, s, t, w, z, rho)
 
 
-def _certified(rows: Rows, problem: Problem, point: Point, stop: Stop) -> Solution:
+def _certified(
+    rows: DesignMatrix, problem: SVMProblem, point: CentralPathPoint, stop: GapCriterion
+) -> LinearSolution:
     """Return the point's w with its gap to the point's α.
 
     Products are taken anew: those that went along with the steps have gathered their rounding.
     """
     beta = (problem.sign * point.alpha).sum(axis=0)
-    return certified(problem, stop, Pair(point.w, rows.times(point.w), beta, rows.combine(beta)))
+    return certified(
+        problem, stop, PrimalDualPair(point.w, rows.times(point.w), beta, rows.combine(beta))
+    )
 
 
-def _on_edges(rows: Rows, problem: Problem, point: Point, stop: Stop) -> Solution:
+def _on_edges(
+    rows: DesignMatrix, problem: SVMProblem, point: CentralPathPoint, stop: GapCriterion
+) -> LinearSolution:
     """Return the w at which rows between the bounds lie on their edges, with its gap.
 
     A bound is reached where its multiplier is greater than the α, or the room, as a part of C.
@@ -166,17 +180,19 @@ def _on_edges(rows: Rows, problem: Problem, point: Point, stop: Stop) -> Solutio
             w = rows.combine(beta)
     lower, upper = problem.bounds
     beta = np.clip(beta, lower, upper)
-    return certified(problem, stop, Pair(w, rows.times(w), beta, rows.combine(beta)))
+    return certified(problem, stop, PrimalDualPair(w, rows.times(w), beta, rows.combine(beta)))
 
 
-def _gram_matrix(rows: Rows) -> Floats:
+def _gram_matrix(rows: DesignMatrix) -> Floats:
     """Return X Xᵀ."""
     transposed = rows.X.T.tocsr() if scipy.sparse.issparse(rows.X) else rows.X.T.copy()
-    products = Rows(transposed, 0.0, rows.threads).normal_matrix(np.ones(transposed.shape[0]))
+    products = DesignMatrix(transposed, 0.0, rows.threads).normal_matrix(
+        np.ones(transposed.shape[0])
+    )
     return np.ascontiguousarray(products[:-1, :-1]) + rows.bias**2
 
 
-def _advance(rows: Rows, problem: Problem, point: Point) -> Point:
+def _advance(rows: DesignMatrix, problem: SVMProblem, point: CentralPathPoint) -> CentralPathPoint:
     """Take one predicted and corrected step."""
     theta = 1.0 / (point.s / point.alpha + point.t / point.room)
     matrix = rows.normal_matrix(theta.sum(axis=0))
@@ -184,7 +200,7 @@ def _advance(rows: Rows, problem: Problem, point: Point) -> Point:
     _native.cholesky(matrix)
     outward = problem.offset - problem.sign * point.z
 
-    def solve(alpha_s: Floats | float, room_t: Floats | float) -> Step:
+    def solve(alpha_s: Floats | float, room_t: Floats | float) -> NewtonStep:
         """Find the step after which, to first order, the products have these values."""
         rhs = outward + alpha_s / point.alpha - room_t / point.room
         w = point.rho + rows.combine((problem.sign * theta * rhs).sum(axis=0))
@@ -193,7 +209,7 @@ def _advance(rows: Rows, problem: Problem, point: Point) -> Point:
         alpha = theta * (rhs - problem.sign * z)
         s = (alpha_s - point.s * alpha) / point.alpha - point.s
         t = (room_t + point.t * alpha) / point.room - point.t
-        return Step(alpha, s, t, w, z)
+        return NewtonStep(alpha, s, t, w, z)
 
     mu = point.mean_product()
     predicted = solve(0.0, 0.0)

@@ -1,16 +1,16 @@
-"""The machine with penalty Σ|w| and squared hinge losses, by coordinate descent in the primal.
+"""The L1-penalised SVM with squared hinge loss, by coordinate descent in the primal.
 
 Minimise P(w) = Σ_j |w_j| + Σ_i C_i max(0, 1 − y_i z_i)². For any β with y_i β_i ≥ 0 and no
 |Xᵀβ|_j above 1,
 
     D(β) = Σ_i y_i β_i − Σ_i β_i² / (4 C_i)  ≤  P(w).
 
-The losses' own β_i = 2 C_i y_i slack_i may be too large for that, but a multiple of it never is.
+The gradient's β_i = 2 C_i y_i slack_i may violate this, but a multiple of it does not.
 
-The native descent changes one weight at a time and soon finds which are 0. As long as no other
-weight changes its sign, P is smooth in the others: so every few epochs they take Newton's steps
-together, cut off where a sign would change. Where costs are large no weight can change alone, and
-which ones are 0 is found by the interior point method (`interior_lasso`), if columns are few.
+The native descent changes one weight at a time and soon identifies those that are 0. As long as no
+sign changes, P is smooth in the others: so every few epochs they take Newton steps together,
+clipped where a sign would change. If C is large, single weights can hardly move, and the zeros are
+identified by the interior point method (`interior_lasso`), if there are few columns.
 """
 
 from __future__ import annotations
@@ -24,87 +24,88 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._arithmetic import mean_of, sum_of
+from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._svm.linear.gradients import conjugate_gradients
 from hedgerow._svm.linear.interior_lasso import interior_lasso
-from hedgerow._svm.linear.problem import Problem, Solution, Stop, square
-from hedgerow._svm.linear.rows import Rows
+from hedgerow._svm.linear.problem import GapCriterion, LinearSolution, SVMProblem, square
 from hedgerow._types import Floats
 
-# Epochs between two looks at the gap.
+# Epochs between two evaluations of the gap.
 EPOCHS = 10
-# Conjugate gradients of a common step; the part of the mean curvature that is added where there may
-# be none; and how often the step is halved.
+# Conjugate-gradient steps of a common step; damping relative to the mean curvature, since the
+# Hessian may be singular; maximum number of halvings of the step.
 CG_STEPS, DAMPING, HALVINGS = 100, 1e-8, 12
-# Weights for which a matrix of them is formed and factored, how many steps are taken with it at a
-# time, what is added to its diagonal of ones, and how often solutions are improved by what they
-# leave over.
+# Number of weights up to which the Hessian is factored, Newton steps taken at a time, ridge added
+# to its unit diagonal, and iterative refinements of a solution.
 FEW_WEIGHTS, NEWTON_STEPS, RIDGE, REFINEMENTS = 300, 20, 1e-14, 3
-# Epochs after which few weights are looked for by the interior point method.
+# Epochs after which the interior point method is tried, for few weights.
 PATIENCE = 3 * EPOCHS
 
 
 def lasso(
-    rows: Rows,
-    problems: Sequence[Problem],
-    stop: Stop,
+    rows: DesignMatrix,
+    problems: Sequence[SVMProblem],
+    stop: GapCriterion,
     seed: int,
     show: Callable[[int], None],
-) -> list[Solution]:
-    """Solve problems on the same rows side by side, a thread for each."""
+) -> list[LinearSolution]:
+    """Solve problems on the same rows in parallel, one thread per problem."""
     columns = _columns_of(rows)
-    searches = [Search.begin(rows, columns, problem, seed) for problem in problems]
-    at_work, n_iter = searches, 0
-    while at_work:
+    searches = [LassoDescent.begin(rows, columns, problem, seed) for problem in problems]
+    active, n_iter = searches, 0
+    while active:
         epochs = min(EPOCHS, stop.max_iter - n_iter)
-        descents = [search.descent for search in at_work]
-        tolerances = [search.tolerance for search in at_work]
+        descents = [search.descent for search in active]
+        tolerances = [search.tolerance for search in active]
         _native.descend(descents, epochs, tolerances, rows.threads)
         n_iter += epochs
-        for search in at_work:
-            search.go_on(stop, n_iter)
-        at_work = [
-            search for search in at_work if not search.solution.converged and n_iter < stop.max_iter
+        for search in active:
+            search.advance(stop, n_iter)
+        active = [
+            search for search in active if not search.solution.converged and n_iter < stop.max_iter
         ]
-        show(len(searches) - len(at_work))
+        show(len(searches) - len(active))
     return [search.solution for search in searches]
 
 
 @dataclass(eq=False)
-class Search:
+class LassoDescent:
     """One problem's weights and slacks, and the descent that changes them."""
 
-    rows: Rows
-    columns: Rows
-    problem: Problem
+    rows: DesignMatrix
+    columns: DesignMatrix
+    problem: SVMProblem
     w: Floats
     slack: Floats
     descent: _native.Descent
-    tolerance: float = 1e-2  # violation at which the descent looks at settled weights again
-    bound: float = 0.0  # that no objective is below, so far
-    solution: Solution = None  # type: ignore[assignment]
+    tolerance: float = 1e-2  # violation at which the descent revisits converged weights
+    bound: float = 0.0  # best lower bound of the objective
+    solution: LinearSolution = None  # type: ignore[assignment]
 
     @classmethod
-    def begin(cls, rows: Rows, columns: Rows, problem: Problem, seed: int) -> Search:
+    def begin(
+        cls, rows: DesignMatrix, columns: DesignMatrix, problem: SVMProblem, seed: int
+    ) -> LassoDescent:
         """Start at w = 0."""
         w, slack = np.zeros(rows.width), np.ones(rows.n_rows)
         signs, C = problem.sign[0], problem.C
         descent = _native.lasso_descent(columns.native, signs, C, w, slack, seed)
         return cls(rows, columns, problem, w, slack, descent)
 
-    def go_on(self, stop: Stop, n_iter: int) -> None:
-        """See how good the descent's weights are, and lead it on if that is not enough."""
+    def advance(self, stop: GapCriterion, n_iter: int) -> None:
+        """Evaluate the gap, and take a Newton or interior-point step if it is too large."""
         if self.descent.converged:
             self.tolerance /= 10.0
         self._certify(stop, n_iter)
         if self.solution.converged:
             return
         if n_iter == PATIENCE and self.rows.width <= FEW_WEIGHTS:
-            self._leap()
+            self._try_interior_point()
         _step_in_orthant(self.columns, self.problem, self.w, self.slack)
         self._certify(stop, n_iter)
 
-    def _certify(self, stop: Stop, n_iter: int) -> None:
-        """Keep the best weights so far; make the slacks what w says, free of rounding."""
+    def _certify(self, stop: GapCriterion, n_iter: int) -> None:
+        """Update the best weights; recompute the slacks without accumulated rounding."""
         self.slack[:] = self._slack_at(self.w)
         objective = self._primal_at(self.w)
         pull = 2.0 * self.problem.C * np.maximum(0.0, self.slack)
@@ -114,11 +115,11 @@ class Search:
         else:
             w = self.w.copy()
         gap = max(0.0, objective - self.bound)
-        self.solution = Solution(w, objective, gap, n_iter, stop.is_reached(gap, objective))
+        self.solution = LinearSolution(w, objective, gap, n_iter, stop.is_reached(gap, objective))
 
-    def _leap(self) -> None:
-        """Go where the interior point method leads, if that is better."""
-        with np.errstate(all="ignore"):  # what overflows is not taken for a solution
+    def _try_interior_point(self) -> None:
+        """Move to the interior point solution, if it is better."""
+        with np.errstate(all="ignore"):  # overflowing candidates are rejected
             w, alpha = interior_lasso(self.rows, self.problem, self._primal_at, self._dual_at)
         self.bound = max(self.bound, self._dual_at(alpha))
         if self._primal_at(w) < self.solution.objective:
@@ -131,13 +132,13 @@ class Search:
         return slack
 
     def _primal_at(self, w: Floats) -> float:
-        """Return P(w), infinite where it is not a number."""
+        """Return P(w), or infinity if it is NaN."""
         slack = np.maximum(0.0, self._slack_at(w))
         value = sum_of(np.abs(w)) + sum_of(self.problem.C * slack * slack)
         return value if np.isfinite(value) else np.inf
 
     def _dual_at(self, alpha: Floats) -> float:
-        """Return D of the best multiple of α = y β, 0 where that is not a number."""
+        """Return D of the best multiple of α = y β, or 0 if it is NaN."""
         most = float(np.abs(self.rows.combine(self.problem.sign[0] * alpha)).max())
         linear, quadratic = sum_of(alpha), 0.25 * square(alpha / np.sqrt(self.problem.C))
         if not (linear > 0.0 and np.isfinite(quadratic) and np.isfinite(most)):
@@ -146,20 +147,20 @@ class Search:
         return multiple * (linear - multiple * quadratic)
 
 
-def _columns_of(rows: Rows) -> Rows:
+def _columns_of(rows: DesignMatrix) -> DesignMatrix:
     """Return X transposed, with the constant feature as a row of its own."""
     constant = np.full((rows.n_rows, 1), rows.bias, rows.X.dtype)
     if scipy.sparse.issparse(rows.X):
         columns = scipy.sparse.hstack([rows.X, constant], format="csc").T.tocsr()
     else:
         columns = np.ascontiguousarray(np.hstack([rows.X, constant]).T)
-    return Rows(columns, 0.0, rows.threads)
+    return DesignMatrix(columns, 0.0, rows.threads)
 
 
-def _step_in_orthant(columns: Rows, problem: Problem, w: Floats, slack: Floats) -> None:
-    """Move the weights that are not 0 together, as far as P falls and no sign changes.
+def _step_in_orthant(columns: DesignMatrix, problem: SVMProblem, w: Floats, slack: Floats) -> None:
+    """Move the nonzero weights together, as long as P decreases and no sign changes.
 
-    Few weights take Newton's steps until none makes P less; many take one, by conjugate gradients.
+    Few weights take Newton steps until P stops decreasing; many take one, by conjugate gradients.
     """
     for _ in range(NEWTON_STEPS):
         used = np.flatnonzero(w)
@@ -168,20 +169,20 @@ def _step_in_orthant(columns: Rows, problem: Problem, w: Floats, slack: Floats) 
         of_used, few = columns.take(used), len(used) <= FEW_WEIGHTS
         if few and _one_step(of_used, problem, used, w, slack, _by_cholesky):
             continue
-        # Also where the matrix is singular, as it is with more weights than rows.
+        # Also if the matrix is singular, as it is with more weights than rows.
         _one_step(of_used, problem, used, w, slack, _by_products)
         return
 
 
 def _one_step(
-    of_used: Rows,
-    problem: Problem,
+    of_used: DesignMatrix,
+    problem: SVMProblem,
     used: NDArray[np.intp],
     w: Floats,
     slack: Floats,
-    direction: Callable[[Rows, Floats, Floats], Floats],
+    direction: Callable[[DesignMatrix, Floats, Floats], Floats],
 ) -> bool:
-    """Take one of Newton's steps with the weights in use; tell whether P fell."""
+    """Take one Newton step in the nonzero weights; return whether P decreased."""
     sign, before = np.sign(w[used]), w[used]
     y, C = problem.sign[0], problem.C
     pull = 2.0 * C * np.maximum(0.0, slack)
@@ -202,7 +203,7 @@ def _one_step(
     return False
 
 
-def _by_products(of_used: Rows, theta: Floats, gradient: Floats) -> Floats:
+def _by_products(of_used: DesignMatrix, theta: Floats, gradient: Floats) -> Floats:
     """Solve H step = −∇P by products with H, for many weights."""
     damping = DAMPING * mean_of(of_used.squares()) * sum_of(theta) / len(theta)
 
@@ -213,7 +214,7 @@ def _by_products(of_used: Rows, theta: Floats, gradient: Floats) -> Floats:
     return step
 
 
-def _by_cholesky(of_used: Rows, theta: Floats, gradient: Floats) -> Floats:
+def _by_cholesky(of_used: DesignMatrix, theta: Floats, gradient: Floats) -> Floats:
     """Solve H step = −∇P with the matrix H, for few weights."""
     step = -gradient
     _Factored(of_used, theta).solve(step)
@@ -221,13 +222,15 @@ def _by_cholesky(of_used: Rows, theta: Floats, gradient: Floats) -> Floats:
 
 
 class _Factored:
-    """X diag(θ) Xᵀ for some columns as rows of X, in units in which its diagonal is 1."""
+    """X diag(θ) Xᵀ for some columns as rows of X, scaled to a unit diagonal."""
 
-    def __init__(self, of_used: Rows, theta: Floats) -> None:
+    def __init__(self, of_used: DesignMatrix, theta: Floats) -> None:
         weighted = np.sqrt(theta)[:-1]
         dense = of_used.X.toarray() if scipy.sparse.issparse(of_used.X) else of_used.X
         transposed = np.ascontiguousarray((dense * weighted).T, np.float64)
-        self.matrix = Rows(transposed, 0.0, of_used.threads).normal_matrix(np.ones(len(transposed)))
+        self.matrix = DesignMatrix(transposed, 0.0, of_used.threads).normal_matrix(
+            np.ones(len(transposed))
+        )
         self.matrix = np.ascontiguousarray(self.matrix[:-1, :-1])
         diagonal = self.matrix.diagonal()
         self.unit = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
@@ -236,13 +239,13 @@ class _Factored:
         self.factored[np.diag_indices(len(self.unit))] += RIDGE
         _native.cholesky(self.factored)
 
-    def solve(self, wanted: Floats) -> None:
+    def solve(self, rhs: Floats) -> None:
         """Solve, in place."""
-        aim = wanted * self.unit
+        aim = rhs * self.unit
         solution = aim.copy()
         _native.cholesky_solve(self.factored, solution)
         for _ in range(REFINEMENTS):
             left = aim - (self.matrix * solution).sum(axis=1)
             _native.cholesky_solve(self.factored, left)
             solution += left
-        wanted[:] = solution * self.unit
+        rhs[:] = solution * self.unit

@@ -6,7 +6,7 @@ P is piecewise quadratic. Where side s of row i has a slack, β_i = 2 C_i Σ_s s
     ∇P = w − Xᵀβ,        H = 1 + Xᵀ diag(θ) X.
 
 This β lies within the dual's bounds, and its gap is ½‖∇P‖²: so Newton's own stopping rule is the
-certificate. Once the set of rows with a slack no longer changes, one step ends it.
+certificate. Once the set of rows with a slack no longer changes, one step reaches the optimum.
 """
 
 from __future__ import annotations
@@ -18,22 +18,24 @@ from itertools import count
 import numpy as np
 
 from hedgerow import _native
+from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._svm.linear.gradients import conjugate_gradients
-from hedgerow._svm.linear.problem import Problem, Solution, Stop, dot, square
-from hedgerow._svm.linear.rows import Rows
+from hedgerow._svm.linear.problem import GapCriterion, LinearSolution, SVMProblem, dot, square
 from hedgerow._types import Floats
 
-# Armijo's rule: the part of the promised fall that a step must deliver, and how often it is halved.
+# Armijo's rule: required fraction of the predicted decrease, and maximum number of halvings.
 PART, HALVINGS = 1e-4, 40
-# Iterations without a smaller gap that are taken for the end of what rounding lets one reach.
+# Iterations without a smaller gap after which rounding is taken to be the limit.
 PATIENCE = 8
 CG_STEPS = 300
 
-Direction = Callable[[Rows, Floats, Floats], Floats]
+Direction = Callable[[DesignMatrix, Floats, Floats], Floats]
 
 
-def newton(rows: Rows, problem: Problem, stop: Stop, direction: Direction) -> Solution:
-    """Minimise P from w = 0, with steps that `direction` finds."""
+def newton(
+    rows: DesignMatrix, problem: SVMProblem, stop: GapCriterion, direction: Direction
+) -> LinearSolution:
+    """Minimise P from w = 0, with steps computed by `direction`."""
     w, z = np.zeros(rows.width), np.zeros(rows.n_rows)
     best = None
     since_best = 0
@@ -45,7 +47,7 @@ def newton(rows: Rows, problem: Problem, stop: Stop, direction: Direction) -> So
         gap = 0.5 * square(gradient)
         reached = stop.is_reached(gap, objective)
         if best is None or gap < best.gap:
-            best, since_best = Solution(w, objective, gap, n_iter, reached), 0
+            best, since_best = LinearSolution(w, objective, gap, n_iter, reached), 0
         since_best += 1
         if reached or n_iter == stop.max_iter or since_best > PATIENCE:
             return replace(best, n_iter=n_iter)
@@ -57,7 +59,7 @@ def newton(rows: Rows, problem: Problem, stop: Stop, direction: Direction) -> So
     raise AssertionError("unreachable")
 
 
-def by_cholesky(rows: Rows, theta: Floats, gradient: Floats) -> Floats:
+def by_cholesky(rows: DesignMatrix, theta: Floats, gradient: Floats) -> Floats:
     """Solve H step = −∇P with the matrix H, for few features."""
     hessian = rows.normal_matrix(theta)
     hessian[np.diag_indices(rows.width)] += 1.0
@@ -67,14 +69,14 @@ def by_cholesky(rows: Rows, theta: Floats, gradient: Floats) -> Floats:
     return step
 
 
-def by_conjugate_gradients(rows: Rows, theta: Floats, gradient: Floats) -> Floats:
+def by_conjugate_gradients(rows: DesignMatrix, theta: Floats, gradient: Floats) -> Floats:
     """Solve H step = −∇P by products with H, for many features."""
     step, _ = conjugate_gradients(lambda v: v + rows.curve(theta, v), gradient, CG_STEPS)
     return step
 
 
 def _length(
-    problem: Problem,
+    problem: SVMProblem,
     w: Floats,
     z: Floats,
     step: Floats,
@@ -82,7 +84,7 @@ def _length(
     objective: float,
     slope: float,
 ) -> float:
-    """Return how much of a step to go: all of it, or half as often as Armijo's rule wants."""
+    """Return the step length: 1, halved until Armijo's rule holds."""
     rounding = 4.0 * np.finfo(float).eps * objective
     part = 1.0
     for _ in range(HALVINGS):

@@ -1,12 +1,12 @@
-"""The problem of a linear machine and its dual, in one form for classes and for numbers.
+"""The primal and dual problem of a linear SVM, for classification and regression.
 
 Minimise over w, with z = X w (the last feature of X is constant, its weight the intercept)::
 
     P(w) = ½‖w‖² + Σ_i C_i Σ_s max(0, offset_si − sign_si z_i)^p,    p = 1 or 2.
 
-A row of class y = ±1 has one side, with sign y and offset 1: the hinge of seed theorem 2. A row
-with the number t has two, of signs +1 and −1 and offsets ±t − ε: at most one of them is positive,
-and their sum is the ε-insensitive loss. By Fenchel's duality, for any β within its bounds,
+A row of class y = ±1 has one side, with sign y and offset 1: the hinge loss. A row with target t
+has two, with signs +1 and −1 and offsets ±t − ε: at most one of them is positive, and their sum is
+the ε-insensitive loss. By Fenchel duality, for any β within its bounds,
 
     D(β) = Σ_i target_i β_i − ε Σ_i |β_i| − ½‖Xᵀβ‖² − ½ Σ_i ridge_i β_i²  ≤  P(w),
 
@@ -22,13 +22,13 @@ import numpy as np
 from hedgerow._arithmetic import sum_of
 from hedgerow._types import Floats
 
-# No gap below this part of the objective can be told from rounding.
+# A relative gap below this cannot be distinguished from rounding.
 ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """Losses of rows, apart from X; see the module for the formulas."""
+class SVMProblem:
+    """The losses of a problem, without X; the module docstring has the formulas."""
 
     sign: Floats  # (sides, n_rows)
     offset: Floats  # (sides, n_rows)
@@ -37,32 +37,32 @@ class Problem:
     epsilon: float
 
     @classmethod
-    def of_classes(cls, y: Floats, C: Floats, *, squared: bool) -> Problem:
-        """Make the problem of telling y = 1 from y = −1."""
+    def of_classes(cls, y: Floats, C: Floats, *, squared: bool) -> SVMProblem:
+        """Return the problem of separating y = 1 from y = −1."""
         return cls(y[np.newaxis], np.ones((1, len(y))), C, squared, 0.0)
 
     @classmethod
-    def of_numbers(cls, t: Floats, C: Floats, epsilon: float, *, squared: bool) -> Problem:
-        """Make the problem of coming within ε of t."""
+    def of_numbers(cls, t: Floats, C: Floats, epsilon: float, *, squared: bool) -> SVMProblem:
+        """Return the problem of predicting t to within ε."""
         sign = np.repeat([[1.0], [-1.0]], len(t), axis=1)
         return cls(sign, sign * t - epsilon, C, squared, epsilon)
 
     @property
     def target(self) -> Floats:
-        """The dual's linear term."""
+        """The linear term of the dual."""
         target: Floats = self.sign[0] * (self.offset[0] + self.epsilon)
         return target
 
     @property
     def ridge(self) -> Floats:
-        """The dual's own curvature: that of the conjugate of C max(0, ·)²."""
+        """The diagonal quadratic term of the dual, from the conjugate of C max(0, ·)²."""
         return 0.5 / self.C if self.squared else np.zeros_like(self.C)
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:
         """Lower and upper bounds of β."""
-        most = np.full_like(self.C, np.inf) if self.squared else self.C
-        ends = self.sign * most
+        largest = np.full_like(self.C, np.inf) if self.squared else self.C
+        ends = self.sign * largest
         return np.minimum(0.0, ends.min(axis=0)), np.maximum(0.0, ends.max(axis=0))
 
     def slack(self, z: Floats) -> Floats:
@@ -84,36 +84,36 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Stop:
-    """When to stop: at this part of the objective as the gap, or after so many iterations."""
+class GapCriterion:
+    """Stopping criterion: a relative duality gap, or a number of iterations."""
 
     relative_gap: float
     max_iter: int
 
     def is_reached(self, gap: float, objective: float) -> bool:
-        """Tell whether the gap is small enough."""
+        """Return whether the gap is small enough."""
         return gap <= max(self.relative_gap, ROUNDING) * abs(objective)
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
-    """Weights, and how good they are: no weights have an objective below `objective − gap`."""
+class LinearSolution:
+    """Weights with a certificate: no weights have an objective below `objective − gap`."""
 
     w: Floats
     objective: float
     gap: float
     n_iter: int
     converged: bool
-    beta: Floats | None = None  # that the gap is to, where the solver has one
+    beta: Floats | None = None  # the dual solution of the gap, if the solver has one
 
     @property
     def relative_gap(self) -> float:
-        """The gap as a part of the objective."""
+        """The gap relative to the objective."""
         return self.gap / self.objective if self.objective > 0.0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class PrimalDualPair:
     """A w with z = X w, and a β within its bounds with Xᵀβ."""
 
     w: Floats
@@ -122,18 +122,22 @@ class Pair:
     combined: Floats
 
 
-def certified(problem: Problem, stop: Stop, pair: Pair, n_iter: int = 0) -> Solution:
-    """Return w with its gap to β."""
+def certified(
+    problem: SVMProblem, stop: GapCriterion, pair: PrimalDualPair, n_iter: int = 0
+) -> LinearSolution:
+    """Return w with its duality gap."""
     objective = problem.primal(pair.w, problem.slack(pair.z))
     gap = max(0.0, objective - problem.dual(pair.beta, pair.combined))
-    return Solution(pair.w, objective, gap, n_iter, stop.is_reached(gap, objective), pair.beta)
+    return LinearSolution(
+        pair.w, objective, gap, n_iter, stop.is_reached(gap, objective), pair.beta
+    )
 
 
 def square(v: Floats) -> float:
-    """Return ‖v‖², summed in an order that no library's threads can change."""
+    """Return ‖v‖², with a fixed order of summation."""
     return sum_of(v * v)
 
 
 def dot(a: Floats, b: Floats) -> float:
-    """Return a·b, summed in an order that no library's threads can change."""
+    """Return a·b, with a fixed order of summation."""
     return sum_of(a * b)

@@ -1,4 +1,4 @@
-"""Which solver a problem gets."""
+"""Choice of the solver."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hedgerow._progress import progress
+from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._svm.linear.dual_descent import dual_descent
 from hedgerow._svm.linear.interior_point import interior_point
 from hedgerow._svm.linear.lasso import lasso
 from hedgerow._svm.linear.newton import by_cholesky, by_conjugate_gradients, newton
-from hedgerow._svm.linear.problem import Problem, Solution, Stop
-from hedgerow._svm.linear.rows import Rows
+from hedgerow._svm.linear.problem import GapCriterion, LinearSolution, SVMProblem
 
-# Features for which a matrix of them is formed and factored in each step.
+# Up to this number of features, their Gram matrix is formed and factored in each step.
 FEW_FEATURES = 300
 
 
 @dataclass(frozen=True)
-class Way:
-    """What the user says about how to solve: see the parameters of these names."""
+class SolverSettings:
+    """The user's parameters of these names."""
 
     penalty: str
     dual: bool | str
@@ -27,18 +27,22 @@ class Way:
 
 
 def solve(
-    rows: Rows, problems: Sequence[Problem], stop: Stop, seed: int, way: Way
-) -> list[Solution]:
+    rows: DesignMatrix,
+    problems: Sequence[SVMProblem],
+    stop: GapCriterion,
+    seed: int,
+    settings: SolverSettings,
+) -> list[LinearSolution]:
     """Solve problems on the same rows."""
-    with progress(way.verbose, len(problems), unit="machine", title="linear machines") as shown:
+    with progress(settings.verbose, len(problems), unit="SVM", title="linear SVMs") as progress_bar:
 
         def show(done: int) -> None:
-            if shown is not None:
-                shown.show(done)
+            if progress_bar is not None:
+                progress_bar.show(done)
 
-        if way.penalty == "l1":
+        if settings.penalty == "l1":
             return lasso(rows, problems, stop, seed, show)
-        if _is_for_descent(rows, problems[0], way.dual):
+        if _is_for_descent(rows, problems[0], settings.dual):
             return dual_descent(rows, problems, stop, seed, show)
         solutions = []
         for done, problem in enumerate(problems):
@@ -47,13 +51,13 @@ def solve(
         return solutions
 
 
-def _is_for_descent(rows: Rows, problem: Problem, dual: bool | str) -> bool:
+def _is_for_descent(rows: DesignMatrix, problem: SVMProblem, dual: bool | str) -> bool:
     if problem.squared and dual != "auto":
         return bool(dual)
     return rows.width > FEW_FEATURES
 
 
-def _solve_one(rows: Rows, problem: Problem, stop: Stop) -> Solution:
+def _solve_one(rows: DesignMatrix, problem: SVMProblem, stop: GapCriterion) -> LinearSolution:
     if not problem.squared:
         return interior_point(rows, problem, stop)
     few = rows.width <= FEW_FEATURES

@@ -1,4 +1,4 @@
-"""The estimators: linear support vector machines for classes and for numbers."""
+"""The estimators: linear support vector machines for classification and regression."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from hedgerow._data.target import (
 )
 from hedgerow._estimator import Estimator, adopt, column_attributes, seed_of
 from hedgerow._params import check_parameters
+from hedgerow._svm.input_matrix import learn_matrix, read_matrix
 from hedgerow._svm.linear.crammer_singer import crammer_singer
+from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._svm.linear.parameters import CLASSIFIER_PARAMETERS, REGRESSOR_PARAMETERS
-from hedgerow._svm.linear.problem import Problem, Solution, Stop
-from hedgerow._svm.linear.rows import Rows
-from hedgerow._svm.linear.solving import Way, solve
-from hedgerow._svm.tables import learn_matrix, read_matrix
+from hedgerow._svm.linear.problem import GapCriterion, LinearSolution, SVMProblem
+from hedgerow._svm.linear.solving import SolverSettings, solve
 from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
@@ -42,35 +42,35 @@ GAP_PER_TOL = 0.01
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """What a fit leaves behind: w and b of each machine, and the classes, if it tells classes."""
+    """The fitted model: w and b of each SVM, and the classes of a classifier."""
 
     schema: TableSchema
-    coef: Floats  # (n_machines, n_features)
-    intercept: Floats  # (n_machines,)
+    coef: Floats  # (n_svms, n_features)
+    intercept: Floats  # (n_svms,)
     classes: NDArray[Any] | None
 
 
-class LinearMachine(Estimator):
-    """A linear machine, apart from what its target is."""
+class LinearSVM(Estimator):
+    """Base class of linear SVMs."""
 
     _model: LinearModel
 
-    def _rows(self, X: Any, kept: NDArray[np.bool_] | None) -> Rows:
+    def _rows(self, X: Any, is_used: NDArray[np.bool_] | None) -> DesignMatrix:
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        rows = Rows(X, bias, effective_n_jobs(self.n_jobs))
-        return rows if kept is None else rows.take(np.flatnonzero(kept))
+        rows = DesignMatrix(X, bias, effective_n_jobs(self.n_jobs))
+        return rows if is_used is None else rows.take(np.flatnonzero(is_used))
 
-    def _stop(self) -> Stop:
-        return Stop(GAP_PER_TOL * float(self.tol), int(self.max_iter))
+    def _stop(self) -> GapCriterion:
+        return GapCriterion(GAP_PER_TOL * float(self.tol), int(self.max_iter))
 
-    def _become(
-        self, schema: TableSchema, solutions: Sequence[Solution], classes: NDArray[Any] | None
+    def _adopt_solutions(
+        self, schema: TableSchema, solutions: Sequence[LinearSolution], classes: NDArray[Any] | None
     ) -> Self:
-        """Make the estimator one that a fit has given these solutions."""
+        """Adopt the attributes of a fit with these solutions."""
         weights = np.vstack([solution.w for solution in solutions])
         if not np.isfinite(weights).all():
             raise DataError(
-                "X, C and the weights are of such different sizes that the solution is not finite. "
+                "X, C and the weights have such different scales that the solution is not finite. "
                 "Scale the columns, for example with sklearn.preprocessing.StandardScaler."
             )
         if classes is not None and len(weights) == len(classes) == 2:  # Crammer and Singer's
@@ -82,7 +82,9 @@ class LinearMachine(Estimator):
         adopt(self, self._attributes(model, solutions) | {"_model": model})
         return self
 
-    def _attributes(self, model: LinearModel, solutions: Sequence[Solution]) -> dict[str, Any]:
+    def _attributes(
+        self, model: LinearModel, solutions: Sequence[LinearSolution]
+    ) -> dict[str, Any]:
         return column_attributes(model.schema) | {
             "coef_": model.coef,
             "intercept_": model.intercept,
@@ -91,23 +93,24 @@ class LinearMachine(Estimator):
             "duality_gap_": np.array([solution.relative_gap for solution in solutions]),
         }
 
-    def _warn_unless_converged(self, solutions: Sequence[Solution]) -> None:
+    def _warn_unless_converged(self, solutions: Sequence[LinearSolution]) -> None:
         worst = max(solutions, key=lambda solution: (not solution.converged, solution.relative_gap))
         if worst.converged:
             return
         warn_user(
-            f"{type(self).__name__} ended after {worst.n_iter} iterations (max_iter="
-            f"{self.max_iter}) with a duality gap of {worst.relative_gap:.2g} of the objective, "
-            f"above tol / 100 = {GAP_PER_TOL * self.tol:.2g}: its objective may be that much above "
-            "the lowest. Scale the columns of X, reduce C, or increase max_iter or tol.",
+            f"{type(self).__name__} ended after {worst.n_iter} iterations "
+            f"(max_iter={self.max_iter}) with a duality gap of {worst.relative_gap:.2g} of the "
+            f"objective, above tol / 100 = {GAP_PER_TOL * self.tol:.2g}: its objective may exceed "
+            "the optimum by that much. Scale the columns of X, reduce C, or increase max_iter or "
+            "tol.",
             ConvergenceWarning,
         )
 
     def _scores(self, X: Any) -> Floats:
-        """Return w·x + b of every machine for every row."""
+        """Return w·x + b of every SVM for every row."""
         model: LinearModel = self._fitted_model()
         matrix = read_matrix(X, model.schema, type(self).__name__)
-        rows = Rows(matrix, 1.0, effective_n_jobs(self.n_jobs))
+        rows = DesignMatrix(matrix, 1.0, effective_n_jobs(self.n_jobs))
         return rows.times_each(np.column_stack([model.coef, model.intercept]))
 
     def __sklearn_tags__(self) -> Tags:
@@ -117,8 +120,8 @@ class LinearMachine(Estimator):
 
 
 @with_parameters
-class LinearSVC(ClassifierMixin, LinearMachine):
-    """A linear support vector machine for classes.
+class LinearSVC(ClassifierMixin, LinearSVM):
+    """Linear support vector classification.
 
     It minimises what scikit-learn's LinearSVC with the same parameters does::
 
@@ -142,19 +145,19 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
         w of the second class against the first if there are two, else of each class.
     intercept_ : array of shape (1,) or (n_classes,)
-        b of each machine.
+        b of each SVM.
     classes_ : array of shape (n_classes,)
         The classes, sorted.
     n_iter_ : int
-        Iterations, of the machine that took most.
-    objective_ : array of shape (n_machines,)
-        What was minimised, for each machine; Crammer and Singer's is one.
-    duality_gap_ : array of shape (n_machines,)
+        Iterations, of the SVM that took most.
+    objective_ : array of shape (n_svms,)
+        What was minimised, for each SVM; Crammer and Singer's is one.
+    duality_gap_ : array of shape (n_svms,)
         The most by which each objective may exceed the lowest possible, as a part of it.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
 
     Examples
     --------
@@ -163,8 +166,8 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     >>> from sklearn.preprocessing import StandardScaler
     >>> from hedgerow import LinearSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> machine = make_pipeline(StandardScaler(), LinearSVC()).fit(X, y)
-    >>> bool(machine.score(X, y) > 0.98)
+    >>> model = make_pipeline(StandardScaler(), LinearSVC()).fit(X, y)
+    >>> bool(model.score(X, y) > 0.98)
     True
     """
 
@@ -173,17 +176,17 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is left unchanged.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            Numbers without gaps: NumPy array, pandas, Polars or Arrow table, or SciPy sparse
-            matrix. Columns of similar sizes are solved faster and are penalised alike.
+            Numbers without missing values: NumPy array, pandas, Polars or Arrow table, or SciPy
+            sparse matrix. Columns of similar sizes are solved faster and are penalised alike.
         y : array of shape (n_rows,)
             The classes.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the rows, not negative and not all 0.
+            Sample weights, nonnegative and not all 0.
 
         Returns
         -------
@@ -196,13 +199,13 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         classes, index = read_classification_target(y, matrix.shape[0], estimator_name=name)
         weights = read_weights(sample_weight, len(index))
         by_class = self._class_weights(classes, index, weights)
-        kept = _rows_that_count(index, weights, by_class)
-        rows = self._rows(matrix, kept)
-        if kept is not None:
-            index = index[kept]
-            weights = None if weights is None else weights[kept]
+        is_used = _rows_that_count(index, weights, by_class)
+        rows = self._rows(matrix, is_used)
+        if is_used is not None:
+            index = index[is_used]
+            weights = None if weights is None else weights[is_used]
         C = float(self.C) * (np.ones(len(index)) if weights is None else weights)
-        return self._become(schema, self._solutions(rows, index, C, by_class), classes)
+        return self._adopt_solutions(schema, self._solutions(rows, index, C, by_class), classes)
 
     def _check_combination(self) -> None:
         if self.multi_class == "crammer_singer":
@@ -228,13 +231,15 @@ class LinearSVC(ClassifierMixin, LinearMachine):
             return np.ones(len(classes))
         by_class = class_weight_vector(self.class_weight, classes, index, weights)
         if not by_class.any():
-            raise ParameterError(f"class_weight={self.class_weight!r} leaves no row any weight.")
+            raise ParameterError(
+                f"class_weight={self.class_weight!r} leaves no row with a positive weight."
+            )
         require_moderate(by_class, "class_weight")
         return by_class
 
     def _solutions(
-        self, rows: Rows, index: NDArray[np.int64], C: Floats, by_class: Floats
-    ) -> list[Solution]:
+        self, rows: DesignMatrix, index: NDArray[np.int64], C: Floats, by_class: Floats
+    ) -> list[LinearSolution]:
         stop, seed = self._stop(), seed_of(self.random_state)
         if self.multi_class == "crammer_singer":
             label = index.astype(np.int32)
@@ -246,11 +251,13 @@ class LinearSVC(ClassifierMixin, LinearMachine):
             own_C = C * np.where(is_own, by_class[k], against)
             squared = self.loss == "squared_hinge"
             y = np.where(is_own, 1.0, -1.0)
-            problems.append(Problem.of_classes(y, own_C, squared=squared))
-        way = Way(self.penalty, self.dual, int(self.verbose))
-        return solve(rows, problems, stop, seed, way)
+            problems.append(SVMProblem.of_classes(y, own_C, squared=squared))
+        settings = SolverSettings(self.penalty, self.dual, int(self.verbose))
+        return solve(rows, problems, stop, seed, settings)
 
-    def _attributes(self, model: LinearModel, solutions: Sequence[Solution]) -> dict[str, Any]:
+    def _attributes(
+        self, model: LinearModel, solutions: Sequence[LinearSolution]
+    ) -> dict[str, Any]:
         return super()._attributes(model, solutions) | {"classes_": model.classes}
 
     def decision_function(self, X: Any) -> Floats:
@@ -272,8 +279,8 @@ class LinearSVC(ClassifierMixin, LinearMachine):
 
 
 @with_parameters
-class LinearSVR(RegressorMixin, LinearMachine):
-    """A linear support vector machine for numbers.
+class LinearSVR(RegressorMixin, LinearSVM):
+    """Linear support vector regression.
 
     It minimises what scikit-learn's LinearSVR with the same parameters does::
 
@@ -298,13 +305,13 @@ class LinearSVR(RegressorMixin, LinearMachine):
     n_iter_ : int
         Iterations.
     objective_ : array of shape (1,)
-        What was minimised.
+        The primal objective.
     duality_gap_ : array of shape (1,)
-        The most by which it may exceed the lowest possible, as a part of it.
+        Upper bound on the relative excess over the optimal objective.
     n_features_in_ : int
-        Columns of the table.
+        Number of features.
     feature_names_in_ : array of str
-        Names of the columns, if they had names.
+        Feature names, if X has string names.
 
     Examples
     --------
@@ -320,17 +327,17 @@ class LinearSVR(RegressorMixin, LinearMachine):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is left unchanged.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            Numbers without gaps: NumPy array, pandas, Polars or Arrow table, or SciPy sparse
-            matrix. Columns of similar sizes are solved faster and are penalised alike.
+            Numbers without missing values: NumPy array, pandas, Polars or Arrow table, or SciPy
+            sparse matrix. Columns of similar sizes are solved faster and are penalised alike.
         y : array of shape (n_rows,)
             The numbers.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the rows, not negative and not all 0.
+            Sample weights, nonnegative and not all 0.
 
         Returns
         -------
@@ -346,17 +353,19 @@ class LinearSVR(RegressorMixin, LinearMachine):
         schema, matrix = learn_matrix(X, name)
         target = read_regression_target(y, matrix.shape[0], estimator_name=name)
         weights = read_weights(sample_weight, len(target))
-        kept = None if weights is None or weights.all() else weights > 0.0
-        rows = self._rows(matrix, kept)
+        is_used = None if weights is None or weights.all() else weights > 0.0
+        rows = self._rows(matrix, is_used)
         C = float(self.C) * (np.ones(len(target)) if weights is None else weights)
-        if kept is not None:
-            target, C = target[kept], C[kept]
-        problem = Problem.of_numbers(target, C, float(self.epsilon), squared=squared)
-        way = Way("l2", self.dual, int(self.verbose))
-        solutions = solve(rows, [problem], self._stop(), seed_of(self.random_state), way)
-        return self._become(schema, solutions, None)
+        if is_used is not None:
+            target, C = target[is_used], C[is_used]
+        problem = SVMProblem.of_numbers(target, C, float(self.epsilon), squared=squared)
+        settings = SolverSettings("l2", self.dual, int(self.verbose))
+        solutions = solve(rows, [problem], self._stop(), seed_of(self.random_state), settings)
+        return self._adopt_solutions(schema, solutions, None)
 
-    def _attributes(self, model: LinearModel, solutions: Sequence[Solution]) -> dict[str, Any]:
+    def _attributes(
+        self, model: LinearModel, solutions: Sequence[LinearSolution]
+    ) -> dict[str, Any]:
         return super()._attributes(model, solutions) | {"coef_": model.coef[0]}
 
     def predict(self, X: Any) -> Floats:
@@ -367,7 +376,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
 def _rows_that_count(
     index: NDArray[np.int64], weights: Floats | None, by_class: Floats
 ) -> NDArray[np.bool_] | None:
-    """Mark the rows of some weight, or give None if all are; refuse if they are of one class."""
+    """Mark the rows with positive weight; None if all are; raise if they have a single class."""
     counts: NDArray[np.bool_] = by_class[index] > 0.0
     if weights is not None:
         counts &= weights > 0.0

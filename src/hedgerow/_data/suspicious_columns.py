@@ -1,8 +1,8 @@
 """Columns of strings that are probably something else: numbers, dates, identifiers, free text.
 
-Strings become categories. A single "?" among numbers makes a column one of strings, and a category
-of each number: a model can be fitted to it, but hardly one that was meant. So there is a warning
-that tells what was found and what to do about it.
+Strings become categories. A single "?" among numbers turns a column into strings, and every number
+into a category: a model can be fitted to it, but hardly the intended one. So the user is warned
+about what the column seems to hold, and how to convert it.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from hedgerow._data.columns import INSTEAD_OF_DATES, LabelColumn, NumericColumn
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataWarning
 
-# So many distinct strings tell what a column is of, and so large a part of them.
-_LOOKED_AT, _NEARLY_ALL = 200, 0.9
-# Of fewer distinct numbers, strings are as likely to be codes: grades, months, floors.
+# Number of distinct strings inspected, and the share of them that must look alike.
+_SAMPLE, _NEARLY_ALL = 200, 0.9
+# Below this number of distinct values, numeric strings are as likely to be codes: grades, months,
+# floors.
 _FEW_NUMBERS = 20
-# As many numbers for each distinct string that is none, where these are not many.
-_NUMBERS_FOR_EACH = 5
-# In columns of fewer rows all values may differ by chance.
+# Distinct numbers required per distinct string that is not a number.
+_NUMBERS_PER_STRING = 5
+# In columns with fewer rows all values may differ by chance.
 _FEW_ROWS = 50
-_WORDS_OF_A_TEXT = 3.5
-_SHOWN = 3
-_AS_CATEGORIES = "If they are meant as categories, name the column in categorical_features."
+_WORDS_IN_TEXT = 3.5
+_MAX_EXAMPLES = 3
+_AS_CATEGORIES = "If they are categories, list the column in categorical_features."
 _OTHER_NOTATION = re.compile(
     r"\s*[-+(]?\s*[$€£¥]?\s*\d{1,3}(?:[ ,.'’]\d{3})*(?:[.,]\d+)?\s*[$€£¥%]?\s*\)?\s*"
     r"|\s*[-+]?[$€£¥]?\d+(?:[.,]\d+)?\s*[$€£¥%]?\s*"
@@ -49,8 +50,8 @@ _TIME_OF_DAY = re.compile(
 )
 
 
-def warn_of_suspects(column: LabelColumn, categories: Sequence[Any], where: str) -> None:
-    """Warn if a column of strings that nobody called categorical is probably something else.
+def warn_of_suspicious_column(column: LabelColumn, categories: Sequence[Any], where: str) -> None:
+    """Warn if a column of strings, not declared as categorical, is probably something else.
 
     `categories` are its labels, sorted, so that a warning shows the same values every time.
     """
@@ -64,8 +65,8 @@ def warn_of_suspects(column: LabelColumn, categories: Sequence[Any], where: str)
 
 
 @dataclass(frozen=True)
-class NotNumbers:
-    """What strings hold beside numbers: how many values, some of them, and the first one's row."""
+class NonNumericValues:
+    """Values of a string column that are not numbers: count, examples, and the first row."""
 
     count: int
     n_rows: int
@@ -75,27 +76,31 @@ class NotNumbers:
     def __str__(self) -> str:
         if not self.count:
             return "each of its strings is a number"
-        shown = ", ".join(map(repr, self.some))
-        which = f"{shown}, …" if self.count > len(self.some) and len(self.some) == _SHOWN else shown
-        are = "is no number" if self.count == 1 else "are no numbers"
+        examples = ", ".join(map(repr, self.some))
+        which = (
+            f"{examples}, …"
+            if self.count > len(self.some) and len(self.some) == _MAX_EXAMPLES
+            else examples
+        )
+        are = "is not a number" if self.count == 1 else "are not numbers"
         return (
             f"{self.count:,} of {self.n_rows:,} values {are} ({which}; first in row "
             f"{self.first_row})"
         )
 
 
-def not_numbers(column: LabelColumn) -> NotNumbers:
-    """Find the strings of a column that are no numbers."""
+def non_numeric_values(column: LabelColumn) -> NonNumericValues:
+    """Find the strings of a column that are not numbers."""
     is_bad = np.array([not is_number(label) for label in column.labels] + [False], bool)
     bad_rows = np.flatnonzero(is_bad[column.codes])
-    in_order = dict.fromkeys(column.codes[bad_rows].tolist())  # each once, as they come
-    some = tuple(str(column.labels[code]) for code in list(in_order)[:_SHOWN])
+    in_order = dict.fromkeys(column.codes[bad_rows].tolist())  # distinct, in order of appearance
+    some = tuple(str(column.labels[code]) for code in list(in_order)[:_MAX_EXAMPLES])
     n_rows = int((column.codes >= 0).sum())
-    return NotNumbers(len(bad_rows), n_rows, some, int(bad_rows[0]) if len(bad_rows) else 0)
+    return NonNumericValues(len(bad_rows), n_rows, some, int(bad_rows[0]) if len(bad_rows) else 0)
 
 
 def holds_numbers(column: LabelColumn) -> bool:
-    """Tell whether the strings of a column are numbers, save for a few."""
+    """Return whether the strings of a column are numbers, with few exceptions."""
     some = _some(column.labels)
     if column.kind != "string" or sum(map(is_number, some)) < 0.5 * len(some):
         return False
@@ -103,13 +108,13 @@ def holds_numbers(column: LabelColumn) -> bool:
     good = len(column.labels) - bad
     if bad == 0:
         return good > _FEW_NUMBERS
-    return good >= max(_NUMBERS_FOR_EACH * bad, _NUMBERS_FOR_EACH) or (
+    return good >= max(_NUMBERS_PER_STRING * bad, _NUMBERS_PER_STRING) or (
         good > _FEW_NUMBERS and good >= _NEARLY_ALL * len(column.labels)
     )
 
 
 def is_number(label: Any) -> bool:
-    """Tell whether a string is a number as Python writes it."""
+    """Return whether a string is a number in Python's notation."""
     if not isinstance(label, str):
         return True
     try:
@@ -120,7 +125,7 @@ def is_number(label: Any) -> bool:
 
 
 def is_date(text: str) -> bool:
-    """Tell whether a string is a day in one of the usual notations, or a time of day."""
+    """Return whether a string is a day in one of the usual notations, or a time of day."""
     text = text.strip()
     if match := _YEAR_FIRST.fullmatch(text):
         return _are_days(match[1], match[3], match[4])
@@ -139,27 +144,27 @@ def _are_days(year: str, month: str, day: str) -> bool:
 
 
 def _some(labels: Sequence[Any]) -> Sequence[Any]:
-    return labels[:: -(-len(labels) // _LOOKED_AT) or 1]
+    return labels[:: -(-len(labels) // _SAMPLE) or 1]
 
 
 def _numbers_message(column: LabelColumn, some: Sequence[str], where: str) -> str:
     if holds_numbers(column):
-        found = not_numbers(column)
-        beside = "Make the others missing, which means" if found.count else "Convert it to numbers,"
+        bad = non_numeric_values(column)
+        beside = "Turn the others into missing values:" if bad.count else "Convert it to numbers,"
         example = "in pandas pd.to_numeric(X[...], errors='coerce')"
-        said = f"holds numbers as strings: {found}" if found.count else "holds numbers as strings"
+        problem = f"holds numbers as strings: {bad}" if bad.count else "holds numbers as strings"
         return (
-            f"{where} {said}. Each distinct value becomes a category, so order and distance are "
-            f"lost. {beside} {example}, or name what marks missing values when the file is read "
+            f"{where} {problem}. Each distinct value becomes a category, so order and distance are "
+            f"lost. {beside} {example}, or declare the missing-value markers when reading the file "
             f"(na_values of pd.read_csv). {_AS_CATEGORIES}"
         )
     strange = [one for one in some if _OTHER_NOTATION.fullmatch(one) and not is_number(one)]
     alike = sum(bool(_OTHER_NOTATION.fullmatch(one)) for one in some)
     if len(some) > _FEW_NUMBERS and strange and alike >= _NEARLY_ALL * len(some):
         return (
-            f"{where} holds numbers in a notation that is not read as numbers (such as "
-            f"{strange[0]!r}), and each becomes a category. Convert it: remove separators, units "
-            f"and signs of currency, and write a point before decimals. {_AS_CATEGORIES}"
+            f"{where} holds numbers in a notation that is not parsed as numbers (such as "
+            f"{strange[0]!r}), so each becomes a category. Convert it: remove separators, units "
+            f"and currency symbols, and use a decimal point. {_AS_CATEGORIES}"
         )
     return ""
 
@@ -169,55 +174,53 @@ def _dates_message(some: Sequence[str], where: str) -> str:
     if not dates or len(dates) < _NEARLY_ALL * len(some):
         return ""
     return (
-        f"{where} holds dates as strings (such as {dates[0]!r}), and each becomes a category: of "
-        f"other dates nothing is known. {INSTEAD_OF_DATES} {_AS_CATEGORIES}"
+        f"{where} holds dates as strings (such as {dates[0]!r}). Each becomes a category, so the "
+        f"model learns nothing about other dates. {INSTEAD_OF_DATES} {_AS_CATEGORIES}"
     )
 
 
 def _unique_message(column: LabelColumn, n_distinct: int, some: Sequence[str], where: str) -> str:
-    """Say that a string is of one row, or hardly of more: what is learned holds for no other."""
+    """Describe a column in which nearly every row has its own string."""
     n_rows = int((column.codes >= 0).sum())
     if n_rows < _FEW_ROWS:
         return ""
     words = sum(len(text.split()) for text in some) / len(some)
-    if words >= _WORDS_OF_A_TEXT and n_distinct > 0.5 * n_rows:
+    if words >= _WORDS_IN_TEXT and n_distinct > 0.5 * n_rows:
         return (
-            f"{where} holds free text (such as {_cut(some[0])!r}): {n_distinct:,} different values "
-            f"in {n_rows:,} rows, each a category. Turn it into numbers, for example with "
-            "scikit-learn's TfidfVectorizer and TruncatedSVD, or drop the column. "
-            f"{_AS_CATEGORIES}"
+            f"{where} holds free text (such as {_truncate(some[0])!r}): {n_distinct:,} different "
+            f"values in {n_rows:,} rows, each a category. Turn it into numbers, for example with "
+            f"scikit-learn's TfidfVectorizer and TruncatedSVD, or drop the column. {_AS_CATEGORIES}"
         )
     if n_distinct > _NEARLY_ALL * n_rows:
         return (
             f"{where} holds a different string in nearly every row ({n_distinct:,} in {n_rows:,} "
-            f"rows, such as {_cut(some[0])!r}), like an identifier: what is learned of one row's "
-            f"says nothing of another's. Drop the column, or take out what rows share. "
-            f"{_AS_CATEGORIES}"
+            f"rows, such as {_truncate(some[0])!r}), like an identifier, which does not generalize "
+            f"to new rows. Drop the column, or extract the part that rows share. {_AS_CATEGORIES}"
         )
     return ""
 
 
-def _cut(text: str, longest: int = 40) -> str:
+def _truncate(text: str, longest: int = 40) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def warn_of_many_classes(n_classes: int, n_rows: int, column: NumericColumn | LabelColumn) -> None:
-    """Warn if a classifier's target is probably no class: numbers as strings, or all different."""
+    """Warn if y probably holds no classes: numeric strings, or nearly all values distinct."""
     if isinstance(column, LabelColumn) and holds_numbers(column):
-        found = not_numbers(column)
-        beside = f": {found}" if found.count else ""
+        bad = non_numeric_values(column)
+        beside = f": {bad}" if bad.count else ""
         warn_user(
             f"y holds {n_classes:,} classes that are numbers as strings{beside}. If y is a "
-            "quantity, convert it, for example with pd.to_numeric(y, errors='coerce'), leave out "
-            "the rows that are then missing, and use a regressor.",
+            "quantity, convert it, for example with pd.to_numeric(y, errors='coerce'), drop the "
+            "rows that are then missing, and use a regressor.",
             DataWarning,
             about="y",
         )
     elif n_rows >= _FEW_ROWS and n_classes > 0.5 * n_rows:
         warn_user(
             f"y holds {n_classes:,} classes in {n_rows:,} rows, so most classes have one row and "
-            "cannot be learned. If y is a quantity, use a regressor; if it is an identifier, it "
-            "is no target.",
+            "cannot be learned. If y is a quantity, use a regressor; an identifier is not "
+            "a target.",
             DataWarning,
             about="y",
         )

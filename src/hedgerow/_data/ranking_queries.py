@@ -1,7 +1,7 @@
-"""Queries and relevances → arrays: what a ranker needs beside the features of a row.
+"""Queries and relevances → arrays: what a ranker needs besides the features.
 
-A query is told by an id of each row (`qid`), by the numbers of adjacent rows (`group`), or by a
-column of the table. What comes out are numbers of queries, 0 and up.
+Queries are specified by an id for each row (`qid`), by the sizes of groups of adjacent rows
+(`group`), or by a column of the table. They are returned as integers from 0.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from hedgerow.exceptions import DataError, ParameterError
 
 QueryNumbers = NDArray[np.int64]
 
-MOST_ROWS = 2**31
+MAX_ROWS = 2**31
 
 
 def read_query_ids(qid: Any, name: str = "qid") -> QueryNumbers:
-    """Read an id for each row, a number or a string: the number of its query."""
+    """Read the query id of each row, a number or a string, as an integer."""
     column = read_column(qid, name)
     values = column.codes if isinstance(column, LabelColumn) else column.values
     return np.unique(values, return_inverse=True)[1].astype(np.int64, copy=False)
 
 
 def read_group_sizes(group: Any) -> QueryNumbers:
-    """Read how many rows each query has, one query after the other."""
+    """Read group sizes: the number of rows of each query, for rows sorted by query."""
     column = read_column(group, "group")
     sizes = np.zeros(1) if isinstance(column, LabelColumn) else column.values
     if sizes.min() < 1 or (sizes != np.floor(sizes)).any():
         raise DataError("group must hold the number of rows of each query: ints, 1 or more.")
-    if sizes.sum(dtype=np.float64) > MOST_ROWS:
-        raise DataError(f"group adds up to more than {MOST_ROWS} rows.")
+    if sizes.sum(dtype=np.float64) > MAX_ROWS:
+        raise DataError(f"group adds up to more than {MAX_ROWS} rows.")
     return np.repeat(np.arange(len(sizes)), sizes.astype(np.int64))
 
 
@@ -52,14 +52,14 @@ def read_relevance(y: Any, n_rows: int) -> NDArray[np.float64]:
     return relevance
 
 
-def part_column(X: Any, column: str | int) -> tuple[Any, Any]:
-    """Part a table into one of its columns, by name or index, and the rest of it."""
+def split_column(X: Any, column: str | int) -> tuple[Any, Any]:
+    """Split a table into one column, by name or index, and the other columns."""
     if nw.dependencies.is_pandas_dataframe(X):
-        j = _place_of(X.columns.tolist(), column)
+        j = _position_of(X.columns.tolist(), column)
         return X.iloc[:, j], X.iloc[:, [k for k in range(X.shape[1]) if k != j]]
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        name = frame.columns[_place_of(frame.columns, column)]
+        name = frame.columns[_position_of(frame.columns, column)]
         return frame.get_column(name).to_native(), frame.drop(name).to_native()
     matrix: Any = sound(X).tocsc() if scipy.sparse.issparse(X) else as_array(X, "X")
     index = _index_of(matrix.shape, column)
@@ -69,7 +69,7 @@ def part_column(X: Any, column: str | int) -> tuple[Any, Any]:
     return values.ravel(), matrix[:, others]
 
 
-def _place_of(columns: list[Any], column: str | int) -> int:
+def _position_of(columns: list[Any], column: str | int) -> int:
     try:
         return column_index(column, read_names(columns), len(columns), "qid_column")
     except ParameterError as error:
@@ -79,8 +79,8 @@ def _place_of(columns: list[Any], column: str | int) -> int:
 def _index_of(shape: tuple[int, ...], column: str | int) -> int:
     if isinstance(column, str):
         raise DataError(
-            f"qid_column={column!r} is a name, but the columns of X have none. Give its index."
+            f"qid_column={column!r} is a name, but the columns of X have no names. Use its index."
         )
     if len(shape) != 2 or not column < shape[1]:
-        raise DataError(f"qid_column={column} is no column of X, whose shape is {shape}.")
+        raise DataError(f"qid_column={column} is not a column of X, whose shape is {shape}.")
     return int(column)

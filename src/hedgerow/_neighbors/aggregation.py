@@ -1,6 +1,6 @@
-"""What neighbours say of a query: their weights, votes for classes, the mean of their numbers.
+"""From neighbours to predictions: weights, votes for classes, and weighted means.
 
-Sums are over the neighbours from the nearest on, one after another.
+Sums run over the neighbours from the nearest to the farthest.
 """
 
 from __future__ import annotations
@@ -25,38 +25,40 @@ def neighbor_weights(weights: Weights, distances: Floats) -> Floats:
         return np.ones_like(distances)
     if weights == "distance":
         return _inverse(distances)
-    return _given(weights, distances)
+    return _call_weights(weights, distances)
 
 
-def _given(weights: Any, distances: Floats) -> Floats:
-    """Call a function and look at what it returns; the last axis of the distances is a query's."""
+def _call_weights(weights: Any, distances: Floats) -> Floats:
+    """Call a user-defined weight function and check its result; the last axis is one query."""
     if not callable(weights):
         raise ParameterError(
             f"weights={weights!r} is not allowed; it must be 'uniform', 'distance' or a function."
         )
     returned = weights(distances)
     try:
-        given = np.asarray(returned, np.float64)
+        result = np.asarray(returned, np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"weights returned what is no array of numbers: {error}.") from error
-    if given.shape != distances.shape:
         raise DataError(
-            f"weights returned an array of shape {given.shape} for distances of shape "
-            f"{distances.shape}; it must return a weight for each."
+            f"weights returned something other than an array of numbers: {error}."
+        ) from error
+    if result.shape != distances.shape:
+        raise DataError(
+            f"weights returned an array of shape {result.shape} for distances of shape "
+            f"{distances.shape}; it must return one weight per distance."
         )
-    if not np.isfinite(given).all() or (given < 0.0).any():
+    if not np.isfinite(result).all() or (result < 0.0).any():
         raise DataError("weights returned numbers that are negative, infinite or NaN.")
-    counts = given.any(axis=-1)
+    counts = result.any(axis=-1)
     if not counts.all():
-        row = "a row" if given.ndim == 1 else f"row {int(counts.argmin())}"
-        raise DataError(f"weights gave all neighbours of {row} the weight 0.")
-    return given
+        row = "a row" if result.ndim == 1 else f"row {int(counts.argmin())}"
+        raise DataError(f"weights returned 0 for all neighbours of {row}.")
+    return result
 
 
 def _inverse(distances: Floats) -> Floats:
-    """Return weights in proportion to 1 / distance: the nearest has 1, so that none overflows.
+    """Return weights proportional to 1 / distance, scaled to 1 for the nearest to avoid overflow.
 
-    Where there are neighbours at distance 0 these have weight 1 and others 0.
+    If there are neighbours at distance 0, they have weight 1 and the others 0.
     """
     nearest = distances[:, :1]
     at_zero = nearest == 0.0
@@ -68,8 +70,8 @@ def class_votes(classes: NDArray[np.int64], weights: Floats, n_classes: int) -> 
     """Return the sum of the weights of the neighbours of each class, (n_queries, n_classes)."""
     votes = np.zeros((len(classes), n_classes))
     every = np.arange(len(classes))
-    for place in range(classes.shape[1]):
-        votes[every, classes[:, place]] += weights[:, place]
+    for rank in range(classes.shape[1]):
+        votes[every, classes[:, rank]] += weights[:, rank]
     return votes
 
 
@@ -77,23 +79,23 @@ def weighted_mean(numbers: Floats, weights: Floats) -> Floats:
     """Return the mean of the neighbours' numbers (n_queries, k, outputs) by their weights."""
     total = np.zeros((len(numbers), numbers.shape[2]))
     weight = np.zeros(len(numbers))
-    for place in range(numbers.shape[1]):
-        total += numbers[:, place] * weights[:, place, None]
-        weight += weights[:, place]
+    for rank in range(numbers.shape[1]):
+        total += numbers[:, rank] * weights[:, rank, None]
+        weight += weights[:, rank]
     return total / weight[:, None]
 
 
 @dataclass(frozen=True, eq=False)
-class Around:
-    """The neighbours of queries that have any number of them, one query after another."""
+class RadiusNeighborhoods:
+    """The neighbours within a radius, a varying number per query, one query after another."""
 
     counts: RowNumbers  # (n_queries,)
     distances: Floats  # (n_neighbours of all,)
     rows: RowNumbers
 
     @cached_property
-    def askers(self) -> RowNumbers:
-        """The query that each is a neighbour of."""
+    def query_index(self) -> RowNumbers:
+        """The query of each neighbour."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     def weights(self, weights: Weights) -> Floats:
@@ -101,31 +103,33 @@ class Around:
         if weights is None or weights == "uniform":
             return np.ones_like(self.distances)
         of_queries = np.split(self.distances, np.cumsum(self.counts)[:-1])
-        found = [_of_one(weights, distances) for distances in of_queries if len(distances)]
-        return np.concatenate(found) if found else np.empty(0)
+        by_query = [_of_one(weights, distances) for distances in of_queries if len(distances)]
+        return np.concatenate(by_query) if by_query else np.empty(0)
 
     def votes(self, classes: RowNumbers, weights: Floats, n_classes: int) -> Floats:
         """Return the sum of the weights of the neighbours of each class, (n_queries, n_classes)."""
-        places = self.askers * n_classes + classes[self.rows]
-        return _sums(places, weights, len(self.counts) * n_classes).reshape(-1, n_classes)
+        slots = self.query_index * n_classes + classes[self.rows]
+        return _sums(slots, weights, len(self.counts) * n_classes).reshape(-1, n_classes)
 
     def mean(self, numbers: Floats, weights: Floats) -> Floats:
         """Return the mean of the neighbours' numbers by their weights; NaN if there are none."""
         n_queries = len(self.counts)
-        weight = _sums(self.askers, weights, n_queries)
+        weight = _sums(self.query_index, weights, n_queries)
         weight[self.counts == 0] = np.nan
         totals = [
-            _sums(self.askers, weights * column[self.rows], n_queries) for column in numbers.T
+            _sums(self.query_index, weights * column[self.rows], n_queries) for column in numbers.T
         ]
         return np.column_stack(totals) / weight[:, None]
 
 
-def _sums(places: RowNumbers, terms: Floats, n: int) -> Floats:
-    """Add up the terms that belong to each place, in their order."""
+def _sums(slots: RowNumbers, terms: Floats, n: int) -> Floats:
+    """Sum the terms of each slot, in their order."""
     sums = np.zeros(n)
-    np.add.at(sums, places, terms)
+    np.add.at(sums, slots, terms)
     return sums
 
 
 def _of_one(weights: Any, distances: Floats) -> Floats:
-    return _inverse(distances[None])[0] if weights == "distance" else _given(weights, distances)
+    return (
+        _inverse(distances[None])[0] if weights == "distance" else _call_weights(weights, distances)
+    )

@@ -1,8 +1,8 @@
-"""Tables for estimators of any make: checked, brought into the order of `fit`, but not converted.
+"""Tables that are passed through to base estimators: checked and reordered, but not converted.
 
-Bags, committees and stagewise models hand tables on to base estimators, which alone know how to
-read them. What they all need is checked here: rows and columns, names, and that a sparse matrix is
-sound before rows are taken from it.
+Bagging, AdaBoost and stagewise boosting pass tables on to base estimators, which alone know how to
+read them. Common checks are made here: rows and columns, names, and that the indices of a sparse
+matrix are valid before rows are selected.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hedgerow._data.sparse import sound
 from hedgerow._estimator import COLUMN_NAMES, fitted_names, name_attributes
 from hedgerow.exceptions import DataError
 
-_AS_IT_IS: dict[str, Any] = {
+_NO_CONVERSION: dict[str, Any] = {
     "accept_sparse": ["csr", "csc"],
     "dtype": None,
     "ensure_all_finite": False,
@@ -39,7 +39,7 @@ _AS_IT_IS: dict[str, Any] = {
 
 
 def learn_columns(X: Any) -> tuple[Any, dict[str, Any]]:
-    """Check the table of a `fit`; also return scikit-learn's attributes about its columns."""
+    """Check the table of a `fit`; also return scikit-learn's attributes for its columns."""
     refuse_single_row(X)
     X, names = _checked(X)
     require_columns(*X.shape)
@@ -47,14 +47,14 @@ def learn_columns(X: Any) -> tuple[Any, dict[str, Any]]:
     return _acceptable(X, names), {"n_features_in_": X.shape[1]} | name_attributes(names)
 
 
-def known_columns(estimator: Any) -> dict[str, Any]:
-    """Return the attributes about the columns of the last `fit`."""
-    known = {"n_features_in_", "feature_names_in_", COLUMN_NAMES}
-    return {name: value for name, value in vars(estimator).items() if name in known}
+def fitted_columns(estimator: Any) -> dict[str, Any]:
+    """Return the attributes that describe the columns of the last `fit`."""
+    names = {"n_features_in_", "feature_names_in_", COLUMN_NAMES}
+    return {name: value for name, value in vars(estimator).items() if name in names}
 
 
 def check_columns(estimator: Any, X: Any) -> Any:
-    """Check that a table has the columns of the one of `fit`, and give it with these in order."""
+    """Check that a table has the columns of `fit`, and return it with the columns in that order."""
     X, names = _checked(X)
     require_columns(*X.shape)
     learned, n_features = fitted_names(estimator), estimator.n_features_in_
@@ -64,7 +64,7 @@ def check_columns(estimator: Any, X: Any) -> Any:
 
 
 def learn_anything(X: Any) -> tuple[Any, dict[str, Any]]:
-    """Check what base estimators may read in their own way, such as a list of texts."""
+    """Check an X that only the base estimator understands, such as a list of texts."""
     if _is_frame(X):
         return learn_columns(X)
     refuse_no_table(X)
@@ -75,15 +75,15 @@ def learn_anything(X: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def check_anything(estimator: Any, X: Any) -> Any:
-    """Check that what base estimators read in their own way has the columns of `fit`, if any."""
-    knows_columns = hasattr(estimator, "n_features_in_")  # not of a fit to texts, or to dicts
-    if knows_columns and (_is_frame(X) or are_records(X)):
+    """Check that an X for the base estimator has the columns of `fit`, if it has columns."""
+    has_columns = hasattr(estimator, "n_features_in_")  # not after a fit to texts or dicts
+    if has_columns and (_is_frame(X) or are_records(X)):
         return check_columns(estimator, X)
     if type(X) is dict:
         X = [X]
     refuse_no_table(X)
     X = sound(X)
-    if knows_columns:
+    if has_columns:
         validate_data(estimator, X, reset=False, skip_check_array=True)
     return X
 
@@ -93,7 +93,7 @@ def _is_frame(X: Any) -> bool:
 
 
 def _checked(X: Any) -> tuple[Any, Names | None]:
-    """Let data frames be; turn lists and the like into arrays, and rows of names into a frame."""
+    """Keep data frames; convert lists and the like to arrays, and records to a data frame."""
     if are_records(X):
         X = as_data_frame(X)
     if nw.dependencies.is_pandas_dataframe(X):
@@ -103,13 +103,13 @@ def _checked(X: Any) -> tuple[Any, Names | None]:
         return frame.to_native(), read_names(frame.columns)
     refuse_no_table(X)
     try:
-        return check_array(sound(X), **_AS_IT_IS), None
+        return check_array(sound(X), **_NO_CONVERSION), None
     except ValueError as error:
         raise DataError(str(error)) from error
 
 
 def _acceptable(X: Any, names: Names | None) -> Any:
-    """Give columns that are named by strings and by others strings, as scikit-learn wants it."""
+    """Rename columns to strings if only some names are strings, as scikit-learn requires."""
     strings = [isinstance(name, str) for name in names or ()]
     is_mixed = any(strings) and not all(strings)
     return X.set_axis(list(labels_of(names, len(strings))), axis=1) if is_mixed else X

@@ -1,6 +1,6 @@
-"""Which rows and which columns each estimator of a bag is fitted on.
+"""The rows and columns that each base model is fitted on.
 
-All of it follows from a seed and a round, so that nothing needs to be kept but how it was drawn.
+They are determined by a seed and the round, so that samples need not be stored.
 """
 
 from __future__ import annotations
@@ -13,38 +13,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._tree.cart import RowDraws
+from hedgerow._tree.cart import BootstrapSamples
 from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
 
-# Beyond all seeds that a `random_state` may be, so that rows and columns are drawn independently.
+# Above all seeds of a `random_state`, so that rows and columns are drawn independently.
 _OTHER_SEEDS = 2**32
 
 
 @dataclass(frozen=True, eq=False)
-class BagDraws:
-    """How rows and columns are drawn; each round has a number.
+class BaggingSamples:
+    """How rows and columns are sampled in each round.
 
-    Rows are drawn evenly, in proportion to `weights`, or are those `given` for each round.
+    Rows are drawn uniformly, in proportion to `weights`, or are the user's `fixed` samples.
     """
 
     n_rows: int
     n_features: int
-    rows: RowDraws
-    columns: RowDraws
+    rows: BootstrapSamples
+    columns: BootstrapSamples
     weights: Floats | None = None
-    given: tuple[Indices, ...] | None = None
+    fixed: tuple[Indices, ...] | None = None
 
     def samples(self, index: int) -> Indices:
-        """Return the rows of a round, those drawn twice listed twice."""
-        if self.given is not None:
-            return self.given[index]
+        """Return the rows of a round; repeated rows are listed repeatedly."""
+        if self.fixed is not None:
+            return self.fixed[index]
         return np.repeat(np.arange(self.n_rows), self.counts(index))
 
     def counts(self, index: int) -> NDArray[np.integer[Any]]:
-        """Return how often a round drew each row."""
-        if self.given is not None:
-            return np.bincount(self.given[index], minlength=self.n_rows)
+        """Return how often each row is in the sample of a round."""
+        if self.fixed is not None:
+            return np.bincount(self.fixed[index], minlength=self.n_rows)
         if self.weights is not None:
             return np.bincount(self._weighted(index, self.weights), minlength=self.n_rows)
         return self.rows.counts(index, self.n_rows)
@@ -60,7 +60,7 @@ class BagDraws:
         return not self.columns.bootstrap and self.columns.n_draws == self.n_features
 
     def random_state(self, index: int) -> np.random.RandomState:
-        """Return the stream that the estimator of a round takes its own seeds from."""
+        """Return the random state that seeds the estimator of a round."""
         return np.random.RandomState([self.rows.seed, index])
 
     def _weighted(self, index: int, weights: Floats) -> Indices:
@@ -70,32 +70,41 @@ class BagDraws:
             up_to / up_to[-1], stream.random_sample(self.rows.n_draws), side="right"
         )
 
-    def continues(self, last: BagDraws, n_rounds: int) -> bool:
-        """Tell whether the first rounds are drawn as another did."""
+    def continues(self, last: BaggingSamples, n_rounds: int) -> bool:
+        """Return whether the first rounds have the same samples as another."""
         mine, theirs = (
-            (draws.n_rows, draws.n_features, draws.rows, draws.columns) for draws in (self, last)
+            (sampling.n_rows, sampling.n_features, sampling.rows, sampling.columns)
+            for sampling in (self, last)
         )
-        if mine != theirs or (self.given is None) != (last.given is None):
+        if mine != theirs or (self.fixed is None) != (last.fixed is None):
             return False
-        if self.given is not None and last.given is not None:
-            pairs = zip(self.given[:n_rounds], last.given, strict=True)
+        if self.fixed is not None and last.fixed is not None:
+            pairs = zip(self.fixed[:n_rounds], last.fixed, strict=True)
             return all(np.array_equal(a, b) for a, b in pairs)
         if self.weights is None or last.weights is None:
             return self.weights is last.weights
         return np.array_equal(self.weights, last.weights)
 
 
-def column_draws(estimator: Any, n_features: int, seed: int) -> RowDraws:
-    """Return how the columns are drawn that `max_features` and `bootstrap_features` ask for."""
-    given = estimator.max_features
-    n_draws = int(given) if isinstance(given, Integral) else max(1, int(given * n_features))
+def column_samples(estimator: Any, n_features: int, seed: int) -> BootstrapSamples:
+    """Return how columns are drawn, by `max_features` and `bootstrap_features`."""
+    max_features = estimator.max_features
+    n_draws = (
+        int(max_features)
+        if isinstance(max_features, Integral)
+        else max(1, int(max_features * n_features))
+    )
     if n_draws > n_features:
-        raise ParameterError(f"max_features={given} is more than the {n_features} columns of X.")
-    return RowDraws(n_draws, bootstrap=bool(estimator.bootstrap_features), seed=seed + _OTHER_SEEDS)
+        raise ParameterError(
+            f"max_features={max_features} is more than the {n_features} columns of X."
+        )
+    return BootstrapSamples(
+        n_draws, bootstrap=bool(estimator.bootstrap_features), seed=seed + _OTHER_SEEDS
+    )
 
 
 def read_samples(samples: Any, n_rounds: int, n_rows: int) -> tuple[Indices, ...]:
-    """Check the rows that a caller gives for each round."""
+    """Check the samples that the user provides for each round."""
     if not isinstance(samples, Sequence | np.ndarray) or len(samples) != n_rounds:
         raise DataError(
             f"samples must be a list of n_estimators={n_rounds} arrays of row numbers, got "

@@ -1,7 +1,7 @@
-"""A bag of Hedgerow's trees, each fitted by itself on columns of its own, as one sum of trees.
+"""Bagged trees, each with its own columns, as one sum of trees.
 
-Every member reads its columns in its own way (it has categories and bins of its own), so the trees'
-features are the columns of the first member, then those of the second, and so on.
+Every base model has its own categories and bins, so the trees'
+features are the columns of the first base model, then those of the second, and so on.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._bagging.members import MemberModel, columns_for, spread
+from hedgerow._bagging.base_models import BaggedModel, columns_for, spread
 from hedgerow._data.names import Labels
 from hedgerow._tree.additive import AdditiveTrees, leaf_names, leaf_unit
 from hedgerow._tree.outputs import ClassOutputs, Outputs
@@ -21,7 +21,7 @@ from hedgerow._types import Floats
 
 
 def joined_trees(
-    model: MemberModel,
+    model: BaggedModel,
     labels: Labels,
     checked: Callable[[Any], Any],
     n_threads: int,
@@ -35,26 +35,26 @@ def joined_trees(
     model : MemberModel
         Fitted decision trees.
     labels : Labels
-        What the columns are called.
+        Names of the columns.
     checked : function of a table
-        Returns the table as `columns_for` takes it.
+        Returns the table as input of `columns_for`.
     n_threads : int
         Threads to use.
     hard : bool
-        Whether a member votes for one class.
+        Whether base models vote by class.
     """
-    columns = [model.draws.features(index) for index in range(len(model.members))]
+    columns = [model.sampling.features(index) for index in range(len(model.estimators))]
     starts = np.concatenate([[0], np.cumsum([len(own) for own in columns])])
     trees = [
-        _as_part(member, int(first), model, hard=hard)
-        for member, first in zip(model.members, starts, strict=False)
+        _scaled_tree(base_model, int(first), model, hard=hard)
+        for base_model, first in zip(model.estimators, starts, strict=False)
     ]
 
     def matrix(X: Any) -> Rows:
         X = checked(X)
         parts = [
-            member._matrix(columns_for(model.draws, index, X))  # noqa: SLF001  as its predict does
-            for index, member in enumerate(model.members)
+            base_model._matrix(columns_for(model.sampling, index, X))  # noqa: SLF001  as its predict does
+            for index, base_model in enumerate(model.estimators)
         ]
         return np.concatenate(parts, axis=1)
 
@@ -70,20 +70,20 @@ def joined_trees(
     )
 
 
-def _as_part(member: Any, first_feature: int, model: MemberModel, *, hard: bool) -> Tree:
-    """Return a member's tree with its features moved, and its values as its part of the mean."""
-    tree: Tree = member.tree_
-    own: Outputs = member._model.outputs  # noqa: SLF001
-    values = _values(tree.value, own, model.outputs, hard=hard) / len(model.members)
+def _scaled_tree(base_model: Any, first_feature: int, model: BaggedModel, *, hard: bool) -> Tree:
+    """Return a base model's tree with shifted features, and its share of the mean as values."""
+    tree: Tree = base_model.tree_
+    own: Outputs = base_model._model.outputs  # noqa: SLF001
+    values = _values(tree.value, own, model.outputs, hard=hard) / len(model.estimators)
     return replace(tree.with_features_moved(first_feature), value=values)
 
 
 def _values(values: Floats, own: Outputs, outputs: Outputs, *, hard: bool) -> Floats:
-    """Return what a member's values mean to the bag, of whose classes it may not know all."""
+    """Return a base model's values for the classes of the ensemble, which may be more."""
     if not isinstance(outputs, ClassOutputs):
         return values
     assert isinstance(own, ClassOutputs)
     shares = list(map(spread, own.probabilities(values), own.classes, outputs.classes))
-    if hard:  # the first of equal classes wins, among those known to the member as among all
+    if hard:  # ties go to the first class, as in the base model
         return outputs.certain(outputs.votes(outputs.values(shares)))
     return outputs.values(shares)

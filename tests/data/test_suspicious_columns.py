@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow._data.intake import learn_schema, read_table
-from hedgerow._data.suspects import is_date, is_number
+from hedgerow._data.suspicious_columns import is_date, is_number
 from hedgerow.exceptions import DataError, DataWarning
 
 N = 300
@@ -20,13 +20,14 @@ SUSPECTS = {
     "numbers with marks": (
         WITH_MARKS,
         (
-            r"X, column 'x' holds numbers as strings: 3 of 303 values are no numbers \('\?', 'n/a';"
+            r"X, column 'x' holds numbers as strings: 3 of 303 values are not numbers "
+            r"\('\?', 'n/a';"
             r" first in row 100\)\. .*to_numeric.*na_values"
         ),
     ),
     "one mark": (
         ["?", *NUMBERS],
-        r"1 of 301 values is no number \('\?'; first in row 0\)",
+        r"1 of 301 values is not a number \('\?'; first in row 0\)",
     ),
     "few numbers, many rows": (["1", "2", "3", "4", "5", "6", "?"] * 20, "20 of 140 values"),
     "numbers": (NUMBERS, "holds numbers as strings.*Convert it to numbers"),
@@ -62,7 +63,7 @@ def test_what_is_probably_no_category_is_warned_of(values, message, make):
     with pytest.warns(DataWarning, match=message) as caught:
         schema, _ = learn_schema(table)
     assert len(caught) == 1
-    assert "name the column in categorical_features" in str(caught[0].message)
+    assert "list the column in categorical_features" in str(caught[0].message)
     assert list(schema.categories) == [0]
     # Neither those who asked for it nor predictions are warned.
     assert learn_schema(table, ["x"])[0] == schema
@@ -106,7 +107,9 @@ def test_an_error_shows_the_value_that_is_no_number():
     schema, _ = learn_schema(pd.DataFrame({"x": [1.0, 2.0, 3.0]}))
     with pytest.raises(DataError) as caught:
         read_table(pd.DataFrame({"x": ["3", "4", "?", "5"]}), schema)
-    said = "column 'x' held numbers in fit, but holds strings now: 1 of 4 values is no number ('?'"
+    said = (
+        "column 'x' held numbers in fit, but now holds strings: 1 of 4 values is not a number ('?'"
+    )
     assert said in str(caught.value)
     with pytest.raises(DataError, match="each of its strings is a number"):
         read_table(pd.DataFrame({"x": ["3", "4"]}), schema)
@@ -114,7 +117,7 @@ def test_an_error_shows_the_value_that_is_no_number():
 
 def test_a_regressor_says_what_in_y_is_no_number():
     X, y = np.arange(303.0)[:, None], np.array(WITH_MARKS, object)
-    message = re.escape("3 of 303 values are no numbers ('?', 'n/a'; first in row 100). Convert y")
+    message = re.escape("3 of 303 values are not numbers ('?', 'n/a'; first in row 100). Convert y")
     with pytest.raises(DataError, match=message):
         hr.GradientBoostingRegressor().fit(X, y)
     with pytest.raises(DataError, match="each of its strings is a number"):

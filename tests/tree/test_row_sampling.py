@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from hedgerow import _native
-from hedgerow._tree.row_sampling import RowDraws
+from hedgerow._tree.row_sampling import RowSampler
 
 RNG = np.random.default_rng(0)
 
 
 def drawn(g, h, sampling, fraction, *, seed=0, round_=0, threads=1):
     store = _native.GradientStore(g.shape[1], len(g), threads)
-    draw = RowDraws(g.shape[1], fraction, seed, sampling).by_gradient(round_)
+    draw = RowSampler(g.shape[1], fraction, seed, sampling).by_gradient(round_)
     rows, factor = store.take(g, h, draw)
     return rows, factor, [store.to_float(k) for k in range(len(g))]
 
@@ -43,7 +43,9 @@ def test_minimal_variance_varies_least():
         rounds = (drawn(g, h, sampling, 0.1, round_=r) for r in range(200))
         return np.std([(factor * g[0, rows]).sum() for rows, factor, _ in rounds])
 
-    uniform = np.std([10 * g[0, RowDraws(5_000, 0.1).bag(r, None).rows].sum() for r in range(200)])
+    uniform = np.std(
+        [10 * g[0, RowSampler(5_000, 0.1).bag(r, None).rows].sum() for r in range(200)]
+    )
     assert spread("minimal_variance") < spread("gradient") < uniform
 
 
@@ -97,14 +99,14 @@ def test_balanced_draws_have_as_many_rows_of_each_class():
     kind = RNG.choice(3, 30_000, p=[0.9, 0.08, 0.02]).astype(np.int32)
     rarest = np.bincount(kind).min()
     for fraction in (1.0, 0.5):
-        draws = RowDraws(30_000, fraction, sampling="balanced", kind=kind)
+        draws = RowSampler(30_000, fraction, sampling="balanced", kind=kind)
         counts = np.mean([np.bincount(kind[draws.bag(r, None).rows]) for r in range(50)], axis=0)
         np.testing.assert_allclose(counts, fraction * rarest, rtol=0.05)
 
 
 def test_groups_are_drawn_whole():
     unit = RNG.integers(0, 400, 20_000).astype(np.int32)
-    draws = RowDraws(20_000, 0.3, sampling="group", unit=unit)
+    draws = RowSampler(20_000, 0.3, sampling="group", unit=unit)
     rows = draws.bag(0, None).rows
     kept = np.unique(unit[rows])
     assert np.isin(unit, kept).sum() == len(rows)
@@ -114,7 +116,7 @@ def test_groups_are_drawn_whole():
 
 @pytest.mark.parametrize("sampling", ["uniform", "gradient", "minimal_variance"])
 def test_a_round_has_at_least_one_row(sampling):
-    draws = RowDraws(5, 1e-9, sampling=sampling)
+    draws = RowSampler(5, 1e-9, sampling=sampling)
     g = np.ones((1, 5))
     drawn_rows = None
     if draws.by_gradient(3) is not None:

@@ -1,4 +1,4 @@
-"""What all neighbours' estimators share: a fit, and queries for the nearest or within a radius."""
+"""Base classes of the estimators: fitting, and queries for the nearest or within a radius."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sklearn.utils import Tags
 from hedgerow._estimator import Estimator, adopt
 from hedgerow._neighbors.fitting import fit_neighbors
 from hedgerow._neighbors.indexes import Within
-from hedgerow._neighbors.metrics import chosen_metric
+from hedgerow._neighbors.metrics import resolve_metric
 from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.parameters import N_NEIGHBORS, RADIUS
-from hedgerow._neighbors.search import Search
-from hedgerow._neighbors.tables import read_rows
+from hedgerow._neighbors.search import NeighborSearch
+from hedgerow._neighbors.training_rows import read_queries
 from hedgerow._params import check_parameters
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.outputs import Outputs
@@ -39,15 +39,15 @@ class Neighbors(Estimator):
         return self
 
     def _own_attributes(self, model: NeighborsModel) -> dict[str, Any]:  # noqa: ARG002
-        """Return what this kind of estimator learns beside the others' attributes."""
+        """Return fitted attributes specific to a subclass."""
         return {}
 
     def _rows(self, X: Any) -> Any:
         model: NeighborsModel = self._fitted_model()
-        return read_rows(X, model.schema, model.metric, type(self).__name__)
+        return read_queries(X, model.schema, model.metric, type(self).__name__)
 
-    def _search(self) -> Search:
-        search: Search = self._fitted_model().search_by(self.metric)
+    def _search(self) -> NeighborSearch:
+        search: NeighborSearch = self._fitted_model().search_by(self.metric)
         return search
 
     def _graph(self, counts: RowNumbers, distances: Floats, indices: RowNumbers, mode: Mode) -> Any:
@@ -59,45 +59,44 @@ class Neighbors(Estimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         try:
-            metric = chosen_metric(self.metric, self.p, self.metric_params)
-        except (ParameterError, TypeError):  # which fit will tell
+            metric = resolve_metric(self.metric, self.p, self.metric_params)
+        except (ParameterError, TypeError):  # which fit will report
             return tags
         tags.input_tags.pairwise = tags.input_tags.positive_only = metric.name == "precomputed"
-        tags.input_tags.sparse = metric.has_products and self.algorithm != "kd_tree"
-        tags.input_tags.allow_nan = not metric.is_of_numbers
-        tags.input_tags.string = not metric.is_of_numbers
-        tags.input_tags.categorical = not metric.is_of_numbers
+        tags.input_tags.sparse = metric.spec.supports_sparse and self.algorithm != "kd_tree"
+        tags.input_tags.allow_nan = not metric.requires_numbers
+        tags.input_tags.string = not metric.requires_numbers
+        tags.input_tags.categorical = not metric.requires_numbers
         return tags
 
 
 class NearestQueries(Neighbors):
-    """Neighbours that are so many of the nearest rows."""
+    """Queries for the k nearest rows."""
 
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
     ) -> tuple[Floats, RowNumbers] | RowNumbers:
         """Find the nearest training rows of each query.
 
-        They are exactly those of a float64 brute force: rows are ranked by sums over the columns in
-        their order of the numbers' own differences (squared, for Euclid's distance, which is the
-        root of the sum), and of rows with equal sums the one with the smaller index comes first.
+        The result is exactly that of a float64 brute-force search: rows are ranked by the sum of
+        differences over the columns in their order (squared differences for the Euclidean
+        distance), and among equal sums the row with the smaller index comes first.
 
         Parameters
         ----------
         X : table of shape (n_queries, n_features), optional
-            The queries. If left out, they are the training rows, none of which is then its own
-            neighbour.
+            The queries. If omitted, they are the training rows, and a row is not its own neighbour.
         n_neighbors : int, optional
-            How many neighbours; those of the estimator if left out.
+            Number of neighbours; by default the estimator's ``n_neighbors``.
         return_distance : bool
-            Whether to return distances too.
+            Whether to return distances, too.
 
         Returns
         -------
         distances : array of shape (n_queries, n_neighbors)
-            From the nearest on; left out if ``return_distance`` is false.
+            In increasing order; omitted if ``return_distance`` is false.
         indices : array of shape (n_queries, n_neighbors)
-            Which training rows they are.
+            Indices of the training rows.
         """
         model: NeighborsModel = self._fitted_model()
         k = self._count(n_neighbors, model, without_itself=X is None)
@@ -112,7 +111,7 @@ class NearestQueries(Neighbors):
     ) -> Any:
         """Return the neighbours as a sparse matrix of shape (n_queries, n_training_rows).
 
-        Its numbers are 1, or the distances if ``mode`` is "distance"; `kneighbors` has the rest.
+        Its values are 1, or the distances if ``mode`` is "distance". Parameters as in `kneighbors`.
         """
         _check_mode(mode)
         distances, indices = self.kneighbors(X, n_neighbors)
@@ -120,11 +119,11 @@ class NearestQueries(Neighbors):
         return self._graph(counts, distances.ravel(), indices.ravel(), mode)
 
     def _count(self, n_neighbors: Any, model: NeighborsModel, *, without_itself: bool) -> int:
-        """Check a number of neighbours against the rows there are."""
+        """Check the number of neighbours against the number of rows."""
         count = self.n_neighbors if n_neighbors is None else n_neighbors
         N_NEIGHBORS.check(count)
         if count > model.n_rows - without_itself:
-            but_one = ", each of which is no neighbour of its own" if without_itself else ""
+            but_one = ", and a row is not its own neighbour" if without_itself else ""
             raise DataError(
                 f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {count}, n_samples_fit "
                 f"= {model.n_rows}, n_samples = {model.n_rows}{but_one}."
@@ -136,7 +135,7 @@ class NearestQueries(Neighbors):
 
 
 class RadiusQueries(Neighbors):
-    """Neighbours that are all rows within a radius."""
+    """Queries for all rows within a radius."""
 
     def radius_neighbors(
         self,
@@ -145,31 +144,30 @@ class RadiusQueries(Neighbors):
         return_distance: bool = True,
         sort_results: bool = True,  # noqa: ARG002  scikit-learn's signature
     ) -> Any:
-        """Find all training rows within a radius of each query, its border included.
+        """Find all training rows within a radius of each query, boundary included.
 
         Parameters
         ----------
         X : table of shape (n_queries, n_features), optional
-            The queries. If left out, they are the training rows, none of which is then its own
-            neighbour.
+            The queries. If omitted, they are the training rows, and a row is not its own neighbour.
         radius : float, optional
-            The radius; that of the estimator if left out.
+            The radius; by default the estimator's ``radius``.
         return_distance : bool
-            Whether to return distances too.
+            Whether to return distances, too.
         sort_results : bool
-            Rows come from the nearest on in any case.
+            Ignored: results are always sorted by distance.
 
         Returns
         -------
         distances : array of n_queries arrays
-            From the nearest on; left out if ``return_distance`` is false.
+            In increasing order; omitted if ``return_distance`` is false.
         indices : array of n_queries arrays
-            Which training rows they are.
+            Indices of the training rows.
         """
         counts, distances, indices = self._within(X, radius)
-        parts = np.cumsum(counts)[:-1]
-        found = _ragged(np.split(indices, parts))
-        return (_ragged(np.split(distances, parts)), found) if return_distance else found
+        ends = np.cumsum(counts)[:-1]
+        rows = _ragged(np.split(indices, ends))
+        return (_ragged(np.split(distances, ends)), rows) if return_distance else rows
 
     def radius_neighbors_graph(
         self,
@@ -180,8 +178,8 @@ class RadiusQueries(Neighbors):
     ) -> Any:
         """Return the rows within a radius as a sparse matrix, (n_queries, n_training_rows).
 
-        Its numbers are 1, or the distances if ``mode`` is "distance"; `radius_neighbors` has the
-        rest.
+        Its values are 1, or the distances if ``mode`` is "distance". Parameters as in
+        `radius_neighbors`.
         """
         _check_mode(mode)
         return self._graph(*self._within(X, radius), mode)
@@ -191,31 +189,31 @@ class RadiusQueries(Neighbors):
         radius = self.radius if radius is None else radius
         RADIUS.check(radius)
         rows = model.rows if X is None else self._rows(X)
-        found = self._search().within(rows, float(radius), effective_n_jobs(self.n_jobs))
+        neighbors = self._search().within(rows, float(radius), effective_n_jobs(self.n_jobs))
         if X is not None:
-            return found
-        counts, distances, indices = found
-        asking = np.repeat(np.arange(len(counts)), counts)
-        other = indices != asking
-        counts = np.bincount(asking[other], minlength=len(counts))
+            return neighbors
+        counts, distances, indices = neighbors
+        query = np.repeat(np.arange(len(counts)), counts)
+        other = indices != query
+        counts = np.bincount(query[other], minlength=len(counts))
         return counts, distances[other], indices[other]
 
 
 class NeighborsPredictor(Neighbors):
-    """Neighbours that say what a query is like."""
+    """Base class of classifiers and regressors."""
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Keep the rows, prepared for queries.
+        """Store the training rows and build the search index.
 
-        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is left unchanged.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            A NumPy array, or a pandas, Polars or Arrow table, of numbers without gaps; with
-            ``metric='gower'`` of strings, categories and gaps too; with Euclid's or the cosine
-            distance also a SciPy sparse matrix; with ``metric='precomputed'`` the distances of
-            all rows, (n_rows, n_rows).
+            A NumPy array, or a pandas, Polars or Arrow table of numbers without missing values.
+            ``metric='gower'`` also supports strings, categories and missing values; the Euclidean
+            and cosine distances also support SciPy sparse matrices; with ``metric='precomputed'``
+            X holds the distances between all rows, (n_rows, n_rows).
         y : array of shape (n_rows,) or (n_rows, n_outputs)
             The target.
 
@@ -232,7 +230,7 @@ class NeighborsPredictor(Neighbors):
 
 
 def _without_itself(distances: Floats, indices: RowNumbers) -> tuple[Floats, RowNumbers]:
-    """Take each row out of its own neighbours, or the last if it has many at distance 0."""
+    """Remove each row from its own neighbours, or the last one if ties at distance 0 hide it."""
     keep = indices != np.arange(len(indices))[:, None]
     keep[keep.all(axis=1), -1] = False
     shape = (len(indices), indices.shape[1] - 1)
@@ -241,8 +239,8 @@ def _without_itself(distances: Floats, indices: RowNumbers) -> tuple[Floats, Row
 
 def _ragged(arrays: list[NDArray[Any]]) -> NDArray[np.object_]:
     ragged = np.empty(len(arrays), dtype=object)
-    for place, array in enumerate(arrays):  # at once, arrays of one length would become a matrix
-        ragged[place] = array
+    for position, array in enumerate(arrays):  # ragged[:] = arrays may build a matrix
+        ragged[position] = array
     return ragged
 
 

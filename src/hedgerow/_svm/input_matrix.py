@@ -1,4 +1,4 @@
-"""Any table of numbers → a matrix: the door for X of support vector machines."""
+"""Any table of numbers → the float matrix of a support vector machine."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hedgerow._data.names import Names, column_label
 from hedgerow._data.sparse import sound
 from hedgerow.exceptions import DataError
 
-# With numbers up to this size, and C up to 1e30, gradients can be squared and added up.
+# With numbers up to this size, and C up to 1e30, squared gradients do not overflow.
 LARGEST = 1e50
 
 
 def learn_matrix(X: Any, estimator_name: str) -> tuple[TableSchema, Any]:
-    """Read the table of a `fit`: a dense matrix in C order or a CSR one, of floats."""
+    """Read the table of a `fit`: a float matrix, dense in C order or CSR."""
     if _is_csr(X):
         return TableSchema(X.shape[1], None, {}), _checked_csr(X, estimator_name)
     schema, table = learn_schema(X)
@@ -40,7 +40,7 @@ def read_matrix(X: Any, schema: TableSchema, estimator_name: str) -> Any:
 
 
 def _is_csr(X: Any) -> bool:
-    """Tell whether X can be used as it is; anything else takes the way of other tables."""
+    """Return whether X can be used without conversion."""
     return (
         scipy.sparse.issparse(X)
         and X.format == "csr"
@@ -67,10 +67,10 @@ def _matrix_of(table: Table) -> Any:
 
 
 def _moderate(X: Any, names: Names | None, estimator_name: str) -> Any:
-    """Refuse gaps, infinities, and numbers so large that their products overflow."""
+    """Refuse missing values, infinities, and numbers so large that their products overflow."""
     values = X.data if scipy.sparse.issparse(X) else X
     if values.size:
-        # Of numbers with a NaN among them, both are NaN.
+        # Both are NaN if any value is NaN.
         low, high = float(values.min()), float(values.max())
         if not -LARGEST <= low <= high <= LARGEST:
             _refuse(scipy.sparse.csr_array(X), names, estimator_name)
@@ -78,7 +78,7 @@ def _moderate(X: Any, names: Names | None, estimator_name: str) -> Any:
 
 
 def _refuse(X: Any, names: Names | None, estimator_name: str) -> NoReturn:
-    """Name the first column that holds something a machine cannot compute with."""
+    """Report the first column that holds an unusable value."""
     stored = X.tocoo()
     row, column = stored.coords
     for bad, what in (
@@ -89,13 +89,13 @@ def _refuse(X: Any, names: Names | None, estimator_name: str) -> NoReturn:
             first = int(bad.argmax())
             raise DataError(
                 f"{column_label(names, int(column[first]))} contains {what} (first in row "
-                f"{row[first]}), which {estimator_name} cannot compute with. Impute it, for "
+                f"{row[first]}), which {estimator_name} does not support. Impute it, for "
                 "example with sklearn.impute.SimpleImputer in a pipeline, or use Hedgerow's trees, "
-                "forests or boosting, which take gaps as they are."
+                "forests or boosting, which support missing values natively."
             )
     first = int(np.abs(stored.data).argmax())
     raise DataError(
         f"{column_label(names, int(column[first]))} holds {stored.data[first]:.3g} (row "
-        f"{row[first]}); squares of such numbers cannot be added up. Scale the column, for example "
+        f"{row[first]}); squares of such numbers overflow. Scale the column, for example "
         f"with sklearn.preprocessing.StandardScaler, so that none exceeds {LARGEST:g}."
     )

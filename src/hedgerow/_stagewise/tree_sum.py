@@ -99,7 +99,7 @@ def _terms(stage: Stage) -> Floats:
 
 
 def _with_means(tree: Tree, terms: Floats) -> Floats:
-    """Give inner nodes the mean of their leaves, by the rows in them."""
+    """Return inner nodes the mean of their leaves, by the rows in them."""
     terms = terms.copy()
     for node in np.flatnonzero(tree.feature >= 0)[::-1]:  # children come after their parent
         children = [tree.left[node], tree.right[node]]

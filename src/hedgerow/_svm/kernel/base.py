@@ -1,4 +1,4 @@
-"""What the kernel machines share: reading X, solving problems on its rows, scores of others."""
+"""The base class of kernel SVMs: reading X, solving the dual problems, scoring."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from hedgerow._data.intake import TableSchema
 from hedgerow._data.sources import has_rows
 from hedgerow._estimator import Estimator, adopt, column_attributes
 from hedgerow._progress import Metrics, Progress, progress
+from hedgerow._svm.input_matrix import learn_matrix, read_matrix
 from hedgerow._svm.kernel.cache import RowCache
-from hedgerow._svm.kernel.certificate import Solution
-from hedgerow._svm.kernel.dual import Dual
+from hedgerow._svm.kernel.certificate import KernelSolution
+from hedgerow._svm.kernel.dual import DualProblem
 from hedgerow._svm.kernel.kernels import (
     Kernel,
-    Table,
+    KernelTable,
     gamma_of,
     has_small_exponents,
     matrix_of,
@@ -33,49 +34,48 @@ from hedgerow._svm.kernel.kernels import (
     smallest_eigenvalue,
 )
 from hedgerow._svm.kernel.model import Certificate, KernelModel
-from hedgerow._svm.kernel.solver import LARGEST_SET, Stop, Watch, solve
-from hedgerow._svm.tables import learn_matrix, read_matrix
+from hedgerow._svm.kernel.solver import LARGEST_SET, ReportViolation, SolverOptions, solve
 from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Floats, RowNumbers
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError
 
-# Fewer rows are solved in double precision: it costs them nothing.
+# With fewer rows, float64 costs nothing.
 FEW_ROWS = 500
-# Rounding of single kernels, and the part of the tolerance that their sums' may be.
+# Rounding of float32 kernels, and the fraction of the tolerance that the error of sums may reach.
 SINGLE_ROUNDING, PART_OF_TOL = 6e-8, 0.1
-# Without slack there is nothing to trade exactness for.
+# Tolerance for a hard margin, which has no slack to absorb errors.
 HARD_TOL = 1e-6
-# Support vectors that a kernel which may be indefinite is tried on, and what is not rounding.
-TRIED_VECTORS, INDEFINITE = 200, -1e-6
+# Maximum number of support vectors on which definiteness is tested, and the threshold for it.
+MAX_TESTED_VECTORS, INDEFINITE = 200, -1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of a fit: how they are read, and their kernels."""
+class KernelInput:
+    """The training set of a kernel SVM: schema, kernel, rows, and their kernel values."""
 
     schema: TableSchema
     kernel: Kernel
     X: Any
-    table: Table
+    table: KernelTable
     single: bool
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
-    """A machine f(x) = Σ_i coefficient_i k(x_i, x) + intercept, and how well it is solved."""
+class KernelExpansion:
+    """f(x) = Σ_i coefficient_i k(x_i, x) + intercept, with its certificate."""
 
-    coefficients: Floats  # of every row
+    coefficients: Floats  # one per row
     intercept: float
     objective: float = 0.0
     relative_gap: float = 0.0
     n_iter: int = 0
     converged: bool = True
-    scores: Floats | None = None  # f of every row, where the fit needs them
+    scores: Floats | None = None  # f of every row, if the fit needs them
 
     @classmethod
-    def of(cls, solution: Solution, intercept: float, scale: float = 1.0) -> Machine:
-        """Make the machine of a solution, f being `scale` times the solution's."""
+    def of(cls, solution: KernelSolution, intercept: float, scale: float = 1.0) -> KernelExpansion:
+        """Return the expansion of a solution, scaled by `scale`."""
         return cls(
             coefficients=scale * solution.coefficients,
             intercept=intercept,
@@ -87,19 +87,19 @@ class Machine:
         )
 
     @classmethod
-    def constant(cls, value: float, n_rows: int) -> Machine:
-        """Make a machine that has nothing to tell apart."""
+    def constant(cls, value: float, n_rows: int) -> KernelExpansion:
+        """Return a constant f, for data with a single class."""
         return cls(np.zeros(n_rows), value, scores=np.full(n_rows, value))
 
-    def on(self, rows: RowNumbers, n_rows: int) -> Machine:
-        """Place a machine of some rows on all, and forget the scores."""
+    def on(self, rows: RowNumbers, n_rows: int) -> KernelExpansion:
+        """Extend an expansion over some rows to all rows, without the scores."""
         coefficients = np.zeros(n_rows)
         coefficients[rows] = self.coefficients
         return replace(self, coefficients=coefficients, scores=None)
 
 
-class KernelMachine(Estimator):
-    """A machine of kernels, apart from what its target is."""
+class KernelSVM(Estimator):
+    """Base class of the kernel SVMs."""
 
     _model: KernelModel
 
@@ -107,14 +107,14 @@ class KernelMachine(Estimator):
         schema, X = learn_matrix(X, type(self).__name__)
         if scipy.sparse.issparse(X) and self.kernel == "precomputed":
             raise DataError(
-                "X is sparse, but kernel='precomputed' needs all kernels: give X.toarray()."
+                "X is sparse, but kernel='precomputed' needs a dense matrix: pass X.toarray()."
             )
         if scipy.sparse.issparse(X):
             return schema, scipy.sparse.csr_array(X, dtype=np.float64)
         return schema, X.astype(np.float64, copy=False)
 
-    def _rows(self, schema: TableSchema, X: Any, costs: Floats) -> Rows:
-        """Prepare rows whose coefficients are bounded by these costs."""
+    def _rows(self, schema: TableSchema, X: Any, costs: Floats) -> KernelInput:
+        """Return the training set, for coefficients bounded by these costs."""
         kernel = self._kernel_for(X)
         if kernel.name == "precomputed":
             require_symmetric(X)
@@ -125,7 +125,7 @@ class KernelMachine(Estimator):
             and rounding <= PART_OF_TOL * self.tol
             and has_small_exponents(kernel, X)
         )
-        return Rows(schema, kernel, X, kernel.table(X, single=single), single)
+        return KernelInput(schema, kernel, X, kernel.table(X, single=single), single)
 
     def _kernel_for(self, X: Any) -> Kernel:
         if callable(self.kernel):
@@ -134,64 +134,72 @@ class KernelMachine(Estimator):
         gamma = gamma_of(self.gamma, X) if needs_gamma else 1.0
         return Kernel(str(self.kernel), gamma, float(self.coef0), int(self.degree))
 
-    def _cache(self, table: Table) -> RowCache:
+    def _cache(self, table: KernelTable) -> RowCache:
         return RowCache(table, float(self.cache_size), LARGEST_SET)
 
-    def _solve(self, dual: Dual, cache: RowCache, threads: int, watch: Watch) -> Solution:
+    def _solve(
+        self, dual: DualProblem, cache: RowCache, threads: int, watch: ReportViolation
+    ) -> KernelSolution:
         tol = min(float(self.tol), HARD_TOL) if dual.is_hard else float(self.tol)
-        stop = Stop(tol, int(self.max_iter), bool(self.shrinking))
-        with np.errstate(all="ignore"):  # what overflows is not taken for a solution
+        stop = SolverOptions(tol, int(self.max_iter), bool(self.shrinking))
+        with np.errstate(all="ignore"):  # overflowing candidates are rejected
             return solve(dual, cache, stop, threads, watch)
 
-    def _fit_one(self, rows: Rows, problem: Dual) -> Self:
-        """Become what one problem's solution makes of the estimator."""
-        with self._progress(1) as shown:
+    def _fit_one(self, rows: KernelInput, problem: DualProblem) -> Self:
+        """Solve a single problem and adopt the fitted attributes."""
+        with self._progress(1) as progress_bar:
             threads = effective_n_jobs(self.n_jobs)
-            solution = self._solution(problem, self._cache(rows.table), threads, shown.watch())
-            shown.end()
-        machine = Machine.of(solution, sum(solution.levels) / len(solution.levels))
-        support = np.flatnonzero(machine.coefficients)
+            solution = self._solution(
+                problem, self._cache(rows.table), threads, progress_bar.watch()
+            )
+            progress_bar.end()
+        svm = KernelExpansion.of(solution, sum(solution.levels) / len(solution.levels))
+        support = np.flatnonzero(svm.coefficients)
         model = model_of(
             rows,
             support,
-            machine.coefficients[np.newaxis, support],
-            [machine],
+            svm.coefficients[np.newaxis, support],
+            [svm],
             counts=np.array([len(support)]),
             epsilon=self._epsilon_of(solution),
         )
-        self._warn([machine], rows, support)
+        self._warn([svm], rows, support)
         adopt(self, attributes_of(model))
         return self
 
-    def _solution(self, problem: Dual, cache: RowCache, threads: int, watch: Watch) -> Solution:
+    def _solution(
+        self, problem: DualProblem, cache: RowCache, threads: int, watch: ReportViolation
+    ) -> KernelSolution:
         """Solve the one problem of a fit."""
         return self._solve(problem, cache, threads, watch)
 
-    def _epsilon_of(self, solution: Solution) -> float | None:  # noqa: ARG002
-        """Return the ε that a solution has chosen, if it has."""
+    def _epsilon_of(self, solution: KernelSolution) -> float | None:  # noqa: ARG002
+        """Return the ε that a ν-SVR solution determines, otherwise None."""
         return None
 
     @contextmanager
-    def _progress(self, n_problems: int) -> Iterator[Shown]:
-        with progress(int(self.verbose), 100, unit="percent", title="kernel machines") as bar:
-            yield Shown(bar, n_problems, float(self.tol))
+    def _progress(self, n_problems: int) -> Iterator[FitProgress]:
+        with progress(int(self.verbose), 100, unit="percent", title="kernel SVMs") as bar:
+            yield FitProgress(bar, n_problems, float(self.tol))
 
-    def _warn(self, machines: Sequence[Machine], rows: Rows, support: RowNumbers) -> None:
-        """Say what keeps machines from being the best there are."""
+    def _warn(
+        self, svms: Sequence[KernelExpansion], rows: KernelInput, support: RowNumbers
+    ) -> None:
+        """Warn about solutions that did not converge, and about indefinite kernels."""
         name = type(self).__name__
-        worst = max(machines, key=lambda machine: (not machine.converged, machine.relative_gap))
+        worst = max(svms, key=lambda svm: (not svm.converged, svm.relative_gap))
         if not worst.converged:
             warn_user(
                 f"{name} ended after {worst.n_iter} steps (max_iter={self.max_iter}) with a "
                 f"duality gap of {100 * worst.relative_gap:.3g} % of the objective (tol="
-                f"{self.tol:g}): it may be that much above the lowest. Scale the columns of X, "
+                f"{self.tol:g}): it may exceed the optimum by that much. Scale the columns of X, "
                 "reduce C, or increase max_iter or tol.",
                 ConvergenceWarning,
             )
         if rows.kernel.is_surely_definite or not len(support):
             return
-        step = max(1, len(support) // TRIED_VECTORS)
-        some = rows.table.take(np.sort(support)[::step][:TRIED_VECTORS])
+        step = max(1, len(support) // MAX_TESTED_VECTORS)
+        some = rows.table.take(np.sort(support)[::step][:MAX_TESTED_VECTORS])
         K = matrix_of(some)
         require_symmetric_kernel(K)
         smallest = smallest_eigenvalue(K)
@@ -206,16 +214,16 @@ class KernelMachine(Estimator):
 
     @property
     def coef_(self) -> Floats:
-        """Weights of the columns, (n_machines, n_features), if the kernel is linear."""
+        """Weights of the columns, (n_svms, n_features), if the kernel is linear."""
         if not hasattr(self, "_model") or self._model.kernel.name != "linear":
-            raise AttributeError("coef_ is there only after a fit with kernel='linear'.")
+            raise AttributeError("coef_ is available only after a fit with kernel='linear'.")
         return self._model.weights
 
     def _scores(self, X: Any) -> Floats:
-        """Return f of every machine for every row."""
+        """Return f of every SVM for every row."""
         model: KernelModel = self._fitted_model().with_function(self.kernel)
         if model.vectors is None and has_rows(X):
-            learn_matrix(X, type(self).__name__)  # gaps are what to say first of such a matrix
+            learn_matrix(X, type(self).__name__)  # report missing values first
         queries = read_matrix(X, model.schema, type(self).__name__)
         if scipy.sparse.issparse(queries) and not scipy.sparse.issparse(model.vectors):
             queries = queries.toarray()
@@ -223,8 +231,8 @@ class KernelMachine(Estimator):
         scores = model.scores(queries, effective_n_jobs(self.n_jobs))
         if not np.isfinite(scores).all():
             raise DataError(
-                f"X holds numbers so large that {type(self).__name__} cannot compute kernels of "
-                "them. Scale the columns as those of fit were."
+                f"X holds numbers so large that the kernel of {type(self).__name__} overflows. "
+                "Scale the columns as in fit."
             )
         return scores
 
@@ -235,8 +243,8 @@ class KernelMachine(Estimator):
         return tags
 
 
-class Shown:
-    """What is shown of a fit: how many percent of all decades of violation it has gone."""
+class FitProgress:
+    """Progress of a fit, as the percentage of the decades of violation that are done."""
 
     def __init__(self, bar: Progress | None, n_problems: int, tol: float) -> None:
         self.bar = bar
@@ -244,8 +252,8 @@ class Shown:
         self.tol = tol
         self.n_done = 0
 
-    def watch(self) -> Watch:
-        """Begin with a problem: give what its violation is to be told to."""
+    def watch(self) -> ReportViolation:
+        """Start a problem; return the function that receives its violation."""
         first, furthest = 0.0, 0.0
 
         def show(violation: float) -> None:
@@ -261,7 +269,7 @@ class Shown:
         return show
 
     def end(self) -> None:
-        """End a problem."""
+        """Mark a problem as done."""
         self.n_done += 1
         self._show(0.0, {})
 
@@ -271,18 +279,18 @@ class Shown:
 
 
 def model_of(
-    rows: Rows,
+    rows: KernelInput,
     support: RowNumbers,
     coefficients: Floats,
-    machines: Sequence[Machine],
+    svms: Sequence[KernelExpansion],
     **others: Any,
 ) -> KernelModel:
-    """Keep of the rows what prediction needs."""
+    """Return the model: the support vectors and their coefficients."""
     certificate = Certificate(
-        objective=np.array([machine.objective for machine in machines]),
-        duality_gap=np.array([machine.relative_gap for machine in machines]),
-        n_iter=np.array([max(1, machine.n_iter) for machine in machines]),
-        converged=all(machine.converged for machine in machines),
+        objective=np.array([svm.objective for svm in svms]),
+        duality_gap=np.array([svm.relative_gap for svm in svms]),
+        n_iter=np.array([max(1, svm.n_iter) for svm in svms]),
+        converged=all(svm.converged for svm in svms),
     )
     return KernelModel(
         schema=rows.schema,
@@ -292,14 +300,14 @@ def model_of(
         vectors=None if rows.kernel.name == "precomputed" else rows.X[support],
         n_rows=rows.X.shape[0],
         coefficients=coefficients,
-        intercepts=np.array([machine.intercept for machine in machines]),
+        intercepts=np.array([svm.intercept for svm in svms]),
         certificate=certificate,
         **others,
     )
 
 
 def attributes_of(model: KernelModel) -> dict[str, Any]:
-    """Return the attributes of a fitted machine; scikit-learn's by their names."""
+    """Return the attributes of a fitted SVM, named as in scikit-learn."""
     certificate = model.certificate
     attributes = column_attributes(model.schema) | {
         "_model": model,

@@ -1,12 +1,12 @@
-"""Steps of all variables between their bounds at once, where steps of two take too long.
+"""Active-set steps: all variables between their bounds at once, if pair steps are too slow.
 
-The variables strictly between their bounds span a face of the box. On it the dual is a quadratic
-whose top, with the groups' sums kept, is the solution of linear equations:
+On the face of the box spanned by the variables strictly between their bounds, the dual is a
+quadratic. Its maximum, subject to the fixed sums of the groups, solves linear equations:
 
     K d = pull − levels,    Σ_group d = 0.
 
-A step goes there, or as far as the first bound on the way, whose variable leaves the face. Large C
-and nearly equal columns, which make pair steps zigzag, do not matter to it.
+A step goes there, or to the first bound on the way, whose variable becomes fixed. Unlike pair
+steps, it does not zigzag for large C or nearly collinear columns.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from hedgerow import _native
 from hedgerow._arithmetic import sum_of
 from hedgerow._types import Floats
 
-# What is added to the diagonal, as a part of its largest element: rounding of the factorisation.
+# Ridge relative to the largest diagonal element, against rounding in the factorisation.
 RIDGE = 1e-13
-# Solutions are improved by what they leave over.
+# Iterative refinements of a solution.
 REFINEMENTS = 2
 
 
-def face_steps(
+def active_set_steps(
     K: Floats, second: int, low: Floats, high: Floats, beta: Floats, pull: Floats, most: int
 ) -> int:
-    """Move β and the pulls, in place, to the top of their face and of those it leads to.
+    """Move β and the pulls, in place, to the maximum on their face, and on the faces it leads to.
 
     Variables from `second` on are the second group. Returns the number of steps.
     """
@@ -55,7 +55,7 @@ def face_steps(
 
 
 def _direction(K: Floats, group: np.ndarray, pull: Floats) -> Floats:
-    """Solve the equations of a face."""
+    """Solve the equations of a face for the direction of a step."""
     factored = K.copy()
     diagonal = np.diag_indices(len(K))
     factored[diagonal] += RIDGE * float(np.abs(factored[diagonal]).max())
@@ -65,31 +65,31 @@ def _direction(K: Floats, group: np.ndarray, pull: Floats) -> Floats:
     free = _solve(K, factored, pull)
     levels = _levels(ones, by_ones, free)
     direction = free - sum(level * by for level, by in zip(levels, by_ones, strict=True))
-    # If the matrix is nearly singular the solution may be far off, but sums are kept in any case.
+    # Restores the sums, which a nearly singular matrix may violate.
     for side in (~group, group):
         direction[side] -= sum_of(direction[side]) / max(1, side.sum())
     return direction
 
 
 def _levels(ones: list[Floats], by_ones: list[Floats], free: Floats) -> list[float]:
-    """Return the levels that keep the sums; by hand, for the same bits everywhere."""
+    """Return the levels that keep the sums; written out for the same bits everywhere."""
     sums = [[sum_of(one * by) for by in by_ones] for one in ones]
-    wanted = [sum_of(one * free) for one in ones]
+    rhs = [sum_of(one * free) for one in ones]
     if len(ones) == 1:
-        return [wanted[0] / sums[0][0]] if sums[0][0] != 0.0 else [0.0]
+        return [rhs[0] / sums[0][0]] if sums[0][0] != 0.0 else [0.0]
     (a, b), (c, d) = sums
     determinant = a * d - b * c
     if determinant == 0.0:
         return [0.0, 0.0]
-    first, second = wanted
+    first, second = rhs
     return [(d * first - b * second) / determinant, (a * second - c * first) / determinant]
 
 
-def _solve(K: Floats, factored: Floats, wanted: Floats) -> Floats:
-    solution = wanted.copy()
+def _solve(K: Floats, factored: Floats, rhs: Floats) -> Floats:
+    solution = rhs.copy()
     _native.cholesky_solve(factored, solution)
     for _ in range(REFINEMENTS):
-        left = wanted - (K * solution).sum(axis=1)
+        left = rhs - (K * solution).sum(axis=1)
         _native.cholesky_solve(factored, left)
         solution += left
     return solution

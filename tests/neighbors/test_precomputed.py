@@ -89,7 +89,7 @@ def test_a_frame_of_distances_is_read_by_the_names_of_its_columns():
         (Q_X, r"shape \(17, 90\).*square"),
         (X_X - 1, r"Negative values in data passed to X: -1.0 in row 0, column 0"),
         (np.where(X_X == 0, np.nan, X_X), "row 0: NaN.*no place in a matrix of distances"),
-        (scipy.sparse.csr_array(X_X), "sparse.*a distance of 0"),
+        (scipy.sparse.csr_array(X_X), "sparse.*distances of 0"),
     ],
 )
 def test_a_matrix_that_is_none_of_distances_is_refused(distances, message):
@@ -156,5 +156,5 @@ def test_errors_of_a_function_are_its_own():
 
 @pytest.mark.parametrize("metric", ["precomputed", crooked], ids=["matrix", "function"])
 def test_there_is_no_tree_of_given_distances(metric):
-    with pytest.raises(ParameterError, match="algorithm='kd_tree' knows no metric"):
+    with pytest.raises(ParameterError, match="algorithm='kd_tree' does not support the metric"):
         NearestNeighbors(metric=metric, algorithm="kd_tree").fit(X_X)

@@ -1,6 +1,6 @@
-"""What the solvers multiply with: the rows of a table, and sums over them.
+"""The design matrix of the linear solvers: products with X, Xᵀ and XᵀDX.
 
-float32 and float64 are used where they lie, in C order or as a CSR matrix; all sums are float64.
+float32 and float64 are used without a copy, in C order or as a CSR matrix; all sums are float64.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from hedgerow import _native
 from hedgerow._types import Floats
 
 
-class Rows:
-    """Rows x_i, each with one more feature of the constant value `bias`."""
+class DesignMatrix:
+    """Rows x_i, each with an additional constant feature of value `bias`."""
 
     def __init__(self, X: Any, bias: float, threads: int) -> None:
         self.X = X
@@ -26,22 +26,22 @@ class Rows:
 
     @property
     def native(self) -> _native.LinearRows:
-        """The rows as kernels take them."""
+        """The matrix for the native kernels."""
         return self._native
 
     @property
     def n_rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return self._native.n_rows
 
     @property
     def width(self) -> int:
-        """Features, the constant one among them."""
+        """Number of features, including the constant one."""
         return self._native.width
 
-    def take(self, chosen: NDArray[Any]) -> Rows:
-        """Give some of the rows, copied to lie side by side."""
-        return Rows(self.X[chosen], self.bias, self.threads)
+    def take(self, selection: NDArray[Any]) -> DesignMatrix:
+        """Return a contiguous copy of some rows."""
+        return DesignMatrix(self.X[selection], self.bias, self.threads)
 
     def times(self, w: Floats) -> Floats:
         """Return X w."""
