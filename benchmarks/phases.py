@@ -17,8 +17,9 @@ from hedgerow._boosting.losses import BinaryLogLoss
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import learn_schema
 from hedgerow._threads import available_cpus
+from hedgerow._tree.engine import HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.trainer import Trainer
+from hedgerow._tree.row_sampling import Bag
 
 
 def updates(tree, n_features):
@@ -48,18 +49,17 @@ def main():
     lap("values to bins")
     target = y.astype(np.float64)
     params = GrowthParams(max_leaves=63, min_samples_leaf=20, min_child_weight=1.0)
-    trainer = Trainer(
-        binned, target, None, loss=BinaryLogLoss(), n_outputs=1,
-        base_score=BinaryLogLoss().base_score(target, None), params=params, n_threads=threads,
-    )  # fmt: skip
+    loss = BinaryLogLoss()
+    engine = HistogramEngine(binned, params, loss.base_score(target, None), n_threads=threads)
     lap("setting up")
     gradients = grown = 0.0
     n_updates = 0
     for round_ in range(n_trees):
         start = time.perf_counter()
-        trainer._differentiate()
+        engine.differentiate(loss, target[None], None, None)
         middle = time.perf_counter()
-        (tree,) = trainer._grow(round_)
+        tree = engine.grow(0, Bag(None), round_)
+        engine.add(tree, 0, None)
         grown += time.perf_counter() - middle
         gradients += middle - start
         n_updates += updates(tree, X.shape[1])

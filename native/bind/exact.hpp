@@ -77,7 +77,7 @@ nb::object exact_array(std::vector<T>&& values, std::size_t columns = 0) {
   return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {size / columns, columns}, owner));
 }
 
-ExactArrays exact_tree(hedgerow::exact::GrownTree&& tree) {
+ExactArrays exact_tree(hedgerow::exact::ExactTree&& tree) {
   nb::dict arrays;
   arrays["feature"] = exact_array(std::move(tree.feature));
   arrays["threshold"] = exact_array(std::move(tree.threshold));
@@ -119,7 +119,7 @@ struct ExactGrower {
     if (bag) in_bag = {bag->data(), bag->size()};
     const hedgerow::exact::TreePlan plan = {
         growth, constraints, tree_id, {features.data(), features.size()}};
-    hedgerow::exact::GrownTree tree;
+    hedgerow::exact::ExactTree tree;
     {
       const GilReleased unlocked;
       tree = grower.grow(g.data(), h.data(), in_bag, plan, threads);

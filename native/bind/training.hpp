@@ -27,6 +27,7 @@
 #include "gradient/store.hpp"
 #include "hist/scalar_grower.hpp"
 #include "hist/vector_grower.hpp"
+#include "tree/feature_sampling.hpp"
 #include "tree/leaf_quantiles.hpp"
 
 namespace hedgerow::bind_training {
@@ -144,9 +145,10 @@ void bind_grower(nb::module_& m, const char* name, Grow grow, const char* about)
              Array<const double, nb::ndim<1>> thresholds,
              Array<const std::int64_t, nb::ndim<1>> threshold_offset, const GrowthParams& params,
              const Constraints& constraints, int threads,
-             std::optional<std::size_t> histogram_bytes) {
+             std::optional<std::size_t> histogram_bytes, int leaves_ahead) {
             EngineLimits limits;
             if (histogram_bytes) limits.histogram_bytes = *histogram_bytes;
+            limits.leaves_ahead = leaves_ahead;
             auto places = bind_binning::places_of(given_places, by_column.shape(0));
             // The vector's memory stays where it is when the vector moves.
             const BinnedView view =
@@ -162,7 +164,7 @@ void bind_grower(nb::module_& m, const char* name, Grow grow, const char* about)
           },
           "by_column"_a, "by_row"_a, "n_bins"_a, "is_categorical"_a, "places"_a, "width"_a,
           "thresholds"_a, "threshold_offset"_a, "params"_a, "constraints"_a, "threads"_a,
-          "histogram_bytes"_a.none() = nb::none())
+          "histogram_bytes"_a.none() = nb::none(), "leaves_ahead"_a = 1)
       .def(
           "grow",
           [grow](Bound& self, const GradientStore& gradients, int output,

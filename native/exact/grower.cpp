@@ -17,6 +17,7 @@
 #include "shared/double_double.hpp"
 #include "shared/least_weight.hpp"
 #include "shared/random.hpp"
+#include "tree/feature_sampling.hpp"
 
 namespace hedgerow::exact {
 namespace {
@@ -36,7 +37,7 @@ struct MutableList {
   std::uint32_t* ranks;
 };
 
-struct Node {
+struct ExactNode {
   std::size_t begin = 0, end = 0;  // its rows, as numbered during growth
   std::int64_t depth = 0;
   DoubleDouble G, H;
@@ -53,7 +54,7 @@ struct Node {
   std::size_t size() const { return end - begin; }
 };
 
-double weight_of(const GrowthParams& params, const Node& node) {
+double weight_of(const GrowthParams& params, const ExactNode& node) {
   if (params.leaf.is_newton()) {
     return static_cast<double>(newton_weight(params.penalties(), node.G, node.H));
   }
@@ -61,10 +62,10 @@ double weight_of(const GrowthParams& params, const Node& node) {
 }
 
 // The gain of a split from compensated sums, in the node's units so that nothing overflows.
-double written_gain(const GrowthParams& params, const Node& node, const Node& left,
-                    const Node& right) {
+double written_gain(const GrowthParams& params, const ExactNode& node, const ExactNode& left,
+                    const ExactNode& right) {
   const Units& units = node.units;
-  const auto accurate = [&](const Node& n, double extra_lambda, const Limits& limits) {
+  const auto accurate = [&](const ExactNode& n, double extra_lambda, const Limits& limits) {
     const DoubleDouble G(n.G.high * units.g_scale, n.G.low * units.g_scale);
     const DoubleDouble H(n.H.high * units.h_scale, n.H.low * units.h_scale);
     const Penalties penalties = units.with_lambda(extra_lambda);
@@ -88,22 +89,6 @@ double scale_for(double sum) {
   int exponent = 0;
   if (sum > 0.0) std::frexp(sum, &exponent);
   return std::ldexp(1.0, 61 - std::max(exponent, -400));
-}
-
-// The `fraction` of `from` (at least one) with the smallest hashes, in increasing order as `from`.
-std::vector<std::int32_t> draw(std::vector<std::int32_t> from, double fraction, std::uint64_t seed,
-                               Purpose purpose, std::uint64_t index) {
-  const auto wanted = static_cast<std::size_t>(fraction * static_cast<double>(from.size()) + 0.5);
-  if (wanted >= from.size()) return from;
-  const auto key = [&](std::int32_t f) {
-    return hash_u64(seed, purpose, index, static_cast<std::uint64_t>(f));
-  };
-  std::sort(from.begin(), from.end(), [&](std::int32_t a, std::int32_t b) {
-    return key(a) != key(b) ? key(a) < key(b) : a < b;
-  });
-  from.resize(std::max<std::size_t>(wanted, 1));
-  std::sort(from.begin(), from.end());
-  return from;
 }
 
 // Renumbers a list and divides it: numbers below `middle` are written from `to` on, in order, the
@@ -207,13 +192,13 @@ class Growth {
   void start(const double* g, const double* h, std::span<const std::uint32_t> bag);
   // Splits a leaf, or a level; false when there is nothing left to split.
   bool step();
-  GrownTree finish();
+  ExactTree finish();
 
  private:
-  void measure(Node& node);
-  void set_units(Node& node, double size_g, double size_h);
+  void measure(ExactNode& node);
+  void set_units(ExactNode& node, double size_g, double size_h);
   void set_floor(Units& units, double size) const;
-  bool may_split(const Node& node) const;
+  bool may_split(const ExactNode& node) const;
   bool is_monotone() const { return constraints_.are_monotone(); }
   void limit_children(int parent, std::vector<int>& leaves);
   void limit_score(int leaf);
@@ -234,14 +219,14 @@ class Growth {
   Candidate best_candidate(int leaf, int feature) const;
   std::vector<int> features_above(int node) const;
   std::vector<std::uint8_t> allowed_features(int node) const;
-  double gain_of(const Node& leaf, const Candidate& candidate) const;
-  double weighted_gain(const Node& leaf, const Candidate& candidate) const;
-  double weighted_gain(const Node& leaf) const {
+  double gain_of(const ExactNode& leaf, const Candidate& candidate) const;
+  double weighted_gain(const ExactNode& leaf, const Candidate& candidate) const;
+  double weighted_gain(const ExactNode& leaf) const {
     return constraints_.weight(leaf.best.feature) * leaf.gain;
   }
   void open(int node);
   bool opens_later(int a, int b) const;
-  void append(GrownTree& tree, const Node& node) const;
+  void append(ExactTree& tree, const ExactNode& node) const;
 
   Workspace& work_;
   const GrowthParams& params_;
@@ -251,7 +236,7 @@ class Growth {
   int threads_;
   std::size_t least_;
   bool bagged_ = false;
-  std::vector<Node> nodes_;
+  std::vector<ExactNode> nodes_;
   std::vector<int> open_;    // leaves worth splitting: a heap if leafwise, else in order
   MonotoneLeaves monotone_;  // the leaves, if their values must be
   std::int64_t n_leaves_ = 1;
@@ -260,7 +245,7 @@ class Growth {
 void Growth::start(const double* g, const double* h, std::span<const std::uint32_t> bag) {
   const std::size_t n = work_.table.n_rows;
   bagged_ = !bag.empty();
-  Node root;
+  ExactNode root;
   root.end = bagged_ ? bag.size() : n;
   if (bagged_) std::fill(work_.renumber.begin(), work_.renumber.end(), kOutside);
   for (std::size_t i = 0; i < root.end; ++i) {
@@ -279,7 +264,7 @@ void Growth::start(const double* g, const double* h, std::span<const std::uint32
 }
 
 // Sums of a node's rows, and its gradients as integers.
-void Growth::measure(Node& node) {
+void Growth::measure(ExactNode& node) {
   CompensatedSum G, H;
   double size_g = 0.0, size_h = 0.0;
   for (std::size_t i = node.begin; i < node.end; ++i) {
@@ -295,7 +280,7 @@ void Growth::measure(Node& node) {
   set_units(node, size_g, size_h);
 }
 
-void Growth::set_units(Node& node, double size_g, double size_h) {
+void Growth::set_units(ExactNode& node, double size_g, double size_h) {
   node.has_units = std::isfinite(size_g + size_h);
   if (!node.has_units) return;
   Units& units = node.units;
@@ -327,7 +312,7 @@ void Growth::set_floor(Units& units, double size) const {
   units.floor = units.node_score + size * kRelativeNoise + 2.0 * gamma;
 }
 
-bool Growth::may_split(const Node& node) const {
+bool Growth::may_split(const ExactNode& node) const {
   const bool within = params_.max_depth == 0 || node.depth < params_.max_depth;
   return within && node.size() >= 2 * least_ && node.has_units;
 }
@@ -405,7 +390,7 @@ List Growth::list_of(int node, int feature) const {
 // Writes the new numbers of a node's rows, those of the left child first, in their old order.
 // Returns how many go left.
 std::size_t Growth::number_rows(int parent) {
-  const Node& node = nodes_[parent];
+  const ExactNode& node = nodes_[parent];
   const List list = list_of(parent, node.best.feature);
   std::size_t n_left = 0;
   for (std::size_t i = 0; i < node.size(); ++i) {
@@ -425,7 +410,7 @@ std::size_t Growth::number_rows(int parent) {
 // What a numeric cut needs to be written down: the threshold, and where missing values go that the
 // node has not seen, which is to the larger child.
 void Growth::fix_threshold(int parent) {
-  Node& node = nodes_[parent];
+  ExactNode& node = nodes_[parent];
   if (node.best.categorical) return;
   const List list = list_of(parent, node.best.feature);
   const std::size_t at = node.best.position;
@@ -438,7 +423,7 @@ void Growth::fix_threshold(int parent) {
 
 void Growth::divide_rows(int parent) {
   fix_threshold(parent);
-  Node& node = nodes_[parent];
+  ExactNode& node = nodes_[parent];
   const std::size_t n_left = number_rows(parent);
   for (std::size_t i = node.begin; i < node.end; ++i) {
     work_.gradients_copy[work_.renumber[i]] = work_.gradients[i];
@@ -449,7 +434,7 @@ void Growth::divide_rows(int parent) {
   };
   copy_back(work_.gradients, work_.gradients_copy);
   copy_back(work_.row_of, work_.row_of_copy);
-  Node &left = nodes_[node.left], &right = nodes_[node.left + 1];
+  ExactNode &left = nodes_[node.left], &right = nodes_[node.left + 1];
   left.begin = node.begin;
   left.end = right.begin = node.begin + n_left;
   right.end = node.end;
@@ -462,7 +447,7 @@ void Growth::divide_rows(int parent) {
 
 // Divides one feature's list between the children of a split node.
 void Growth::divide_list(int parent, int feature, std::vector<std::uint32_t>& copy) {
-  const Node& node = nodes_[parent];
+  const ExactNode& node = nodes_[parent];
   const std::size_t n = node.size(), middle = nodes_[node.left].end;
   List from = list_of(parent, feature);
   const MutableList to = work_.list(feature, node.begin);
@@ -499,7 +484,7 @@ void Growth::scan(const std::vector<int>& parents, const std::vector<int>& leave
     }
   });
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    Node& leaf = nodes_[leaves[i]];
+    ExactNode& leaf = nodes_[leaves[i]];
     leaf.best = {};
     for (std::size_t index = 0; index < features_.size(); ++index) {
       const Candidate& candidate = found[i * features_.size() + index];
@@ -514,14 +499,14 @@ void Growth::scan(const std::vector<int>& parents, const std::vector<int>& leave
   }
 }
 
-double Growth::gain_of(const Node& leaf, const Candidate& candidate) const {
+double Growth::gain_of(const ExactNode& leaf, const Candidate& candidate) const {
   const Units& units = leaf.units;
   return split_gain(candidate.total, units.node_score, params_.min_split_gain, units.score_scale());
 }
 
 // What the candidates of a leaf compete by. Where all weights are 1 that is the total, for two of
 // them may round to the same gain.
-double Growth::weighted_gain(const Node& leaf, const Candidate& candidate) const {
+double Growth::weighted_gain(const ExactNode& leaf, const Candidate& candidate) const {
   if (constraints_.feature_weights.empty()) return candidate.total;
   return constraints_.weight(candidate.feature) * gain_of(leaf, candidate);
 }
@@ -567,12 +552,12 @@ std::vector<int> Growth::features_above(int node) const {
 std::vector<std::uint8_t> Growth::allowed_features(int node) const {
   const std::uint64_t tree = mix_u64(tree_id_);
   const auto depth = static_cast<std::uint64_t>(nodes_[node].depth);
-  std::vector<std::int32_t> drawn = draw(features_, params_.colsample_bylevel, params_.seed,
-                                         Purpose::level_features, tree + depth);
+  std::vector<std::int32_t> drawn = sample_features(
+      features_, params_.colsample_bylevel, params_.seed, Purpose::level_features, tree + depth);
   const Interactions& interactions = constraints_.interactions;
   if (interactions.any()) drawn = interactions.allowed(drawn, features_above(node));
-  drawn = draw(std::move(drawn), params_.colsample_bynode, params_.seed, Purpose::node_features,
-               tree + static_cast<std::uint64_t>(node));
+  drawn = sample_features(std::move(drawn), params_.colsample_bynode, params_.seed,
+                          Purpose::node_features, tree + static_cast<std::uint64_t>(node));
   std::vector<std::uint8_t> allowed(static_cast<std::size_t>(work_.table.n_features));
   for (const std::int32_t feature : drawn) allowed[feature] = 1;
   return allowed;
@@ -581,8 +566,8 @@ std::vector<std::uint8_t> Growth::allowed_features(int node) const {
 // Gives the children of a split values that are monotone with those of all other leaves. Those
 // whose limits this changes are closed, and added to `leaves`.
 void Growth::limit_children(int parent, std::vector<int>& leaves) {
-  const Node& node = nodes_[parent];
-  Node &left = nodes_[node.left], &right = nodes_[node.left + 1];
+  const ExactNode& node = nodes_[parent];
+  ExactNode &left = nodes_[node.left], &right = nodes_[node.left + 1];
   const bool takes_all = node.threshold == std::numeric_limits<double>::max();
   const double end = takes_all ? std::numeric_limits<double>::infinity() : node.threshold;
   const Cut cut = {node.best.feature, end, node.best.missing_left, node.best.categorical,
@@ -601,7 +586,7 @@ void Growth::limit_children(int parent, std::vector<int>& leaves) {
 
 // A leaf's own score within its present limits.
 void Growth::limit_score(int leaf) {
-  Node& node = nodes_[leaf];
+  ExactNode& node = nodes_[leaf];
   Units& units = node.units;
   node.limits = monotone_.limits(leaf);
   const auto G = static_cast<double>(units.total.g),
@@ -630,20 +615,20 @@ void Growth::choose_values() {
 void Growth::apply_common_step() {
   if (!params_.has_common_step()) return;
   CommonStep common(params_.leaf, params_.learning_rate);
-  for (const Node& node : nodes_) {
+  for (const ExactNode& node : nodes_) {
     if (node.left >= 0) continue;
     common.add(static_cast<double>(node.G), static_cast<double>(node.H),
                params_.learning_rate * weight_of(params_, node));
   }
   const double step = common.step() / params_.learning_rate;
-  for (Node& node : nodes_) node.value += step;
+  for (ExactNode& node : nodes_) node.value += step;
 }
 
-GrownTree Growth::finish() {
+ExactTree Growth::finish() {
   if (is_monotone()) choose_values();
   apply_common_step();
-  GrownTree tree;
-  for (const Node& node : nodes_) append(tree, node);
+  ExactTree tree;
+  for (const ExactNode& node : nodes_) append(tree, node);
   tree.leaf_of_row.assign(work_.table.n_rows, -1);
   for (std::size_t index = 0; index < nodes_.size(); ++index) {
     if (nodes_[index].left >= 0) continue;
@@ -654,7 +639,7 @@ GrownTree Growth::finish() {
   return tree;
 }
 
-void Growth::append(GrownTree& tree, const Node& node) const {
+void Growth::append(ExactTree& tree, const ExactNode& node) const {
   const bool split = node.left >= 0, categorical = split && node.best.categorical;
   const auto n_sets = static_cast<std::int32_t>(tree.category_bits.size() / 8);
   tree.feature.push_back(split ? node.best.feature : -1);
@@ -678,7 +663,7 @@ void Growth::append(GrownTree& tree, const Node& node) const {
 Grower::Grower(const SortedTable& table) : workspace_(std::make_unique<Workspace>(table)) {}
 Grower::~Grower() = default;
 
-GrownTree Grower::grow(const double* g, const double* h, std::span<const std::uint32_t> bag,
+ExactTree Grower::grow(const double* g, const double* h, std::span<const std::uint32_t> bag,
                        const TreePlan& plan, int threads) {
   Growth growth(*workspace_, plan, threads);
   growth.start(g, h, bag);

@@ -34,7 +34,7 @@ struct TreePlan {
 };
 
 // The arrays of a Tree.
-struct GrownTree {
+struct ExactTree {
   std::vector<std::int32_t> feature, left, right, category_set;
   std::vector<std::uint8_t> missing_left;
   std::vector<std::uint32_t> category_bits;  // eight words a set
@@ -53,7 +53,7 @@ class Grower {
   ~Grower();
 
   // g and h are of all rows; an empty bag is all rows, otherwise it lists distinct ones, ascending.
-  GrownTree grow(const double* g, const double* h, std::span<const std::uint32_t> bag,
+  ExactTree grow(const double* g, const double* h, std::span<const std::uint32_t> bag,
                  const TreePlan& plan, int threads);
 
  private:

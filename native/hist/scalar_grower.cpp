@@ -1,16 +1,22 @@
-// Growing one tree. A leaf that is split leaves its rows, divided, in the other of two buffers; the
-// smaller child's histogram is built from its rows and the larger one's is what remains of the
-// parent's. Building, subtracting and scanning happen in one parallel region, a group of features
-// at a time, so that a group's histograms are still in cache when they are scanned.
+// The engine for trees of one output. The smaller child's histogram is built from its rows and the
+// larger one's is what remains of the parent's. Building, subtracting and scanning happen in one
+// parallel region, a group of features at a time, so that a group's histograms are still in cache
+// when they are scanned.
 #include "hist/scalar_grower.hpp"
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
+#include <utility>
+#include <vector>
 
-#include "core/interrupt.hpp"
+#include "core/buffer.hpp"
 #include "core/threads.hpp"
+#include "hist/histogram.hpp"
+#include "hist/histogram_pool.hpp"
+#include "hist/row_partition.hpp"
+#include "hist/split.hpp"
 #include "hist/tree_builder.hpp"
+#include "hist/tree_columns.hpp"
 
 namespace hedgerow {
 namespace {
@@ -55,52 +61,57 @@ std::vector<std::span<const ColumnGroup>> by_block(const std::vector<ColumnGroup
   return blocks;
 }
 
+struct ScalarLeaf : EngineLeaf {
+  Sum sum = {0, 0};
+};
+
 }  // namespace
 
-struct Grower::State : Growth {
-  State(const BinnedView& view, const GrowthParams& growth, const Constraints& constrained,
-        int team, const EngineLimits& limits)
-      : Growth(view, growth, constrained, team,
-               HistogramPool(sizeof(Sum) * kColumnStride * static_cast<std::size_t>(view.n_columns),
-                             limits.histogram_bytes, kFewestSlots)),
-        scratch(make_scratch(team)) {}
+class ScalarEngine final : public GrowthEngine {
+ public:
+  ScalarEngine(const BinnedView& bins, const GrowthParams& params, const Constraints& constraints,
+               int threads, const EngineLimits& limits)
+      : bins_(bins),
+        params_(params),
+        constraints_(constraints),
+        threads_(threads),
+        rows_(bins_, threads),
+        columns_(bins_, static_cast<std::size_t>(params.fewest_rows())),
+        pool_(sizeof(Sum) * kColumnStride * static_cast<std::size_t>(bins.n_columns),
+              limits.histogram_bytes, kFewestSlots),
+        scratch_(make_scratch(threads)) {}
 
-  Buffer<Scratch> scratch;  // by slot
+  void set_gradients(const Gradients& gradients) { gradients_ = gradients; }
 
-  // Of the tree being grown.
-  Gradients gradients;
-  std::vector<ColumnGroup> groups;                   // shared out among the threads
-  std::vector<ColumnGroup> wide_groups;              // for threads that share the rows out
-  std::vector<std::span<const ColumnGroup>> blocks;  // the wide groups, block by block
-  std::vector<Split> group_best;
-  std::size_t keep_from = 0;  // rows of a node that keeps its histogram
-  MonotoneLeaves monotone;    // the leaves, if their values must be
+  int n_values() const override { return 1; }
+  bool has_limits() const override { return true; }
+  void set_features(const std::vector<int>& features) override;
+  NewLeaf plant_root(std::span<const std::uint32_t> bag) override;
+  void search(LeafSearch& search) override;
+  std::array<NewLeaf, 2> make_children(int leaf, const Split& split) override;
+  void divide(std::span<Division> divisions) override;
+  void close(int leaf) override { pool_.release(at(leaf).slot); }
+  LeafSums sums(int leaf, int) const override {
+    const Sum& sum = leaves_[static_cast<std::size_t>(leaf)].sum;
+    return {gradients_.fixed.g(sum), gradients_.fixed.h(sum)};
+  }
+  void number_rows(const GrownTree& tree, std::span<const int> leaves,
+                   std::uint16_t* leaf_of_row) override;
 
-  void begin(const Gradients& given, std::span<const std::uint32_t> rows, std::uint64_t id);
-  void plant_root();
-  void split(const Leaf& parent);
-  void finish(std::uint16_t* leaf_of_row);
-
-  int add_leaf(const Sum& sum);
-  bool may_split(const Leaf& leaf) const;
+ private:
+  ScalarLeaf& at(int leaf) { return leaves_[static_cast<std::size_t>(leaf)]; }
+  NewLeaf describe(int leaf) const;
   int team_for(std::size_t rows) const;
-  Sum* histogram(int slot) const { return pool.at<Sum>(slot); }
+  Sum* histogram(int slot) const { return pool_.at<Sum>(slot); }
   Sum* histogram(int slot, const ColumnGroup& group) const {
     return histogram(slot) + group.first * kColumnStride;
   }
-  void build(const Leaf& leaf);
-  Sum sum_of_rows(const Leaf& leaf) const;
-  void evaluate(Leaf& leaf);
-  double weight(const Sum& sum) const;
-  void limit_children(const Leaf& parent, const Leaf& left, const Leaf& right);
-  void look_again(int left, int right);
-  void choose_values();
-  void move_together();
-  void evaluate_children(Leaf& small, Leaf& large, int parent_slot);
-  bool is_monotone() const { return constraints.are_monotone(); }
-  SplitSearch search(const Leaf& leaf) const {
-    const LimitedLeaf limited = {is_monotone() ? &monotone : nullptr, leaf.node};
-    return {params, gradients.fixed, leaf.sum, limited};
+  Scratch& scratch_of(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
+  void build(const ScalarLeaf& leaf);
+  Sum sum_of_rows(const ScalarLeaf& leaf) const;
+  void evaluate_children(Division& division);
+  SplitSearch split_search(const LeafSearch& search) {
+    return {params_, gradients_.fixed, at(search.leaf).sum, search.limited};
   }
   FeatureHistogram feature_histogram(std::size_t feature, const Sum& node, Sum* column,
                                      Sum* room) const;
@@ -108,85 +119,93 @@ struct Grower::State : Growth {
                     const AllowedFeatures& allowed, Sum* room, Split& best) const;
   void offer(const SplitSearch& search, const ColumnGroup& group, Sum* sums,
              const AllowedFeatures& allowed, Sum* room, Split& best) const;
-  void offer_remaining(const SplitSearch& search, const ColumnGroup& group, Sum* parent,
-                       const Sum* child, const AllowedFeatures& allowed, Sum* room,
-                       Split& best) const;
-  Scratch& scratch_of(int slot) const { return scratch[static_cast<std::size_t>(slot)]; }
-  void choose(Leaf& leaf, std::size_t first);
+  void offer_sibling(const SplitSearch& search, const ColumnGroup& group, Sum* parent,
+                     const Sum* child, const AllowedFeatures& allowed, Sum* room,
+                     Split& best) const;
+  Split best_of_groups(std::size_t first) const;
+
+  BinnedView bins_;
+  GrowthParams params_;
+  Constraints constraints_;
+  int threads_;
+  RowPartition rows_;
+  TreeColumns columns_;
+  HistogramPool pool_;
+  Buffer<Scratch> scratch_;  // by slot
+
+  // Of the tree being grown.
+  Gradients gradients_;
+  std::vector<ScalarLeaf> leaves_;                    // by the engine's numbers
+  std::vector<ColumnGroup> groups_;                   // shared out among the threads
+  std::vector<ColumnGroup> wide_groups_;              // for threads that share the rows out
+  std::vector<std::span<const ColumnGroup>> blocks_;  // the wide groups, block by block
+  std::vector<Split> group_best_;
+  std::size_t keep_from_ = 0;  // rows of a node that keeps its histogram
 };
 
-double Grower::State::weight(const Sum& sum) const {
-  return params.weight(gradients.fixed.g(sum), gradients.fixed.h(sum));
+NewLeaf ScalarEngine::describe(int leaf) const {
+  const ScalarLeaf& made = leaves_[static_cast<std::size_t>(leaf)];
+  const FixedPoint& fixed = gradients_.fixed;
+  return {leaf, made.rows.count, fixed.h(made.sum),
+          Least(params_, fixed).fits_twice(fixed, made.sum)};
 }
 
-int Grower::State::add_leaf(const Sum& sum) {
-  tree.value.push_back(params.learning_rate * weight(sum));
-  return add_node(gradients.fixed.h(sum), gradients.fixed.count(sum));
+int ScalarEngine::team_for(std::size_t rows) const {
+  const std::size_t work = (rows + kScanCost * kBins) * columns_.columns().size();
+  return threads_for(work, kUpdatesPerThread, threads_);
 }
 
-bool Grower::State::may_split(const Leaf& leaf) const {
-  return is_splittable(leaf) &&
-         Least(params, gradients.fixed).fits_twice(gradients.fixed, leaf.sum);
-}
-
-int Grower::State::team_for(std::size_t rows) const {
-  const std::size_t work = (rows + kScanCost * kBins) * columns.size();
-  return threads_for(work, kUpdatesPerThread, threads);
-}
-
-void Grower::State::begin(const Gradients& given, std::span<const std::uint32_t> rows,
-                          std::uint64_t id) {
-  gradients = given;
-  if (!Growth::begin(rows, id)) return;
-  wide_groups = make_groups(1);
-  blocks = by_block(wide_groups);
-  const auto team = static_cast<std::size_t>(threads);
-  groups = make_groups((team + blocks.size() - 1) / blocks.size());
-  group_best.resize(2 * groups.size());
-  keep_from = kKeepFromRows * mean_codes();
+void ScalarEngine::set_features(const std::vector<int>& features) {
+  columns_.select(features);
+  wide_groups_ = columns_.make_groups(1);
+  blocks_ = by_block(wide_groups_);
+  const auto team = static_cast<std::size_t>(threads_);
+  groups_ = columns_.make_groups((team + blocks_.size() - 1) / blocks_.size());
+  group_best_.resize(2 * groups_.size());
+  keep_from_ = kKeepFromRows * columns_.mean_codes();
 }
 
 // Builds the histograms of a leaf. Threads divide the columns or, where there are many rows and
 // more threads than blocks of columns, the rows too.
-void Grower::State::build(const Leaf& leaf) {
-  const RowSet rows = rows_of(leaf);
-  const int team = team_for(leaf.count);
-  const std::size_t wanted = (static_cast<std::size_t>(team) + blocks.size() - 1) / blocks.size();
-  const std::size_t runs = std::clamp<std::size_t>(leaf.count / kRowsPerRun, 1, wanted);
+void ScalarEngine::build(const ScalarLeaf& leaf) {
+  const RowSet rows = rows_.rows(leaf.rows);
+  const int team = team_for(rows.count), leaf_slot = leaf.slot;
+  const std::size_t wanted = (static_cast<std::size_t>(team) + blocks_.size() - 1) / blocks_.size();
+  const std::size_t runs = std::clamp<std::size_t>(rows.count / kRowsPerRun, 1, wanted);
   if (runs == 1) {
-    parallel_for(team, groups.size(), [&](std::size_t i, int slot) {
-      build_histograms(bins, {&groups[i], 1}, gradients, rows, scratch_of(slot).words,
-                       histogram(leaf.slot, groups[i]));
+    parallel_for(team, groups_.size(), [&](std::size_t i, int slot) {
+      build_histograms(bins_, {&groups_[i], 1}, gradients_, rows, scratch_of(slot).words,
+                       histogram(leaf_slot, groups_[i]));
     });
     return;
   }
-  std::vector<int> part = {leaf.slot};
-  for (std::size_t run = 1; run < runs; ++run) part.push_back(take_slot());
-  parallel_for(team, blocks.size() * runs, [&](std::size_t i, int slot) {
+  std::vector<int> part = {leaf_slot};
+  for (std::size_t run = 1; run < runs; ++run) part.push_back(take_slot(pool_, leaves_));
+  parallel_for(team, blocks_.size() * runs, [&](std::size_t i, int slot) {
     const std::size_t run = i % runs;
-    const RowSet slice = rows.slice(leaf.count * run / runs, leaf.count * (run + 1) / runs);
-    const std::span<const ColumnGroup> block = blocks[i / runs];
-    build_histograms(bins, block, gradients, slice, scratch_of(slot).words,
+    const RowSet slice = rows.slice(rows.count * run / runs, rows.count * (run + 1) / runs);
+    const std::span<const ColumnGroup> block = blocks_[i / runs];
+    build_histograms(bins_, block, gradients_, slice, scratch_of(slot).words,
                      histogram(part[run], block.front()));
   });
+  const std::vector<int>& columns = columns_.columns();
   parallel_for(team, columns.size(), [&](std::size_t k) {
     for (std::size_t run = 1; run < runs; ++run) {
-      add_histogram(n_codes[static_cast<std::size_t>(columns[k])],
-                    histogram(part[run]) + k * kColumnStride,
-                    histogram(leaf.slot) + k * kColumnStride);
+      add_histogram(columns_.n_codes(columns[k]), histogram(part[run]) + k * kColumnStride,
+                    histogram(leaf_slot) + k * kColumnStride);
     }
   });
-  for (std::size_t run = 1; run < runs; ++run) pool.release(part[run]);
+  for (std::size_t run = 1; run < runs; ++run) pool_.release(part[run]);
 }
 
 // A feature's histogram in a node, taken out of its column's where it shares one: its bins follow
 // each other there, and all other rows of the node are in its bin of zeros. `room` is for that.
-FeatureHistogram Grower::State::feature_histogram(std::size_t feature, const Sum& node, Sum* column,
-                                                  Sum* room) const {
-  const Place& place = bins.places[feature];
-  const int n_bins = bins.n_bins[feature], index = static_cast<int>(feature);
-  const double weight = constraints.weight(feature);
-  if (!place.is_shared()) return {column, index, n_bins, bins.is_categorical[feature], weight};
+FeatureHistogram ScalarEngine::feature_histogram(std::size_t feature, const Sum& node, Sum* column,
+                                                 Sum* room) const {
+  const Place& place = bins_.places[feature];
+  const int n_bins = bins_.n_bins[feature], index = static_cast<int>(feature);
+  const double weight = constraints_.weight(feature);
+  if (!place.is_shared()) return {column, index, n_bins, bins_.is_categorical[feature], weight};
   Sum* sums = room;
   std::fill_n(sums + n_bins, 8, Sum{0, 0});  // as far as a scan may read
   Sum zeros = node;
@@ -200,29 +219,29 @@ FeatureHistogram Grower::State::feature_histogram(std::size_t feature, const Sum
 }
 
 // Offers the features of a column to the search for a leaf's best split.
-void Grower::State::offer_column(const SplitSearch& search, int column, Sum* sums,
-                                 const AllowedFeatures& allowed, Sum* room, Split& best) const {
-  for (const std::size_t feature : members[static_cast<std::size_t>(column)]) {
+void ScalarEngine::offer_column(const SplitSearch& search, int column, Sum* sums,
+                                const AllowedFeatures& allowed, Sum* room, Split& best) const {
+  for (const std::size_t feature : columns_.features_of(column)) {
     if (allowed[feature]) search.offer(feature_histogram(feature, search.node(), sums, room), best);
   }
 }
 
 // The same for the columns of a group, whose histograms stand side by side.
-void Grower::State::offer(const SplitSearch& search, const ColumnGroup& group, Sum* sums,
-                          const AllowedFeatures& allowed, Sum* room, Split& best) const {
+void ScalarEngine::offer(const SplitSearch& search, const ColumnGroup& group, Sum* sums,
+                         const AllowedFeatures& allowed, Sum* room, Split& best) const {
   for (int k = 0; k < group.count; ++k) {
     offer_column(search, group.column[k], sums + k * kColumnStride, allowed, room, best);
   }
 }
 
 // And for what remains of a parent when a child is taken away.
-void Grower::State::offer_remaining(const SplitSearch& search, const ColumnGroup& group,
-                                    Sum* parent, const Sum* child, const AllowedFeatures& allowed,
-                                    Sum* room, Split& best) const {
+void ScalarEngine::offer_sibling(const SplitSearch& search, const ColumnGroup& group, Sum* parent,
+                                 const Sum* child, const AllowedFeatures& allowed, Sum* room,
+                                 Split& best) const {
   for (int k = 0; k < group.count; ++k, parent += kColumnStride, child += kColumnStride) {
-    const std::size_t first = members[static_cast<std::size_t>(group.column[k])].front();
-    if (!bins.places[first].is_shared() && allowed[first]) {
-      search.offer_remaining(feature_histogram(first, search.node(), parent, room), child, best);
+    const std::size_t first = columns_.features_of(group.column[k]).front();
+    if (!bins_.places[first].is_shared() && allowed[first]) {
+      search.offer_sibling(feature_histogram(first, search.node(), parent, room), child, best);
     } else {
       subtract_histogram(group.n_codes[k], child, parent);
       offer_column(search, group.column[k], parent, allowed, room, best);
@@ -230,194 +249,146 @@ void Grower::State::offer_remaining(const SplitSearch& search, const ColumnGroup
   }
 }
 
-// The best over the groups, whose results stand in group_best[first], [first + 2], …
-void Grower::State::choose(Leaf& leaf, std::size_t first) {
-  leaf.best = Split{};
-  for (std::size_t i = first; i < group_best.size(); i += 2) {
-    if (group_best[i].beats(leaf.best)) leaf.best = group_best[i];
+// The best over the groups, whose results stand in group_best_[first], [first + 2], …
+Split ScalarEngine::best_of_groups(std::size_t first) const {
+  Split best;
+  for (std::size_t i = first; i < group_best_.size(); i += 2) {
+    if (group_best_[i].beats(best)) best = group_best_[i];
   }
+  return best;
 }
 
-void Grower::State::evaluate(Leaf& leaf) {
-  const auto allowed = allowed_features(leaf);
-  const SplitSearch of_leaf = search(leaf);
+void ScalarEngine::search(LeafSearch& search) {
+  ScalarLeaf& leaf = at(search.leaf);
+  const SplitSearch of_leaf = split_search(search);
+  const RowSet rows = rows_.rows(leaf.rows);
   const bool is_kept = leaf.slot >= 0;
-  parallel_for(team_for(is_kept ? 0 : leaf.count), groups.size(), [&](std::size_t i, int slot) {
+  parallel_for(team_for(is_kept ? 0 : rows.count), groups_.size(), [&](std::size_t i, int slot) {
     Scratch& own = scratch_of(slot);
-    Sum* sums = is_kept ? histogram(leaf.slot, groups[i]) : own.group;
-    if (!is_kept) {
-      build_histograms(bins, {&groups[i], 1}, gradients, rows_of(leaf), own.words, sums);
-    }
-    group_best[2 * i] = Split{};
-    offer(of_leaf, groups[i], sums, allowed, own.feature, group_best[2 * i]);
+    Sum* sums = is_kept ? histogram(leaf.slot, groups_[i]) : own.group;
+    if (!is_kept) build_histograms(bins_, {&groups_[i], 1}, gradients_, rows, own.words, sums);
+    group_best_[2 * i] = Split{};
+    offer(of_leaf, groups_[i], sums, search.allowed, own.feature, group_best_[2 * i]);
   });
-  choose(leaf, 0);
+  search.best = best_of_groups(0);
+  leaf.is_waiting = true;
 }
 
 // The sum over a leaf's rows: over all bins of any column.
-Sum Grower::State::sum_of_rows(const Leaf& leaf) const {
+Sum ScalarEngine::sum_of_rows(const ScalarLeaf& leaf) const {
   const Sum* sums = histogram(leaf.slot);
   Sum sum = sums[kMissingBin];
-  for (int b = 0; b < std::min(groups.front().n_codes[0], kMissingBin); ++b) sum += sums[b];
+  for (int b = 0; b < std::min(groups_.front().n_codes[0], kMissingBin); ++b) sum += sums[b];
   return sum;
 }
 
-void Grower::State::plant_root() {
-  Leaf root;
-  root.count = bag.empty() ? bins.n_rows : bag.size();
-  root.slot = take_slot();
+NewLeaf ScalarEngine::plant_root(std::span<const std::uint32_t> bag) {
+  leaves_.clear();
+  pool_.release_all();
+  ScalarLeaf root;
+  root.rows = rows_.begin(bag);
+  root.slot = take_slot(pool_, leaves_);
   build(root);
   root.sum = sum_of_rows(root);
-  root.node = add_leaf(root.sum);
-  if (is_monotone()) {
-    monotone.plant(constraints.directions, widest_limits(params), weight(root.sum));
+  leaves_.push_back(root);
+  return describe(0);
+}
+
+std::array<NewLeaf, 2> ScalarEngine::make_children(int leaf, const Split& split) {
+  const int left = static_cast<int>(leaves_.size()), right = left + 1;
+  leaves_.resize(leaves_.size() + 2);
+  const ScalarLeaf& parent = at(leaf);
+  const auto rows = rows_.children(parent.rows, gradients_.fixed.count(split.left));
+  at(left).rows = rows[0];
+  at(right).rows = rows[1];
+  at(left).sum = split.left;
+  at(right).sum = parent.sum - split.left;
+  return {describe(left), describe(right)};
+}
+
+void ScalarEngine::divide(std::span<Division> divisions) {
+  for (const Division& division : divisions) at(division.leaf).is_waiting = false;
+  for (Division& division : divisions) {
+    const RowRange& left = at(division.children[0].leaf).rows;
+    rows_.divide(at(division.leaf).rows, division.split, left.count);
+    evaluate_children(division);
   }
-  if (may_split(root)) evaluate(root);
-  settle(root);
 }
 
 // Evaluates two new leaves. The smaller one's histogram is built from its rows; the larger one's is
 // what remains of the parent's, if the parent kept it.
-void Grower::State::evaluate_children(Leaf& small, Leaf& large, int parent_slot) {
-  const bool room = n_leaves() + 2 < max_leaves;  // or they would never be split
-  const bool scan_small = room && may_split(small), scan_large = room && may_split(large);
-  const bool subtract = scan_large && parent_slot >= 0;
-  if (!subtract) pool.release(parent_slot);
+void ScalarEngine::evaluate_children(Division& division) {
+  const auto size = [&](std::size_t side) { return at(division.children[side].leaf).rows.count; };
+  const std::size_t small_side = size(0) <= size(1) ? 0 : 1, large_side = 1 - small_side;
+  LeafSearch& of_small = division.children[small_side];
+  LeafSearch& of_large = division.children[large_side];
+  const bool scan_small = division.is_searched[small_side];
+  const bool scan_large = division.is_searched[large_side];
+  ScalarLeaf &parent = at(division.leaf), &small = at(of_small.leaf), &large = at(of_large.leaf);
+  const bool subtract = scan_large && parent.slot >= 0;
+  if (!subtract) pool_.release(parent.slot);
   if (!scan_small && !scan_large) return;
-  if (scan_small && small.count >= keep_from) small.slot = take_slot();
-  if (scan_large && !subtract && large.count >= keep_from) large.slot = take_slot();
-  if (subtract) large.slot = parent_slot;
+  if (scan_small && small.rows.count >= keep_from_) small.slot = take_slot(pool_, leaves_);
+  if (scan_large && !subtract && large.rows.count >= keep_from_) {
+    large.slot = take_slot(pool_, leaves_);
+  }
+  if (subtract) large.slot = std::exchange(parent.slot, -1);
 
-  const auto allowed_small = allowed_features(small), allowed_large = allowed_features(large);
-  const SplitSearch search_small = search(small), search_large = search(large);
-  const int team = team_for(small.count);
-  const bool is_built = team > 1 && small.slot >= 0 && small.count >= 2 * kRowsPerRun;
+  const SplitSearch search_small = split_search(of_small), search_large = split_search(of_large);
+  const RowSet rows_small = rows_.rows(small.rows), rows_large = rows_.rows(large.rows);
+  const int team = team_for(small.rows.count);
+  const bool is_built = team > 1 && small.slot >= 0 && small.rows.count >= 2 * kRowsPerRun;
   if (is_built) build(small);
-  parallel_for(team, groups.size(), [&](std::size_t i, int slot) {
+  parallel_for(team, groups_.size(), [&](std::size_t i, int slot) {
     Scratch& own = scratch_of(slot);
-    const ColumnGroup& group = groups[i];
+    const ColumnGroup& group = groups_[i];
     Split best_small, best_large;
     if (scan_small || subtract) {
-      Sum* of_small = small.slot >= 0 ? histogram(small.slot, group) : own.group;
+      Sum* sums = small.slot >= 0 ? histogram(small.slot, group) : own.group;
       if (!is_built) {
-        build_histograms(bins, {&group, 1}, gradients, rows_of(small), own.words, of_small);
+        build_histograms(bins_, {&group, 1}, gradients_, rows_small, own.words, sums);
       }
-      if (scan_small) offer(search_small, group, of_small, allowed_small, own.feature, best_small);
+      if (scan_small) offer(search_small, group, sums, of_small.allowed, own.feature, best_small);
       if (subtract) {
-        offer_remaining(search_large, group, histogram(large.slot, group), of_small, allowed_large,
-                        own.feature, best_large);
+        offer_sibling(search_large, group, histogram(large.slot, group), sums, of_large.allowed,
+                      own.feature, best_large);
       }
     }
     if (scan_large && !subtract) {
-      Sum* of_large = large.slot >= 0 ? histogram(large.slot, group) : own.group;
-      build_histograms(bins, {&group, 1}, gradients, rows_of(large), own.words, of_large);
-      offer(search_large, group, of_large, allowed_large, own.feature, best_large);
+      Sum* sums = large.slot >= 0 ? histogram(large.slot, group) : own.group;
+      build_histograms(bins_, {&group, 1}, gradients_, rows_large, own.words, sums);
+      offer(search_large, group, sums, of_large.allowed, own.feature, best_large);
     }
-    group_best[2 * i] = best_small;
-    group_best[2 * i + 1] = best_large;
+    group_best_[2 * i] = best_small;
+    group_best_[2 * i + 1] = best_large;
   });
-  if (scan_small) choose(small, 0);
-  if (scan_large) choose(large, 1);
-  if (large.count < keep_from) pool.release(large.slot);
+  if (scan_small) of_small.best = best_of_groups(0);
+  if (scan_large) of_large.best = best_of_groups(1);
+  if (large.rows.count < keep_from_) pool_.release(large.slot);
+  small.is_waiting = large.is_waiting = true;
 }
 
-void Grower::State::split(const Leaf& parent) {
-  auto [left, right] = children(parent, gradients.fixed.count(parent.best.left));
-  left.sum = parent.best.left;
-  right.sum = parent.sum - parent.best.left;
-  left.node = add_leaf(left.sum);
-  right.node = add_leaf(right.sum);
-  record_split(parent, left.node, right.node);
-  if (is_monotone()) limit_children(parent, left, right);
-  divide_rows(parent, left, right);
-  if (left.count <= right.count) {
-    evaluate_children(left, right, parent.slot);
-  } else {
-    evaluate_children(right, left, parent.slot);
-  }
-  settle(left);
-  settle(right);
-  if (is_monotone()) look_again(left.node, right.node);
-}
-
-// Gives two new leaves values that are monotone with those of all others.
-void Grower::State::limit_children(const Leaf& parent, const Leaf& left, const Leaf& right) {
-  const Split& split = parent.best;
-  const bool takes_all = split.bin + 1 == bins.n_bins[split.feature];
-  const double end = takes_all ? std::numeric_limits<double>::infinity() : split.bin;
-  const Cut cut = {split.feature, end, split.missing_left, split.categorical, split.categories};
-  monotone.split(parent.node, cut, left.node, right.node, weight(left.sum), weight(right.sum));
-  for (const int node : {left.node, right.node}) {
-    tree.value[static_cast<std::size_t>(node)] = params.learning_rate * monotone.value(node);
-  }
-}
-
-// Finds the best splits anew of leaves whose limits two new ones have changed: better ones, or
-// worse, or one where there was none.
-void Grower::State::look_again(int left, int right) {
-  if (is_full()) return;
-  std::vector<int> nodes = monotone.touching(left);
-  for (const int node : monotone.touching(right)) nodes.push_back(node);
-  std::erase_if(nodes, [&](int node) { return node == left || node == right; });
-  std::sort(nodes.begin(), nodes.end());
-  const auto is_changed = [&](const Leaf& leaf) {
-    return std::binary_search(nodes.begin(), nodes.end(), leaf.node) && may_split(leaf);
-  };
-  std::vector<Leaf> changed;
-  for (std::vector<Leaf>* leaves : {&open, &closed}) {
-    std::copy_if(leaves->begin(), leaves->end(), std::back_inserter(changed), is_changed);
-    std::erase_if(*leaves, is_changed);
-  }
-  put_in_order();
-  for (Leaf& leaf : changed) {
-    check_interrupt();
-    evaluate(leaf);
-    settle(leaf);
-  }
-}
-
-// Once no leaf will be split any more, their values are the best that are monotone together.
-void Grower::State::choose_values() {
-  std::vector<int> nodes;
-  std::vector<double> target, weights;
-  for (const Leaf& leaf : closed) {
-    nodes.push_back(leaf.node);
-    target.push_back(weight(leaf.sum));
-    weights.push_back(gradients.fixed.h(leaf.sum) + params.reg_lambda);
-  }
-  const std::vector<double> value = isotonic(monotone.links(nodes), target, weights);
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    tree.value[static_cast<std::size_t>(nodes[i])] = params.learning_rate * value[i];
-  }
-}
-
-// Lets all leaves take the step that is best for them together, where their own leave one.
-void Grower::State::move_together() {
-  if (!params.has_common_step()) return;
-  CommonStep common(params.leaf, params.learning_rate);
-  for (const Leaf& leaf : closed) {
-    common.add(gradients.fixed.g(leaf.sum), gradients.fixed.h(leaf.sum),
-               params.learning_rate * weight(leaf.sum));
-  }
-  const double step = common.step();
-  for (double& value : tree.value) value += step;
-}
-
-void Grower::State::finish(std::uint16_t* leaf_of_row) {
-  Growth::finish(leaf_of_row);
-  if (is_monotone()) choose_values();
-  move_together();
+void ScalarEngine::number_rows(const GrownTree& tree, std::span<const int> leaves,
+                               std::uint16_t* leaf_of_row) {
+  std::vector<RowRange> ranges;
+  for (const int leaf : leaves) ranges.push_back(at(leaf).rows);
+  rows_.number_rows(tree, ranges, leaf_of_row);
 }
 
 Grower::Grower(const BinnedView& bins, const GrowthParams& params, const Constraints& constraints,
                int threads, const EngineLimits& limits)
-    : state_(std::make_unique<State>(bins, params, constraints, threads, limits)) {}
+    : engine_(std::make_unique<ScalarEngine>(bins, params, constraints, threads, limits)),
+      builder_(std::make_unique<TreeBuilder>(
+          params, constraints, std::span(bins.n_bins, static_cast<std::size_t>(bins.n_features)),
+          limits.leaves_ahead)) {}
 
 Grower::~Grower() = default;
+Grower::Grower(Grower&&) noexcept = default;
 
 GrownTree Grower::grow(const Gradients& gradients, std::span<const std::uint32_t> bag,
                        std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
-  return grow_tree(*state_, gradients, bag, tree_id, leaf_of_row);
+  engine_->set_gradients(gradients);
+  return builder_->grow(*engine_, bag, tree_id, leaf_of_row);
 }
 
 }  // namespace hedgerow

@@ -38,7 +38,7 @@ double limited_score(const Penalties& penalties, double G, double H, const Limit
 }
 
 // What the scan of one feature needs to know of the node and of the features before.
-struct Node {
+struct SplitContext {
   const GrowthParams& params;
   const FixedPoint& fixed;
   const Sum& total;
@@ -158,7 +158,7 @@ struct Best8 {
 // gradients of the two sides no longer add up to a constant, so both are needed.
 template <bool kL1>
 struct Fractions {
-  explicit Fractions(const Node& node)
+  explicit Fractions(const SplitContext& node)
       : h_mask(Long8{} + static_cast<std::int64_t>(node.fixed.h_mask())),
         total_g(Long8{} + node.total.g),
         reg_lambda(node.params.reg_lambda / node.fixed.h_unit),
@@ -200,7 +200,7 @@ struct LimitedCuts {
 
 // A cut's score within limits, over 1, in the units of g and h themselves: a limit is a weight.
 struct LimitedScores {
-  LimitedScores(const Node& node, const LimitedCuts& given)
+  LimitedScores(const SplitContext& node, const LimitedCuts& given)
       : params(node.params), fixed(node.fixed), cuts(given), total(node.total) {
     total_h = static_cast<std::int64_t>(node.h(total));
     to_beat = node.parent_score + 2.0 * (node.gain_to_beat + params.min_split_gain);
@@ -242,7 +242,8 @@ struct LimitedScores {
 // Scans eight positions at a time with `start` already on the left side. Positions past the last
 // need no test: nothing would be left on the right, or less than nothing.
 template <class CutScore, class Scan>
-Best8 scan8(const Node& node, const CutScore& fraction, const Scan& scan, const Sum& start) {
+Best8 scan8(const SplitContext& node, const CutScore& fraction, const Scan& scan,
+            const Sum& start) {
   // min ≤ left ≤ total − min in one comparison of unsigned numbers, for rows, for S + c and for S.
   const ULong8 min_hc = ULong8{} + node.least.hc, min_h = ULong8{} + node.least.h,
                min_steps = ULong8{} + node.least.steps;
@@ -295,7 +296,7 @@ int winner(const Best8& best, int count) {
 
 // The same search one position at a time, for capped weights and for children without a hessian.
 template <class Scan>
-int scan_one_by_one(const Node& node, const Scan& scan, const Sum& start) {
+int scan_one_by_one(const SplitContext& node, const Scan& scan, const Sum& start) {
   int chosen = -1;
   double best = node.gain_to_beat;
   Sum left = start;
@@ -312,7 +313,7 @@ int scan_one_by_one(const Node& node, const Scan& scan, const Sum& start) {
 }
 
 template <class Scan>
-int best_position(const Node& node, const Scan& scan, const Sum& start) {
+int best_position(const SplitContext& node, const Scan& scan, const Sum& start) {
   if (!node.has_fractions()) return scan_one_by_one(node, scan, start);
   const Best8 best = node.params.reg_alpha > 0.0 ? scan8(node, Fractions<true>(node), scan, start)
                                                  : scan8(node, Fractions<false>(node), scan, start);
@@ -320,8 +321,8 @@ int best_position(const Node& node, const Scan& scan, const Sum& start) {
 }
 
 // Replaces `best` by a better cut of the same feature; of equals the lower bin is kept.
-void keep_better_cut(const Node& node, double gain, int bin, const Sum& left, bool missing_left,
-                     Split& best) {
+void keep_better_cut(const SplitContext& node, double gain, int bin, const Sum& left,
+                     bool missing_left, Split& best) {
   const bool wins_tie = gain == best.gain && bin < best.bin;
   if (!(gain > node.gain_to_beat) || !(gain > best.gain || wins_tie)) return;
   best.gain = gain;
@@ -332,7 +333,8 @@ void keep_better_cut(const Node& node, double gain, int bin, const Sum& left, bo
 
 // Tries the cuts of a scan; one better than `best` and than what is to be beaten replaces it.
 template <class Scan>
-void consider(const Node& node, const Scan& scan, Sum left, bool missing_left, Split& best) {
+void consider(const SplitContext& node, const Scan& scan, Sum left, bool missing_left,
+              Split& best) {
   const int position = best_position(node, scan, left);
   if (position < 0) return;
   for (int i = 0; i <= position; ++i) left += scan.at(i);
@@ -373,12 +375,12 @@ void squeeze(const Sum* histogram, int n_bins, OccupiedBins& into) {
 }
 
 // Where there is nothing to learn a direction from, missing values follow the larger child.
-bool missing_follow_left(const Node& node, const Sum& left) {
+bool missing_follow_left(const SplitContext& node, const Sum& left) {
   return 2 * node.fixed.count(left) >= node.fixed.count(node.total);
 }
 
 template <class Scan>
-Split best_cut_without_missing(const Node& node, const Scan& scan) {
+Split best_cut_without_missing(const SplitContext& node, const Scan& scan) {
   Split best;
   consider(node, scan, {0, 0}, false, best);
   best.missing_left = missing_follow_left(node, best.left);
@@ -386,7 +388,7 @@ Split best_cut_without_missing(const Node& node, const Scan& scan) {
 }
 
 template <class Scan>
-Split best_cut(const Node& node, const Sum& missing, Scan& scan) {
+Split best_cut(const SplitContext& node, const Sum& missing, Scan& scan) {
   if (missing.hc == 0) {
     --scan.count;
     return best_cut_without_missing(node, scan);
@@ -400,7 +402,7 @@ Split best_cut(const Node& node, const Sum& missing, Scan& scan) {
 
 // Tries the first `count` cuts, with `left` on the left side besides bins; if they are as many as
 // there are bins, the last one parts missing values from all numbers.
-void consider_within_limits(const Node& node, const FeatureHistogram& histogram, int count,
+void consider_within_limits(const SplitContext& node, const FeatureHistogram& histogram, int count,
                             Sum left, int missing_left_from, Split& best) {
   const AllBins scan{histogram.sums, count};
   const auto holds_rows = [&](int bin) { return histogram.sums[bin].hc != 0; };
@@ -422,7 +424,7 @@ void consider_within_limits(const Node& node, const FeatureHistogram& histogram,
 }
 
 // The first of `count` cuts with no fewer rows left than right.
-int first_with_half(const Node& node, const FeatureHistogram& histogram, int count) {
+int first_with_half(const SplitContext& node, const FeatureHistogram& histogram, int count) {
   Sum left = {0, 0};
   for (int bin = 0; bin < count; ++bin) {
     left += histogram.sums[bin];
@@ -431,7 +433,7 @@ int first_with_half(const Node& node, const FeatureHistogram& histogram, int cou
   return count;
 }
 
-Split best_numeric_within_limits(const Node& node, const FeatureHistogram& histogram) {
+Split best_numeric_within_limits(const SplitContext& node, const FeatureHistogram& histogram) {
   Split best;
   const int n_bins = histogram.n_bins;
   const Sum missing = histogram.sums[kMissingBin];
@@ -445,7 +447,7 @@ Split best_numeric_within_limits(const Node& node, const FeatureHistogram& histo
   return best;
 }
 
-Split best_cut(const Node& node, const FeatureHistogram& histogram) {
+Split best_cut(const SplitContext& node, const FeatureHistogram& histogram) {
   const Sum missing = histogram.sums[kMissingBin];
   if (node.is_sparse()) {
     OccupiedBins scan;
@@ -458,7 +460,7 @@ Split best_cut(const Node& node, const FeatureHistogram& histogram) {
 
 // A scan finds the cut that parts missing values from all numbers after the last bin with rows;
 // numbers larger than any of the node's are numbers too, so it is put after the last bin of all.
-Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
+Split best_numeric(const SplitContext& node, const FeatureHistogram& histogram) {
   if (node.limited.leaves) return best_numeric_within_limits(node, histogram);
   Split best = best_cut(node, histogram);
   const Sum missing = histogram.sums[kMissingBin];
@@ -468,7 +470,7 @@ Split best_numeric(const Node& node, const FeatureHistogram& histogram) {
   return best;
 }
 
-void keep_better(const Node& node, const FeatureHistogram& of, Split found, Split& best) {
+void keep_better(const SplitContext& node, const FeatureHistogram& of, Split found, Split& best) {
   found.feature = of.feature;
   found.weight = of.weight;
   if (found.gain > node.least_gain && found.beats(best)) best = found;
@@ -477,7 +479,7 @@ void keep_better(const Node& node, const FeatureHistogram& of, Split found, Spli
 void set_category(Split& split, int bin) { split.categories[bin >> 5] |= 1u << (bin & 31); }
 
 // One category against the rest: for features with few of them in the node.
-void consider_one_against_rest(const Node& node, const std::uint8_t* occupied, int count,
+void consider_one_against_rest(const SplitContext& node, const std::uint8_t* occupied, int count,
                                const Sum* histogram, Split& best) {
   for (int i = 0; i < count; ++i) {
     const Sum left = histogram[occupied[i]];
@@ -491,7 +493,7 @@ void consider_one_against_rest(const Node& node, const std::uint8_t* occupied, i
 }
 
 // Drops the categories whose Σh is too little to say where they belong; they will go right.
-int keep_heavy(const Node& node, std::uint8_t* occupied, int count, const Sum* histogram) {
+int keep_heavy(const SplitContext& node, std::uint8_t* occupied, int count, const Sum* histogram) {
   const auto too_light = [&](std::uint8_t bin) {
     return node.fixed.h(histogram[bin]) < node.params.min_category_weight;
   };
@@ -501,8 +503,8 @@ int keep_heavy(const Node& node, std::uint8_t* occupied, int count, const Sum* h
 // Categories in the order of G/(H + smoothing): the best cut of this order is the best of all
 // subsets for a convex loss (Fisher). Rare ones would be sorted by their noise, to the ends where
 // the cuts begin: the lightest are left out, the smoothing and the extra λ keep the rest in check.
-void consider_sorted(const Node& node, std::uint8_t* occupied, int count, const Sum* histogram,
-                     Split& best) {
+void consider_sorted(const SplitContext& node, std::uint8_t* occupied, int count,
+                     const Sum* histogram, Split& best) {
   count = keep_heavy(node, occupied, count, histogram);
   double ratio[kBins];
   for (int i = 0; i < count; ++i) {
@@ -526,7 +528,7 @@ void consider_sorted(const Node& node, std::uint8_t* occupied, int count, const 
 }
 
 // Missing values and categories not seen in the node go right.
-Split best_categorical(const Node& node, const FeatureHistogram& histogram) {
+Split best_categorical(const SplitContext& node, const FeatureHistogram& histogram) {
   Split best;
   std::uint8_t occupied[kBins];
   int count = 0;
@@ -578,21 +580,21 @@ SplitSearch::SplitSearch(const GrowthParams& params, const FixedPoint& fixed, co
 // best so far is let through and judged by its gain: the choice must not depend on which features
 // were offered before, in this group or in another thread's.
 double SplitSearch::gain_to_beat(const Split& best, double weight) const {
-  const double gain = best.merit() / weight;
+  const double gain = best.weighted_gain() / weight;
   return gain - kScanNoise * (score_size_ + 2.0 * (gain + params_.min_split_gain));
 }
 
 void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
   const bool is_limited = limited_.matters(histogram.feature);
-  const Node node{params_,
-                  fixed_,
-                  total_,
-                  least_,
-                  histogram.feature,
-                  parent_score_,
-                  least_gain_,
-                  gain_to_beat(best, histogram.weight),
-                  is_limited ? limited_ : LimitedLeaf{}};
+  const SplitContext node{params_,
+                          fixed_,
+                          total_,
+                          least_,
+                          histogram.feature,
+                          parent_score_,
+                          least_gain_,
+                          gain_to_beat(best, histogram.weight),
+                          is_limited ? limited_ : LimitedLeaf{}};
   if (!node.has_room()) return;
   keep_better(
       node, histogram,
@@ -600,11 +602,12 @@ void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
       best);
 }
 
-void SplitSearch::offer_remaining(const FeatureHistogram& parent, const Sum* child,
-                                  Split& best) const {
-  const Node node{params_,        fixed_,        total_,      least_,
-                  parent.feature, parent_score_, least_gain_, gain_to_beat(best, parent.weight),
-                  LimitedLeaf{}};
+void SplitSearch::offer_sibling(const FeatureHistogram& parent, const Sum* child,
+                                Split& best) const {
+  const SplitContext node{
+      params_,        fixed_,        total_,      least_,
+      parent.feature, parent_score_, least_gain_, gain_to_beat(best, parent.weight),
+      LimitedLeaf{}};
   const bool plain =
       !parent.categorical && parent.sums[kMissingBin].hc == 0 && !limited_.matters(parent.feature);
   if (!plain || node.is_sparse() || !node.has_fractions() || !node.has_room()) {

@@ -20,12 +20,12 @@ struct Split {
   Sum left = {0, 0};
 
   bool found() const { return feature >= 0; }
-  // What splits compete by: the gain, as far as the user lets it count.
-  double merit() const { return weight * gain; }
-  // The order of candidates: more merit first, the lower feature at a tie.
+  // What splits compete by: the gain times the weight of the feature.
+  double weighted_gain() const { return weight * gain; }
+  // The order of candidates: the larger weighted gain first, the lower feature at a tie.
   bool beats(const Split& other) const {
-    return merit() > other.merit() ||
-           (merit() == other.merit() && found() && feature < other.feature);
+    return weighted_gain() > other.weighted_gain() ||
+           (weighted_gain() == other.weighted_gain() && found() && feature < other.feature);
   }
 };
 
@@ -46,8 +46,8 @@ struct FeatureHistogram {
   double weight = 1.0;
 };
 
-// What a child must have at least, in the histogram's units, by the rule of least_weight.hpp: hc
-// for its rows, `steps` for S + c, `h` for S alone.
+// What a child must have at least, in the histogram's units, by the rule of
+// shared/least_weight.hpp: hc for its rows, `steps` for S + c, `h` for S alone.
 struct Least {
   std::uint64_t hc, steps, h;
 
@@ -73,7 +73,7 @@ class SplitSearch {
 
   // Turns a parent's histogram into that of its other child, the node of this search, and offers
   // it: the two go together because each is a walk through the same 4 KiB.
-  void offer_remaining(const FeatureHistogram& parent, const Sum* child, Split& best) const;
+  void offer_sibling(const FeatureHistogram& parent, const Sum* child, Split& best) const;
 
  private:
   const GrowthParams& params_;

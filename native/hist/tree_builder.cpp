@@ -1,64 +1,16 @@
-// The scaffolding of a tree. A leaf that is split leaves its rows, divided, in the other of two
-// buffers, so that rows stay in order and every leaf's are side by side.
 #include "hist/tree_builder.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <numeric>
-#include <stdexcept>
+#include <limits>
 #include <utility>
 
-#include "core/threads.hpp"
+#include "core/interrupt.hpp"
 #include "shared/random.hpp"
+#include "tree/feature_sampling.hpp"
 
 namespace hedgerow {
 namespace {
-
-// Columns that repay reading a row's id and gradient.
-constexpr std::size_t kNarrowestGroup = 4;
-
-// A share of `from`, at least one, chosen by the rank of their hashes; in increasing order.
-std::vector<int> sample_features(const std::vector<int>& from, double fraction, std::uint64_t seed,
-                                 Purpose purpose, std::uint64_t key) {
-  if (fraction >= 1.0) return from;
-  const auto wanted = static_cast<std::size_t>(
-      std::max(1.0, std::floor(fraction * static_cast<double>(from.size()) + 0.5)));
-  std::vector<std::pair<std::uint64_t, int>> ranked;
-  for (const int feature : from) {
-    ranked.emplace_back(hash_u64(seed, purpose, key, static_cast<std::uint64_t>(feature)), feature);
-  }
-  std::sort(ranked.begin(), ranked.end());
-  std::vector<int> chosen;
-  for (std::size_t i = 0; i < std::min(wanted, ranked.size()); ++i)
-    chosen.push_back(ranked[i].second);
-  std::sort(chosen.begin(), chosen.end());
-  return chosen;
-}
-
-// The columns of some features, in increasing order.
-std::vector<int> columns_of(const std::vector<int>& features, std::span<const Place> places) {
-  std::vector<int> columns;
-  for (const int feature : features) {
-    columns.push_back(places[static_cast<std::size_t>(feature)].column);
-  }
-  std::sort(columns.begin(), columns.end());
-  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
-  return columns;
-}
-
-// Whether a column's rows can be parted so that both sides have `fewest`: if they are not all, but
-// for less than that, in one bin, which is always on one side. Few rows show it of most columns.
-bool can_be_parted(const std::uint8_t* bins, std::size_t n_rows, std::size_t fewest) {
-  std::array<std::size_t, kBins> count{};
-  std::size_t seen = 0, most = 0;
-  fewest = std::min(fewest, n_rows);
-  for (std::size_t look = std::min(n_rows, 4 * fewest);; look = std::min(n_rows, 2 * look)) {
-    for (; seen < look; ++seen) most = std::max(most, ++count[bins[seen]]);
-    if (seen - most >= fewest) return true;
-    if (seen == n_rows) return false;
-  }
-}
 
 AllowedFeatures only(const std::vector<int>& features, int n_features) {
   AllowedFeatures allowed;
@@ -72,335 +24,341 @@ int most_leaves(const GrowthParams& params) {
   return static_cast<int>(std::min<std::int64_t>(params.max_leaves, kMostLeaves));
 }
 
-bool goes_left(const GrownTree& tree, int node, std::uint8_t bin) {
-  const auto i = static_cast<std::size_t>(node);
-  if (bin == kMissingBin) return tree.missing_left[i];
-  if (tree.category_set[i] < 0) return bin <= tree.split_bin[i];
-  const auto set = static_cast<std::size_t>(tree.category_set[i]) * 8;
-  return tree.category_bits[set + (bin >> 5)] >> (bin & 31) & 1;
-}
-
 }  // namespace
 
-HistogramPool::HistogramPool(std::size_t bytes, std::size_t budget, std::size_t fewest)
-    : bytes_(bytes), most_(std::max(fewest, budget / bytes)) {}
+TreeBuilder::TreeBuilder(const GrowthParams& params, const Constraints& constraints,
+                         std::span<const std::int32_t> n_bins, int leaves_ahead)
+    : params_(params),
+      constraints_(constraints),
+      n_bins_(n_bins),
+      max_leaves_(most_leaves(params)),
+      leaves_ahead_(leaves_ahead) {
+  // A new leaf changes the limits of others, and a node draws its features by its number.
+  if (constraints.are_monotone() || params.colsample_bynode < 1.0) leaves_ahead_ = 1;
+}
 
-int HistogramPool::acquire() {
-  if (free_.empty()) {
-    if (slots_.size() >= most_) return -1;
-    slots_.emplace_back(bytes_);
-    free_.push_back(static_cast<int>(slots_.size()) - 1);
+GrownTree TreeBuilder::grow(GrowthEngine& engine, std::span<const std::uint32_t> bag,
+                            std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
+  engine_ = &engine;
+  begin(tree_id);
+  plant_root(bag);
+  while (!open_.empty() && !is_full()) {
+    check_interrupt();
+    split(next());
   }
-  const int slot = free_.back();
-  free_.pop_back();
-  return slot;
+  finish(leaf_of_row);
+  return std::move(tree_);
 }
 
-void HistogramPool::release(int& slot) {
-  if (slot >= 0) free_.push_back(slot);
-  slot = -1;
+void TreeBuilder::begin(std::uint64_t tree_id) {
+  tree_id_ = tree_id;
+  tree_ = {};
+  parent_of_.clear();
+  open_.clear();
+  closed_.clear();
+  children_.clear();
+  if (!features_.empty() && params_.colsample_bytree >= 1.0) return;
+  features_ = sample_tree_features(constraints_.usable(n_features()), params_.colsample_bytree,
+                                   params_.seed, tree_id);
+  const bool all = features_.size() == n_bins_.size();
+  in_tree_ = all ? AllowedFeatures{} : only(features_, n_features());
+  engine_->set_features(features_);
 }
 
-void HistogramPool::release_all() {
-  free_.resize(slots_.size());
-  std::iota(free_.rbegin(), free_.rend(), 0);
-}
-
-Growth::Growth(const BinnedView& view, const GrowthParams& growth, const Constraints& constrained,
-               int team, HistogramPool histograms)
-    : bins(view),
-      params(growth),
-      constraints(constrained),
-      max_leaves(most_leaves(growth)),
-      threads(team),
-      pool(std::move(histograms)),
-      members(members_of(view.places, static_cast<std::size_t>(view.n_columns))),
-      marks(view.n_rows / 64 + 1) {
-  for (auto& buffer : row_buffer) buffer = Buffer<std::uint32_t>(view.n_rows);
-  for (const std::vector<std::size_t>& sharing : members) {
-    const std::size_t last = sharing.back();
-    n_codes.push_back(view.places[last].first + view.n_bins[last]);
+void TreeBuilder::plant_root(std::span<const std::uint32_t> bag) {
+  Leaf root = {engine_->plant_root(bag)};
+  root.node = add_node(root, -1);
+  if (has_limits()) {
+    monotone_.plant(constraints_.directions, widest_limits(params_), weight(root));
   }
-  for (int feature = 0; feature < view.n_features; ++feature) {
-    partable.push_back(can_be_parted(view.column(feature), view.n_rows, fewest_rows()));
+  if (max_leaves_ > 1 && may_split(root)) {
+    LeafSearch search = search_of(root, {});
+    engine_->search(search);
+    root.best = search.best;
   }
+  enqueue_or_close(root);
 }
 
-// The columns of the tree's features that could part its rows; one of them at least, for the sum of
-// all rows.
-std::vector<int> Growth::columns_to_add_up() const {
-  std::vector<int> useful;
-  std::copy_if(features.begin(), features.end(), std::back_inserter(useful),
-               [&](int feature) { return partable[static_cast<std::size_t>(feature)]; });
-  if (useful.empty()) useful.push_back(features.front());
-  return columns_of(useful, bins.places);
-}
-
-std::size_t Growth::mean_codes() const {
-  std::size_t sum = 0;
-  for (const int column : columns) {
-    sum += static_cast<std::size_t>(n_codes[static_cast<std::size_t>(column)]);
-  }
-  return sum / columns.size() + 1;
-}
-
-std::size_t Growth::fewest_rows() const { return static_cast<std::size_t>(params.fewest_rows()); }
-
-bool Growth::begin(std::span<const std::uint32_t> rows, std::uint64_t id) {
-  bag = rows;
-  tree_id = id;
-  tree = {};
-  parent_of.clear();
-  open.clear();
-  closed.clear();
-  pool.release_all();
-  if (!features.empty() && params.colsample_bytree >= 1.0) return false;
-  const std::vector<int> usable = constraints.usable(bins.n_features);
-  features = sample_tree_features(usable, params.colsample_bytree, params.seed, tree_id);
-  const bool all = features.size() == static_cast<std::size_t>(bins.n_features);
-  in_tree = all ? AllowedFeatures{} : only(features, bins.n_features);
-  columns = columns_to_add_up();
-  return true;
-}
-
-std::vector<ColumnGroup> Growth::make_groups(std::size_t wanted, std::size_t widest) const {
-  const int width = bins.width;
-  std::vector<ColumnGroup> groups;
-  for (std::size_t begin = 0; begin < columns.size();) {
-    const int block = columns[begin] / width;
-    std::size_t end = begin;
-    while (end < columns.size() && columns[end] / width == block) ++end;
-    const std::size_t fewest = (end - begin + widest - 1) / widest;
-    const std::size_t most = std::max<std::size_t>(1, (end - begin) / kNarrowestGroup);
-    std::size_t parts = std::max(fewest, std::min(wanted, most));
-    for (; begin < end; --parts) {
-      const std::size_t take = (end - begin + parts - 1) / parts;
-      ColumnGroup group{};
-      group.block = block;
-      group.first = static_cast<int>(begin);
-      group.count = static_cast<int>(take);
-      group.contiguous = true;
-      for (std::size_t k = 0; k < take; ++k) {
-        group.column[k] = columns[begin + k];
-        group.n_codes[k] = n_codes[static_cast<std::size_t>(columns[begin + k])];
-        group.offset[k] = static_cast<std::uint8_t>(columns[begin + k] % width);
-        group.contiguous = group.contiguous && group.offset[k] == group.offset[0] + k;
-      }
-      groups.push_back(group);
-      begin += take;
-    }
-  }
-  return groups;
-}
-
-bool Growth::is_splittable(const Leaf& leaf) const {
-  return leaf.count >= 2 * fewest_rows() &&
-         (params.max_depth == 0 || leaf.depth < params.max_depth);
-}
-
-int Growth::add_node(double cover, std::size_t count) {
-  tree.feature.push_back(-1);
-  tree.left.push_back(-1);
-  tree.right.push_back(-1);
-  tree.category_set.push_back(-1);
-  tree.split_bin.push_back(0);
-  tree.missing_left.push_back(0);
-  tree.gain.push_back(0.0);
-  tree.cover.push_back(cover);
-  tree.count.push_back(static_cast<std::int64_t>(count));
-  parent_of.push_back(-1);
-  return tree.n_nodes() - 1;
-}
-
-std::array<Leaf, 2> Growth::children(const Leaf& parent, std::size_t n_left) const {
-  Leaf left, right;
-  left.depth = right.depth = parent.depth + 1;
-  left.buffer = right.buffer = parent.buffer == 0 ? 1 : 0;
-  left.count = n_left;
-  right.count = parent.count - n_left;
-  left.begin = parent.begin;
-  right.begin = parent.begin + n_left;
-  return {left, right};
+// What is known of a leaf before its split is looked for.
+bool TreeBuilder::may_split(const Leaf& leaf) const {
+  return leaf.count >= 2 * static_cast<std::size_t>(params_.fewest_rows()) &&
+         (params_.max_depth == 0 || leaf.depth < params_.max_depth) && leaf.is_heavy;
 }
 
 // The heap's order: whether a waits longer than b.
-bool Growth::after(const Leaf& a, const Leaf& b) const {
-  if (params.is_leafwise()) {
-    const double merit_a = a.best.merit(), merit_b = b.best.merit();
-    return merit_a != merit_b ? merit_a < merit_b : a.node > b.node;
+bool TreeBuilder::is_after(const Leaf& a, const Leaf& b) const {
+  if (params_.is_leafwise()) {
+    const double gain_a = a.best.weighted_gain(), gain_b = b.best.weighted_gain();
+    return gain_a != gain_b ? gain_a < gain_b : a.node > b.node;
   }
   return a.depth != b.depth ? a.depth > b.depth : a.node > b.node;
 }
 
-void Growth::settle(Leaf leaf) {
+void TreeBuilder::enqueue_or_close(const Leaf& leaf) {
   if (!leaf.best.found()) {
-    pool.release(leaf.slot);
-    closed.push_back(leaf);
+    engine_->close(leaf.id);
+    closed_.push_back(leaf);
     return;
   }
-  open.push_back(leaf);
-  std::push_heap(open.begin(), open.end(),
-                 [this](const Leaf& a, const Leaf& b) { return after(a, b); });
+  open_.push_back(leaf);
+  std::push_heap(open_.begin(), open_.end(),
+                 [this](const Leaf& a, const Leaf& b) { return is_after(a, b); });
 }
 
-void Growth::put_in_order() {
-  std::make_heap(open.begin(), open.end(),
-                 [this](const Leaf& a, const Leaf& b) { return after(a, b); });
-}
-
-Leaf Growth::next() {
-  std::pop_heap(open.begin(), open.end(),
-                [this](const Leaf& a, const Leaf& b) { return after(a, b); });
-  const Leaf leaf = open.back();
-  open.pop_back();
+TreeBuilder::Leaf TreeBuilder::next() {
+  std::pop_heap(open_.begin(), open_.end(),
+                [this](const Leaf& a, const Leaf& b) { return is_after(a, b); });
+  const Leaf leaf = open_.back();
+  open_.pop_back();
   return leaf;
 }
 
-void Growth::record_split(const Leaf& leaf, int left, int right) {
-  const auto i = static_cast<std::size_t>(leaf.node);
-  const Split& split = leaf.best;
-  tree.feature[i] = split.feature;
-  tree.left[i] = left;
-  tree.right[i] = right;
-  for (const int child : {left, right}) parent_of[static_cast<std::size_t>(child)] = leaf.node;
-  tree.gain[i] = split.gain;
-  tree.missing_left[i] = split.missing_left;
-  if (split.categorical) {
-    tree.category_set[i] = static_cast<std::int32_t>(tree.category_bits.size() / 8);
-    tree.category_bits.insert(tree.category_bits.end(), split.categories, split.categories + 8);
-  } else {
-    tree.split_bin[i] = split.bin;
+void TreeBuilder::split(Leaf leaf) {
+  const bool is_evaluated = leaf.children >= 0;
+  if (!is_evaluated) make_children(leaf);
+  commit(leaf);
+  if (!is_evaluated) evaluate_children(leaf);
+  const Children children = children_[static_cast<std::size_t>(leaf.children)];
+  for (const Leaf& child : children) enqueue_or_close(child);
+  if (has_limits()) rescan_bounded_leaves(children);
+}
+
+void TreeBuilder::make_children(Leaf& leaf) {
+  leaf.children = static_cast<int>(children_.size());
+  const auto [left, right] = engine_->make_children(leaf.id, leaf.best);
+  children_.push_back({Leaf{left}, Leaf{right}});
+  for (Leaf& child : children_.back()) child.depth = leaf.depth + 1;
+}
+
+// Makes a leaf an inner node: its children get their numbers.
+void TreeBuilder::commit(const Leaf& leaf) {
+  Children& children = children_[static_cast<std::size_t>(leaf.children)];
+  for (Leaf& child : children) child.node = add_node(child, leaf.node);
+  record_split(leaf, children);
+  if (has_limits()) limit_children(leaf, children);
+}
+
+// The open leaves that are split next unless a new one gains more, in their order.
+std::vector<TreeBuilder::Leaf*> TreeBuilder::next_open(std::size_t most) {
+  std::vector<Leaf*> leaves;
+  for (Leaf& leaf : open_) leaves.push_back(&leaf);
+  most = std::min(most, leaves.size());
+  std::partial_sort(leaves.begin(), leaves.begin() + static_cast<std::ptrdiff_t>(most),
+                    leaves.end(),
+                    [this](const Leaf* a, const Leaf* b) { return is_after(*b, *a); });
+  leaves.resize(most);
+  return leaves;
+}
+
+// Evaluates the children of a leaf that has just been split, and those that the next open leaves
+// would have. A child is searched only if the tree has room for another split after its parent's.
+void TreeBuilder::evaluate_children(Leaf& leaf) {
+  const int n_after = n_leaves() + 2;  // the leaf itself is no longer among them
+  std::vector<Leaf*> parents = {&leaf};
+  std::vector<Division> divisions = {division(leaf, n_after < max_leaves_)};
+  const int n_ahead = std::min(leaves_ahead_ - 1, max_leaves_ - n_after);
+  if (n_ahead > 0) {
+    int n_leaves = n_after;
+    for (Leaf* other : next_open(static_cast<std::size_t>(n_ahead))) {
+      ++n_leaves;
+      if (other->children >= 0) continue;
+      make_children(*other);
+      parents.push_back(other);
+      divisions.push_back(division(*other, n_leaves < max_leaves_));
+    }
+  }
+  engine_->divide(divisions);
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    Children& children = children_[static_cast<std::size_t>(parents[i]->children)];
+    for (std::size_t side : {0, 1}) children[side].best = divisions[i].children[side].best;
   }
 }
 
-int Growth::take_slot() {
-  int slot = pool.acquire();
-  if (slot >= 0) return slot;
-  Leaf* smallest = nullptr;
-  for (Leaf& leaf : open) {
-    if (leaf.slot >= 0 && (!smallest || leaf.count < smallest->count)) smallest = &leaf;
+Division TreeBuilder::division(const Leaf& leaf, bool has_room) const {
+  Division division;
+  division.leaf = leaf.id;
+  division.split = leaf.best;
+  const Children& children = children_[static_cast<std::size_t>(leaf.children)];
+  std::vector<int> tested;
+  if (constraints_.interactions.any()) {
+    tested = features_above(leaf.node);
+    const auto at = std::lower_bound(tested.begin(), tested.end(), leaf.best.feature);
+    if (at == tested.end() || *at != leaf.best.feature) tested.insert(at, leaf.best.feature);
   }
-  if (!smallest) return -1;
-  pool.release(smallest->slot);
-  return pool.acquire();
+  for (std::size_t side : {0, 1}) {
+    division.children[side].leaf = children[side].id;
+    division.is_searched[side] = has_room && may_split(children[side]);
+    if (division.is_searched[side]) division.children[side] = search_of(children[side], tested);
+  }
+  return division;
+}
+
+LeafSearch TreeBuilder::search_of(const Leaf& leaf, const std::vector<int>& tested) const {
+  return {leaf.id,
+          allowed_features(leaf, tested),
+          {has_limits() ? &monotone_ : nullptr, leaf.node},
+          {}};
 }
 
 // The features tested on the way to a node, in increasing order.
-std::vector<int> Growth::features_above(int node) const {
+std::vector<int> TreeBuilder::features_above(int node) const {
   std::vector<int> tested;
-  for (int above = parent_of[static_cast<std::size_t>(node)]; above >= 0;
-       above = parent_of[static_cast<std::size_t>(above)]) {
-    tested.push_back(tree.feature[static_cast<std::size_t>(above)]);
+  for (int above = parent_of_[static_cast<std::size_t>(node)]; above >= 0;
+       above = parent_of_[static_cast<std::size_t>(above)]) {
+    tested.push_back(tree_.feature[static_cast<std::size_t>(above)]);
   }
   std::sort(tested.begin(), tested.end());
   tested.erase(std::unique(tested.begin(), tested.end()), tested.end());
   return tested;
 }
 
-// What the level drew, of that what interactions allow, and of that what the node drew.
-AllowedFeatures Growth::allowed_features(const Leaf& leaf) const {
-  const Interactions& interactions = constraints.interactions;
-  const bool draws = params.colsample_bylevel < 1.0 || params.colsample_bynode < 1.0;
-  if (!draws && !interactions.any()) return in_tree;
-  const std::uint64_t tree_key = mix_u64(tree_id);
-  auto level =
-      sample_features(features, params.colsample_bylevel, params.seed, Purpose::level_features,
+// What the level drew, of that what interactions allow below the features tested, and of that what
+// the node drew.
+AllowedFeatures TreeBuilder::allowed_features(const Leaf& leaf,
+                                              const std::vector<int>& tested) const {
+  const Interactions& interactions = constraints_.interactions;
+  const bool draws = params_.colsample_bylevel < 1.0 || params_.colsample_bynode < 1.0;
+  if (!draws && !interactions.any()) return in_tree_;
+  const std::uint64_t tree_key = mix_u64(tree_id_);
+  std::vector<int> level =
+      sample_features(features_, params_.colsample_bylevel, params_.seed, Purpose::level_features,
                       tree_key + static_cast<std::uint64_t>(leaf.depth));
-  if (interactions.any()) level = interactions.allowed(level, features_above(leaf.node));
-  const auto node =
-      sample_features(level, params.colsample_bynode, params.seed, Purpose::node_features,
-                      tree_key + static_cast<std::uint64_t>(leaf.node));
-  return only(node, bins.n_features);
+  if (interactions.any()) level = interactions.allowed(level, tested);
+  // Without a draw the number of the node, which may not be known yet, does not count.
+  return only(
+      sample_features(std::move(level), params_.colsample_bynode, params_.seed,
+                      Purpose::node_features, tree_key + static_cast<std::uint64_t>(leaf.node)),
+      n_features());
 }
 
-void Growth::divide_rows(const Leaf& parent, const Leaf& left, const Leaf& right) {
-  const RowSet rows = rows_of(parent);
-  const std::size_t chunks = (parent.count + kPartitionChunk - 1) / kPartitionChunk;
-  const int team = threads_for(chunks, 1, threads);
-  const auto range = [&](std::size_t chunk) {
-    return std::pair{chunk * kPartitionChunk,
-                     std::min(parent.count, (chunk + 1) * kPartitionChunk)};
+double TreeBuilder::weight(const Leaf& leaf, int output) const {
+  const LeafSums sums = engine_->sums(leaf.id, output);
+  return params_.weight(sums.G, sums.H);
+}
+
+int TreeBuilder::add_node(const Leaf& leaf, int parent) {
+  for (int k = 0; k < engine_->n_values(); ++k) {
+    tree_.value.push_back(params_.learning_rate * weight(leaf, k));
+  }
+  tree_.feature.push_back(-1);
+  tree_.left.push_back(-1);
+  tree_.right.push_back(-1);
+  tree_.category_set.push_back(-1);
+  tree_.split_bin.push_back(0);
+  tree_.missing_left.push_back(0);
+  tree_.gain.push_back(0.0);
+  tree_.cover.push_back(leaf.cover);
+  tree_.count.push_back(static_cast<std::int64_t>(leaf.count));
+  parent_of_.push_back(parent);
+  return tree_.n_nodes() - 1;
+}
+
+void TreeBuilder::record_split(const Leaf& leaf, const Children& children) {
+  const auto i = static_cast<std::size_t>(leaf.node);
+  const Split& split = leaf.best;
+  tree_.feature[i] = split.feature;
+  tree_.left[i] = children[0].node;
+  tree_.right[i] = children[1].node;
+  tree_.gain[i] = split.gain;
+  tree_.missing_left[i] = split.missing_left;
+  if (split.categorical) {
+    tree_.category_set[i] = static_cast<std::int32_t>(tree_.category_bits.size() / 8);
+    tree_.category_bits.insert(tree_.category_bits.end(), split.categories, split.categories + 8);
+  } else {
+    tree_.split_bin[i] = split.bin;
+  }
+}
+
+// Gives two new leaves values that are monotone with those of all others.
+void TreeBuilder::limit_children(const Leaf& leaf, const Children& children) {
+  const Split& split = leaf.best;
+  const bool takes_all = split.bin + 1 == n_bins_[static_cast<std::size_t>(split.feature)];
+  const double end = takes_all ? std::numeric_limits<double>::infinity() : split.bin;
+  const Cut cut = {split.feature, end, split.missing_left, split.categorical, split.categories};
+  monotone_.split(leaf.node, cut, children[0].node, children[1].node, weight(children[0]),
+                  weight(children[1]));
+  for (const Leaf& child : children) {
+    tree_.value[static_cast<std::size_t>(child.node)] =
+        params_.learning_rate * monotone_.value(child.node);
+  }
+}
+
+// Finds the best splits anew of leaves whose limits two new ones have changed: better ones, or
+// worse, or one where there was none.
+void TreeBuilder::rescan_bounded_leaves(const Children& children) {
+  if (is_full()) return;
+  std::vector<int> nodes = monotone_.touching(children[0].node);
+  for (const int node : monotone_.touching(children[1].node)) nodes.push_back(node);
+  std::erase_if(nodes,
+                [&](int node) { return node == children[0].node || node == children[1].node; });
+  std::sort(nodes.begin(), nodes.end());
+  const auto is_changed = [&](const Leaf& leaf) {
+    return std::binary_search(nodes.begin(), nodes.end(), leaf.node) && may_split(leaf);
   };
-  std::vector<std::size_t> to_left(chunks);
-  parallel_for(team, chunks, [&](std::size_t chunk) {
-    const auto [begin, end] = range(chunk);
-    to_left[chunk] = mark_left(bins, parent.best, rows, begin, end, marks.data());
-  });
-  // The rows must be those that the histogram counted, or they would be written out of bounds.
-  if (std::accumulate(to_left.begin(), to_left.end(), std::size_t{0}) != left.count) {
-    throw std::logic_error("a split does not part the rows that its histogram counted");
+  std::vector<Leaf> changed;
+  for (std::vector<Leaf>* leaves : {&open_, &closed_}) {
+    std::copy_if(leaves->begin(), leaves->end(), std::back_inserter(changed), is_changed);
+    std::erase_if(*leaves, is_changed);
   }
-  std::exclusive_scan(to_left.begin(), to_left.end(), to_left.begin(), std::size_t{0});
-  std::uint32_t* target = row_buffer[left.buffer].get();
-  parallel_for(team, chunks, [&](std::size_t chunk) {
-    const auto [begin, end] = range(chunk);
-    divide(rows, begin, end, marks.data(), target + left.begin + to_left[chunk],
-           target + right.begin + (begin - to_left[chunk]));
-  });
+  std::make_heap(open_.begin(), open_.end(),
+                 [this](const Leaf& a, const Leaf& b) { return is_after(a, b); });
+  for (Leaf& leaf : changed) {
+    check_interrupt();
+    const bool is_restricted = constraints_.interactions.any();
+    LeafSearch search =
+        search_of(leaf, is_restricted ? features_above(leaf.node) : std::vector<int>{});
+    engine_->search(search);
+    leaf.best = search.best;
+    enqueue_or_close(leaf);
+  }
 }
 
-// Notes the leaf of the rows in [begin, end), which stay in the second-level cache meanwhile: every
-// leaf has rows all over the table.
-void Growth::number_rows(std::size_t begin, std::size_t end, std::uint16_t* leaf_of_row) const {
-  for (std::size_t number = 0; number < closed.size(); ++number) {
-    const RowSet rows = rows_of(closed[number]);
-    const auto value = static_cast<std::uint16_t>(number);
-    if (!rows.ids) {
-      std::fill(leaf_of_row + begin, leaf_of_row + end, value);
-      continue;
+// Once no leaf will be split any more, their values are the best that are monotone together.
+void TreeBuilder::choose_values() {
+  std::vector<int> nodes;
+  std::vector<double> target, weights;
+  for (const Leaf& leaf : closed_) {
+    nodes.push_back(leaf.node);
+    target.push_back(weight(leaf));
+    weights.push_back(engine_->sums(leaf.id, 0).H + params_.reg_lambda);
+  }
+  const std::vector<double> value = isotonic(monotone_.links(nodes), target, weights);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    tree_.value[static_cast<std::size_t>(nodes[i])] = params_.learning_rate * value[i];
+  }
+}
+
+// Lets all leaves take the step that is best for them together, one for each output, where their
+// own leave one.
+void TreeBuilder::apply_common_step() {
+  if (!params_.has_common_step()) return;
+  const int n_values = engine_->n_values();
+  for (int k = 0; k < n_values; ++k) {
+    CommonStep common(params_.leaf, params_.learning_rate);
+    for (const Leaf& leaf : closed_) {
+      const LeafSums sums = engine_->sums(leaf.id, k);
+      common.add(sums.G, sums.H, params_.learning_rate * weight(leaf, k));
     }
-    const std::uint32_t* last = rows.ids + rows.count;
-    const std::uint32_t* id = std::lower_bound(rows.ids, last, begin);
-    for (; id != last && *id < end; ++id) leaf_of_row[*id] = value;
+    const double step = common.step();
+    for (auto i = static_cast<std::size_t>(k); i < tree_.value.size();
+         i += static_cast<std::size_t>(n_values)) {
+      tree_.value[i] += step;
+    }
   }
 }
 
-// Rows that the tree was not trained on find their leaves by going down it.
-void Growth::number_rows_outside_bag(const std::vector<std::uint16_t>& number,
-                                     std::uint16_t* leaf_of_row) const {
-  constexpr std::size_t kBlock = 8192;
-  parallel_for(threads_for(bins.n_rows, kBlock, threads), (bins.n_rows + kBlock - 1) / kBlock,
-               [&](std::size_t block) {
-                 const std::size_t end = std::min(bins.n_rows, (block + 1) * kBlock);
-                 auto inside = std::lower_bound(bag.begin(), bag.end(), block * kBlock);
-                 for (std::size_t row = block * kBlock; row < end; ++row) {
-                   if (inside != bag.end() && *inside == row) {
-                     ++inside;
-                     continue;
-                   }
-                   int node = 0;
-                   while (tree.feature[static_cast<std::size_t>(node)] >= 0) {
-                     const auto i = static_cast<std::size_t>(node);
-                     node = goes_left(tree, node, bins.column(tree.feature[i])[row])
-                                ? tree.left[i]
-                                : tree.right[i];
-                   }
-                   leaf_of_row[row] = number[static_cast<std::size_t>(node)];
-                 }
-               });
-}
-
-void Growth::finish(std::uint16_t* leaf_of_row) {
-  closed.insert(closed.end(), open.begin(), open.end());
-  std::sort(closed.begin(), closed.end(),
+void TreeBuilder::finish(std::uint16_t* leaf_of_row) {
+  closed_.insert(closed_.end(), open_.begin(), open_.end());
+  std::sort(closed_.begin(), closed_.end(),
             [](const Leaf& a, const Leaf& b) { return a.node < b.node; });
-  std::vector<std::uint16_t> number(tree.feature.size());
-  for (std::size_t i = 0; i < closed.size(); ++i) {
-    const auto node = static_cast<std::size_t>(closed[i].node);
-    number[node] = static_cast<std::uint16_t>(i);
-    tree.leaf_node.push_back(closed[i].node);
+  std::vector<int> ids;
+  for (const Leaf& leaf : closed_) {
+    tree_.leaf_node.push_back(leaf.node);
+    ids.push_back(leaf.id);
   }
-  constexpr std::size_t kStretch = 65'536;
-  parallel_for(threads_for(bins.n_rows, 16'384, threads), (bins.n_rows + kStretch - 1) / kStretch,
-               [&](std::size_t i) {
-                 number_rows(i * kStretch, std::min(bins.n_rows, (i + 1) * kStretch), leaf_of_row);
-               });
-  if (!bag.empty()) number_rows_outside_bag(number, leaf_of_row);
-}
-
-std::vector<int> sample_tree_features(const std::vector<int>& features, double fraction,
-                                      std::uint64_t seed, std::uint64_t tree_id) {
-  return sample_features(features, fraction, seed, Purpose::tree_features, tree_id);
+  engine_->number_rows(tree_, ids, leaf_of_row);
+  if (has_limits()) choose_values();
+  apply_common_step();
 }
 
 }  // namespace hedgerow

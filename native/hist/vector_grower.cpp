@@ -1,16 +1,21 @@
-// Growing one tree for all outputs: as a tree for one is grown, but for these. A histogram of many
-// outputs is large, so none is kept where the budget has no room for it, and columns are taken in
-// groups that are narrow enough for the cache. Where a node has few rows, only the bins that hold
-// them are looked at and cleared.
+// The engine for trees of all outputs: as that for one (hist/scalar_grower.cpp), but for these. A
+// histogram of many outputs is large, so none is kept where the budget has no room for it, and
+// columns are taken in groups that are narrow enough for the cache. Where a node has few rows, only
+// the bins that hold them are looked at and cleared.
 #include "hist/vector_grower.hpp"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "core/threads.hpp"
+#include "hist/histogram_pool.hpp"
+#include "hist/row_partition.hpp"
 #include "hist/tree_builder.hpp"
+#include "hist/tree_columns.hpp"
 #include "hist/vector_histogram.hpp"
 #include "hist/vector_split.hpp"
 
@@ -64,12 +69,14 @@ class ScratchPool {
 
 using Words = std::vector<std::uint64_t>;
 
-// A node that is looked at for a split.
+struct VectorLeaf : EngineLeaf {
+  Words sums, left_sums;  // of its rows, and of the left child that its best split would give it
+};
+
+// A leaf that is looked at for a split.
 struct Candidate {
-  Leaf& leaf;
-  bool scan;  // else it is only looked at for its sibling's sake
-  AllowedFeatures allowed;
-  VectorSearch search;
+  LeafSearch& search;
+  VectorSearch of_leaf;
 };
 
 void subtract(const std::uint64_t* __restrict child, std::uint64_t* __restrict parent,
@@ -83,293 +90,347 @@ void add(const std::uint64_t* __restrict part, std::uint64_t* __restrict total, 
 
 }  // namespace
 
-struct VectorGrower::State : Growth {
-  State(const BinnedView& view, const GrowthParams& growth, const Constraints& constrained,
-        int team, const EngineLimits& limits)
-      : Growth(view, growth, constrained, team, HistogramPool(1, 0, 0)),
-        histogram_bytes(limits.histogram_bytes) {}
+class VectorEngine final : public GrowthEngine {
+ public:
+  VectorEngine(const BinnedView& bins, const GrowthParams& params, const Constraints& constraints,
+               int threads, const EngineLimits& limits)
+      : bins_(bins),
+        params_(params),
+        constraints_(constraints),
+        threads_(threads),
+        histogram_bytes_(limits.histogram_bytes),
+        rows_(bins_, threads),
+        columns_(bins_, static_cast<std::size_t>(params.fewest_rows())),
+        pool_(1, 0, 0) {}
 
-  std::size_t histogram_bytes;
+  void set_gradients(const VectorGradients& gradients);
 
-  // Of the tree being grown.
-  VectorGradients gradients;
-  std::vector<ColumnGroup> groups;
-  std::vector<std::array<VectorSplit, 2>> group_best;
-  std::vector<Words> sums, left_sums;  // of every node, of the left child that it would have
-  ScratchPool scratch;
+  int n_values() const override { return gradients_.lanes.n_outputs; }
+  // Values are ordered after a tree has grown; a search only asks that children's are.
+  bool has_limits() const override { return false; }
+  void set_features(const std::vector<int>& features) override;
+  NewLeaf plant_root(std::span<const std::uint32_t> bag) override;
+  void search(LeafSearch& search) override;
+  std::array<NewLeaf, 2> make_children(int leaf, const Split& split) override;
+  void divide(std::span<Division> divisions) override;
+  void close(int leaf) override { pool_.release(at(leaf).slot); }
+  LeafSums sums(int leaf, int output) const override {
+    const std::uint64_t* sums = leaves_[static_cast<std::size_t>(leaf)].sums.data();
+    return {gradients_.g(sums, output + 1), gradients_.h(sums, output + 1)};
+  }
+  void number_rows(const GrownTree& tree, std::span<const int> leaves,
+                   std::uint16_t* leaf_of_row) override;
 
-  void begin(const VectorGradients& given, std::span<const std::uint32_t> rows, std::uint64_t id);
-  void plant_root();
-  void split(const Leaf& parent);
-  void finish(std::uint16_t* leaf_of_row);
-  void move_together();
-
-  const Words& sums_of(const Leaf& leaf) const { return sums[static_cast<std::size_t>(leaf.node)]; }
-  Words sum_up(const Leaf& leaf) const;
-  int add_leaf(Words of_rows);
-  bool may_split(const Leaf& leaf) const;
+ private:
+  VectorLeaf& at(int leaf) { return leaves_[static_cast<std::size_t>(leaf)]; }
+  NewLeaf describe(int leaf) const;
+  void make_groups();
+  std::size_t widest_group() const;
+  Words sum_up(const RowRange& leaf) const;
   int team_for(std::size_t rows) const;
-
   std::size_t group_words(const ColumnGroup& group) const {
-    return VectorHistograms::size(gradients, static_cast<std::size_t>(group.count));
+    return VectorHistograms::size(gradients_, static_cast<std::size_t>(group.count));
   }
   VectorHistograms histograms(int slot, const ColumnGroup& group) const {
     const auto first = static_cast<std::size_t>(group.first);
-    return {pool.at<std::uint64_t>(slot) + VectorHistograms::size(gradients, first), group.count};
+    return {pool_.at<std::uint64_t>(slot) + VectorHistograms::size(gradients_, first), group.count};
   }
-  std::size_t runs_for(const Leaf& leaf) const;
-  void build_by_runs(const Leaf& leaf, std::size_t runs);
-  Candidate candidate(Leaf& leaf, bool scan);
-  void evaluate(Leaf& small, Leaf* large, int parent_slot);
-  void choose(Leaf& leaf, std::size_t which);
-  void look(const Candidate& node, const ColumnGroup& group, const VectorHistograms& of_group,
-            BinSet* occupied, VectorSplit& best) const;
+  std::size_t runs_for(const VectorLeaf& leaf) const;
+  void build_by_runs(const VectorLeaf& leaf, std::size_t runs);
+  Candidate candidate(LeafSearch& search);
+  void evaluate_children(Division& division);
+  void choose(Candidate& candidate, std::size_t which);
+  void offer(const Candidate& candidate, const ColumnGroup& group, const VectorHistograms& of_group,
+             BinSet* occupied, VectorSplit& best) const;
   template <class Use>
-  void with_histograms(const Leaf& leaf, const ColumnGroup& group, bool is_built, Use use);
+  void with_histograms(const VectorLeaf& leaf, const ColumnGroup& group, bool is_built, Use use);
+
+  BinnedView bins_;
+  GrowthParams params_;
+  Constraints constraints_;
+  int threads_;
+  std::size_t histogram_bytes_;
+  RowPartition rows_;
+  TreeColumns columns_;
+  HistogramPool pool_;
+  ScratchPool scratch_;
+
+  // Of the tree being grown.
+  VectorGradients gradients_;
+  std::vector<VectorLeaf> leaves_;  // by the engine's numbers
+  std::vector<ColumnGroup> groups_;
+  std::vector<std::array<VectorSplit, 2>> group_best_;
 };
 
-void VectorGrower::State::begin(const VectorGradients& given, std::span<const std::uint32_t> rows,
-                                std::uint64_t id) {
-  const bool new_form = given.words_per_row() != gradients.words_per_row() || groups.empty();
-  gradients = given;
-  sums.clear();
-  left_sums.clear();
-  if (!Growth::begin(rows, id) && !new_form) return;
-  const std::size_t bytes = sizeof(std::uint64_t) * VectorHistograms::size(gradients, 1);
-  const std::size_t widest = std::clamp<std::size_t>(kGroupBytes / bytes, 1, kGroupWidth);
-  const std::size_t blocks = static_cast<std::size_t>(bins.n_columns - 1) / bins.width + 1;
-  const auto team = static_cast<std::size_t>(threads);
-  groups = make_groups((team + blocks - 1) / blocks, widest);
-  group_best.resize(groups.size());
-  if (!new_form) return;
-  pool = HistogramPool(bytes * static_cast<std::size_t>(bins.n_columns), histogram_bytes, 0);
-  scratch.resize(VectorHistograms::size(gradients, widest));
+std::size_t VectorEngine::widest_group() const {
+  const std::size_t bytes = sizeof(std::uint64_t) * VectorHistograms::size(gradients_, 1);
+  return std::clamp<std::size_t>(kGroupBytes / bytes, 1, kGroupWidth);
 }
 
-int VectorGrower::State::team_for(std::size_t rows) const {
+// Memory is made anew where gradients have another form than the last.
+void VectorEngine::set_gradients(const VectorGradients& gradients) {
+  const bool is_first = groups_.empty();
+  const bool has_form = !is_first && gradients.words_per_row() == gradients_.words_per_row();
+  gradients_ = gradients;
+  if (has_form) return;
+  const std::size_t bytes = sizeof(std::uint64_t) * VectorHistograms::size(gradients_, 1);
+  pool_ = HistogramPool(bytes * static_cast<std::size_t>(bins_.n_columns), histogram_bytes_, 0);
+  scratch_.resize(VectorHistograms::size(gradients_, widest_group()));
+  if (!is_first) make_groups();
+}
+
+void VectorEngine::set_features(const std::vector<int>& features) {
+  columns_.select(features);
+  make_groups();
+}
+
+void VectorEngine::make_groups() {
+  const std::size_t blocks = static_cast<std::size_t>(bins_.n_columns - 1) / bins_.width + 1;
+  const auto team = static_cast<std::size_t>(threads_);
+  groups_ = columns_.make_groups((team + blocks - 1) / blocks, widest_group());
+  group_best_.resize(groups_.size());
+}
+
+NewLeaf VectorEngine::describe(int leaf) const {
+  const VectorLeaf& made = leaves_[static_cast<std::size_t>(leaf)];
+  const std::uint64_t* sums = made.sums.data();
+  return {leaf, made.rows.count, gradients_.weight(sums),
+          VectorLeast(params_, gradients_).fits(gradients_.lane(sums, 0), 2)};
+}
+
+int VectorEngine::team_for(std::size_t rows) const {
   const std::size_t scanned = std::min<std::size_t>(rows, kBins) * kScanCost;
-  const auto panels = static_cast<std::size_t>(gradients.lanes.n_panels());
-  return threads_for((rows + scanned) * columns.size() * panels, kUpdatesPerThread, threads);
+  const auto panels = static_cast<std::size_t>(gradients_.lanes.n_panels());
+  return threads_for((rows + scanned) * columns_.columns().size() * panels, kUpdatesPerThread,
+                     threads_);
 }
 
 // The sums of a leaf's rows.
-Words VectorGrower::State::sum_up(const Leaf& leaf) const {
-  const std::size_t words = gradients.words_per_row();
+Words VectorEngine::sum_up(const RowRange& leaf) const {
+  const std::size_t words = gradients_.words_per_row();
   const std::size_t runs = (leaf.count + kRowsPerRun - 1) / kRowsPerRun;
   Words parts(runs * words);
-  const RowSet rows = rows_of(leaf);
-  parallel_for(threads_for(runs, 1, threads), runs, [&](std::size_t run) {
+  const RowSet rows = rows_.rows(leaf);
+  parallel_for(threads_for(runs, 1, threads_), runs, [&](std::size_t run) {
     const std::size_t begin = run * kRowsPerRun, end = std::min(leaf.count, begin + kRowsPerRun);
-    add_up(gradients, rows.slice(begin, end), parts.data() + run * words);
+    add_up(gradients_, rows.slice(begin, end), parts.data() + run * words);
   });
   for (std::size_t run = 1; run < runs; ++run) add(parts.data() + run * words, parts.data(), words);
   parts.resize(words);
   return parts;
 }
 
-int VectorGrower::State::add_leaf(Words of_rows) {
-  for (int k = 1; k <= gradients.lanes.n_outputs; ++k) {
-    const double G = gradients.g(of_rows.data(), k), H = gradients.h(of_rows.data(), k);
-    tree.value.push_back(params.learning_rate * params.weight(G, H));
-  }
-  sums.push_back(std::move(of_rows));
-  left_sums.emplace_back();
-  return add_node(gradients.weight(sums.back().data()), gradients.count(sums.back().data()));
+NewLeaf VectorEngine::plant_root(std::span<const std::uint32_t> bag) {
+  leaves_.clear();
+  pool_.release_all();
+  leaves_.emplace_back();
+  leaves_.front().rows = rows_.begin(bag);
+  leaves_.front().sums = sum_up(leaves_.front().rows);
+  return describe(0);
 }
 
-bool VectorGrower::State::may_split(const Leaf& leaf) const {
-  const Sum count = gradients.lane(sums_of(leaf).data(), 0);
-  return is_splittable(leaf) && VectorLeast(params, gradients).fits(count, 2);
+std::array<NewLeaf, 2> VectorEngine::make_children(int leaf, const Split& split) {
+  const int left = static_cast<int>(leaves_.size()), right = left + 1;
+  leaves_.resize(leaves_.size() + 2);
+  VectorLeaf& parent = at(leaf);
+  const auto rows = rows_.children(parent.rows, split.left.hc);
+  at(left).rows = rows[0];
+  at(right).rows = rows[1];
+  at(left).sums = std::move(parent.left_sums);
+  at(right).sums = parent.sums;
+  subtract(at(left).sums.data(), at(right).sums.data(), at(right).sums.size());
+  return {describe(left), describe(right)};
 }
 
-Candidate VectorGrower::State::candidate(Leaf& leaf, bool scan) {
-  return {leaf, scan, allowed_features(leaf), {params, gradients, sums_of(leaf).data()}};
+Candidate VectorEngine::candidate(LeafSearch& search) {
+  return {search, {params_, gradients_, at(search.leaf).sums.data()}};
 }
 
 // Threads share the rows of a node out where there are more threads than groups of columns.
-std::size_t VectorGrower::State::runs_for(const Leaf& leaf) const {
-  const auto team = static_cast<std::size_t>(team_for(leaf.count));
-  const std::size_t wanted = (team + groups.size() - 1) / groups.size();
-  return leaf.slot < 0 ? 1 : std::clamp<std::size_t>(leaf.count / kRowsPerRun, 1, wanted);
+std::size_t VectorEngine::runs_for(const VectorLeaf& leaf) const {
+  const auto team = static_cast<std::size_t>(team_for(leaf.rows.count));
+  const std::size_t wanted = (team + groups_.size() - 1) / groups_.size();
+  return leaf.slot < 0 ? 1 : std::clamp<std::size_t>(leaf.rows.count / kRowsPerRun, 1, wanted);
 }
 
-void VectorGrower::State::build_by_runs(const Leaf& leaf, std::size_t runs) {
+void VectorEngine::build_by_runs(const VectorLeaf& leaf, std::size_t runs) {
   std::vector<int> part = {leaf.slot};
   while (part.size() < runs) {
-    const int slot = take_slot();
+    const int slot = take_slot(pool_, leaves_);
     if (slot < 0) break;
     part.push_back(slot);
   }
   runs = part.size();
-  const RowSet rows = rows_of(leaf);
-  parallel_for(threads, groups.size() * runs, [&](std::size_t i) {
+  const RowSet rows = rows_.rows(leaf.rows);
+  parallel_for(threads_, groups_.size() * runs, [&](std::size_t i) {
     const std::size_t run = i % runs;
-    const ColumnGroup& group = groups[i / runs];
-    const RowSet slice = rows.slice(leaf.count * run / runs, leaf.count * (run + 1) / runs);
+    const ColumnGroup& group = groups_[i / runs];
+    const RowSet slice = rows.slice(rows.count * run / runs, rows.count * (run + 1) / runs);
     const VectorHistograms of_group = histograms(part[run], group);
     std::fill_n(of_group.words, group_words(group), 0);
-    add_rows(bins, group, gradients, slice, of_group, nullptr);
+    add_rows(bins_, group, gradients_, slice, of_group, nullptr);
   });
-  parallel_for(threads, groups.size(), [&](std::size_t i) {
+  parallel_for(threads_, groups_.size(), [&](std::size_t i) {
     for (std::size_t run = 1; run < runs; ++run) {
-      add(histograms(part[run], groups[i]).words, histograms(leaf.slot, groups[i]).words,
-          group_words(groups[i]));
+      add(histograms(part[run], groups_[i]).words, histograms(leaf.slot, groups_[i]).words,
+          group_words(groups_[i]));
     }
   });
-  for (std::size_t run = 1; run < runs; ++run) pool.release(part[run]);
+  for (std::size_t run = 1; run < runs; ++run) pool_.release(part[run]);
 }
 
 // Builds a leaf's histograms of a group, in its slot if it has one, and calls use(histograms,
 // occupied bins or null).
 template <class Use>
-void VectorGrower::State::with_histograms(const Leaf& leaf, const ColumnGroup& group, bool is_built,
-                                          Use use) {
+void VectorEngine::with_histograms(const VectorLeaf& leaf, const ColumnGroup& group, bool is_built,
+                                   Use use) {
+  const RowSet rows = rows_.rows(leaf.rows);
   if (leaf.slot >= 0) {
     const VectorHistograms kept = histograms(leaf.slot, group);
     if (!is_built) {
       std::fill_n(kept.words, group_words(group), 0);
-      add_rows(bins, group, gradients, rows_of(leaf), kept, nullptr);
+      add_rows(bins_, group, gradients_, rows, kept, nullptr);
     }
     return use(kept, nullptr);
   }
-  Buffer<std::uint64_t> memory = scratch.take();
+  Buffer<std::uint64_t> memory = scratch_.take();
   const VectorHistograms passing{memory.get(), group.count};
   BinSet occupied[kGroupWidth] = {};
-  const bool is_sparse = leaf.count < kSparseRows;
-  add_rows(bins, group, gradients, rows_of(leaf), passing, is_sparse ? occupied : nullptr);
+  const bool is_sparse = rows.count < kSparseRows;
+  add_rows(bins_, group, gradients_, rows, passing, is_sparse ? occupied : nullptr);
   use(passing, is_sparse ? occupied : nullptr);
   if (is_sparse) {
-    clear_occupied(gradients, passing, occupied);
+    clear_occupied(gradients_, passing, occupied);
   } else {
     std::fill_n(passing.words, group_words(group), 0);
   }
-  scratch.give_back(std::move(memory));
+  scratch_.give_back(std::move(memory));
 }
 
-// Offers the features of a group to the search for a node's best split.
-void VectorGrower::State::look(const Candidate& node, const ColumnGroup& group,
-                               const VectorHistograms& of_group, BinSet* occupied,
-                               VectorSplit& best) const {
+// Offers the features of a group to the search for a leaf's best split.
+void VectorEngine::offer(const Candidate& candidate, const ColumnGroup& group,
+                         const VectorHistograms& of_group, BinSet* occupied,
+                         VectorSplit& best) const {
   for (int k = 0; k < group.count; ++k) {
-    for (const std::size_t feature : members[static_cast<std::size_t>(group.column[k])]) {
-      if (!node.allowed[feature]) continue;
-      node.search.offer(
-          {static_cast<int>(feature), bins.n_bins[feature], bins.is_categorical[feature],
-           constraints.weight(feature), constraints.direction(feature), bins.places[feature],
+    for (const std::size_t feature : columns_.features_of(group.column[k])) {
+      if (!candidate.search.allowed[feature]) continue;
+      candidate.of_leaf.offer(
+          {static_cast<int>(feature), bins_.n_bins[feature], bins_.is_categorical[feature],
+           constraints_.weight(feature), constraints_.direction(feature), bins_.places[feature],
            of_group, k, occupied ? occupied + k : nullptr},
           best);
     }
   }
 }
 
-// Evaluates a leaf, and its larger sibling if there is one. The smaller one's histograms are built
-// from its rows; the larger one's are what remains of the parent's, if the parent kept them.
-void VectorGrower::State::evaluate(Leaf& small, Leaf* large, int parent_slot) {
-  const bool room = n_leaves() + (large ? 2 : 1) < max_leaves;  // or none would be split
-  const bool scan_small = room && may_split(small), scan_large = room && large && may_split(*large);
-  const bool subtracts = scan_large && parent_slot >= 0;
-  if (!subtracts) pool.release(parent_slot);
-  if (!scan_small && !scan_large) return;
-  if (scan_small && small.count >= kKeepFromRows) small.slot = take_slot();
-  if (scan_large && !subtracts && large->count >= kKeepFromRows) large->slot = take_slot();
-  if (subtracts) large->slot = parent_slot;
+// The root, which has no sibling.
+void VectorEngine::search(LeafSearch& search) {
+  VectorLeaf& leaf = at(search.leaf);
+  if (leaf.rows.count >= kKeepFromRows) leaf.slot = take_slot(pool_, leaves_);
+  Candidate root = candidate(search);
+  const std::size_t runs = runs_for(leaf);
+  if (runs > 1) build_by_runs(leaf, runs);
+  parallel_for(team_for(leaf.rows.count), groups_.size(), [&](std::size_t i) {
+    VectorSplit best;
+    with_histograms(leaf, groups_[i], runs > 1,
+                    [&](const VectorHistograms& of_group, BinSet* occupied) {
+                      offer(root, groups_[i], of_group, occupied, best);
+                    });
+    group_best_[i][0] = std::move(best);
+  });
+  choose(root, 0);
+  leaf.is_waiting = true;
+}
 
-  std::vector<Candidate> nodes;
-  nodes.push_back(candidate(small, scan_small));
-  if (large) nodes.push_back(candidate(*large, scan_large));
+void VectorEngine::divide(std::span<Division> divisions) {
+  for (const Division& division : divisions) at(division.leaf).is_waiting = false;
+  for (Division& division : divisions) {
+    const RowRange& left = at(division.children[0].leaf).rows;
+    rows_.divide(at(division.leaf).rows, division.split, left.count);
+    evaluate_children(division);
+  }
+}
+
+// Evaluates two new leaves. The smaller one's histograms are built from its rows; the larger one's
+// are what remains of the parent's, if the parent kept them.
+void VectorEngine::evaluate_children(Division& division) {
+  const auto size = [&](std::size_t side) { return at(division.children[side].leaf).rows.count; };
+  const std::size_t small_side = size(0) <= size(1) ? 0 : 1, large_side = 1 - small_side;
+  const bool scan_small = division.is_searched[small_side];
+  const bool scan_large = division.is_searched[large_side];
+  VectorLeaf &parent = at(division.leaf), &small = at(division.children[small_side].leaf),
+             &large = at(division.children[large_side].leaf);
+  const bool subtracts = scan_large && parent.slot >= 0;
+  if (!subtracts) pool_.release(parent.slot);
+  if (!scan_small && !scan_large) return;
+  if (scan_small && small.rows.count >= kKeepFromRows) small.slot = take_slot(pool_, leaves_);
+  if (scan_large && !subtracts && large.rows.count >= kKeepFromRows) {
+    large.slot = take_slot(pool_, leaves_);
+  }
+  if (subtracts) large.slot = std::exchange(parent.slot, -1);
+
+  Candidate of_small = candidate(division.children[small_side]);
+  Candidate of_large = candidate(division.children[large_side]);
   const std::size_t runs = runs_for(small);
   if (runs > 1) build_by_runs(small, runs);
-  parallel_for(team_for(small.count), groups.size(), [&](std::size_t i) {
-    const ColumnGroup& group = groups[i];
+  parallel_for(team_for(small.rows.count), groups_.size(), [&](std::size_t i) {
+    const ColumnGroup& group = groups_[i];
     std::array<VectorSplit, 2> best;
     if (scan_small || subtracts) {
       with_histograms(small, group, runs > 1,
-                      [&](const VectorHistograms& of_small, BinSet* occupied) {
-                        if (scan_small) look(nodes[0], group, of_small, occupied, best[0]);
+                      [&](const VectorHistograms& small_sums, BinSet* occupied) {
+                        if (scan_small) offer(of_small, group, small_sums, occupied, best[0]);
                         if (!subtracts) return;
-                        const VectorHistograms of_large = histograms(large->slot, group);
-                        subtract(of_small.words, of_large.words, group_words(group));
-                        look(nodes[1], group, of_large, nullptr, best[1]);
+                        const VectorHistograms large_sums = histograms(large.slot, group);
+                        subtract(small_sums.words, large_sums.words, group_words(group));
+                        offer(of_large, group, large_sums, nullptr, best[1]);
                       });
     }
     if (scan_large && !subtracts) {
-      with_histograms(*large, group, false,
-                      [&](const VectorHistograms& of_large, BinSet* occupied) {
-                        look(nodes[1], group, of_large, occupied, best[1]);
+      with_histograms(large, group, false,
+                      [&](const VectorHistograms& large_sums, BinSet* occupied) {
+                        offer(of_large, group, large_sums, occupied, best[1]);
                       });
     }
-    group_best[i] = std::move(best);
+    group_best_[i] = std::move(best);
   });
-  for (std::size_t which = 0; which < nodes.size(); ++which) choose(nodes[which].leaf, which);
-  if (large && large->count < kKeepFromRows) pool.release(large->slot);
+  choose(of_small, 0);
+  choose(of_large, 1);
+  if (large.rows.count < kKeepFromRows) pool_.release(large.slot);
+  small.is_waiting = large.is_waiting = true;
 }
 
 // The best over the groups.
-void VectorGrower::State::choose(Leaf& leaf, std::size_t which) {
-  for (std::array<VectorSplit, 2>& best : group_best) {
-    if (!best[which].beats(leaf.best)) continue;
-    leaf.best = best[which];
-    left_sums[static_cast<std::size_t>(leaf.node)] = std::move(best[which].left_sums);
+void VectorEngine::choose(Candidate& candidate, std::size_t which) {
+  Words& left_sums = at(candidate.search.leaf).left_sums;
+  for (std::array<VectorSplit, 2>& best : group_best_) {
+    if (!best[which].beats(candidate.search.best)) continue;
+    candidate.search.best = best[which];
+    left_sums = std::move(best[which].left_sums);
   }
 }
 
-void VectorGrower::State::plant_root() {
-  Leaf root;
-  root.count = bag.empty() ? bins.n_rows : bag.size();
-  root.node = add_leaf(sum_up(root));
-  evaluate(root, nullptr, -1);
-  settle(root);
-}
-
-void VectorGrower::State::split(const Leaf& parent) {
-  auto [left, right] = children(parent, parent.best.left.hc);
-  Words of_left = std::move(left_sums[static_cast<std::size_t>(parent.node)]);
-  Words of_right = sums_of(parent);
-  subtract(of_left.data(), of_right.data(), of_right.size());
-  left.node = add_leaf(std::move(of_left));
-  right.node = add_leaf(std::move(of_right));
-  record_split(parent, left.node, right.node);
-  divide_rows(parent, left, right);
-  const bool left_is_small = left.count <= right.count;
-  evaluate(left_is_small ? left : right, left_is_small ? &right : &left, parent.slot);
-  settle(left);
-  settle(right);
-}
-
-// Lets all leaves take the steps that are best for them together, one for each output, where their
-// own leave one.
-void VectorGrower::State::move_together() {
-  if (!params.has_common_step()) return;
-  const int n_outputs = gradients.lanes.n_outputs;
-  for (int k = 0; k < n_outputs; ++k) {
-    CommonStep common(params.leaf, params.learning_rate);
-    for (const Leaf& leaf : closed) {
-      const Words& of_rows = sums_of(leaf);
-      common.add(gradients.g(of_rows.data(), k + 1), gradients.h(of_rows.data(), k + 1),
-                 tree.value[static_cast<std::size_t>(leaf.node * n_outputs + k)]);
-    }
-    const double step = common.step();
-    for (auto i = static_cast<std::size_t>(k); i < tree.value.size();
-         i += static_cast<std::size_t>(n_outputs)) {
-      tree.value[i] += step;
-    }
-  }
-}
-
-void VectorGrower::State::finish(std::uint16_t* leaf_of_row) {
-  Growth::finish(leaf_of_row);
-  move_together();
+void VectorEngine::number_rows(const GrownTree& tree, std::span<const int> leaves,
+                               std::uint16_t* leaf_of_row) {
+  std::vector<RowRange> ranges;
+  for (const int leaf : leaves) ranges.push_back(at(leaf).rows);
+  rows_.number_rows(tree, ranges, leaf_of_row);
 }
 
 VectorGrower::VectorGrower(const BinnedView& bins, const GrowthParams& params,
                            const Constraints& constraints, int threads, const EngineLimits& limits)
-    : state_(std::make_unique<State>(bins, params, constraints, threads, limits)) {}
+    : engine_(std::make_unique<VectorEngine>(bins, params, constraints, threads, limits)),
+      builder_(std::make_unique<TreeBuilder>(
+          params, constraints, std::span(bins.n_bins, static_cast<std::size_t>(bins.n_features)),
+          limits.leaves_ahead)) {}
 
 VectorGrower::~VectorGrower() = default;
+VectorGrower::VectorGrower(VectorGrower&&) noexcept = default;
 
 GrownTree VectorGrower::grow(const VectorGradients& gradients, std::span<const std::uint32_t> bag,
                              std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
-  return grow_tree(*state_, gradients, bag, tree_id, leaf_of_row);
+  engine_->set_gradients(gradients);
+  return builder_->grow(*engine_, bag, tree_id, leaf_of_row);
 }
 
 }  // namespace hedgerow

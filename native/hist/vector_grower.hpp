@@ -1,14 +1,20 @@
-// Growing one tree for all outputs: its splits gain for all of them together, and its leaves hold a
-// value for each.
+// Trees of all outputs: their splits gain for all of them together, and their leaves hold a value
+// for each.
 #pragma once
 #include <cstdint>
 #include <memory>
 #include <span>
 
 #include "gradient/vector_store.hpp"
-#include "hist/scalar_grower.hpp"
+#include "hist/engine.hpp"
+#include "shared/growth_params.hpp"
+#include "table/binned_view.hpp"
+#include "tree/constraints.hpp"
 
 namespace hedgerow {
+
+class VectorEngine;
+class TreeBuilder;
 
 // Grows trees on one table; memory is kept from tree to tree.
 class VectorGrower {
@@ -16,6 +22,7 @@ class VectorGrower {
   VectorGrower(const BinnedView& bins, const GrowthParams& params, const Constraints& constraints,
                int threads, const EngineLimits& limits = {});
   ~VectorGrower();
+  VectorGrower(VectorGrower&&) noexcept;
 
   // As Grower's. The tree has a value for each node and output, and the mean over the outputs of
   // Σh for a node's cover.
@@ -23,8 +30,8 @@ class VectorGrower {
                  std::uint64_t tree_id, std::uint16_t* leaf_of_row);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<VectorEngine> engine_;
+  std::unique_ptr<TreeBuilder> builder_;
 };
 
 }  // namespace hedgerow

@@ -52,7 +52,7 @@ struct CutValues {
 };
 
 // What the search for a split of one feature needs to know of the node.
-struct Node {
+struct VectorSplitContext {
   const GrowthParams& params;
   const VectorGradients& gradients;
   const std::uint64_t* total;
@@ -77,7 +77,7 @@ struct Node {
 };
 
 // An output whose two weights are not ordered as a direction demands gains nothing.
-double Node::gain(const Words& left, double extra_lambda, int direction) const {
+double VectorSplitContext::gain(const Words& left, double extra_lambda, int direction) const {
   const Penalties penalties = params.penalties(extra_lambda);
   double children = 0.0;
   for (int k = 1; k <= gradients.lanes.n_outputs; ++k) {
@@ -133,7 +133,7 @@ using Fractions = Fraction<Double<W>>;
 // A cut's shares of gain where there is no penalty but λ, and so no denominator of 0.
 template <int W>
 struct PlainShares {
-  PlainShares(const Node&, const PanelOfNode& panel)
+  PlainShares(const VectorSplitContext&, const PanelOfNode& panel)
       : reg_lambda(load<W>(panel.reg_lambda)),
         both_sides(load<W>(panel.both_sides)),
         mean(load<W>(panel.mean)),
@@ -150,7 +150,7 @@ struct PlainShares {
 // The same with every penalty: the scores of both sides.
 template <int W>
 struct ScoreShares {
-  ScoreShares(const Node& node, const PanelOfNode& panel)
+  ScoreShares(const VectorSplitContext& node, const PanelOfNode& panel)
       : g(load<W>(panel.g)),
         h(load<W>(panel.h)),
         g_unit(load<W>(panel.g_unit)),
@@ -233,8 +233,9 @@ void add_values(const Share& share, const std::uint64_t* column, const std::uint
 }
 
 template <int W, bool kWide>
-void add_values(const Node& node, const PanelOfNode& panel, const std::uint64_t* column,
-                const std::uint64_t* start, const BinList& bins, CutValues& cuts) {
+void add_values(const VectorSplitContext& node, const PanelOfNode& panel,
+                const std::uint64_t* column, const std::uint64_t* start, const BinList& bins,
+                CutValues& cuts) {
   if (node.is_plain) {
     add_values<W, kWide>(PlainShares<W>(node, panel), column, start, bins, cuts);
   } else {
@@ -243,13 +244,14 @@ void add_values(const Node& node, const PanelOfNode& panel, const std::uint64_t*
 }
 
 // The sums of a bin in one panel.
-std::uint64_t* sums_at(const Node& node, const VectorFeature& feature, int panel, int code) {
+std::uint64_t* sums_at(const VectorSplitContext& node, const VectorFeature& feature, int panel,
+                       int code) {
   return feature.histograms.column(node.gradients, panel, feature.column) +
          static_cast<std::size_t>(code) * node.gradients.width(panel);
 }
 
-void add_values(const Node& node, const VectorFeature& feature, int panel, bool missing_left,
-                const BinList& bins, CutValues& cuts) {
+void add_values(const VectorSplitContext& node, const VectorFeature& feature, int panel,
+                bool missing_left, const BinList& bins, CutValues& cuts) {
   const PanelOfNode& of_node = node.panels[static_cast<std::size_t>(panel)];
   const std::uint64_t* column = sums_at(node, feature, panel, 0);
   const std::uint64_t* start = missing_left ? sums_at(node, feature, panel, kMissingBin) : nullptr;
@@ -268,7 +270,7 @@ void add_values(const Node& node, const VectorFeature& feature, int panel, bool 
 }
 
 // Adds the sums of a bin in all panels.
-void add_bin(const Node& node, const VectorFeature& feature, int code, Words& sums) {
+void add_bin(const VectorSplitContext& node, const VectorFeature& feature, int code, Words& sums) {
   for (int panel = 0; panel < node.gradients.lanes.n_panels(); ++panel) {
     const std::uint64_t* from = sums_at(node, feature, panel, code);
     std::uint64_t* to = sums.data() + node.gradients.before(panel);
@@ -276,11 +278,11 @@ void add_bin(const Node& node, const VectorFeature& feature, int code, Words& su
   }
 }
 
-Words no_sums(const Node& node) { return Words(node.gradients.words_per_row(), 0); }
+Words no_sums(const VectorSplitContext& node) { return Words(node.gradients.words_per_row(), 0); }
 
 // Where a feature shares its column, all rows that are in none of its own bins are in its bin of
 // zeros. Code 0 belongs to no feature: its place takes their sums.
-void find_zeros(const Node& node, const VectorFeature& feature) {
+void find_zeros(const VectorSplitContext& node, const VectorFeature& feature) {
   for (int panel = 0; panel < node.gradients.lanes.n_panels(); ++panel) {
     const std::size_t width = node.gradients.width(panel);
     std::uint64_t* zeros = sums_at(node, feature, panel, 0);
@@ -331,7 +333,7 @@ BinList bins_of(const VectorFeature& feature) {
 }
 
 // The largest value above `to_beat` of an allowed cut, the first of equals; −1 for none.
-int largest_value(const Node& node, const VectorFeature& feature, const BinList& bins,
+int largest_value(const VectorSplitContext& node, const VectorFeature& feature, const BinList& bins,
                   const CutValues& cuts, bool missing_left, double to_beat) {
   Sum left = missing_left ? node.count_of(sums_at(node, feature, 0, kMissingBin)) : Sum{0, 0};
   int chosen = -1;
@@ -345,8 +347,8 @@ int largest_value(const Node& node, const VectorFeature& feature, const BinList&
 }
 
 // Makes the cut after a bin the best if it is allowed and gains more.
-void consider_cut(const Node& node, int bin, const Words& left, bool missing_left, int direction,
-                  VectorSplit& best) {
+void consider_cut(const VectorSplitContext& node, int bin, const Words& left, bool missing_left,
+                  int direction, VectorSplit& best) {
   const Sum count = node.count_of(left.data());
   if (!node.allowed(count)) return;
   const double gain = node.gain(left, 0.0, direction);
@@ -361,8 +363,8 @@ void consider_cut(const Node& node, int bin, const Words& left, bool missing_lef
 
 // Tries the cuts between bins one by one, of a feature that values may only rise with, or only
 // fall.
-void consider_ordered(const Node& node, const VectorFeature& feature, const BinList& bins,
-                      bool missing_left, VectorSplit& best) {
+void consider_ordered(const VectorSplitContext& node, const VectorFeature& feature,
+                      const BinList& bins, bool missing_left, VectorSplit& best) {
   Words left = no_sums(node);
   if (missing_left) add_bin(node, feature, kMissingBin, left);
   for (int i = 0; i + 1 < bins.count; ++i) {
@@ -372,8 +374,8 @@ void consider_ordered(const Node& node, const VectorFeature& feature, const BinL
 }
 
 // The cut that parts missing values from all numbers puts no number above another.
-VectorSplit best_ordered(const Node& node, const VectorFeature& feature, const BinList& bins,
-                         bool has_missing) {
+VectorSplit best_ordered(const VectorSplitContext& node, const VectorFeature& feature,
+                         const BinList& bins, bool has_missing) {
   VectorSplit best;
   consider_ordered(node, feature, bins, false, best);
   if (!has_missing) return best;
@@ -385,7 +387,7 @@ VectorSplit best_ordered(const Node& node, const VectorFeature& feature, const B
 }
 
 // Tries the cuts after each of the bins; one better than `best` replaces it.
-void consider(const Node& node, const VectorFeature& feature, const BinList& bins,
+void consider(const VectorSplitContext& node, const VectorFeature& feature, const BinList& bins,
               bool missing_left, double gain_to_beat, VectorSplit& best) {
   if (bins.count <= 0) return;
   CutValues cuts;
@@ -406,7 +408,8 @@ void consider(const Node& node, const VectorFeature& feature, const BinList& bin
 // The cut after the last bin parts the missing values from the rest; from numbers larger than any
 // of the node's too, so it is put after the last bin of all. Where no value is missing, missing
 // ones follow the larger child.
-VectorSplit best_numeric(const Node& node, const VectorFeature& feature, double gain_to_beat) {
+VectorSplit best_numeric(const VectorSplitContext& node, const VectorFeature& feature,
+                         double gain_to_beat) {
   VectorSplit best;
   if (feature.place.is_shared()) find_zeros(node, feature);
   BinList bins = bins_of(feature);
@@ -432,8 +435,8 @@ VectorSplit best_numeric(const Node& node, const VectorFeature& feature, double 
 void set_category(Split& split, int bin) { split.categories[bin >> 5] |= 1u << (bin & 31); }
 
 // Makes a split of these categories the best if it is allowed and gains more.
-void consider_categories(const Node& node, std::span<const std::uint8_t> chosen, const Words& left,
-                         double extra_lambda, VectorSplit& best) {
+void consider_categories(const VectorSplitContext& node, std::span<const std::uint8_t> chosen,
+                         const Words& left, double extra_lambda, VectorSplit& best) {
   const Sum count = node.count_of(left.data());
   if (!node.allowed(count)) return;
   const double gain = node.gain(left, extra_lambda);
@@ -446,7 +449,7 @@ void consider_categories(const Node& node, std::span<const std::uint8_t> chosen,
 }
 
 // One category against the rest: for features with few of them in the node.
-void consider_one_against_rest(const Node& node, const VectorFeature& feature,
+void consider_one_against_rest(const VectorSplitContext& node, const VectorFeature& feature,
                                std::span<const std::uint8_t> categories, VectorSplit& best) {
   for (std::size_t i = 0; i < categories.size(); ++i) {
     Words left = no_sums(node);
@@ -458,7 +461,7 @@ void consider_one_against_rest(const Node& node, const VectorFeature& feature,
 // Categories in the order in which they lie along the direction that spreads their Newton steps
 // most, each output counting by its part of the hessian. For one output that is the order of
 // G/(H + smoothing), and its best cut the best of all subsets.
-void sort_categories(const Node& node, const VectorFeature& feature,
+void sort_categories(const VectorSplitContext& node, const VectorFeature& feature,
                      std::vector<std::uint8_t>& categories) {
   const VectorGradients& gradients = node.gradients;
   const int K = gradients.lanes.n_outputs;
@@ -481,7 +484,7 @@ void sort_categories(const Node& node, const VectorFeature& feature,
 }
 
 // The lightest categories go right: there is too little to sort them by.
-void consider_sorted(const Node& node, const VectorFeature& feature,
+void consider_sorted(const VectorSplitContext& node, const VectorFeature& feature,
                      std::vector<std::uint8_t> categories, VectorSplit& best) {
   std::erase_if(categories, [&](std::uint8_t category) {
     const Sum count = node.count_of(sums_at(node, feature, 0, category));
@@ -502,7 +505,7 @@ void consider_sorted(const Node& node, const VectorFeature& feature,
 }
 
 // Missing values and categories not seen in the node go right.
-VectorSplit best_categorical(const Node& node, const VectorFeature& feature) {
+VectorSplit best_categorical(const VectorSplitContext& node, const VectorFeature& feature) {
   std::vector<std::uint8_t> categories;
   for (int bin = 0; bin < feature.n_bins; ++bin) {
     if (node.count_of(sums_at(node, feature, 0, bin)).hc > 0) {
@@ -563,11 +566,12 @@ void VectorSearch::describe_lane(int k) {
 }
 
 void VectorSearch::offer(const VectorFeature& feature, VectorSplit& best) const {
-  const Node node{params_, gradients_, node_, least_, parent_score_, constant_, is_plain_, panels_};
+  const VectorSplitContext node{params_,       gradients_, node_,     least_,
+                                parent_score_, constant_,  is_plain_, panels_};
   if (!least_.fits(node.count_of(node_), 2)) return;
   // What comes near the best so far is judged by its gain, which does not depend on the features
   // offered before.
-  const double to_beat = best.merit() / feature.weight;
+  const double to_beat = best.weighted_gain() / feature.weight;
   const double noise = kScanNoise * (parent_score_ + 2.0 * (to_beat + params_.min_split_gain));
   VectorSplit found = feature.categorical ? best_categorical(node, feature)
                                           : best_numeric(node, feature, to_beat - noise);

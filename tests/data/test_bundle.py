@@ -11,6 +11,7 @@ from hedgerow import _native
 from hedgerow._boosting.losses import SquaredError
 from hedgerow._data import intake
 from hedgerow._data.binning import Binner, own_columns
+from hedgerow._tree.engine import HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.trainer import Trainer
@@ -102,10 +103,10 @@ def trees(matrix, y, *, n_threads=2, colsample_bytree=1.0, **options):
         max_leaves=24, min_samples_leaf=3, colsample_bytree=colsample_bytree, colsample_bynode=0.7,
         seed=5,
     )  # fmt: skip
+    engine = HistogramEngine(matrix, params, np.zeros(1), n_threads=n_threads)
     trainer = Trainer(
-        matrix, y, None, loss=SquaredError(), n_outputs=1, base_score=np.zeros(1),
-        params=params, n_threads=n_threads, **options,
-    )  # fmt: skip
+        engine, y, None, loss=SquaredError(), params=params, n_threads=n_threads, **options
+    )
     return [tree for round_ in range(6) for tree in trainer.boost(round_)]
 
 

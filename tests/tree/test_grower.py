@@ -9,11 +9,12 @@ import pytest
 from hedgerow import _native
 from hedgerow._boosting.losses import MultinomialLogLoss, SquaredError
 from hedgerow._data.binning import BinnedMatrix, block_shape, own_columns
+from hedgerow._tree.engine import ExactEngine, HistogramEngine
 from hedgerow._tree.exact import ExactGrower
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.structure import Ensemble
-from hedgerow._tree.trainer import ExactTrainer, Trainer
+from hedgerow._tree.trainer import Trainer
 from oracles.grow import Columns, assert_same_splits, category_set
 
 PARAMS = GrowthParams(max_leaves=31, min_samples_leaf=5)
@@ -45,11 +46,14 @@ def in_both_layouts(by_column, n_bins, is_categorical):
     return BinnedMatrix(by_column, by_row, width, *features)
 
 
-def make_trainer(binned, params=PARAMS, target=None, weights=None, colsample_bytree=1.0, **options):
+def make_trainer(
+    binned, params=PARAMS, target=None, weights=None, colsample_bytree=1.0, vector=False, **options
+):
     params = replace(params, colsample_bytree=colsample_bytree)
     target = np.zeros(binned.n_rows) if target is None else target
-    defaults = {"loss": SquaredError(), "n_outputs": 1, "base_score": np.zeros(1)}
-    return Trainer(binned, target, weights, params=params, **(defaults | options))
+    base_score, n_threads = options.pop("base_score", np.zeros(1)), options.get("n_threads", 1)
+    engine = HistogramEngine(binned, params, base_score, vector=vector, n_threads=n_threads)
+    return Trainer(engine, target, weights, params=params, **({"loss": SquaredError()} | options))
 
 
 def grow(binned, g, h, params=PARAMS, **options):
@@ -209,6 +213,48 @@ def test_a_small_budget_for_histograms_changes_no_tree():
     assert (roomy[0] < 0).sum() == 60
 
 
+def native_tree(binned, params, store, *, leaves_ahead, n_outputs=1, vector=False, **limits):
+    """Grow a tree on the gradients of a store; return its arrays and each row's leaf."""
+    grower = (_native.VectorGrower if vector else _native.Grower)(
+        binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical, binned.bundle_slots,
+        binned.width, binned.threshold_values, binned.threshold_starts,
+        _native.GrowthParams(params), _native.Constraints(params), 2,
+        leaves_ahead=leaves_ahead, **limits,
+    )  # fmt: skip
+    leaf_of_row = np.zeros((1, binned.n_rows), np.uint16)
+    leaf_value = np.zeros((n_outputs, params.max_leaves or _native.most_leaves))
+    bag = np.flatnonzero(np.arange(binned.n_rows) % 5).astype(np.uint32)
+    return [*grower.grow(store, 0, bag, 3, leaf_of_row, leaf_value), leaf_of_row, leaf_value]
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("seed", range(12))
+def test_a_tree_is_the_same_however_many_leaves_are_evaluated_ahead(seed, n_outputs):
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.choice([40, 700, 20_000]))
+    binned = binned_table(rng, n_rows, 6, n_categorical=1, most_bins=60)
+    params = replace(
+        random_params(rng), max_leaves=int(rng.choice([2, 3, 9, 40])), max_depth=0,
+        colsample_bylevel=float(rng.choice([1.0, 0.6])),
+        colsample_bynode=float(rng.choice([1.0, 1.0, 0.6])),
+        interaction_groups=((0, 1, 2), (2, 3, 4, 5)) if seed % 3 == 0 else (),
+        directions=(1, 0, -1, 0, 0, 0) if seed % 4 == 1 else (),
+    )  # fmt: skip
+    vector = n_outputs > 1
+    store = _native.GradientStore(n_rows, n_outputs, 1, vector)
+    g = rng.standard_normal((n_outputs, n_rows)) + (binned.by_column[0] > 5)
+    store.take(g, rng.uniform(0.1, 1.0, g.shape))
+    options = {"n_outputs": n_outputs, "vector": vector}
+    expected = native_tree(binned, params, store, leaves_ahead=1, **options)
+    for leaves_ahead in (2, 3, 8, 1000):
+        for limits in ({}, {"histogram_bytes": 1}):
+            tree = native_tree(
+                binned, params, store, leaves_ahead=leaves_ahead, **limits, **options
+            )
+            for one, other in zip(tree, expected, strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("n_rows", [1_000, 40_000])
 @pytest.mark.parametrize("subsample", [1.0, 0.5, 1e-9])
 def test_scores_are_the_sum_of_the_trees_in_and_out_of_the_bag(n_rows, subsample):
@@ -227,9 +273,7 @@ def test_multinomial_rounds_grow_a_tree_for_each_class():
     rng = np.random.default_rng(10)
     binned = binned_table(rng, 3_000, 4)
     y = (binned.by_column[0] > 80).astype(float) + (binned.by_column[1] > 80)
-    trainer = make_trainer(
-        binned, target=y, loss=MultinomialLogLoss(3), n_outputs=3, base_score=np.zeros(3)
-    )
+    trainer = make_trainer(binned, target=y, loss=MultinomialLogLoss(3), base_score=np.zeros(3))
     for round_ in range(30):
         assert len(trainer.boost(round_)) == 3
     assert (trainer.scores.argmax(axis=0) == y).mean() > 0.95
@@ -344,11 +388,9 @@ def test_exact_and_histogram_trees_agree_where_every_value_has_its_own_bin():
     binned = binned_table(rng, 2_000, 4, n_categorical=1, most_bins=30)
     X = np.where(binned.by_column == 255, np.nan, binned.by_column).T
     y = rng.standard_normal(2_000) + binned.by_column[2]
-    options = {
-        "loss": SquaredError(), "n_outputs": 1, "base_score": np.zeros(1), "params": PARAMS
-    }  # fmt: skip
-    hist = Trainer(binned, y, None, **options)
-    exact = ExactTrainer(X, binned.is_categorical, y, None, **options)
+    hist = make_trainer(binned, target=y)
+    engine = ExactEngine(X, binned.is_categorical, PARAMS, np.zeros(1))
+    exact = Trainer(engine, y, None, loss=SquaredError(), params=PARAMS)
     for round_ in range(5):
         (a,), (b,) = hist.boost(round_), exact.boost(round_)
         np.testing.assert_array_equal(a.feature, b.feature)

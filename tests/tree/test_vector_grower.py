@@ -28,9 +28,7 @@ from .test_grower import (
 def grow_vector(binned, g, h, params=PARAMS, **options):
     """Grow one tree on gradients of shape (n_rows, n_outputs)."""
     n_outputs = g.shape[1]
-    trainer = make_trainer(
-        binned, params, n_outputs=n_outputs, base_score=np.zeros(n_outputs), vector=True, **options
-    )
+    trainer = make_trainer(binned, params, base_score=np.zeros(n_outputs), vector=True, **options)
     (tree,) = trainer.boost_with(0, np.ascontiguousarray(g.T), np.ascontiguousarray(h.T))
     return tree
 
@@ -178,7 +176,7 @@ def test_scores_are_the_sum_of_the_trees_in_and_out_of_the_bag(n_rows, subsample
     y = (binned.by_column[1] // 40).astype(float)
     base = np.array([0.0, 1.0, -1.0, 0.5, 0.0, 0.0, 3.0])
     trainer = make_trainer(
-        binned, target=y, loss=MultinomialLogLoss(7), n_outputs=7, base_score=base, vector=True,
+        binned, target=y, loss=MultinomialLogLoss(7), base_score=base, vector=True,
         draws=RowSampler(n_rows, subsample),
     )  # fmt: skip
     trees = [tree for round_ in range(5) for tree in trainer.boost(round_)]
@@ -196,7 +194,6 @@ def test_one_tree_a_round_learns_all_classes():
         binned,
         target=y,
         loss=MultinomialLogLoss(3),
-        n_outputs=3,
         base_score=np.zeros(3),
         vector=True,
     )

@@ -18,6 +18,7 @@ from hedgerow._boosting.targets.classes import Classes
 from hedgerow._data.binning import Binner
 from hedgerow._data.table import Table
 from hedgerow._data.target_statistics import TargetStatistics, learn_statistics, no_statistics
+from hedgerow._tree.engine import HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.trainer import Trainer
 from hedgerow._types import Floats
@@ -109,15 +110,10 @@ def _left_over(
     binned = Binner().fit_transform(table, weights, threads=n_threads)
     left_over = []
     for target in targets:
+        base_score = np.array([np.average(target, weights=weights)])
+        engine = HistogramEngine(binned, _GROWTH, base_score, n_threads=n_threads)
         trainer = Trainer(
-            binned,
-            target,
-            weights,
-            loss=SquaredError(),
-            n_outputs=1,
-            base_score=np.array([np.average(target, weights=weights)]),
-            params=_GROWTH,
-            n_threads=n_threads,
+            engine, target, weights, loss=SquaredError(), params=_GROWTH, n_threads=n_threads
         )
         for round_index in range(_ROUNDS):
             trainer.boost(round_index)

@@ -22,12 +22,13 @@ from hedgerow._boosting.targets.tasks import Task
 from hedgerow._contract import internals
 from hedgerow._data.intake import as_matrix
 from hedgerow._estimator import Estimator
+from hedgerow._tree.engine import leaf_numbers
 from hedgerow._tree.leaf_quantiles import LeafRows, average_inner
 from hedgerow._tree.leaf_slopes import LeafSlopes
 from hedgerow._tree.linear_leaves import mixed_slopes
 from hedgerow._tree.monotone import put_in_order
 from hedgerow._tree.structure import Ensemble, Tree
-from hedgerow._tree.trainer import leaf_numbers, leaf_rule
+from hedgerow._tree.trainer import leaf_rule
 from hedgerow._types import Attributes, Floats
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -17,11 +16,12 @@ from hedgerow._boosting.losses import Differentiate
 from hedgerow._boosting.losses.formula import LeafSearch, WrittenLoss
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._data.target_statistics import TargetStatistics
+from hedgerow._tree.engine import Engine, ExactEngine, HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaf_slopes import LeafSlopes
 from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.structure import Tree
-from hedgerow._tree.trainer import ExactTrainer, Trainer
+from hedgerow._tree.trainer import Trainer
 from hedgerow._types import Floats
 
 GrowRound = Callable[[int], Sequence[Tree]]
@@ -48,7 +48,7 @@ def rounds_of_one(prepared: Prepared, settings: Settings, start: BoostedModel | 
 
 
 def _grow_with_gradients(
-    trainer: Trainer | ExactTrainer, differentiate: Differentiate, round_index: int
+    trainer: Trainer, differentiate: Differentiate, round_index: int
 ) -> Sequence[Tree]:
     return trainer.boost_with(round_index, *differentiate(trainer.scores))
 
@@ -66,7 +66,7 @@ def _require_hessians(prepared: Prepared, settings: Settings, scores: Floats) ->
 def _dart(
     prepared: Prepared,
     settings: Settings,
-    trainer: Trainer | ExactTrainer,
+    trainer: Trainer,
     grow_round: GrowRound,
     trees: Sequence[Tree],
 ) -> DartRounds:
@@ -83,29 +83,35 @@ def _dart(
     )
 
 
-def _trainer(prepared: Prepared, settings: Settings) -> Trainer | ExactTrainer:
+def _trainer(prepared: Prepared, settings: Settings) -> Trainer:
     train, problem, estimator = prepared.train, prepared.problem, settings.estimator
     target = train.target_by_output
-    weights = problem.loss.row_weights(target, train.weights)
     params = grow_params(problem, settings, prepared.statistics)
     slopes = None
     if estimator.linear_leaves:
         slopes = LeafSlopes(prepared.matrix(train), params, estimator.linear_lambda)
-    options: dict[str, Any] = {
-        "loss": problem.native_loss,
-        "n_outputs": problem.loss.n_outputs,
-        "base_score": prepared.base_score,
-        "params": params,
-        "draws": row_draws(train, settings),
-        "leaves": leaf_search(problem, settings, train),
-        "slopes": slopes,
-        "n_threads": settings.n_threads,
-    }
-    if estimator.splitter == "exact":
-        flags = prepared.binner.is_categorical
-        return ExactTrainer(prepared.matrix(train), flags, target, weights, **options)
+    return Trainer(
+        _engine(prepared, settings, params),
+        target,
+        problem.loss.row_weights(target, train.weights),
+        loss=problem.native_loss,
+        params=params,
+        draws=row_draws(train, settings),
+        leaves=leaf_search(problem, settings, train),
+        slopes=slopes,
+        n_threads=settings.n_threads,
+    )
+
+
+def _engine(prepared: Prepared, settings: Settings, params: GrowthParams) -> Engine:
+    """Return what holds the rows and grows the trees: the one place where engines are chosen."""
+    base_score, n_threads = prepared.base_score, settings.n_threads
+    if settings.estimator.splitter == "exact":
+        matrix, flags = prepared.matrix(prepared.train), prepared.binner.is_categorical
+        return ExactEngine(matrix, flags, params, base_score, n_threads=n_threads)
     assert prepared.binned is not None
-    return Trainer(prepared.binned, target, weights, vector=problem.grows_vectors, **options)
+    vector = prepared.problem.grows_vectors
+    return HistogramEngine(prepared.binned, params, base_score, vector=vector, n_threads=n_threads)
 
 
 def grow_params(problem: Problem, settings: Settings, statistics: TargetStatistics) -> GrowthParams:

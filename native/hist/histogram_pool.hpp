@@ -1,0 +1,54 @@
+// Memory for the histograms of leaves: as many as a budget holds, recycled.
+#pragma once
+#include <cstddef>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "hist/row_partition.hpp"
+
+namespace hedgerow {
+
+// A leaf as the engines of this folder keep it.
+struct EngineLeaf {
+  RowRange rows;
+  int slot = -1;            // its histogram, −1 for none
+  bool is_waiting = false;  // it may be split later, and its histogram is not in use now
+};
+
+// Histograms of the same size.
+class HistogramPool {
+ public:
+  // As many as `budget` bytes hold, and at least `fewest`.
+  HistogramPool(std::size_t bytes, std::size_t budget, std::size_t fewest);
+
+  // −1 when the budget is spent.
+  int acquire();
+  void release(int& slot);
+  void release_all();
+  template <class T>
+  T* at(int slot) const {
+    return reinterpret_cast<T*>(slots_[static_cast<std::size_t>(slot)].get());
+  }
+
+ private:
+  std::size_t bytes_, most_;  // of a histogram, histograms in the budget
+  std::vector<Buffer<std::byte>> slots_;
+  std::vector<int> free_;
+};
+
+// A free histogram; if the budget is spent, that of the smallest waiting leaf; −1 if none has one.
+template <class Leaf>
+int take_slot(HistogramPool& pool, std::vector<Leaf>& leaves) {
+  const int slot = pool.acquire();
+  if (slot >= 0) return slot;
+  Leaf* smallest = nullptr;
+  for (Leaf& leaf : leaves) {
+    if (!leaf.is_waiting || leaf.slot < 0) continue;
+    if (!smallest || leaf.rows.count < smallest->rows.count) smallest = &leaf;
+  }
+  if (!smallest) return -1;
+  pool.release(smallest->slot);
+  return pool.acquire();
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,131 @@
+#include "hist/row_partition.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "core/threads.hpp"
+#include "hist/partition.hpp"
+
+namespace hedgerow {
+namespace {
+
+bool goes_left(const GrownTree& tree, std::size_t node, std::uint8_t bin) {
+  if (bin == kMissingBin) return tree.missing_left[node];
+  if (tree.category_set[node] < 0) return bin <= tree.split_bin[node];
+  const auto set = static_cast<std::size_t>(tree.category_set[node]) * 8;
+  return tree.category_bits[set + (bin >> 5)] >> (bin & 31) & 1;
+}
+
+}  // namespace
+
+RowPartition::RowPartition(const BinnedView& bins, int threads)
+    : bins_(bins), threads_(threads), marks_(bins.n_rows / 64 + 1) {
+  for (auto& buffer : buffers_) buffer = Buffer<std::uint32_t>(bins.n_rows);
+}
+
+RowRange RowPartition::begin(std::span<const std::uint32_t> bag) {
+  bag_ = bag;
+  return {-1, 0, bag.empty() ? bins_.n_rows : bag.size()};
+}
+
+RowSet RowPartition::rows(const RowRange& leaf) const {
+  if (leaf.buffer >= 0) {
+    const auto& buffer = buffers_[static_cast<std::size_t>(leaf.buffer)];
+    return {buffer.get() + leaf.begin, 0, leaf.count};
+  }
+  return {bag_.empty() ? nullptr : bag_.data(), 0, leaf.count};
+}
+
+std::array<RowRange, 2> RowPartition::children(const RowRange& leaf, std::size_t n_left) const {
+  const int buffer = leaf.buffer == 0 ? 1 : 0;
+  return {RowRange{buffer, leaf.begin, n_left},
+          RowRange{buffer, leaf.begin + n_left, leaf.count - n_left}};
+}
+
+void RowPartition::divide(const RowRange& leaf, const Split& split, std::size_t n_left) {
+  const RowSet rows = this->rows(leaf);
+  const auto [left, right] = children(leaf, n_left);
+  const std::size_t chunks = (leaf.count + kPartitionChunk - 1) / kPartitionChunk;
+  const int team = threads_for(chunks, 1, threads_);
+  const auto range = [&](std::size_t chunk) {
+    return std::pair{chunk * kPartitionChunk, std::min(leaf.count, (chunk + 1) * kPartitionChunk)};
+  };
+  std::vector<std::size_t> to_left(chunks);
+  parallel_for(team, chunks, [&](std::size_t chunk) {
+    const auto [begin, end] = range(chunk);
+    to_left[chunk] = mark_left(bins_, split, rows, begin, end, marks_.data());
+  });
+  // The rows must be those that the histogram counted, or they would be written out of bounds.
+  if (std::accumulate(to_left.begin(), to_left.end(), std::size_t{0}) != n_left) {
+    throw std::logic_error("a split does not divide the rows that its histogram counted");
+  }
+  std::exclusive_scan(to_left.begin(), to_left.end(), to_left.begin(), std::size_t{0});
+  std::uint32_t* target = buffers_[static_cast<std::size_t>(left.buffer)].get();
+  std::uint32_t *first_left = target + left.begin, *first_right = target + right.begin;
+  parallel_for(team, chunks, [&](std::size_t chunk) {
+    const auto [begin, end] = range(chunk);
+    hedgerow::divide(rows, begin, end, marks_.data(), first_left + to_left[chunk],
+                     first_right + (begin - to_left[chunk]));
+  });
+}
+
+// Notes the leaf of the rows in [begin, end), which stay in the second-level cache meanwhile: every
+// leaf has rows all over the table.
+void RowPartition::number_stretch(std::span<const RowRange> leaves, std::size_t begin,
+                                  std::size_t end, std::uint16_t* leaf_of_row) const {
+  for (std::size_t number = 0; number < leaves.size(); ++number) {
+    const RowSet rows = this->rows(leaves[number]);
+    const auto value = static_cast<std::uint16_t>(number);
+    if (!rows.ids) {
+      std::fill(leaf_of_row + begin, leaf_of_row + end, value);
+      continue;
+    }
+    const std::uint32_t* last = rows.ids + rows.count;
+    const std::uint32_t* id = std::lower_bound(rows.ids, last, begin);
+    for (; id != last && *id < end; ++id) leaf_of_row[*id] = value;
+  }
+}
+
+// Rows that the tree was not trained on find their leaves by going down it.
+void RowPartition::number_rows_outside_bag(const GrownTree& tree,
+                                           std::uint16_t* leaf_of_row) const {
+  constexpr std::size_t kBlock = 8192;
+  std::vector<std::uint16_t> number(tree.feature.size());
+  for (std::size_t leaf = 0; leaf < tree.leaf_node.size(); ++leaf) {
+    number[static_cast<std::size_t>(tree.leaf_node[leaf])] = static_cast<std::uint16_t>(leaf);
+  }
+  const auto leaf_of = [&](std::size_t row) {
+    std::size_t node = 0;
+    while (tree.feature[node] >= 0) {
+      const bool left = goes_left(tree, node, bins_.column(tree.feature[node])[row]);
+      node = static_cast<std::size_t>(left ? tree.left[node] : tree.right[node]);
+    }
+    return number[node];
+  };
+  parallel_for(threads_for(bins_.n_rows, kBlock, threads_), (bins_.n_rows + kBlock - 1) / kBlock,
+               [&](std::size_t block) {
+                 const std::size_t end = std::min(bins_.n_rows, (block + 1) * kBlock);
+                 auto inside = std::lower_bound(bag_.begin(), bag_.end(), block * kBlock);
+                 for (std::size_t row = block * kBlock; row < end; ++row) {
+                   if (inside != bag_.end() && *inside == row) {
+                     ++inside;
+                   } else {
+                     leaf_of_row[row] = leaf_of(row);
+                   }
+                 }
+               });
+}
+
+void RowPartition::number_rows(const GrownTree& tree, std::span<const RowRange> leaves,
+                               std::uint16_t* leaf_of_row) const {
+  constexpr std::size_t kStretch = 65'536;
+  const std::size_t n = bins_.n_rows;
+  parallel_for(threads_for(n, 16'384, threads_), (n + kStretch - 1) / kStretch, [&](std::size_t i) {
+    number_stretch(leaves, i * kStretch, std::min(n, (i + 1) * kStretch), leaf_of_row);
+  });
+  if (!bag_.empty()) number_rows_outside_bag(tree, leaf_of_row);
+}
+
+}  // namespace hedgerow

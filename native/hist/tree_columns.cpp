@@ -1,0 +1,92 @@
+#include "hist/tree_columns.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "table/bundle.hpp"
+
+namespace hedgerow {
+namespace {
+
+// Columns that repay reading a row's id and gradient.
+constexpr std::size_t kNarrowestGroup = 4;
+
+// Whether the rows of a feature can be divided so that both sides have `fewest`: if they are not
+// all, but for less than that, in one bin, which is always on one side. Few rows show it of most
+// features.
+bool can_split(const std::uint8_t* bins, std::size_t n_rows, std::size_t fewest) {
+  std::array<std::size_t, kBins> count{};
+  std::size_t seen = 0, most = 0;
+  fewest = std::min(fewest, n_rows);
+  for (std::size_t look = std::min(n_rows, 4 * fewest);; look = std::min(n_rows, 2 * look)) {
+    for (; seen < look; ++seen) most = std::max(most, ++count[bins[seen]]);
+    if (seen - most >= fewest) return true;
+    if (seen == n_rows) return false;
+  }
+}
+
+}  // namespace
+
+TreeColumns::TreeColumns(const BinnedView& bins, std::size_t fewest_rows)
+    : bins_(bins), features_of_(members_of(bins.places, static_cast<std::size_t>(bins.n_columns))) {
+  for (const std::vector<std::size_t>& sharing : features_of_) {
+    const std::size_t last = sharing.back();
+    n_codes_.push_back(bins.places[last].first + bins.n_bins[last]);
+  }
+  for (int feature = 0; feature < bins.n_features; ++feature) {
+    can_split_.push_back(can_split(bins.column(feature), bins.n_rows, fewest_rows));
+  }
+}
+
+void TreeColumns::select(const std::vector<int>& features) {
+  columns_.clear();
+  const auto add = [&](int feature) {
+    columns_.push_back(bins_.places[static_cast<std::size_t>(feature)].column);
+  };
+  for (const int feature : features) {
+    if (can_split_[static_cast<std::size_t>(feature)]) add(feature);
+  }
+  if (columns_.empty()) add(features.front());
+  std::sort(columns_.begin(), columns_.end());
+  columns_.erase(std::unique(columns_.begin(), columns_.end()), columns_.end());
+}
+
+std::size_t TreeColumns::mean_codes() const {
+  std::size_t sum = 0;
+  for (const int column : columns_) sum += static_cast<std::size_t>(n_codes(column));
+  return sum / columns_.size() + 1;
+}
+
+std::vector<ColumnGroup> TreeColumns::make_groups(std::size_t wanted, std::size_t widest) const {
+  const int width = bins_.width;
+  std::vector<ColumnGroup> groups;
+  for (std::size_t begin = 0; begin < columns_.size();) {
+    const int block = columns_[begin] / width;
+    std::size_t end = begin;
+    while (end < columns_.size() && columns_[end] / width == block) ++end;
+    const std::size_t fewest = (end - begin + widest - 1) / widest;
+    const std::size_t most = std::max<std::size_t>(1, (end - begin) / kNarrowestGroup);
+    std::size_t parts = std::max(fewest, std::min(wanted, most));
+    for (; begin < end; --parts) {
+      const std::size_t take = (end - begin + parts - 1) / parts;
+      ColumnGroup group{};
+      group.block = block;
+      group.first = static_cast<int>(begin);
+      group.count = static_cast<int>(take);
+      group.contiguous = true;
+      for (std::size_t k = 0; k < take; ++k) {
+        group.column[k] = columns_[begin + k];
+        group.n_codes[k] = n_codes(columns_[begin + k]);
+        group.offset[k] = static_cast<std::uint8_t>(columns_[begin + k] % width);
+        group.contiguous = group.contiguous && group.offset[k] == group.offset[0] + k;
+      }
+      groups.push_back(group);
+      begin += take;
+    }
+  }
+  return groups;
+}
+
+}  // namespace hedgerow

@@ -1,0 +1,307 @@
+"""Where boosting happens: an engine has the rows, their scores and gradients, and grows trees.
+
+`Trainer` decides what a round does and asks its engine for each step, so that an engine on another
+device, or on several machines, follows the same rounds. `HistogramEngine` grows trees from
+histograms of fixed-point gradients, `ExactEngine` from sorted columns; both work on this machine's
+processor. `native/hist/engine.hpp` is the same seam one level below, between a tree and its rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow._data.binning import BinnedMatrix
+from hedgerow._tree.exact import ExactGrower
+from hedgerow._tree.growth_params import GrowthParams
+from hedgerow._tree.leaf_quantiles import TrainedLoss
+from hedgerow._tree.leaf_slopes import Gradients, LeafSlopes
+from hedgerow._tree.row_sampling import Bag
+from hedgerow._tree.structure import NATIVE_FIELDS, Ensemble, Tree
+from hedgerow._types import Floats
+
+MOST_LEAVES: int = _native.most_leaves
+
+# The rows that gradients decided on, and how often each counts; None if they do not decide.
+Sample = tuple[NDArray[np.uint32], Floats] | None
+
+
+class Engine(Protocol):
+    """What `Trainer` needs of the rows of one training set.
+
+    A round takes gradients once, by `differentiate` or `take`. Then each tree is grown, its leaves
+    may be replaced, and it is added to the scores, before the next one is grown.
+    """
+
+    @property
+    def n_outputs(self) -> int:
+        """Scores of a row."""
+
+    @property
+    def n_trees(self) -> int:
+        """Trees of a round: one for each output, or one for all."""
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether the values of trees with monotone constraints are ordered as they are grown."""
+
+    @property
+    def scores(self) -> Floats:
+        """Scores of the rows, (n_outputs, n_rows), all rounds so far included; may be written."""
+
+    def differentiate(
+        self,
+        loss: TrainedLoss,
+        target: Floats,
+        weights: Floats | None,
+        sampling: _native.Draw | None,
+    ) -> Sample:
+        """Take the gradients of a built-in loss; `target` is (1 or n_outputs, n_rows)."""
+
+    def take(self, gradient: Floats, hessian: Floats, sampling: _native.Draw | None) -> Sample:
+        """Take gradients, (n_outputs, n_rows), weights multiplied in."""
+
+    def grow(self, output: int, bag: Bag, tree_id: int) -> Tree:
+        """Grow a tree for an output, or for all, on the rows of a bag."""
+
+    def leaf_of_row(self, output: int) -> NDArray[np.uint16]:
+        """Return each row's leaf in the last tree grown for an output, in the order of nodes."""
+
+    def gradients(self, output: int) -> Gradients:
+        """Return the gradients of an output as `LeafSlopes` takes them."""
+
+    def set_leaf_values(self, output: int, values: Floats) -> None:
+        """Replace the leaf values of the last tree, whose own values are replaced already."""
+
+    def add(self, tree: Tree, output: int, slopes: LeafSlopes | None) -> None:
+        """Add the last tree grown for an output to the scores, now or with the next gradients."""
+
+
+class HistogramEngine:
+    """Grows trees from histograms of fixed-point gradients.
+
+    Parameters
+    ----------
+    binned : BinnedMatrix
+        The table, by row and by column.
+    params : GrowthParams
+        How trees grow.
+    base_score : float64 array (n_outputs,)
+        Where the scores start.
+    vector : bool
+        Whether one tree a round serves all outputs, or each output has its own.
+    n_threads : int
+        Threads at most; the trees do not depend on it.
+    """
+
+    def __init__(
+        self,
+        binned: BinnedMatrix,
+        params: GrowthParams,
+        base_score: Floats,
+        *,
+        vector: bool = False,
+        n_threads: int = 1,
+    ) -> None:
+        if binned.by_row is None:
+            raise ValueError("histograms need the table by row")
+        self.n_outputs = len(base_score)
+        self.n_trees = 1 if vector else self.n_outputs
+        self.keeps_order = not vector
+        self._n_threads = n_threads
+        self._grower = (_native.VectorGrower if vector else _native.Grower)(
+            binned.by_column,
+            binned.by_row,
+            binned.n_bins,
+            binned.is_categorical,
+            binned.bundle_slots,
+            binned.width,
+            binned.threshold_values,
+            binned.threshold_starts,
+            _native.GrowthParams(params),
+            _native.Constraints(params),
+            n_threads,
+        )
+        self._gradients = _native.GradientStore(binned.n_rows, self.n_outputs, n_threads, vector)
+        self._scores = np.empty((self.n_outputs, binned.n_rows))
+        self._scores[...] = base_score[:, None]
+        # The last round's trees as rows see them. They are added to the scores when the gradients
+        # of the next round are taken: one pass over the rows instead of two.
+        self._leaf_of_row = np.empty((self.n_trees, binned.n_rows), np.uint16)
+        most_leaves = min(params.max_leaves or MOST_LEAVES, MOST_LEAVES)
+        self._leaf_value = np.empty((self.n_outputs, most_leaves))
+        self._pending = False
+
+    @property
+    def scores(self) -> Floats:
+        """Scores of the rows, (n_outputs, n_rows), all trees so far included."""
+        if self._pending:
+            self._pending = False
+            _native.update_scores(
+                self._scores, self._leaf_of_row, self._leaf_value, self._n_threads
+            )
+        return self._scores
+
+    def differentiate(
+        self,
+        loss: TrainedLoss,
+        target: Floats,
+        weights: Floats | None,
+        sampling: _native.Draw | None,
+    ) -> Sample:
+        """Add the last trees to the scores, and take the loss's gradients at them."""
+        scores = self.scores if loss.adapts else self._scores
+        sample = self._gradients.differentiate(
+            loss.name,
+            loss.parameters(target[0] if len(target) == 1 else target, scores, weights),
+            self._scores,
+            self._leaf_of_row if self._pending else None,
+            self._leaf_value,
+            target,
+            weights,
+            sampling,
+        )
+        self._pending = False
+        return sample
+
+    def take(self, gradient: Floats, hessian: Floats, sampling: _native.Draw | None) -> Sample:
+        """Take gradients, (n_outputs, n_rows), weights multiplied in."""
+        self.scores  # noqa: B018  brings them up to date
+        return self._gradients.take(gradient, hessian, sampling)
+
+    def grow(self, output: int, bag: Bag, tree_id: int) -> Tree:
+        """Grow a tree for an output, or for all, on the rows of a bag."""
+        arrays = self._grower.grow(
+            self._gradients, output, bag.rows, tree_id, self._leaf_of_row, self._leaf_value
+        )
+        return Tree(**dict(zip(NATIVE_FIELDS, arrays, strict=True)))
+
+    def leaf_of_row(self, output: int) -> NDArray[np.uint16]:
+        """Return each row's leaf in the last tree grown for an output, in the order of nodes."""
+        return self._leaf_of_row[output % self.n_trees]
+
+    def gradients(self, output: int) -> Gradients:
+        """Return the store of gradients, and the output's number there."""
+        return self._gradients, output
+
+    def set_leaf_values(self, output: int, values: Floats) -> None:
+        """Replace the leaf values of the last tree."""
+        self._leaf_value[output, : len(values)] = values
+
+    def add(self, tree: Tree, output: int, slopes: LeafSlopes | None) -> None:
+        """Add a tree with slopes to the scores; those without are added with the next gradients."""
+        if slopes is None:
+            self._pending = output == self.n_trees - 1
+            return
+        leaf = self.leaf_of_row(output)
+        for place, served in enumerate(range(output, self.n_outputs, self.n_trees)):
+            slopes.add(tree, place, leaf, self._scores[served], self._n_threads)
+
+
+class ExactEngine:
+    """Grows trees from sorted columns, trying every boundary between values.
+
+    `matrix` is the table as the predictor sees it (n_rows, n_features), categories as bin numbers;
+    all else is as in `HistogramEngine`.
+    """
+
+    def __init__(
+        self,
+        matrix: NDArray[Any],
+        is_categorical: NDArray[np.bool_],
+        params: GrowthParams,
+        base_score: Floats,
+        *,
+        n_threads: int = 1,
+    ) -> None:
+        self.n_outputs = self.n_trees = len(base_score)
+        self.keeps_order = True
+        self._matrix, self._params, self._n_threads = matrix, params, n_threads
+        self._grower = ExactGrower(matrix, is_categorical, n_threads)
+        self.scores = np.empty((self.n_outputs, len(matrix)))
+        self.scores[...] = base_score[:, None]
+        self._gradient = self._hessian = np.empty((0, 0))
+        self._tree: Tree | None = (
+            None  # the last one, and each row's node in it; -1 outside its bag
+        )
+        self._node_of_row = np.empty(0, np.int32)
+
+    def differentiate(
+        self,
+        loss: TrainedLoss,
+        target: Floats,
+        weights: Floats | None,
+        sampling: _native.Draw | None,
+    ) -> Sample:
+        """Take the loss's gradients at the scores."""
+        return self.take(*loss.gradients(target, self.scores, weights, self._n_threads), sampling)
+
+    def take(self, gradient: Floats, hessian: Floats, sampling: _native.Draw | None) -> Sample:
+        """Take gradients, each as often as its row counts."""
+        self._gradient, self._hessian = gradient, hessian
+        if sampling is None:
+            return None
+        n_outputs, n_rows = gradient.shape
+        store = _native.GradientStore(n_rows, n_outputs, self._n_threads)
+        sample = store.take(gradient, hessian, sampling)
+        assert sample is not None
+        counts = Bag(*sample).weights(None, n_rows)
+        if counts is not None and len(sample[0]):
+            self._gradient, self._hessian = gradient * counts, hessian * counts
+        return sample
+
+    def grow(self, output: int, bag: Bag, tree_id: int) -> Tree:
+        """Grow a tree for an output on the rows of a bag."""
+        arrays: dict[str, Any] = self._grower.grow(
+            self._gradient[output],
+            self._hessian[output],
+            self._params,
+            rows=bag.rows,
+            features=self._tree_features(tree_id),
+            tree_id=tree_id,
+            n_threads=self._n_threads,
+        )
+        self._node_of_row = arrays.pop("leaf_of_row")
+        self._tree = Tree(**arrays)
+        return self._tree
+
+    def _tree_features(self, tree_id: int) -> NDArray[np.bool_]:
+        n_features = self._matrix.shape[1]
+        allowed = np.zeros(n_features, bool)
+        usable = self._params.usable_features(n_features)
+        fraction, seed = self._params.colsample_bytree, self._params.seed
+        features = _native.sample_tree_features(usable, fraction, seed, tree_id)
+        # Of intp: NumPy crashes where it has no memory to convert indices in.
+        allowed[features.astype(np.intp)] = True
+        return allowed
+
+    def leaf_of_row(self, output: int) -> NDArray[np.uint16]:  # noqa: ARG002
+        """Return each row's leaf in the last tree, in the order of nodes; 0 outside its bag."""
+        assert self._tree is not None
+        return leaf_numbers(self._tree, self._node_of_row)
+
+    def gradients(self, output: int) -> Gradients:
+        """Return gradients and hessians of the rows."""
+        return self._gradient[output], self._hessian[output]
+
+    def set_leaf_values(self, output: int, values: Floats) -> None:
+        """Do nothing: scores are added up from the tree itself."""
+
+    def add(self, tree: Tree, output: int, slopes: LeafSlopes | None) -> None:  # noqa: ARG002
+        """Add the last tree to the scores of an output."""
+        node = self._node_of_row
+        values = tree.value[node.astype(np.intp), 0]  # as above
+        outside = np.flatnonzero((node < 0) | (tree.slopes is not None))
+        if len(outside):
+            alone = Ensemble.from_trees([tree], [0], np.zeros(1), self._matrix.shape[1])
+            values[outside] = alone.predict_raw(self._matrix[outside])[:, 0]
+        self.scores[output] += values
+
+
+def leaf_numbers(tree: Tree, node_of_row: NDArray[np.int32]) -> NDArray[np.uint16]:
+    """Return rows' leaves counted in the order of nodes; of rows that are in none, the first."""
+    number = np.maximum(np.cumsum(tree.feature < 0), 1) - 1
+    return number[np.maximum(node_of_row, 0)].astype(np.uint16)
