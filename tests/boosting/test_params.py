@@ -18,7 +18,7 @@ from hedgerow._boosting.fit.auto.search import KINDS, KINDS_OF_FEW_ROWS
 from hedgerow._boosting.fit.settings import PLAIN
 from hedgerow._parameter_docs import grouped, grouped_tables
 from hedgerow._params import Number
-from hedgerow._tree.trainer import MOST_LEAVES
+from hedgerow._tree.engine import MOST_LEAVES
 
 BOTH = pytest.mark.parametrize(
     ("estimator", "task"),

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commands import make_people
-from hedgerow._cli.csv_file import GAPS, read_csv
+from hedgerow._cli.csv_file import MISSING_TEXTS, read_csv
 from hedgerow.exceptions import DataError
 
 
@@ -78,7 +78,7 @@ def test_commas_are_decimal_where_semicolons_part_fields(read):
     assert frame["b"].tolist() == [2, 3]
 
 
-@pytest.mark.parametrize("gap", GAPS)
+@pytest.mark.parametrize("gap", MISSING_TEXTS)
 def test_gaps_are_those_of_pandas(read, gap):
     text = f"x,t\n1,{gap}\n{gap},a\n"
     pd.testing.assert_frame_equal(read(text), pd.read_csv(io.StringIO(text)))

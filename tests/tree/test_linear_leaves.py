@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hedgerow._tree.engine import leaf_numbers
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaf_slopes import LeafSlopes
 from hedgerow._tree.linear_leaves import mixed_slopes
 from hedgerow._tree.structure import Ensemble
-from hedgerow._tree.trainer import leaf_numbers
 from oracles import linear_leaves as oracle
 from oracles import predict as naive
 from oracles.trees import random_rows, random_slopes, random_tree
