@@ -303,7 +303,7 @@ MAX_BINS = Parameter(
     "max_bins",
     255,
     Number(2, 255, integer=True),
-    "Maximum number of bins of a feature. Missing values have an additional bin.",
+    "Maximum number of bins of a feature; missing values have an additional bin.",
     Peers("max_bin", "max_bin", "border_count", "max_bins"),
     group="Trees",
 )
@@ -311,10 +311,9 @@ CATEGORICAL_FEATURES = Parameter(
     "categorical_features",
     "auto",
     any_of(Options(("auto",)), NOTHING, COLUMNS),
-    "Columns whose values are unordered categories. 'auto' selects columns of strings or of a "
-    "categorical dtype; a list (names, indices, or a boolean for every column) adds numeric "
-    "columns to these; None selects none. If a column has more than max_bins categories, the "
-    "rarest share a bin, with a warning.",
+    "Categorical features. 'auto' selects the columns of strings or of a categorical type; a list "
+    "(names, indices, or a bool for every column) adds numeric columns to these; None selects "
+    "none. If a feature has more than max_bins categories, the rarest share a bin, with a warning.",
     Peers("enable_categorical", "categorical_feature", "cat_features", "categorical_features"),
     group="Categorical features",
 )
@@ -322,16 +321,16 @@ UNKNOWN_CATEGORY = Parameter(
     "unknown_category",
     "missing",
     Options(("missing", "error")),
-    "How to predict for a category that did not occur in fit: as a missing value, or with an "
-    "error.",
+    "How categories that were not in the training data are treated in prediction: as missing "
+    "values ('missing') or as an error ('error').",
     group="Categorical features",
 )
 CLASS_WEIGHT = Parameter(
     "class_weight",
     None,
     any_of(Options(("balanced",)), CLASS_WEIGHTS, NOTHING),
-    "Weights of the classes, multiplied by sample_weight; a class that is not in the dict has "
-    "weight 1. 'balanced' gives every class the same total weight.",
+    "Weights of the classes, multiplied by sample_weight; classes not in a dict have weight 1. "
+    "'balanced' gives every class the same total weight.",
     Peers("scale_pos_weight", "class_weight", "class_weights", "class_weight"),
     only="classifier",
     group="Class weights",
@@ -340,7 +339,7 @@ SUBSAMPLE_FOR_BIN = Parameter(
     "subsample_for_bin",
     200_000,
     COUNT,
-    "Maximum number of rows from which the bins are computed.",
+    "Maximum number of rows used to determine the bins.",
     Peers("", "subsample_for_bin", "", ""),
     group="Trees",
 )
@@ -348,8 +347,7 @@ RANDOM_STATE = Parameter(
     "random_state",
     0,
     any_of(Number(0, 2**32 - 1, integer=True), RANDOM_STREAM, NOTHING),
-    "Seed of all random choices. The same seed gives the same model; None uses a new seed for "
-    "every fit.",
+    "Random seed. The same seed gives the same model; None takes a new seed for every fit.",
     Peers("random_state", "random_state", "random_state", "random_state"),
     group="Running",
 )
@@ -357,8 +355,8 @@ N_JOBS = Parameter(
     "n_jobs",
     None,
     any_of(NOTHING, THREAD_COUNT),
-    "Number of threads, as in scikit-learn: −1 uses all CPUs, None as many as are available to "
-    "this process. The model does not depend on it.",
+    "Number of threads, as in scikit-learn: −1 is all processors, None as many as are useful. The "
+    "model does not depend on it.",
     Peers("n_jobs", "n_jobs", "thread_count", ""),
     group="Running",
 )
@@ -366,9 +364,9 @@ VERBOSE = Parameter(
     "verbose",
     0,
     any_of(Number(0, integer=True), FLAG),
-    "0 is silent. Otherwise progress is shown on standard error: as a progress bar in a terminal "
-    "or notebook if rich is installed (in notebooks also ipywidgets), else as lines. 1 prints at "
-    "most about twenty lines, a larger number n a line every n rounds.",
+    "Verbosity. 0 is silent. Otherwise a progress bar with the remaining time, if standard error "
+    "is a terminal or a notebook and rich is installed (for notebooks also ipywidgets), or lines "
+    "of text: 1 prints at most about twenty, a larger number n prints one every n rounds.",
     Peers("verbosity", "verbose", "verbose", "verbose"),
     group="Running",
 )
