@@ -36,8 +36,8 @@ def run(share: float) -> Outcome:
     n_kills, n_left = _kill(max(4, round(KILLS * share)), failures)
     disk = "a full file system" if is_real else "a limit on the size of files"
     seen = (
-        f"{n_cut:,} truncated files rejected; {n_full} writes to {disk}; {n_kills:,} kills, of which "
-        f"{n_left} left a temporary file that the next save removed"
+        f"{n_cut:,} truncated files rejected; {n_full} writes to {disk}; {n_kills:,} kills, "
+        f"of which {n_left} left a temporary file that the next save removed"
     )
     return Outcome(seen, tuple(failures))
 
