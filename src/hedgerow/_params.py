@@ -303,7 +303,7 @@ MAX_BINS = Parameter(
     "max_bins",
     255,
     Number(2, 255, integer=True),
-    "Bins of a feature, at most; missing values have one more of their own.",
+    "Maximum number of bins of a feature; missing values have an additional bin.",
     Peers("max_bin", "max_bin", "border_count", "max_bins"),
     group="Trees",
 )
@@ -311,10 +311,9 @@ CATEGORICAL_FEATURES = Parameter(
     "categorical_features",
     "auto",
     any_of(Options(("auto",)), NOTHING, COLUMNS),
-    "Columns whose values have no order. 'auto' takes the columns of strings or of a "
-    "categorical type; a list (names, indices, or True and False for every column) adds "
-    "columns of numbers to these; None takes none. Of more than max_bins categories the rarest "
-    "share a bin, with a warning.",
+    "Categorical features. 'auto' selects the columns of strings or of a categorical type; a list "
+    "(names, indices, or a bool for every column) adds numeric columns to these; None selects "
+    "none. If a feature has more than max_bins categories, the rarest share a bin, with a warning.",
     Peers("enable_categorical", "categorical_feature", "cat_features", "categorical_features"),
     group="Categorical features",
 )
@@ -322,15 +321,16 @@ UNKNOWN_CATEGORY = Parameter(
     "unknown_category",
     "missing",
     Options(("missing", "error")),
-    "What a category that fit did not see is taken for at predict time.",
+    "How categories that were not in the training data are treated in prediction: as missing "
+    "values ('missing') or as an error ('error').",
     group="Categorical features",
 )
 CLASS_WEIGHT = Parameter(
     "class_weight",
     None,
     any_of(Options(("balanced",)), CLASS_WEIGHTS, NOTHING),
-    "Weights of the classes, multiplied with sample_weight; a class that is left out has "
-    "weight 1. 'balanced' gives every class the same total.",
+    "Weights of the classes, multiplied by sample_weight; classes not in a dict have weight 1. "
+    "'balanced' gives every class the same total weight.",
     Peers("scale_pos_weight", "class_weight", "class_weights", "class_weight"),
     only="classifier",
     group="Class weights",
@@ -339,7 +339,7 @@ SUBSAMPLE_FOR_BIN = Parameter(
     "subsample_for_bin",
     200_000,
     COUNT,
-    "Rows that the bins are made from, at most.",
+    "Maximum number of rows used to determine the bins.",
     Peers("", "subsample_for_bin", "", ""),
     group="Trees",
 )
@@ -347,8 +347,7 @@ RANDOM_STATE = Parameter(
     "random_state",
     0,
     any_of(Number(0, 2**32 - 1, integer=True), RANDOM_STREAM, NOTHING),
-    "Seed of everything random. The same seed gives the same model; None takes a new seed for "
-    "every fit.",
+    "Random seed. The same seed gives the same model; None takes a new seed for every fit.",
     Peers("random_state", "random_state", "random_state", "random_state"),
     group="Running",
 )
@@ -356,8 +355,8 @@ N_JOBS = Parameter(
     "n_jobs",
     None,
     any_of(NOTHING, THREAD_COUNT),
-    "Threads, as in scikit-learn: −1 is all, None as many as are useful. The model does not "
-    "depend on it.",
+    "Number of threads, as in scikit-learn: −1 is all processors, None as many as are useful. The "
+    "model does not depend on it.",
     Peers("n_jobs", "n_jobs", "thread_count", ""),
     group="Running",
 )
@@ -365,9 +364,9 @@ VERBOSE = Parameter(
     "verbose",
     0,
     any_of(Number(0, integer=True), FLAG),
-    "0 is silent. Otherwise a progress bar with the time left, if standard error is a terminal "
-    "or a notebook and rich is installed (for notebooks also ipywidgets), or else lines there: "
-    "1 is about twenty of them or fewer, a larger number a line every so many rounds.",
+    "Verbosity. 0 is silent. Otherwise a progress bar with the remaining time, if standard error "
+    "is a terminal or a notebook and rich is installed (for notebooks also ipywidgets), or lines "
+    "of text: 1 prints at most about twenty, a larger number n prints one every n rounds.",
     Peers("verbosity", "verbose", "verbose", "verbose"),
     group="Running",
 )

@@ -48,7 +48,7 @@ class SoftBinaryLogLoss(BinaryLogLoss):
     is_soft = True
 
 
-@offered_in(TWO_CLASS_LOSSES, exponential="AdaBoost's loss")
+@offered_in(TWO_CLASS_LOSSES, exponential="the loss of AdaBoost")
 class ExponentialLoss(NativeLoss):
     """e^−s of class 1, e^s of class 0: AdaBoost's loss, whose scores are half the log-odds."""
 
@@ -62,7 +62,7 @@ class ExponentialLoss(NativeLoss):
         return np.array([0.5 * log_odds(weighted_mean(target, weights))])
 
 
-@offered_in(TWO_CLASS_LOSSES, hinge="that of a margin, without probabilities")
+@offered_in(TWO_CLASS_LOSSES, hinge="the hinge loss of SVMs, without probabilities")
 class HingeLoss(NativeLoss):
     """max(0, 1 − s) of class 1, max(0, 1 + s) of class 0: a margin, no probability."""
 
@@ -97,7 +97,7 @@ class HingeLoss(NativeLoss):
 
 @offered_in(
     TWO_CLASS_LOSSES,
-    focal="a log loss in which rows count less the better they are classified already",
+    focal="the focal loss, a log loss that gives well-classified rows less weight",
 )
 class FocalLoss(NativeLoss):
     """−(1 − P)^γ log P of the row's class: rows that are told apart already count less."""

@@ -84,7 +84,7 @@ class QuantileLoss(NativeLoss):
         return np.full(n_leaves, self.at[output])
 
 
-@offered_in(REGRESSION_LOSSES, absolute_error="the size of the residual")
+@offered_in(REGRESSION_LOSSES, absolute_error="the absolute residual")
 class AbsoluteError(QuantileLoss):
     """|r|; its best constant is the median."""
 
@@ -107,8 +107,8 @@ class AbsoluteError(QuantileLoss):
 
 @offered_in(
     REGRESSION_LOSSES,
-    mape="the absolute error as a fraction of ``|y|``, which counts as at least 1 or, if that is "
-    "less, the mean ``|y|``",
+    mape="the absolute error relative to ``|y|``, where ``|y|`` counts as at least 1 or, if "
+    "smaller, as the mean ``|y|``",
 )
 class AbsolutePercentageError(AbsoluteError):
     """|r| / |y|: an absolute error with weights.
@@ -135,7 +135,7 @@ class AbsolutePercentageError(AbsoluteError):
         return per_size if weights is None else weights * per_size
 
 
-@offered_in(REGRESSION_LOSSES, expectile="what the pinball loss is, but of squared residuals")
+@offered_in(REGRESSION_LOSSES, expectile="the asymmetric squared error at the level `quantile`")
 class ExpectileLoss(NativeLoss):
     """2α ½r² above the score, 2(1 − α) ½r² below it: what the quantile is to |r|, to r²."""
 
@@ -163,8 +163,8 @@ class ExpectileLoss(NativeLoss):
 @offered_in(
     REGRESSION_LOSSES,
     huber="the squared error up to `delta` and linear beyond",
-    pseudo_huber="a smooth function with the same limits",
-    log_cosh="another, δ² log cosh(r/δ)",
+    pseudo_huber="a smooth approximation of the Huber loss",
+    log_cosh="another smooth approximation, δ² log cosh(r/δ)",
 )
 class RobustLoss(NativeLoss):
     """Squares of small residuals, sizes of large ones, with δ between.
@@ -201,9 +201,9 @@ class RobustLoss(NativeLoss):
 
 @offered_in(
     REGRESSION_LOSSES,
-    poisson="the deviance of counts; it predicts e^score, as the next two do",
-    gamma="that of positive amounts",
-    tweedie="that between the two, of the variance power `tweedie_power`",
+    poisson="the Poisson deviance, for counts; predictions are e^score, as for the next two",
+    gamma="the gamma deviance, for positive amounts",
+    tweedie="the Tweedie deviance, with the variance power `tweedie_power`",
 )
 class TweedieLoss(NativeLoss):
     """The deviance of a mean e^s whose variance grows as its power p: 1 Poisson, 2 gamma."""
@@ -244,7 +244,7 @@ class TweedieLoss(NativeLoss):
 
 
 @offered_in(
-    REGRESSION_LOSSES, log_loss="for y between 0 and 1; it predicts numbers between 0 and 1"
+    REGRESSION_LOSSES, log_loss="the log loss for y in [0, 1], whose predictions are in [0, 1]"
 )
 class BernoulliLogLoss(NativeLoss):
     """−y log P − (1 − y) log(1 − P) of a part y of 1, with P = 1 / (1 + e^−s)."""
