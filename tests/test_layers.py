@@ -72,21 +72,19 @@ SOURCE = Path(hedgerow.__file__).parent
 # may import those before it.
 BASE = (
     *("exceptions", "_types", "_native", "_warning", "_spelling"),
-    *("_peer_values", "_peers", "_params", "_parameter_docs", "_arguments", "_constructor"),
-    *("_threads", "_progress", "_arithmetic", "_links", "_sigmoid"),
-    *("_result", "_permutation", "_curves"),
+    *("_peer_values", "_peers", "_params", "_arguments", "_constructor"),
+    *("_threads", "_progress", "_arithmetic", "_links", "_result", "_curves"),
 )
 
 # A package above them, and the packages that it may import beside its own modules.
 TABLES = {"_data"}
-CONTRACT = {*TABLES, "_contract", "_estimator", "_accuracy"}
+CONTRACT = {*TABLES, "_contract", "_estimator"}
 TREES = {*CONTRACT, "_tree"}
 FAMILIES = {"_adaboost", "_bagging", "_boosting", "_forest", "_neighbors", "_stagewise", "_svm"}
 MODELS = {*TREES, *FAMILIES}
 IMPORTS = {
     "_autodiff": set(),
     "_data": set(),
-    "_accuracy": TABLES,
     "_contract": TABLES,
     "_estimator": {*TABLES, "_contract"},
     "_notebook": CONTRACT,

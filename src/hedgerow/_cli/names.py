@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from hedgerow._cli.choices import MODELS
 from hedgerow._data.schema import listed
-from hedgerow._spelling import nearest
+from hedgerow._spelling import near
 
 # What other libraries and textbooks call the models of ``--model``.
 _ELSEWHERE = {
@@ -41,7 +41,7 @@ _NOT_HERE = {
 def suggestion(given: str, known: Iterable[str]) -> str:
     """Return a sentence that names the nearest of the known names, or all of them."""
     names = list(known)
-    found = nearest(given, names)
+    found = next(iter(near(given, names)), None)
     if found is not None:
         return f"Did you mean {found!r}?"
     return f"There are {listed(names)}."

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hedgerow._arguments import about
+from hedgerow._arguments import unknown_parameter
 from hedgerow._params import Parameter, parameters_of
 from hedgerow.exceptions import ParameterError
 
@@ -23,7 +23,9 @@ def read_parameters(given: Iterable[str], estimator: type[Any]) -> dict[str, Any
         if not (name and equals):
             raise ParameterError(f"--param {assignment}: write name=value.")
         if name not in declared:
-            raise ParameterError(f"--param {name}: {about(name, estimator, list(declared))}")
+            raise ParameterError(
+                f"--param {name}: {unknown_parameter(name, estimator, list(declared))}"
+            )
         read[name] = _read(text.strip(), declared[name])
     return read
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from hedgerow._arguments import answering
+from hedgerow._arguments import with_argument_hints
 from hedgerow._contract import internals
 from hedgerow._estimator import Estimator
 from hedgerow._model_file.atomic import check_target, write_atomically
@@ -20,7 +20,7 @@ from hedgerow.exceptions import ParameterError
 MOST_MISTAKES = 50  # of a kind; more would leave no room for anything else
 
 
-@answering
+@with_argument_hints
 def report(
     model: Any,
     X: Any,
