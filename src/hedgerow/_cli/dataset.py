@@ -16,7 +16,7 @@ from hedgerow._cli.options import Reading, source_name
 from hedgerow._cli.tables import SparseFile, read_file
 from hedgerow._contract import internals
 from hedgerow._data.schema import listed
-from hedgerow._spelling import nearest
+from hedgerow._spelling import near
 from hedgerow._types import Indices
 from hedgerow.exceptions import DataError
 
@@ -237,7 +237,7 @@ def read_features(
 def suggestion(name: str, allowed: Iterable[str]) -> str:
     """Return a sentence that suggests the most similar of the allowed names, or lists them."""
     names = list(allowed)
-    similar = nearest(name, names)
+    similar = next(iter(near(name, names)), None)
     if similar is not None:
         return f"Did you mean {similar!r}?"
     return f"There are {listed(names)}."

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import hedgerow as hr
-from hedgerow._arguments import about
+from hedgerow._arguments import unknown_parameter
 from hedgerow._cli.choices import MODELS
 from hedgerow._cli.dataset import LabeledDataset, suggestion
 from hedgerow._cli.tasks import TaskChoice
@@ -128,7 +128,9 @@ def read_parameters(assignments: Iterable[str], estimator: type[Any]) -> dict[st
         if not (name and equals):
             raise ParameterError(f"--param {assignment}: write name=value.")
         if name not in declared:
-            raise ParameterError(f"--param {name}: {about(name, estimator, list(declared))}")
+            raise ParameterError(
+                f"--param {name}: {unknown_parameter(name, estimator, list(declared))}"
+            )
         values[name] = _parse(text.strip(), declared[name])
     return values
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from hedgerow._arguments import answering
+from hedgerow._arguments import with_argument_hints
 from hedgerow._contract import internals
 from hedgerow._data.schema import listed
 from hedgerow._estimator import Estimator
@@ -22,7 +22,7 @@ from hedgerow.exceptions import ParameterError
 MOST_MISTAKES = 50  # of a kind; more would crowd out the rest of the page
 
 
-@answering
+@with_argument_hints
 def report(
     model: Any,
     X: Any,
