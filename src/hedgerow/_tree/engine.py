@@ -17,7 +17,7 @@ from hedgerow import _native
 from hedgerow._data.binning import BinnedMatrix
 from hedgerow._tree.exact import ExactGrower
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.leaf_quantiles import TrainedLoss
+from hedgerow._tree.leaf_quantiles import TrainerLoss
 from hedgerow._tree.leaf_slopes import Gradients, LeafSlopes
 from hedgerow._tree.row_sampling import Bag
 from hedgerow._tree.structure import NATIVE_FIELDS, Ensemble, Tree
@@ -54,7 +54,7 @@ class Engine(Protocol):
 
     def differentiate(
         self,
-        loss: TrainedLoss,
+        loss: TrainerLoss,
         target: Floats,
         weights: Floats | None,
         sampling: _native.Draw | None,
@@ -147,13 +147,13 @@ class HistogramEngine:
 
     def differentiate(
         self,
-        loss: TrainedLoss,
+        loss: TrainerLoss,
         target: Floats,
         weights: Floats | None,
         sampling: _native.Draw | None,
     ) -> Sample:
         """Add the last trees to the scores, and take the loss's gradients at them."""
-        scores = self.scores if loss.adapts else self._scores
+        scores = self.scores if loss.is_adaptive else self._scores
         sample = self._gradients.differentiate(
             loss.name,
             loss.parameters(target[0] if len(target) == 1 else target, scores, weights),
@@ -231,7 +231,7 @@ class ExactEngine:
 
     def differentiate(
         self,
-        loss: TrainedLoss,
+        loss: TrainerLoss,
         target: Floats,
         weights: Floats | None,
         sampling: _native.Draw | None,

@@ -18,12 +18,12 @@ from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 
 
-class TrainedLoss(Protocol):
+class TrainerLoss(Protocol):
     """The interface of a loss for trainers."""
 
     name: str
-    has_corners: bool
-    adapts: bool
+    is_piecewise_linear: bool
+    is_adaptive: bool
 
     def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:
         """Return the loss's parameter for each output; empty if it has none."""
@@ -33,10 +33,10 @@ class TrainedLoss(Protocol):
     ) -> tuple[Floats, Floats]:
         """Return gradient and hessian, both (n_outputs, n_rows), weights multiplied in."""
 
-    def corners(self, target: Floats, scores: Floats) -> Floats:
+    def steps_to_kink(self, target: Floats, scores: Floats) -> Floats:
         """Return the step of each row to the corner of its loss, for one output."""
 
-    def levels(
+    def leaf_levels(
         self,
         output: int,
         target: Floats,
@@ -81,14 +81,14 @@ class LeafRule(Protocol):
 class LeafQuantiles:
     """How leaves are replaced: the loss's quantiles, shrunk, and capped if steps are."""
 
-    loss: TrainedLoss
+    loss: TrainerLoss
     learning_rate: float
     max_delta_step: float
 
     def replace(self, tree: Tree, output: int, rows: LeafRows, n_threads: int) -> Floats:
         """Write the values into the tree, and return those of its leaves in their order."""
         n_leaves = int(np.count_nonzero(tree.feature < 0))
-        corners = self.loss.corners(rows.target, rows.scores)
+        corners = self.loss.steps_to_kink(rows.target, rows.scores)
         levels = self._levels(output, rows, n_leaves)
         steps = _native.leaf_quantiles(
             corners, rows.weights, rows.leaf, rows.bag, levels, n_threads
@@ -100,7 +100,7 @@ class LeafQuantiles:
         if rows.bag is not None:
             target, leaf = target[rows.bag], leaf[rows.bag]
             weights = None if weights is None else weights[rows.bag]
-        return self.loss.levels(output, target, weights, leaf, n_leaves)
+        return self.loss.leaf_levels(output, target, weights, leaf, n_leaves)
 
 
 def put_into_leaves(

@@ -77,7 +77,7 @@ def nearest_monotone(
     return nearest
 
 
-def put_in_order(tree: Tree, place: int, directions: Sequence[int], weights: Floats) -> Floats:
+def make_monotone(tree: Tree, place: int, directions: Sequence[int], weights: Floats) -> Floats:
     """Replace one output's values by the nearest that are monotone; return those of the leaves."""
     is_leaf = tree.feature < 0
     values = nearest_monotone(tree, directions, tree.value[is_leaf, place], weights)
@@ -87,7 +87,7 @@ def put_in_order(tree: Tree, place: int, directions: Sequence[int], weights: Flo
 
 
 @dataclass(frozen=True)
-class OrderedLeaves:
+class MonotoneLeaves:
     """Leaves that another rule replaces, if there is one, and that are then put in order."""
 
     rule: LeafRule | None
@@ -99,4 +99,4 @@ class OrderedLeaves:
         if self.rule is not None:
             self.rule.replace(tree, output, rows, n_threads)
         weights = tree.cover[tree.feature < 0] + self.reg_lambda
-        return put_in_order(tree, output % tree.value.shape[1], self.directions, weights)
+        return make_monotone(tree, output % tree.value.shape[1], self.directions, weights)

@@ -33,4 +33,5 @@ def warn_if_never_split(estimator: Estimator, features: Any, n_rows: int) -> Non
             f"No split of {n_rows} rows is allowed by {' and '.join(limits)}, so every row gets "
             "the same prediction.",
             NoSplitWarning,
+            about="splits",
         )

@@ -14,9 +14,9 @@ import numpy as np
 
 from hedgerow._tree.engine import Engine
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.leaf_quantiles import LeafQuantiles, LeafRows, LeafRule, TrainedLoss
+from hedgerow._tree.leaf_quantiles import LeafQuantiles, LeafRows, LeafRule, TrainerLoss
 from hedgerow._tree.leaf_slopes import LeafSlopes
-from hedgerow._tree.monotone import OrderedLeaves
+from hedgerow._tree.monotone import MonotoneLeaves
 from hedgerow._tree.row_sampling import Bag, RowSampler
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
@@ -51,7 +51,7 @@ class Trainer:
         Numbers, or class numbers 0 … K-1; one for all outputs, or one for each.
     weights : float64 array (n_rows,), optional
         Weights of the rows.
-    loss : TrainedLoss, optional
+    loss : TrainerLoss, optional
         None if gradients are given, through `boost_with`.
     params : GrowthParams
         How trees grow.
@@ -71,7 +71,7 @@ class Trainer:
         target: Floats,
         weights: Floats | None,
         *,
-        loss: TrainedLoss | None,
+        loss: TrainerLoss | None,
         params: GrowthParams,
         draws: RowSampler | None = None,
         leaves: LeafRule | None = None,
@@ -142,9 +142,9 @@ def _divergence() -> Iterator[None]:
         raise DivergenceError(*error.args) from error
 
 
-def leaf_rule(loss: TrainedLoss | None, params: GrowthParams) -> LeafRule | None:
+def leaf_rule(loss: TrainerLoss | None, params: GrowthParams) -> LeafRule | None:
     """Return how leaves are replaced after a tree has grown, if they are."""
-    if loss is None or not loss.has_corners:
+    if loss is None or not loss.is_piecewise_linear:
         return None
     return LeafQuantiles(loss, params.learning_rate, params.max_delta_step)
 
@@ -155,4 +155,4 @@ def _ordered(
     """Return the rule for monotone leaves: growers of single trees keep them so unless replaced."""
     if not params.directions or (rule is None and not is_always):
         return rule
-    return OrderedLeaves(rule, params.directions, params.reg_lambda)
+    return MonotoneLeaves(rule, params.directions, params.reg_lambda)

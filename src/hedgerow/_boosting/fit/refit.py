@@ -26,7 +26,7 @@ from hedgerow._tree.engine import leaf_numbers
 from hedgerow._tree.leaf_quantiles import LeafRows, average_inner
 from hedgerow._tree.leaf_slopes import LeafSlopes
 from hedgerow._tree.linear_leaves import mixed_slopes
-from hedgerow._tree.monotone import put_in_order
+from hedgerow._tree.monotone import make_monotone
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._tree.trainer import leaf_rule
 from hedgerow._types import Attributes, Floats
@@ -172,4 +172,4 @@ class Refitting:
         for place, k in enumerate(outputs):
             H = np.bincount(node, hessian[k], minlength=tree.n_nodes).astype(np.float64)
             weights = (H + self.params.reg_lambda)[tree.feature < 0]
-            put_in_order(tree, place, self.params.directions, weights)
+            make_monotone(tree, place, self.params.directions, weights)
