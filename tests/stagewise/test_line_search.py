@@ -46,7 +46,7 @@ def test_a_function_without_end_is_warned_of_after_so_many_looks():
         looks.append(step)
         return -1.0
 
-    with pytest.warns(ConvergenceWarning, match="falls without end"):
+    with pytest.warns(ConvergenceWarning, match="decreases without bound"):
         assert line_search(slope) == 1.0
     assert len(looks) < 1000
 
