@@ -29,8 +29,8 @@ class CartParams:
     """The parameters of growth; 0 means no limit.
 
     Each node considers `max_features` random features, or more if all of these are constant in it.
-    With `random_cuts` each of them has one random threshold. Nodes predict means, or medians for
-    "absolute_error".
+    With `random_thresholds` each of them has one random threshold. Nodes predict means, or medians
+    for "absolute_error".
     """
 
     criterion: Criterion = "gini"
@@ -41,7 +41,7 @@ class CartParams:
     min_weight_leaf: float = 0.0
     min_impurity_decrease: float = 0.0
     max_features: int = 0
-    random_cuts: bool = False
+    random_thresholds: bool = False
     seed: int = 0
 
 
@@ -162,7 +162,7 @@ def _rules(params: CartParams) -> _native.CartRules:
     rules.set_criterion(params.criterion)
     for name in (
         *("max_depth", "max_leaves", "min_samples_split", "min_samples_leaf", "min_weight_leaf"),
-        *("min_impurity_decrease", "max_features", "random_cuts", "seed"),
+        *("min_impurity_decrease", "max_features", "random_thresholds", "seed"),
     ):
         setattr(rules, name, getattr(params, name))
     return rules
