@@ -1,9 +1,9 @@
 """Declarations of parameters: name, default, allowed values, description.
 
 A parameter is declared once, in the `_parameters` of its estimators. Everything else follows from
-the declaration: the constructor (`hedgerow._constructor`), the check at the start of `fit`, the
-docstring and the tables of the documentation (`hedgerow._parameter_docs`), the typed stub
-(`tools/stubs.py`), and what the command line accepts.
+the declaration: the constructor, the docstring and the tables of the documentation
+(`hedgerow._constructor`), the check at the start of `fit`, the typed stub (`tools/stubs.py`), and
+what the command line accepts.
 """
 
 from __future__ import annotations
@@ -235,15 +235,15 @@ class Parameter:
     def check(self, value: Any) -> None:
         """Raise unless the value is allowed."""
         if value not in self.allowed:
-            meant = value_instead(self.name, value, _options(self.allowed)) or self._written(value)
-            refused = (
-                f"{self.name}={shown(value)} is not allowed; {meant}{'It' if meant else 'it'} "
+            hint = value_instead(self.name, value, _options(self.allowed)) or self._hint(value)
+            message = (
+                f"{self.name}={short_repr(value)} is not allowed; {hint}{'It' if hint else 'it'} "
                 f"must be {self.allowed}{_too_large(value, self.allowed)}. {self.remark}"
             )
-            raise ParameterError(refused.rstrip())
+            raise ParameterError(message.rstrip())
 
-    def _written(self, value: Any) -> str:
-        """Say how to write what a value was probably meant to be, if that is allowed."""
+    def _hint(self, value: Any) -> str:
+        """Suggest a similar value of another type, if that is allowed."""
         if isinstance(value, type):
             return f"it is a class; write {self.name}={value.__name__}(). "
         for other in _other_forms(value):
@@ -252,15 +252,15 @@ class Parameter:
         return ""
 
     def is_default(self, value: Any) -> bool:
-        """Tell whether a value is the default."""
+        """Return whether a value is the default."""
         return value is self.default or bool(np.array_equal(value, self.default))
 
 
-def shown(value: Any) -> str:
-    """Write a value in a message: as it is if that is short, else what kind of thing it is."""
-    written = repr(value)
-    if len(written) <= _LONGEST and "\n" not in written:
-        return written
+def short_repr(value: Any) -> str:
+    """Return the repr of a value for a message, or its type if the repr is long."""
+    text = repr(value)
+    if len(text) <= _LONGEST and "\n" not in text:
+        return text
     name, shape = type(value).__name__, getattr(value, "shape", None)
     return f"<{name}>" if shape is None else f"<{name} of shape {shape}>"
 
@@ -275,7 +275,7 @@ def _options(allowed: Allowed) -> Iterator[str]:
 
 
 def _other_forms(value: Any) -> Iterator[Any]:
-    """Yield a value as a number, as a whole number, as a part of 1, and in a list."""
+    """Yield a value as a number, as an int, as a fraction of 1, and in a list."""
     if isinstance(value, str):
         for kind in (int, float):
             with suppress(ValueError):
@@ -289,7 +289,7 @@ def _other_forms(value: Any) -> Iterator[Any]:
 
 
 def _too_large(value: Any, allowed: Allowed) -> str:
-    """Name the upper end of a range where that is what the value exceeds."""
+    """Return the upper end of a range, if the value exceeds it."""
     if isinstance(allowed, AnyOf):
         return "".join(_too_large(value, kind) for kind in allowed.kinds)
     is_number = isinstance(value, Real) and not isinstance(value, bool)
@@ -298,12 +298,12 @@ def _too_large(value: Any, allowed: Allowed) -> str:
     return ""
 
 
-# What several estimators have.
+# Parameters that several families share.
 MAX_BINS = Parameter(
     "max_bins",
     255,
     Number(2, 255, integer=True),
-    "Bins of a feature, at most; missing values have one more of their own.",
+    "Maximum number of bins of a feature; missing values have an additional bin.",
     Peers("max_bin", "max_bin", "border_count", "max_bins"),
     group="Trees",
 )
@@ -311,10 +311,9 @@ CATEGORICAL_FEATURES = Parameter(
     "categorical_features",
     "auto",
     any_of(Options(("auto",)), NOTHING, COLUMNS),
-    "Columns whose values have no order. 'auto' takes the columns of strings or of a "
-    "categorical type; a list (names, indices, or True and False for every column) adds "
-    "columns of numbers to these; None takes none. Of more than max_bins categories the rarest "
-    "share a bin, with a warning.",
+    "Categorical features. 'auto' selects the columns of strings or of a categorical type; a list "
+    "(names, indices, or a bool for every column) adds numeric columns to these; None selects "
+    "none. If a feature has more than max_bins categories, the rarest share a bin, with a warning.",
     Peers("enable_categorical", "categorical_feature", "cat_features", "categorical_features"),
     group="Categorical features",
 )
@@ -322,15 +321,16 @@ UNKNOWN_CATEGORY = Parameter(
     "unknown_category",
     "missing",
     Options(("missing", "error")),
-    "What a category that fit did not see is taken for at predict time.",
+    "How categories that were not in the training data are treated in prediction: as missing "
+    "values ('missing') or as an error ('error').",
     group="Categorical features",
 )
 CLASS_WEIGHT = Parameter(
     "class_weight",
     None,
     any_of(Options(("balanced",)), CLASS_WEIGHTS, NOTHING),
-    "Weights of the classes, multiplied with sample_weight; a class that is left out has "
-    "weight 1. 'balanced' gives every class the same total.",
+    "Weights of the classes, multiplied by sample_weight; classes not in a dict have weight 1. "
+    "'balanced' gives every class the same total weight.",
     Peers("scale_pos_weight", "class_weight", "class_weights", "class_weight"),
     only="classifier",
     group="Class weights",
@@ -339,7 +339,7 @@ SUBSAMPLE_FOR_BIN = Parameter(
     "subsample_for_bin",
     200_000,
     COUNT,
-    "Rows that the bins are made from, at most.",
+    "Maximum number of rows used to determine the bins.",
     Peers("", "subsample_for_bin", "", ""),
     group="Trees",
 )
@@ -347,8 +347,7 @@ RANDOM_STATE = Parameter(
     "random_state",
     0,
     any_of(Number(0, 2**32 - 1, integer=True), RANDOM_STREAM, NOTHING),
-    "Seed of everything random. The same seed gives the same model; None takes a new seed for "
-    "every fit.",
+    "Random seed. The same seed gives the same model; None takes a new seed for every fit.",
     Peers("random_state", "random_state", "random_state", "random_state"),
     group="Running",
 )
@@ -356,8 +355,8 @@ N_JOBS = Parameter(
     "n_jobs",
     None,
     any_of(NOTHING, THREAD_COUNT),
-    "Threads, as in scikit-learn: −1 is all, None as many as are useful. The model does not "
-    "depend on it.",
+    "Number of threads, as in scikit-learn: −1 is all processors, None as many as are useful. The "
+    "model does not depend on it.",
     Peers("n_jobs", "n_jobs", "thread_count", ""),
     group="Running",
 )
@@ -365,9 +364,9 @@ VERBOSE = Parameter(
     "verbose",
     0,
     any_of(Number(0, integer=True), FLAG),
-    "0 is silent. Otherwise a progress bar with the time left, if standard error is a terminal "
-    "or a notebook and rich is installed (for notebooks also ipywidgets), or else lines there: "
-    "1 is about twenty of them or fewer, a larger number a line every so many rounds.",
+    "Verbosity. 0 is silent. Otherwise a progress bar with the remaining time, if standard error "
+    "is a terminal or a notebook and rich is installed (for notebooks also ipywidgets), or lines "
+    "of text: 1 prints at most about twenty, a larger number n prints one every n rounds.",
     Peers("verbosity", "verbose", "verbose", "verbose"),
     group="Running",
 )
@@ -406,7 +405,7 @@ def check_parameters(estimator: Declared) -> None:
 
 
 def warn_of_unused(estimator: Declared) -> None:
-    """Warn of parameters that were set but have no effect beside what others are."""
+    """Warn of parameters that were set, but have no effect with the values of other parameters."""
     idle = [
         f"{parameter.name}={value!r} has no effect without {used.parameter}={used.allowed}"
         for parameter in parameters_of(estimator)

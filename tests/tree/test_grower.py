@@ -183,7 +183,7 @@ def test_a_tree_is_the_same_on_any_number_of_threads(n_rows):
     rng = np.random.default_rng(7)
     binned = binned_table(rng, n_rows, 40, n_categorical=2)
     g, h = rng.standard_normal(n_rows), rng.uniform(0.1, 1, n_rows)
-    sampled = {"draws": RowSampler(binned.n_rows, 0.7), "colsample_bytree": 0.8}
+    sampled = {"row_sampler": RowSampler(binned.n_rows, 0.7), "colsample_bytree": 0.8}
     first = grow(binned, g, h, **sampled)
     for n_threads in (2, 3, 8, 90):
         assert grow(binned, g, h, n_threads=n_threads, **sampled) == first
@@ -263,7 +263,7 @@ def test_scores_are_the_sum_of_the_trees_in_and_out_of_the_bag(n_rows, subsample
     X = np.where(binned.by_column == 255, np.nan, binned.by_column).T
     y = rng.standard_normal(n_rows) + binned.by_column[1]
     draws = RowSampler(n_rows, subsample)
-    trainer = make_trainer(binned, target=y, base_score=np.array([3.0]), draws=draws)
+    trainer = make_trainer(binned, target=y, base_score=np.array([3.0]), row_sampler=draws)
     trees = [tree for round_ in range(5) for tree in trainer.boost(round_)]
     model = Ensemble.from_trees(trees, [0] * 5, np.array([3.0]), 5)
     np.testing.assert_array_equal(trainer.scores[0], model.predict_raw(X)[:, 0])

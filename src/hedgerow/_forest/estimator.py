@@ -12,15 +12,14 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from hedgerow._accuracy import ScoredClassifier
 from hedgerow._contract import TableInternals
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
-from hedgerow._estimator import TableEstimator, adopt
+from hedgerow._estimator import ScoredClassifier, TableEstimator, adopt
 from hedgerow._forest.fitting import ForestSettings, fit_forest
 from hedgerow._forest.model import ForestModel
 from hedgerow._forest.out_of_bag import permutation_importance
 from hedgerow._params import IMPORTANCE_KIND, check_parameters
-from hedgerow._permutation import PermutationImportance
+from hedgerow._result import PermutationImportance
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor, as_fitted

@@ -26,9 +26,8 @@ from hedgerow._forest.out_of_bag import out_of_bag_attributes
 from hedgerow._forest.quantiles import LeafTargets
 from hedgerow._progress import progress
 from hedgerow._threads import effective_n_jobs
-from hedgerow._tree.cart import BootstrapSamples, CartParams, grow_trees
-from hedgerow._tree.cart_params import cart_params, impurity_unit
-from hedgerow._tree.no_split import warn_if_never_split
+from hedgerow._tree.cart import BootstrapSamples, CartParams, grow_trees, impurity_unit
+from hedgerow._tree.fitting import warn_if_never_split
 from hedgerow._tree.packed import ForestPacker, PackedForest
 from hedgerow._tree.pruning import prune
 from hedgerow._tree.structure import Tree
@@ -313,7 +312,7 @@ def _cart_params(settings: ForestSettings, data: ForestData, binned: BinnedMatri
     n_rows = binned.n_rows
     total = float(n_rows if data.weights is None else sum_of(data.weights))
     sampled = total * data.sampling.n_draws / n_rows
-    params = cart_params(settings.estimator, n_rows, binned.n_features, sampled, settings.seed)
+    params = CartParams.of(settings.estimator, n_rows, binned.n_features, sampled, settings.seed)
     return replace(params, random_thresholds=settings.random_thresholds)
 
 

@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from hedgerow._data.names import labels_of
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._forest.model import ForestModel
-from hedgerow._permutation import PermutationImportance
+from hedgerow._result import PermutationImportance
 from hedgerow._tree.structure import Rows
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user

@@ -35,10 +35,10 @@ def _is_loss(value: Any) -> bool:
 ESTIMATOR = ParameterKind("an estimator with fit and predict", _is_estimator)
 LOSS = ParameterKind("an object with methods loss(y, F) and gradient(y, F)", _is_loss)
 
-_OWN_LOSS = (
-    "An object of your own has loss(y, F), which returns a number for each row, and "
-    "gradient(y, F), its derivative by F in the shape of F; with hessian(y, F) Newton's steps can "
-    "be had too. F has shape (n,)"
+_USER_LOSS = (
+    "A user-defined loss is an object with methods loss(y, F), which returns a number for each "
+    "row, and gradient(y, F), its derivative with respect to F in the shape of F; hessian(y, F) "
+    "is needed for Newton steps. F has shape (n,)"
 )
 
 PARAMETERS: tuple[Parameter, ...] = (
@@ -46,9 +46,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "estimator",
         None,
         any_of(NOTHING, ESTIMATOR),
-        "The base learner, of which each round fits a copy. A regressor is fitted to the response; "
-        "a classifier to its sign, with the size as weights. None is a regression tree of up to "
-        "eight leaves.",
+        "Base learner; each round fits a clone of it. A regressor is fitted to the response; a "
+        "classifier is fitted to the sign of the response, with its absolute value as weights. "
+        "None is a regression tree with at most eight leaves.",
         Peers("", "", "", "estimator"),
         positional=True,
     ),
@@ -56,11 +56,10 @@ PARAMETERS: tuple[Parameter, ...] = (
         "loss",
         "log_loss",
         any_of(Options(("log_loss", "exponential")), LOSS),
-        "What is minimised. 'log_loss' is binomial for two classes and multinomial, with a learner "
-        "a class a round, for more; 'exponential' is AdaBoost's, for two classes. "
-        + _OWN_LOSS
-        + " for two classes, (n, K) for more; y are class numbers, and scores mean what those of "
-        "the log loss do.",
+        "Loss function to minimise. 'log_loss' is the binomial log loss for two classes and the "
+        "multinomial log loss, with one learner per class in each round, for more; 'exponential' "
+        f"is the loss of AdaBoost, for two classes. {_USER_LOSS} for two classes, (n, K) for more; "
+        "y contains class numbers, and scores have the same meaning as for the log loss.",
         Peers("objective", "objective", "loss_function", "loss"),
         only="classifier",
     ),
@@ -71,7 +70,7 @@ PARAMETERS: tuple[Parameter, ...] = (
             Options(("squared_error", "absolute_error", "huber", "quantile", "poisson")),
             LOSS,
         ),
-        "What is minimised. " + _OWN_LOSS + ".",
+        f"Loss function to minimise. {_USER_LOSS}.",
         Peers("objective", "objective", "loss_function", "loss"),
         only="regressor",
     ),
@@ -79,8 +78,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "alpha",
         0.9,
         Number(0, 1, open_low=True, open_high=True),
-        "Of loss='quantile', the quantile; of loss='huber', the part of the residuals that count "
-        "by their square, from which each round takes its δ.",
+        "Quantile to predict with loss='quantile'. With loss='huber', the fraction of residuals "
+        "with squared loss, which determines δ in each round.",
         Peers("quantile_alpha", "alpha", "", "alpha"),
         only="regressor",
     ),
@@ -88,16 +87,17 @@ PARAMETERS: tuple[Parameter, ...] = (
         "response",
         "gradient",
         Options(("gradient", "newton")),
-        "What learners are fitted to: the pseudo-residuals −g, or −g/h with the hessian h as "
-        "weights, as in LogitBoost and in gradient boosting of the second order.",
+        "What learners are fitted to: 'gradient' is the negative gradient −g (pseudo-residuals); "
+        "'newton' is −g/h with the hessian h as weights, as in LogitBoost and second-order "
+        "gradient boosting.",
     ),
     Parameter(
         "step",
         "auto",
         Options(("auto", "line_search", "per_leaf", "newton", "unit")),
-        "ρ, how far to follow a learner. 'line_search' minimises the loss over one ρ for the "
-        "learner, or for the K learners of a round; 'per_leaf' over one for each leaf of a tree; "
-        "'newton' takes one Newton step in each leaf, and Friedman's step for the Huber loss; "
+        "How the step size ρ is chosen. 'line_search' minimises the loss over one ρ for the "
+        "learner, or for the K learners of a round; 'per_leaf' over one ρ for each leaf of a "
+        "tree; 'newton' takes a Newton step in each leaf, and Friedman's step for the Huber loss; "
         "'unit' is 1. 'auto' is 'newton' for a regression tree, 'per_leaf' if the loss has no "
         "second derivative, and 'line_search' for any other learner.",
     ),
@@ -105,38 +105,38 @@ PARAMETERS: tuple[Parameter, ...] = (
         "learning_rate",
         0.1,
         Number(0, open_low=True),
-        "ν, shrinkage: every step is multiplied by it.",
+        "Learning rate ν (shrinkage): every step is multiplied by it.",
         Peers("learning_rate", "learning_rate", "learning_rate", "learning_rate"),
     ),
     Parameter(
         "n_estimators",
         100,
         COUNT,
-        "Boosting rounds, at most: they end early if no row has a gradient left.",
+        "Maximum number of boosting rounds; fewer if all gradients vanish.",
         Peers("n_estimators", "n_estimators", "iterations", "n_estimators"),
     ),
     Parameter(
         "subsample",
         1.0,
         FRACTION,
-        "Part of the rows that a round fits its learners and finds its steps on, drawn anew every "
-        "round without replacement.",
+        "Fraction of the rows sampled for each round, without replacement; learners and steps are "
+        "fitted on the sample.",
         Peers("subsample", "subsample", "subsample", "subsample"),
     ),
     Parameter(
         "init",
         None,
         any_of(NOTHING, Options(("zero",)), ESTIMATOR),
-        "F₀, where the scores start. None is the constant of least loss (of the Huber loss, the "
-        "median); an estimator is fitted to y first.",
+        "Initial scores F₀. None is the constant that minimises the loss (the median for the "
+        "Huber loss); 'zero' is 0; an estimator is fitted to y first.",
         Peers("base_score", "init_score", "baseline", "init"),
     ),
     Parameter(
         "early_stopping",
         False,
         FLAG,
-        "Stop when the loss on a held-out part of the training data has not fallen for "
-        "n_iter_no_change rounds and go back to the best round.",
+        "Whether to stop when the loss on a validation set, split off from the training data, has "
+        "not improved for n_iter_no_change rounds, and to keep the best round.",
         Peers(
             "early_stopping_rounds",
             "early_stopping_round",
@@ -148,14 +148,14 @@ PARAMETERS: tuple[Parameter, ...] = (
         "validation_fraction",
         0.1,
         Number(0, 1, open_low=True, open_high=True),
-        "Part of the rows held out for early stopping; of each class the same part.",
+        "Fraction of the rows in the validation set for early stopping; stratified by class.",
         Peers("", "", "", "validation_fraction"),
     ),
     Parameter(
         "n_iter_no_change",
         10,
         COUNT,
-        "Rounds without improvement before stopping.",
+        "Number of rounds without improvement before early stopping.",
         Peers(
             "early_stopping_rounds",
             "early_stopping_round",
@@ -167,14 +167,16 @@ PARAMETERS: tuple[Parameter, ...] = (
         "tol",
         0.0,
         NOT_NEGATIVE,
-        "How much lower than the lowest so far the loss must be to count as an improvement.",
+        "Minimum decrease of the validation loss below the best so far that counts as an "
+        "improvement.",
         Peers("", "early_stopping_min_delta", "", "tol"),
     ),
     Parameter(
         "warm_start",
         False,
         FLAG,
-        "Keep the rounds of the last fit and add to them until there are n_estimators.",
+        "Whether to keep the rounds of the previous fit and add rounds until there are "
+        "n_estimators.",
         Peers("", "", "", "warm_start"),
     ),
     RANDOM_STATE,

@@ -31,8 +31,8 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         "max_leaves",
         "auto",
         any_of(Number(2, 65_535, integer=True), NOTHING, AUTO),
-        "Leaves of a tree, at most. None sets no limit but 65,535. 'auto' is chosen from the data "
-        "if n_estimators is 'auto', and 31 if not.",
+        "Maximum number of leaves of a tree. None is no limit (at most 65,535). 'auto' is chosen "
+        "from the data if n_estimators is 'auto', and is 31 otherwise.",
         Peers("max_leaves", "num_leaves", "max_leaves", "max_leaf_nodes"),
         group="Trees",
     ),
@@ -40,7 +40,7 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         "max_depth",
         None,
         any_of(COUNT, NOTHING),
-        "Splits from the root to a leaf, at most. None sets no limit.",
+        "Maximum depth of a tree: splits from the root to a leaf. None is no limit.",
         Peers("max_depth", "max_depth", "depth", "max_depth"),
         group="Trees",
     ),
@@ -48,8 +48,8 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         "min_samples_leaf",
         "auto",
         any_of(COUNT, AUTO),
-        "Rows in a leaf, at least; counted exactly, whatever their weights. 'auto' is chosen from "
-        "the data if n_estimators is 'auto', and 20 if not.",
+        "Minimum number of rows in a leaf, regardless of their weights. 'auto' is chosen from the "
+        "data if n_estimators is 'auto', and is 20 otherwise.",
         Peers("", "min_child_samples", "min_data_in_leaf", "min_samples_leaf"),
         group="Trees",
     ),
@@ -57,8 +57,8 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         "min_child_weight",
         1e-3,
         NOT_NEGATIVE,
-        "Sum of the hessian in a leaf, at least: of a squared error, rows times weights. Weights "
-        "with a mean below 1 are divided by it.",
+        "Minimum sum of hessians in a leaf; for the squared error this is the sum of the sample "
+        "weights. Weights with a mean below 1 are divided by their mean.",
         Peers("min_child_weight", "min_child_weight", "", ""),
         group="Trees",
     ),
@@ -66,8 +66,8 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         "reg_lambda",
         "auto",
         any_of(NOT_NEGATIVE, AUTO),
-        "λ, the L2 penalty on leaf values. 'auto' is chosen from the data if n_estimators is "
-        "'auto', and 1 if not.",
+        "L2 penalty on leaf values (λ). 'auto' is chosen from the data if n_estimators is 'auto', "
+        "and is 1 otherwise.",
         Peers("reg_lambda", "reg_lambda", "l2_leaf_reg", "l2_regularization"),
         group="Regularisation",
     ),
@@ -75,7 +75,7 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         "reg_alpha",
         0.0,
         NOT_NEGATIVE,
-        "α, the L1 penalty on leaf values.",
+        "L1 penalty on leaf values (α).",
         Peers("reg_alpha", "reg_alpha", "", ""),
         group="Regularisation",
     ),
@@ -83,7 +83,7 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         "min_split_gain",
         0.0,
         NOT_NEGATIVE,
-        "γ, what a split must gain to be made.",
+        "Minimum gain required to make a split (γ).",
         Peers("gamma", "min_split_gain", "", ""),
         group="Regularisation",
     ),
@@ -91,7 +91,7 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         "max_delta_step",
         0.0,
         NOT_NEGATIVE,
-        "Largest size of a leaf value before shrinkage. 0 sets no limit.",
+        "Maximum absolute leaf value before shrinkage. 0 is no limit.",
         Peers("max_delta_step", "max_delta_step", "", ""),
         group="Regularisation",
     ),
@@ -100,7 +100,8 @@ GROW_POLICY = Parameter(
     "grow_policy",
     "leafwise",
     Options(get_args(GrowPolicy)),
-    "Which leaf is split next: the one that gains most, or level after level.",
+    "Which leaf is split next: 'leafwise' splits the leaf with the largest gain, 'levelwise' all "
+    "leaves of a level before the next level.",
     Peers("grow_policy", "", "grow_policy", ""),
     group="Trees",
 )
@@ -108,7 +109,7 @@ COLSAMPLE_BYLEVEL = Parameter(
     "colsample_bylevel",
     1.0,
     FRACTION,
-    "Part of the tree's features that a level of it may use.",
+    "Fraction of the tree's features sampled for each level.",
     Peers("colsample_bylevel", "", "rsm", ""),
     group="Sampling of rows and columns",
 )
@@ -116,7 +117,7 @@ COLSAMPLE_BYNODE = Parameter(
     "colsample_bynode",
     1.0,
     FRACTION,
-    "Part of the level's features that a node may use.",
+    "Fraction of the level's features sampled for each node.",
     Peers("colsample_bynode", "feature_fraction_bynode", "", "max_features"),
     group="Sampling of rows and columns",
 )

@@ -48,8 +48,8 @@ CLASS_CRITERION = Parameter(
     "criterion",
     "gini",
     Options(("gini", "entropy", "log_loss")),
-    "The impurity that splits lower: 'gini', or 'entropy' in bits, for which 'log_loss' is another "
-    "name.",
+    "Impurity measure of splits: 'gini', or 'entropy' in bits; 'log_loss' is the same as "
+    "'entropy'.",
     _same("criterion"),
     only="classifier",
 )
@@ -57,8 +57,9 @@ NUMBER_CRITERION = Parameter(
     "criterion",
     "squared_error",
     Options(("squared_error", "absolute_error")),
-    "The impurity that splits lower: the mean squared distance from the mean, which leaves then "
-    "predict, or the mean absolute distance from the median, which takes longer.",
+    "Impurity measure of splits: 'squared_error' is the mean squared deviation from the mean, "
+    "which leaves predict; 'absolute_error' is the mean absolute deviation from the median, which "
+    "leaves predict, and is slower.",
     _same("criterion"),
     only="regressor",
 )
@@ -66,60 +67,63 @@ MAX_DEPTH = Parameter(
     "max_depth",
     None,
     any_of(COUNT, NOTHING),
-    "Splits from the root to a leaf, at most. None sets no limit.",
+    "Maximum depth of a tree: splits from the root to a leaf. None is no limit.",
     _same("max_depth"),
 )
 MAX_LEAVES = Parameter(
     "max_leaves",
     None,
     any_of(Number(2, MOST, integer=True), NOTHING),
-    "Leaves of a tree, at most: the leaf whose split gains most is split first. None sets no "
-    "limit.",
+    "Maximum number of leaves of a tree; the leaf whose split has the largest gain is split "
+    "first. None is no limit.",
     _same("max_leaf_nodes"),
 )
 MIN_SAMPLES_SPLIT = Parameter(
     "min_samples_split",
     2,
     any_of(Number(2, MOST, integer=True), FLOAT_FRACTION),
-    "Rows in a node that may be split, at least; a fraction is of all rows.",
+    "Minimum number of rows in a node to split it; a float is a fraction of all rows.",
     _same("min_samples_split"),
 )
 MIN_SAMPLES_LEAF = Parameter(
     "min_samples_leaf",
     1,
     any_of(COUNT, PART),
-    "Rows in a leaf, at least, whatever their weights; a fraction is of all rows.",
+    "Minimum number of rows in a leaf, regardless of their weights; a float is a fraction of all "
+    "rows.",
     _same("min_samples_leaf"),
 )
 MIN_WEIGHT_FRACTION_LEAF = Parameter(
     "min_weight_fraction_leaf",
     0.0,
     Number(0, 0.5),
-    "Part of the weight of all rows in a leaf, at least.",
+    "Minimum sum of weights in a leaf, as a fraction of the total weight.",
     _same("min_weight_fraction_leaf"),
 )
 MAX_FEATURES = Parameter(
     "max_features",
     None,
     any_of(Options(("sqrt", "log2", "log2+1")), COUNT, FRACTION, NOTHING),
-    "How many features a node tries, drawn anew at each: a number, a fraction of all, their square "
-    "root, their logarithm to base 2, or one more than that, as in Breiman's forests; None is all. "
-    "More are tried where all of those drawn are constant.",
+    "Number of features sampled for each node: an int; a float is a fraction of all features; "
+    "'sqrt' is their square root; 'log2' is their logarithm to base 2, and 'log2+1' one more than "
+    "that, as in Breiman's forests; None is all features. More are sampled if all of these are "
+    "constant in the node.",
     _same("max_features"),
 )
 MIN_IMPURITY_DECREASE = Parameter(
     "min_impurity_decrease",
     0.0,
     NOT_NEGATIVE,
-    "By how much a split must lower the impurity of the whole tree to be made.",
+    "Minimum decrease of the tree's impurity required to make a split.",
     _same("min_impurity_decrease"),
 )
 CCP_ALPHA = Parameter(
     "ccp_alpha",
     0.0,
     NOT_NEGATIVE,
-    "α of cost-complexity pruning: what a leaf costs. The subtree with the least sum of impurity "
-    "and α for each leaf is kept; see cost_complexity_pruning_path.",
+    "Complexity parameter α of cost-complexity pruning, the cost of a leaf: the subtree that "
+    "minimises impurity plus α times the number of leaves is kept. See "
+    "cost_complexity_pruning_path.",
     _same("ccp_alpha"),
 )
 TREE_CLASS_WEIGHT = replace(
@@ -146,8 +150,8 @@ TREE_PARAMETERS: tuple[Parameter, ...] = (
         "splitter",
         "exact",
         Options(("exact", "hist", "random")),
-        "'exact' tries every value of numeric features, 'hist' looks between at most max_bins bins "
-        "of them, and 'random' tries one random value of each.",
+        "'exact' considers every value of a numeric feature, 'hist' the boundaries of at most "
+        "max_bins bins, and 'random' one random threshold per feature.",
         _same("splitter"),
     ),
     *GROWTH,

@@ -27,10 +27,10 @@ class OneScore(GradientBoosting):
 
 _NOT_OURS = ("multi_strategy", "calibration", "calibration_fraction")
 _REWORDED = {
-    "monotonic_constraints": "How the score may change with a numeric column if all else stays the "
-    "same: 1 or 'increasing', it never falls as the column rises; -1 or 'decreasing', it never "
-    "rises; 0, either. Columns that a dict leaves out are 0. Holds at every input. A missing value "
-    "is no number: its score is bound to none.",
+    "monotonic_constraints": "How the score may change with a numeric feature while all others "
+    "stay the same: 1 or 'increasing', it never decreases as the feature increases; -1 or "
+    "'decreasing', it never increases; 0, no constraint. Columns that are not in a dict are 0. "
+    "The constraint holds at every input; it says nothing about missing values.",
 }
 
 

@@ -60,10 +60,10 @@ LEVELS = ParameterKind(
     "Sequence[float] | NDArray[Any]",
 )
 
-BY_GRADIENTS = (
-    "By gradients: 'gradient' keeps the rows with the largest ones and draws a third of the sample "
-    "from all others, which then count for those not drawn; 'minimal_variance' draws rows by the "
-    "size of their gradients, so that sums vary least."
+GRADIENT_SAMPLING = (
+    "'gradient' (GOSS) keeps the rows with the largest gradients and samples some of the others, "
+    "a third of all sampled rows, with larger weights; 'minimal_variance' (MVS) samples rows in "
+    "proportion to the size of their gradients, which minimises the variance of the sums."
 )
 
 PARAMETERS: tuple[Parameter, ...] = (
@@ -71,14 +71,15 @@ PARAMETERS: tuple[Parameter, ...] = (
         "loss",
         "log_loss",
         any_of(Options(("log_loss", *TWO_CLASS_LOSSES, "cross_entropy")), FUNCTION),
-        "What is minimised. 'log_loss' is the binary log loss for two classes and the multinomial "
-        "one, with a tree a class a round, for more. For two classes: "
-        f"{describe(TWO_CLASS_LOSSES)} 'cross_entropy' learns from "
-        "probabilities: y has a column for each class, and each row adds up to 1. A function gets "
-        "y as class numbers 0 … K−1 and raw_scores of shape (n,) for two classes, (n, K) for more, "
-        "and returns gradient and hessian of the same shape; its scores start at "
-        "the best constant. Weights multiply what it returns, unless it takes sample_weight "
-        "itself. hedgerow.Loss makes such a function of a formula for the loss.",
+        "Loss function to minimise. 'log_loss' is the binary log loss for two classes and the "
+        "multinomial log loss, with one tree per class in each round, for more. For two classes "
+        f"only: {describe(TWO_CLASS_LOSSES)} 'cross_entropy' trains on class probabilities: y has "
+        "a column for each class, and each row sums to 1. A function is called as (y, "
+        "raw_scores), with y as class numbers 0 … K−1 and raw_scores of shape (n,) for two "
+        "classes, (n, K) for more. The function returns gradient and hessian in the shape of "
+        "raw_scores; scores start at the constant that minimises the loss. Gradient and hessian "
+        "are multiplied by the sample weights, unless the function takes sample_weight itself. "
+        "hedgerow.Loss turns a formula for the loss into such a function.",
         Peers("objective", "objective", "loss_function", "loss"),
         only="classifier",
         group="Loss",
@@ -87,11 +88,11 @@ PARAMETERS: tuple[Parameter, ...] = (
         "loss",
         "squared_error",
         any_of(Options(tuple(REGRESSION_LOSSES)), FUNCTION),
-        f"What is minimised. {describe(REGRESSION_LOSSES)} "
-        "A function gets y and raw_scores of shape (n,) and returns gradient "
-        "and hessian of the same shape; its scores start at the best constant. Weights "
-        "multiply what it returns, unless it takes sample_weight itself. hedgerow.Loss makes such "
-        "a function of a formula for the loss.",
+        f"Loss function to minimise. {describe(REGRESSION_LOSSES)} A function is called as (y, "
+        "raw_scores), both of shape (n,). The function returns gradient and hessian in the shape "
+        "of raw_scores; scores start at the constant that minimises the loss. Gradient and "
+        "hessian are multiplied by the sample weights, unless the function takes sample_weight "
+        "itself. hedgerow.Loss turns a formula for the loss into such a function.",
         Peers("objective", "objective", "loss_function", "loss"),
         only="regressor",
         group="Loss",
@@ -100,7 +101,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "focal_gamma",
         2.0,
         NOT_NEGATIVE,
-        "Of loss='focal', how much less rows count that are told apart already: by (1 − P)^γ.",
+        "Exponent γ of loss='focal': the weight of a row is (1 − P)^γ, where P is the predicted "
+        "probability of its class.",
         Peers("", "", "focal_gamma", ""),
         only="classifier",
         used=With("loss", Options(("focal",))),
@@ -110,9 +112,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "quantile",
         0.5,
         any_of(Number(0, 1, open_low=True, open_high=True), LEVELS),
-        "Of loss='quantile', which one is predicted. A list of them gives predictions of shape "
-        "(n_rows, n_quantiles), in increasing order at every input. Of loss='expectile', its "
-        "level.",
+        "Quantile to predict with loss='quantile'; a list of them gives predictions of shape "
+        "(n_rows, n_quantiles), which increase in every row. Level of the expectile with "
+        "loss='expectile'.",
         Peers("quantile_alpha", "alpha", "alpha", "quantile"),
         only="regressor",
         used=With("loss", Options(("quantile", "expectile"))),
@@ -122,8 +124,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "delta",
         None,
         any_of(Number(0, open_low=True), NOTHING),
-        "Of loss='huber', 'pseudo_huber' and 'log_cosh', the size of residuals between squares and "
-        "absolute values. None is each round's 0.9-quantile of them.",
+        "Threshold δ of loss='huber', 'pseudo_huber' and 'log_cosh': smaller residuals have "
+        "squared loss, larger ones absolute loss. None takes the 0.9-quantile of the absolute "
+        "residuals in each round.",
         Peers("huber_slope", "alpha", "delta", ""),
         only="regressor",
         used=With("loss", Options(("huber", "pseudo_huber", "log_cosh"))),
@@ -133,8 +136,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "tweedie_power",
         1.5,
         Number(1, 2),
-        "Of loss='tweedie', the power of the mean that the variance grows by: 1 is Poisson, 2 "
-        "gamma.",
+        "Variance power of loss='tweedie': the variance is proportional to this power of the "
+        "mean. 1 is Poisson, 2 is gamma.",
         Peers("tweedie_variance_power", "tweedie_variance_power", "variance_power", ""),
         only="regressor",
         used=With("loss", Options(("tweedie",))),
@@ -144,8 +147,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "learning_rate",
         "auto",
         any_of(Number(0, open_low=True), AUTO),
-        "Shrinkage: every tree's leaf values are multiplied by it. 'auto' is chosen from the data "
-        "if n_estimators is 'auto', and 0.1 if not.",
+        "Learning rate (shrinkage): the leaf values of every tree are multiplied by it. 'auto' is "
+        "chosen from the data if n_estimators is 'auto', and is 0.1 otherwise.",
         Peers("learning_rate", "learning_rate", "learning_rate", "learning_rate"),
         group="Rounds and learning rate",
     ),
@@ -153,10 +156,11 @@ PARAMETERS: tuple[Parameter, ...] = (
         "n_estimators",
         "auto",
         any_of(COUNT, AUTO),
-        "Boosting rounds; with early stopping, at most so many. 'auto' chooses them, and every "
-        "other parameter that is 'auto', by early stopping on a fifth of the rows, and then fits "
-        "to all rows; ``auto_`` tells what was chosen. Groups given to fit are held out whole. "
-        "With early_stopping and an eval_set, its last is what decides.",
+        "Number of boosting rounds; with early stopping, the maximum. 'auto' chooses it, and "
+        "every other parameter that is 'auto', by early stopping on a holdout of a fifth of the "
+        "rows, and then fits all rows; ``auto_`` has what was chosen. If groups are passed to "
+        "fit, the holdout consists of whole groups. With early_stopping and an eval_set, the last "
+        "evaluation set is used instead.",
         Peers("n_estimators", "n_estimators", "iterations", "max_iter"),
         group="Rounds and learning rate",
     ),
@@ -164,8 +168,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "budget",
         "balanced",
         any_of(Options(("quick", "balanced", "thorough")), Number(0, 1000, open_low=True)),
-        "Of n_estimators='auto', how much work may be done: 'quick' is a quarter of 'balanced', "
-        "'thorough' four times as much, and a number so many times as much.",
+        "Work allowed for n_estimators='auto': 'quick' is a quarter of 'balanced', 'thorough' "
+        "four times as much, and a number is a multiple of 'balanced'.",
         Peers("", "", "", ""),
         used=With("n_estimators", AUTO),
         group="Rounds and learning rate",
@@ -176,8 +180,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "subsample",
         "auto",
         any_of(FRACTION, AUTO),
-        "Part of the rows that a round grows its trees on, drawn anew every round. 'auto' is "
-        "chosen from the data if n_estimators is 'auto', and 1 if not.",
+        "Fraction of the rows sampled for each round. 'auto' is chosen from the data if "
+        "n_estimators is 'auto', and is 1 otherwise.",
         Peers("subsample", "subsample", "subsample", ""),
         group="Sampling of rows and columns",
     ),
@@ -185,9 +189,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "sampling",
         "uniform",
         Options(("uniform", "balanced", "group", "gradient", "minimal_variance")),
-        "How subsample is drawn. 'balanced' draws as many rows of each class as of the rarest, or "
-        "subsample of that many; 'group' draws whole groups, of those that fit is given. "
-        f"{BY_GRADIENTS}",
+        "How rows are sampled. 'uniform': each with the same probability. 'balanced': as many "
+        "rows of each class as of the rarest, times subsample. 'group': whole groups, as passed "
+        f"to fit. {GRADIENT_SAMPLING}",
         Peers("sampling_method", "data_sample_strategy", "bootstrap_type", ""),
         group="Sampling of rows and columns",
     ),
@@ -195,8 +199,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "colsample_bytree",
         "auto",
         any_of(FRACTION, AUTO),
-        "Part of the features that a tree may use. 'auto' is chosen from the data if n_estimators "
-        "is 'auto', and 1 if not.",
+        "Fraction of the features sampled for each tree. 'auto' is chosen from the data if "
+        "n_estimators is 'auto', and is 1 otherwise.",
         Peers("colsample_bytree", "colsample_bytree", "", ""),
         group="Sampling of rows and columns",
     ),
@@ -206,8 +210,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "boosting",
         "gradient",
         Options(("gradient", "dart")),
-        "'dart' grows a round without some of the earlier ones, and scales them and the new trees "
-        "so that they share what they learn: later trees count as much as the first.",
+        "'gradient' is gradient boosting. 'dart' (dropout) grows each round without some of the "
+        "earlier rounds, and rescales these and the new trees, so that late trees contribute as "
+        "much as early ones.",
         Peers("booster", "boosting_type", "", ""),
         group="DART",
     ),
@@ -215,7 +220,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "drop_rate",
         0.1,
         Number(0, 1),
-        "Of boosting='dart', the probability of an earlier round to be dropped.",
+        "Probability of dropping an earlier round, with boosting='dart'.",
         Peers("rate_drop", "drop_rate", "", ""),
         used=With("boosting", Options(("dart",))),
         group="DART",
@@ -224,7 +229,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "skip_drop",
         0.5,
         Number(0, 1),
-        "Of boosting='dart', the probability of a round to drop none.",
+        "Probability that a round drops no earlier rounds, with boosting='dart'.",
         Peers("skip_drop", "skip_drop", "", ""),
         used=With("boosting", Options(("dart",))),
         group="DART",
@@ -233,7 +238,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "max_drop",
         50,
         COUNT,
-        "Of boosting='dart', rounds that are dropped at once, at most.",
+        "Maximum number of rounds dropped at once, with boosting='dart'.",
         Peers("", "max_drop", "", ""),
         used=With("boosting", Options(("dart",))),
         group="DART",
@@ -243,10 +248,10 @@ PARAMETERS: tuple[Parameter, ...] = (
         "linear_leaves",
         False,
         FLAG,
-        "Whether leaves are linear in the numeric features on their path, each beside its value. "
-        "A number beyond the range of the leaf's training rows, and a tenth of it, counts as the "
-        "end of that; a missing one adds nothing. Not for losses that are straight but for "
-        "corners: 'absolute_error', 'mape', 'quantile' and 'hinge'.",
+        "Whether leaves are linear functions of the numeric features on their path, instead of "
+        "constants. Feature values are clipped to the range of the leaf's training rows, extended "
+        "by a tenth; missing values add nothing. Not for piecewise linear losses: "
+        "'absolute_error', 'mape', 'quantile' and 'hinge'.",
         Peers("", "linear_tree", "", ""),
         group="Trees",
     ),
@@ -254,8 +259,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "linear_lambda",
         1.0,
         NOT_NEGATIVE,
-        "Of linear_leaves, the L2 penalty on slopes: on what a leaf's value changes by over a "
-        "standard deviation of the feature in that leaf.",
+        "L2 penalty on the slopes of linear leaves, for features scaled to a standard deviation "
+        "of 1 in the leaf.",
         Peers("", "linear_lambda", "", ""),
         used=With("linear_leaves", TRUE),
         group="Trees",
@@ -264,8 +269,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "splitter",
         "hist",
         Options(("hist", "exact")),
-        "'hist' looks for splits between bins; 'exact' tries every value of numeric features, "
-        "which is slow on large tables.",
+        "'hist' considers splits between bins; 'exact' considers every value of a numeric "
+        "feature, which is slow on large tables.",
         Peers("tree_method", "", "", ""),
         group="Trees",
     ),
@@ -273,10 +278,10 @@ PARAMETERS: tuple[Parameter, ...] = (
         "multi_strategy",
         "separate",
         Options(("separate", "vector")),
-        "How several outputs, or classes, are learned. 'separate' grows a tree for each of them in "
-        "every round; 'vector' grows one tree, whose splits gain for all of them together and "
-        "whose leaves hold a value for each: fewer and faster trees that need more leaves or "
-        "rounds. Needs splitter='hist'.",
+        "How several outputs or classes are learned. 'separate' grows a tree for each of them in "
+        "every round; 'vector' grows one tree, whose splits maximise the total gain and whose "
+        "leaves have a value for each output: fewer and faster trees, which need more leaves or "
+        "rounds. 'vector' needs splitter='hist'.",
         Peers("multi_strategy", "", "", ""),
         group="Trees",
     ),
@@ -284,12 +289,13 @@ PARAMETERS: tuple[Parameter, ...] = (
         "monotonic_constraints",
         None,
         MONOTONIC_CONSTRAINTS,
-        "How predictions may change with a numeric column if all else stays the same: 1 or "
-        "'increasing', they never fall as it rises; -1 or 'decreasing', they never rise; 0, "
-        "either. A dict has names of columns or, where names are no numbers, indices; columns that "
-        "it leaves out are 0. Holds at every input, for each of several "
-        "outputs and for the probability of classes_[1]; not for more than two classes. A missing "
-        "value is no number: its prediction is bound to none.",
+        "How predictions may change with a numeric feature while all others stay the same: 1 or "
+        "'increasing', they never decrease as the feature increases; -1 or 'decreasing', they "
+        "never increase; 0, no constraint. A list has an entry for each column; a dict maps names "
+        "of columns (or indices, if no names are numbers) to constraints, and columns not in it "
+        "are 0. The constraint holds at every input, for each output and for the probability of "
+        "classes_[1]; it is not available for more than two classes. It says nothing about "
+        "missing values.",
         Peers(
             "monotone_constraints", "monotone_constraints", "monotone_constraints", "monotonic_cst"
         ),
@@ -299,10 +305,10 @@ PARAMETERS: tuple[Parameter, ...] = (
         "interaction_constraints",
         None,
         INTERACTION_CONSTRAINTS,
-        "Which features may be tested on the way to the same leaf: all of a path's features belong "
-        "to one of the groups. Groups may overlap; columns in no group form one more. 'pairwise' "
-        "lets any two features meet, 'no_interactions' none, which makes the model a sum of "
-        "functions of one feature. colsample_bynode draws from what is allowed.",
+        "Groups of features that may interact: the features on the path to a leaf all belong to "
+        "one group. Groups may overlap; columns in no group form one more. 'pairwise' allows any "
+        "two features to interact, 'no_interactions' none, which makes the model a sum of "
+        "functions of one feature. colsample_bynode samples from the allowed features.",
         Peers("interaction_constraints", "interaction_constraints", "", "interaction_cst"),
         group="Constraints",
     ),
@@ -310,40 +316,40 @@ PARAMETERS: tuple[Parameter, ...] = (
         "feature_weights",
         None,
         FEATURE_WEIGHTS,
-        "What gains are multiplied with when splits compete, those of one node and those of "
-        "different leaves; columns that a dict leaves out have weight 1, and 0 forbids a feature. "
-        "min_split_gain and importances know the unweighted gain.",
+        "Factors by which gains are multiplied when splits are compared, in a node and between "
+        "leaves; 0 excludes a feature. Columns that are not in a dict have weight 1. "
+        "min_split_gain and feature importances use the unweighted gain.",
         Peers("", "feature_contri", "feature_weights", ""),
         group="Constraints",
     ),
     replace(
         CATEGORICAL_FEATURES,
-        description="Columns whose values have no order. 'auto' takes the columns of strings or of "
-        "a categorical type; a list (names, indices, or True and False for every column) adds "
-        "columns of numbers to these; None takes none.",
+        description="Categorical features. 'auto' selects the columns of strings or of a "
+        "categorical type; a list (names, indices, or a bool for every column) adds numeric "
+        "columns to these; None selects none.",
     ),
     Parameter(
         "max_categories",
         255,
         Number(0, 255, integer=True),
-        "Categories of a column, at most, that splits part into any two sets. For those of a "
-        "column that has more of them, or more than max_bins, numbers stand: means of the target "
-        "in other rows of the same category.",
+        "Maximum number of categories of a feature whose splits divide the categories into any "
+        "two sets. A feature with more categories, or more than max_bins, is replaced by target "
+        "statistics: mean targets of other rows of the same category.",
         Peers("", "", "one_hot_max_size", ""),
         group="Categorical features",
     ),
     replace(
         UNKNOWN_CATEGORY,
-        description="What becomes of a category that fit did not see. 'missing' takes it for a "
-        "missing value or, in a column of more than max_categories, for a category of no rows, "
-        "whose number is the mean target; 'error' raises.",
+        description="How categories that were not in the training data are treated in prediction: "
+        "as missing values ('missing'; in a feature with more than max_categories, by the mean "
+        "target) or as an error ('error').",
     ),
     CLASS_WEIGHT,
     Parameter(
         "scale_pos_weight",
         1.0,
         Number(0, open_low=True),
-        "Weight of classes_[1], the second of two classes, beside the first.",
+        "Weight of the positive class, classes_[1], relative to the other.",
         Peers("scale_pos_weight", "scale_pos_weight", "scale_pos_weight", ""),
         only="classifier",
         group="Class weights",
@@ -352,9 +358,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "early_stopping",
         False,
         FLAG,
-        "Stop when the metric has not improved for n_iter_no_change rounds and go back to the best "
-        "round. Judged by the first metric on the last of eval_set or, without eval_set, on a "
-        "held-out part of the training data.",
+        "Whether to stop when the validation metric has not improved for n_iter_no_change rounds, "
+        "and to keep the best round. The metric is the first of eval_metric on the last eval_set "
+        "or, without eval_set, on a validation set split off from the training data.",
         Peers(
             "early_stopping_rounds",
             "early_stopping_round",
@@ -368,8 +374,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "validation_fraction",
         0.1,
         Number(0, 1, open_low=True, open_high=True),
-        "Part of the rows held out for early stopping when there is no eval_set; of each class the "
-        "same part.",
+        "Fraction of the rows in the validation set for early stopping, if there is no eval_set; "
+        "stratified by class.",
         Peers("", "", "", "validation_fraction"),
         used=With("early_stopping", TRUE),
         group="Validation and early stopping",
@@ -378,8 +384,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "validation_rows",
         "random",
         Options(("random", "last")),
-        "Which rows are held out, for early stopping, n_estimators='auto' and calibration: 'last' "
-        "is for rows in the order of time, of which the future is to be predicted.",
+        "Which rows are held out, for early stopping, n_estimators='auto' and calibration. 'last' "
+        "is for rows in chronological order, where the future is to be predicted.",
         Peers("", "", "", ""),
         group="Validation and early stopping",
     ),
@@ -387,9 +393,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "calibration",
         None,
         any_of(Options(("sigmoid", "isotonic", "temperature")), NOTHING),
-        "How probabilities are learned from rows that are held out for it: by a sigmoid of each "
-        "class's scores, by any rising function (isotonic regression, whose blocks are smoothed by "
-        "Laplace's rule), or by dividing all scores by one number. None takes those of the loss.",
+        "How probabilities are calibrated on a holdout: by a sigmoid of each class's score (Platt "
+        "scaling), by isotonic regression, whose blocks are smoothed by Laplace's rule, or by "
+        "temperature scaling. None uses the probabilities of the loss.",
         Peers("", "", "", "method"),
         only="classifier",
         group="Calibration",
@@ -398,8 +404,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "calibration",
         None,
         any_of(Options(("conformal",)), NOTHING),
-        "'conformal' holds rows out, from which predict_interval learns how wide intervals must "
-        "be to cover what they are asked to.",
+        "'conformal' uses a holdout to learn how wide the intervals of predict_interval must be "
+        "to have the requested coverage.",
         Peers("", "", "", ""),
         only="regressor",
         group="Calibration",
@@ -408,7 +414,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "calibration_fraction",
         0.2,
         Number(0, 1, open_low=True, open_high=True),
-        "Part of the rows held out for calibration, if there is one.",
+        "Fraction of the rows in the holdout for calibration.",
         Peers("", "", "", ""),
         used=With("calibration", ParameterKind("…", lambda value: value is not None)),
         group="Calibration",
@@ -417,7 +423,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "n_iter_no_change",
         10,
         COUNT,
-        "Rounds without improvement before stopping.",
+        "Number of rounds without improvement before early stopping.",
         Peers(
             "early_stopping_rounds",
             "early_stopping_round",
@@ -431,7 +437,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "tol",
         0.0,
         NOT_NEGATIVE,
-        "How much better than the best so far a round must be to count as an improvement.",
+        "Minimum improvement of the metric over the best round so far that counts as an "
+        "improvement.",
         Peers("", "early_stopping_min_delta", "", "tol"),
         group="Validation and early stopping",
     ),
@@ -439,18 +446,18 @@ PARAMETERS: tuple[Parameter, ...] = (
         "eval_metric",
         None,
         any_of(NOTHING, EVAL_METRIC),
-        "What is measured on the evaluation sets after each round; None is what suits the loss: "
-        "'log_loss' and 'rmse' of the default ones. Names: 'log_loss', 'auc', "
-        "'average_precision', 'error', 'accuracy', 'balanced_accuracy', 'f1' of a classifier; "
-        "'rmse', 'mse', 'mae', 'median_absolute_error', 'mape', 'r2' of a regressor; and of some "
-        "losses their own: 'pinball', 'expectile', 'poisson_deviance', 'gamma_deviance', "
-        "'tweedie_deviance', 'focal', 'cross_entropy', and the mean of a hedgerow.Loss under its "
-        "name. A function is called as (y, prediction[, sample_weight]), where prediction is the "
-        "probability of classes_[1], (n, K) probabilities or the predicted number, and returns a "
-        "number or (name, number, higher_is_better); of a number alone, higher is better if the "
-        "function's name ends in '_score', and lower if in '_loss', '_error' or '_deviance'. The "
-        "first metric decides when to stop; of one whose direction is not known, no best round "
-        "can be.",
+        "Metrics computed on the evaluation sets after each round; None chooses one that suits "
+        "the loss, 'log_loss' and 'rmse' for the default losses. Names for classifiers: "
+        "'log_loss', 'auc', 'average_precision', 'error', 'accuracy', 'balanced_accuracy', 'f1'; "
+        "for regressors: 'rmse', 'mse', 'mae', 'median_absolute_error', 'mape', 'r2'; for "
+        "particular losses: 'pinball', 'expectile', 'poisson_deviance', 'gamma_deviance', "
+        "'tweedie_deviance', 'focal', 'cross_entropy', and the name of a hedgerow.Loss for its "
+        "mean. A function is called as (y, prediction[, sample_weight]), where prediction is the "
+        "probability of classes_[1], (n, K) probabilities, or the predicted number, and returns a "
+        "number or (name, number, higher_is_better). For a number alone, higher is better if the "
+        "function's name ends in '_score', and lower if it ends in '_loss', '_error' or "
+        "'_deviance'. The first metric decides on early stopping; if its direction is unknown, "
+        "there is no best round.",
         Peers("eval_metric", "eval_metric", "eval_metric", "scoring"),
         group="Validation and early stopping",
     ),
@@ -459,8 +466,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "warm_start",
         False,
         FLAG,
-        "Keep the rounds of the last fit and add to them until there are n_estimators. The table "
-        "must have the same columns; its values are binned as in the first fit.",
+        "Whether to keep the rounds of the previous fit and add rounds until there are "
+        "n_estimators. The table must have the same columns; its values are binned as in the "
+        "first fit.",
         Peers("", "", "", "warm_start"),
         group="Running",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow._boosting.estimators.one_score import one_score_parameters
-from hedgerow._boosting.estimators.parameters import BY_GRADIENTS
+from hedgerow._boosting.estimators.parameters import GRADIENT_SAMPLING
 from hedgerow._params import (
     COUNT,
     FLAG,
@@ -40,11 +40,11 @@ OWN: tuple[Parameter, ...] = (
         "loss",
         "ndcg",
         Options(("ndcg", "map", "pairwise", "listwise")),
-        "What is minimised. 'ndcg' is LambdaMART: pairs of rows of different relevance, weighed by "
-        "what swapping them would do to the NDCG. 'map' is the same of the mean average precision, "
-        "for relevances 0 and 1. 'pairwise' weighs all pairs of a query alike (RankNet). "
-        "'listwise' is the cross-entropy between the gains, as parts of their sum in the query, "
-        "and the softmax of the scores (ListNet).",
+        "Loss function to minimise. 'ndcg' is LambdaMART: pairs of rows with different relevance, "
+        "weighted by the change of NDCG if they were swapped. 'map' is the same with mean average "
+        "precision, for relevances 0 and 1. 'pairwise' gives all pairs of a query the same weight "
+        "(RankNet). 'listwise' is the cross-entropy between the gains, normalised to sum to 1 in "
+        "each query, and the softmax of the scores (ListNet).",
         Peers("objective", "objective", "loss_function", ""),
         group="Loss",
     ),
@@ -52,8 +52,9 @@ OWN: tuple[Parameter, ...] = (
         "gain",
         "exponential",
         any_of(Options(("exponential", "linear")), GAINS),
-        "What a row of relevance r is worth: 2^r − 1, for ints up to 30; r itself, for any numbers "
-        "that are not negative; or the r-th number of a list.",
+        "Gain of a row with relevance r: 'exponential' is 2^r − 1, for integers up to 30; "
+        "'linear' is r, for any nonnegative numbers; a list contains the gain of each relevance "
+        "0, 1, …",
         Peers("ndcg_exp_gain", "label_gain", "", ""),
         group="Loss",
     ),
@@ -61,8 +62,8 @@ OWN: tuple[Parameter, ...] = (
         "truncation",
         30,
         any_of(COUNT, NOTHING),
-        "Of loss='ndcg' and 'map', how far down a ranking is looked at: at least one row of a pair "
-        "is among so many that are ranked first. None takes all pairs.",
+        "Truncation level of loss='ndcg' and 'map': only pairs with at least one row among this "
+        "many top-ranked rows are used. None uses all pairs.",
         Peers("lambdarank_num_pair_per_sample", "lambdarank_truncation_level", "", ""),
         used=With("loss", Options(("ndcg", "map"))),
         group="Loss",
@@ -71,7 +72,8 @@ OWN: tuple[Parameter, ...] = (
         "sigma",
         1.0,
         Number(0, 1e6, open_low=True),
-        "σ, how fast the loss of a pair falls with the difference of its scores.",
+        "Steepness σ of the pairwise logistic loss log(1 + e^(−σ d)), where d is the difference "
+        "of the scores.",
         Peers("", "sigmoid", "", ""),
         used=With("loss", Options(("ndcg", "map", "pairwise"))),
         group="Loss",
@@ -80,10 +82,10 @@ OWN: tuple[Parameter, ...] = (
         "normalize",
         True,
         FLAG,
-        "Whether few pairs, and few queries, are kept from outweighing all others. With "
-        "loss='ndcg' and 'map' a pair counts by the root of what swapping it would change, divided "
-        "by the difference of its scores; but for 'listwise' the sum L of the forces in a query "
-        "becomes log2(1 + L).",
+        "Whether to limit the influence of single pairs and queries. With loss='ndcg' and 'map', "
+        "the weight of a pair is the square root of its metric change, divided by the difference "
+        "of its scores; with these and 'pairwise', the sum L of the lambdas in a query is "
+        "rescaled to log2(1 + L).",
         Peers("lambdarank_normalization", "lambdarank_norm", "", ""),
         used=With("loss", Options(("ndcg", "map", "pairwise"))),
         group="Loss",
@@ -92,24 +94,25 @@ OWN: tuple[Parameter, ...] = (
         "qid_column",
         None,
         any_of(COLUMN, NOTHING),
-        "The column of X, by name or index, that tells the query of a row. It is taken out of the "
-        "features, so that other parameters do not count it. None: fit is given qid or group.",
+        "Column of X, by name or index, with the query of each row. It is removed from the "
+        "features, so other parameters do not count it. None: qid or group is passed to fit.",
         group="Loss",
     ),
 )
 # What is said of rows elsewhere is said of queries here.
 REWORDED = {
-    "sampling": f"How subsample is drawn. 'group' draws whole queries. {BY_GRADIENTS}",
-    "max_categories": "Categories of a column, at most, that splits part into any two sets. For "
-    "those of a column that has more of them, or more than max_bins, numbers stand: means of the "
-    "relevance in other rows of the same category.",
-    "validation_fraction": "Part of the queries held out for early stopping when there is no "
-    "eval_set.",
-    "eval_metric": "What is measured on the evaluation sets after each round; None is 'map' of "
-    "loss='map', else 'ndcg'. Names: 'ndcg', 'map', 'mrr', up to a rank as in 'ndcg@10'. Each is "
-    "the mean over queries, those left out that have no relevant row. A function is called for "
-    "each query, as (y, scores), and returns a number or (name, number, higher_is_better); of a "
-    "number alone, higher is better if the function's name ends in '_score', and lower if in "
-    "'_loss', '_error' or '_deviance'. The first metric decides when to stop.",
+    "sampling": "How rows are sampled. 'uniform': each with the same probability. 'group': whole "
+    f"queries. {GRADIENT_SAMPLING}",
+    "max_categories": "Maximum number of categories of a feature whose splits divide the "
+    "categories into any two sets. A feature with more categories, or more than max_bins, is "
+    "replaced by target statistics: mean relevances of other rows of the same category.",
+    "validation_fraction": "Fraction of the queries in the validation set for early stopping, if "
+    "there is no eval_set.",
+    "eval_metric": "Metrics computed on the evaluation sets after each round; None is 'map' with "
+    "loss='map', otherwise 'ndcg'. Names: 'ndcg', 'map', 'mrr', with a cutoff as in 'ndcg@10'. "
+    "Each is the mean over the queries that have a relevant row. A function is called for each "
+    "query, as (y, scores), and returns a number or (name, number, higher_is_better). For a "
+    "number alone, higher is better if the function's name ends in '_score', and lower if it ends "
+    "in '_loss', '_error' or '_deviance'. The first metric decides on early stopping.",
 }
 RANKING = one_score_parameters(OWN, REWORDED)
