@@ -204,6 +204,23 @@ def test_no_two_classes_have_the_same_name():
     assert {name for name, count in Counter(class_names()).items() if count > 1} == set()
 
 
+NATIVE_CLASS = re.compile(
+    r"^\s*(?:class|struct|enum class|enum|union) (?:alignas\(\w+\) )?([A-Z]\w*)(?: final)?"
+    r"(?: : [^;{]+)? \{",
+    re.MULTILINE,
+)
+
+
+def test_no_two_native_files_define_a_class_of_the_same_name():
+    # Within a file a name may come twice: one definition for each instruction set.
+    files = {}
+    for path in sorted(NATIVE.rglob("*.[ch]pp")):
+        for name in NATIVE_CLASS.findall(path.read_text(encoding="utf-8")):
+            files.setdefault(name, set()).add(path.name)
+    assert len(files) > 200
+    assert {name: places for name, places in files.items() if len(places) > 1} == {}
+
+
 # ---- the public face -----------------------------------------------------------------------------
 
 PUBLIC = {"hedgerow", "hedgerow.exceptions", "hedgerow.explain", "hedgerow.plot", "hedgerow.theory"}
@@ -226,3 +243,20 @@ def test_public_modules_say_what_is_public(name):
     assert module.__all__
     for exported in module.__all__:
         assert getattr(module, exported) is not None
+
+
+# ---- the map of docs/architecture.md -------------------------------------------------------------
+
+MAP = (NATIVE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def test_the_map_has_every_folder_and_root_module():
+    for name in {*BASE, *IMPORTS, *FOLDERS} - {"_native", "__main__"}:
+        assert re.search(rf"^\| .*`{name}`.* \|", MAP, re.MULTILINE), name
+
+
+def test_files_that_the_map_names_exist():
+    roots = (NATIVE.parent, SOURCE)
+    named = set(re.findall(r"`([\w.]+(?:/[\w.]+)+)`", MAP))
+    assert len(named) > 20
+    assert not [path for path in named if not any((root / path).exists() for root in roots)]
