@@ -62,5 +62,5 @@ def test_rounding_is_no_reason_to_shorten_a_step():
 
 
 def test_where_every_step_leads_up_there_is_none_and_a_warning():
-    with pytest.warns(ConvergenceWarning, match="does not fall"):
+    with pytest.warns(ConvergenceWarning, match="does not decrease"):
         assert shortened(1.0, lambda step: step, 1e-12) == 0.0
