@@ -226,3 +226,20 @@ def test_public_modules_say_what_is_public(name):
     assert module.__all__
     for exported in module.__all__:
         assert getattr(module, exported) is not None
+
+
+# ---- the map of docs/architecture.md -------------------------------------------------------------
+
+MAP = (NATIVE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def test_the_map_has_every_folder_and_root_module():
+    for name in {*BASE, *IMPORTS, *FOLDERS} - {"_native", "__main__"}:
+        assert re.search(rf"^\| .*`{name}`.* \|", MAP, re.MULTILINE), name
+
+
+def test_files_that_the_map_names_exist():
+    roots = (NATIVE.parent, SOURCE)
+    named = set(re.findall(r"`([\w.]+(?:/[\w.]+)+)`", MAP))
+    assert len(named) > 20
+    assert not [path for path in named if not any((root / path).exists() for root in roots)]
