@@ -204,6 +204,23 @@ def test_no_two_classes_have_the_same_name():
     assert {name for name, count in Counter(class_names()).items() if count > 1} == set()
 
 
+NATIVE_CLASS = re.compile(
+    r"^\s*(?:class|struct|enum class|enum|union) (?:alignas\(\w+\) )?([A-Z]\w*)(?: final)?"
+    r"(?: : [^;{]+)? \{",
+    re.MULTILINE,
+)
+
+
+def test_no_two_native_files_define_a_class_of_the_same_name():
+    # Within a file a name may come twice: one definition for each instruction set.
+    files = {}
+    for path in sorted(NATIVE.rglob("*.[ch]pp")):
+        for name in NATIVE_CLASS.findall(path.read_text(encoding="utf-8")):
+            files.setdefault(name, set()).add(path.name)
+    assert len(files) > 200
+    assert {name: places for name, places in files.items() if len(places) > 1} == {}
+
+
 # ---- the public face -----------------------------------------------------------------------------
 
 PUBLIC = {"hedgerow", "hedgerow.exceptions", "hedgerow.explain", "hedgerow.plot", "hedgerow.theory"}

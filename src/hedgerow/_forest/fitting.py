@@ -44,17 +44,23 @@ class ForestSettings:
 
     estimator: TableEstimator
     init_model: ForestModel | None
-    random_cuts: bool
+    random_thresholds: bool
     seed: int
     n_threads: int
 
     @classmethod
     def of(
-        cls, estimator: TableEstimator, init_model: ForestModel | None, *, random_cuts: bool = False
+        cls,
+        estimator: TableEstimator,
+        init_model: ForestModel | None,
+        *,
+        random_thresholds: bool = False,
     ) -> ForestSettings:
         """Resolve the seed and the number of threads."""
         seed = init_model.sampling.seed if init_model else seed_of(estimator.random_state)
-        return cls(estimator, init_model, random_cuts, seed, effective_n_jobs(estimator.n_jobs))
+        return cls(
+            estimator, init_model, random_thresholds, seed, effective_n_jobs(estimator.n_jobs)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,7 +313,7 @@ def _cart_params(settings: ForestSettings, data: ForestData, binned: BinnedMatri
     total = float(n_rows if data.weights is None else sum_of(data.weights))
     sampled = total * data.sampling.n_draws / n_rows
     params = CartParams.of(settings.estimator, n_rows, binned.n_features, sampled, settings.seed)
-    return replace(params, random_cuts=settings.random_cuts)
+    return replace(params, random_thresholds=settings.random_thresholds)
 
 
 def bootstrap_samples(estimator: TableEstimator, n_rows: int, seed: int) -> BootstrapSamples:

@@ -32,8 +32,8 @@ class CartParams:
     """The parameters of a CART tree in the kernels' units; 0 means no limit.
 
     Each node considers `max_features` random features, or more if all of these are constant in it.
-    With `random_cuts` each of them has one random threshold. Nodes predict means, or medians for
-    "absolute_error".
+    With `random_thresholds` each of them has one random threshold. Nodes predict means, or medians
+    for "absolute_error".
     """
 
     criterion: Criterion = "gini"
@@ -44,7 +44,7 @@ class CartParams:
     min_weight_leaf: float = 0.0
     min_impurity_decrease: float = 0.0
     max_features: int = 0
-    random_cuts: bool = False
+    random_thresholds: bool = False
     seed: int = 0
 
     @classmethod

@@ -111,7 +111,7 @@ class HistogramEngine:
         self.n_trees = 1 if vector else self.n_outputs
         self.keeps_monotone = not vector
         self._n_threads = n_threads
-        self._grower = (_native.VectorGrower if vector else _native.Grower)(
+        self._grower = (_native.VectorGrower if vector else _native.ScalarGrower)(
             binned.by_column,
             binned.by_row,
             binned.n_bins,

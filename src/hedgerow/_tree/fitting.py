@@ -131,7 +131,7 @@ def _grow(
 ) -> Tree:
     total = float(table.n_rows if weights is None else sum_of(weights))
     params = CartParams.of(estimator, table.n_rows, table.n_features, total, seed)
-    params = replace(params, random_cuts=estimator.splitter == "random")
+    params = replace(params, random_thresholds=estimator.splitter == "random")
     sampling = BootstrapSamples.all(table.n_rows)
     options: dict[str, Any] = {"weights": weights, "n_threads": n_threads}
     if estimator.splitter == "hist":
