@@ -716,8 +716,8 @@ def test_samples_are_fitted_as_they_are_given():
         ([[0, 1], []], r"samples\[1\]"),
         ([[0, 1], [0.5]], r"samples\[1\]"),
         ([[0, 1], [[0]]], r"samples\[1\]"),
-        ([[0, 1], [0, 150]], r"samples\[1\] names row 150"),
-        ([[0, -1], [0]], r"samples\[0\] names row -1"),
+        ([[0, 1], [0, 150]], r"samples\[1\] contains row 150"),
+        ([[0, -1], [0]], r"samples\[0\] contains row -1"),
     ],
 )
 def test_samples_that_are_none_are_refused(samples, message):

@@ -22,8 +22,8 @@ from hedgerow._boosting.losses.classification import TWO_CLASS_LOSSES
 from hedgerow._boosting.losses.regression import REGRESSION_LOSSES, as_levels
 from hedgerow._boosting.metrics import Metric, UserMetric, resolve_metrics
 from hedgerow._boosting.targets.classes import Classes
-from hedgerow._data.class_weight import class_weight_vector
 from hedgerow._data.target import (
+    class_weight_vector,
     read_classification_target,
     read_fitted_classes,
     read_probabilities,
