@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import hedgerow as hr
-from hedgerow._cli.parameters import read_parameters
+from hedgerow._cli.models import read_parameters
 
 rng = np.random.RandomState(0)
 X = rng.randn(40, 3)

@@ -44,7 +44,7 @@ class RandomForestClassifier(ForestClassifier):
     _parameters = with_defaults(
         parameters_for("classifier", FOREST_PARAMETERS), max_features="sqrt"
     )
-    _random_cuts = False
+    _random_thresholds = False
 
 
 @with_parameters
@@ -77,7 +77,7 @@ class RandomForestRegressor(ForestRegressor):
     """
 
     _parameters = with_defaults(parameters_for("regressor", FOREST_PARAMETERS), max_features=1.0)
-    _random_cuts = False
+    _random_thresholds = False
 
 
 @with_parameters
@@ -111,7 +111,7 @@ class ExtraTreesClassifier(ForestClassifier):
     _parameters = with_defaults(
         parameters_for("classifier", FOREST_PARAMETERS), max_features="sqrt", bootstrap=False
     )
-    _random_cuts = True
+    _random_thresholds = True
 
 
 @with_parameters
@@ -146,4 +146,4 @@ class ExtraTreesRegressor(ForestRegressor):
     _parameters = with_defaults(
         parameters_for("regressor", FOREST_PARAMETERS), max_features=1.0, bootstrap=False
     )
-    _random_cuts = True
+    _random_thresholds = True

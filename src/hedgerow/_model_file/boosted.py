@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hedgerow._boosting.fit.auto import MOST_MEMBERS, Choice, Tried
 from hedgerow._boosting.fit.calibration import Calibration, Method
 from hedgerow._boosting.fit.settings import PLAIN
-from hedgerow._boosting.losses import EVEN, Spread
+from hedgerow._boosting.losses import CONSTANT_SPREAD, Spread
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.survival_curves import (
     AcceleratedTimes,
@@ -158,7 +158,7 @@ def _read_calibration(stored: Stored, model: BoostedModel) -> BoostedModel:
 def _read_spread(stored: Stored, link: Link) -> Spread:
     """Read how the width of intervals varies; older files have intervals of constant width."""
     if not stored.has("spread"):
-        return EVEN
+        return CONSTANT_SPREAD
     numbers = decode(stored.field("spread"))
     is_list = isinstance(numbers, list) and len(numbers) in (3, 4) and all(map(is_number, numbers))
     require(is_list, "the spread is not three or four numbers")
