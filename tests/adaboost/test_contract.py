@@ -155,7 +155,7 @@ def test_parameters_that_do_not_go_together_are_named_before_any_work(model, mes
 
 def test_samples_are_checked():
     drawing = AdaBoostClassifier(resample=True, n_estimators=2)
-    with pytest.raises(ParameterError, match="samples are for resample=True"):
+    with pytest.raises(ParameterError, match="samples needs resample=True"):
         AdaBoostClassifier().fit(X, TWO, samples=[[0]])
     for samples, message in (
         (3, "samples must be a list"),

@@ -191,7 +191,7 @@ def test_thorough_is_more_work_than_quick():
 
 @pytest.mark.parametrize("budget", [0, -1.0, "slow", np.nan, None, True, 1e4])
 def test_a_budget_must_be_one(budget):
-    with pytest.raises(ParameterError, match=r"budget=.*'quick' or 'balanced' or 'thorough'"):
+    with pytest.raises(ParameterError, match=r"budget=.*'quick', 'balanced' or 'thorough'"):
         GradientBoostingRegressor(budget=budget).fit(X, NUMBERS)
 
 

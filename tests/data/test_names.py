@@ -142,7 +142,7 @@ def test_explanations_take_integer_names():
     strength = hr.explain.interaction_strength(model, X.head(20), features=[10, 5])
     assert strength.features == ("10", "5")
     assert hr.explain.accumulated_effects(model, X, 8).features == ("8",)
-    with pytest.raises(ParameterError, match="column 0, which X does not have"):
+    with pytest.raises(ParameterError, match="X has no column 0"):
         hr.explain.partial_dependence(model, X, 0)
 
 

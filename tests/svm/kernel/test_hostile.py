@@ -190,7 +190,7 @@ def test_matrices_that_are_no_kernels_are_refused():
 
 def test_kernels_that_overflow_are_refused_before_any_work():
     X, y = table()
-    with pytest.raises(DataError, match=r"kernels exceed 1e\+100"):
+    with pytest.raises(DataError, match=r"kernel exceed 1e\+100"):
         SVC(kernel="poly", degree=60, gamma=1.0).fit(X * 1e45, y)
     machine = SVC(kernel="poly", degree=9, gamma=1.0).fit(X, y)
     with pytest.raises(DataError, match="overflows"):
