@@ -38,7 +38,7 @@ LIMITS = (
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
-    """A tree with the schema and bins of its tables, and the outputs of its leaves."""
+    """A tree with the schema and bins of its table, and the meaning of its leaf values."""
 
     schema: TableSchema
     binner: Binner
@@ -143,9 +143,9 @@ def _grow(
 
 
 def warn_if_never_split(estimator: Estimator, features: Any, n_rows: int) -> None:
-    """Warn if no node tests a feature and a limit that the user has set is in force.
+    """Warn if no tree has a split and a parameter that is not the default limits splits.
 
-    Without limits, a tree of one leaf follows from the data: equal targets, or equal rows.
+    Without limits, a tree with one leaf follows from the data: equal targets, or equal rows.
     """
     if (features >= 0).any():
         return
