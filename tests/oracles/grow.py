@@ -481,7 +481,7 @@ class Walk:
         assert split.gain > -slack, f"node {node}: gain {split.gain!r} is not positive"
         if best is not None:
             least = best.weighted_gain - self.slack(split) - self.slack(best)
-            assert split.weighted_gain >= least, f"node {node}: {split}, not {best}"
+            assert split.weighted_gain >= least, f"node {node}: {split}; the oracle has {best}"
 
     def check_order(self) -> None:
         """Replay the splits in the order made and hold each choice to the policy."""

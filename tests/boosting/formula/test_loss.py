@@ -149,7 +149,10 @@ def test_an_exception_of_the_function_is_passed_through():
         ({"function": 3}, r"function=3 is not allowed; it must be a function \(y, f\)"),
         ({"link": "logit"}, "link='logit' is not allowed; did you mean 'sigmoid'"),
         ({"n_outputs": 0}, "n_outputs=0 is not allowed"),
-        ({"curvature": "exact"}, "curvature='exact' is not allowed; it must be 'absolute' or"),
+        (
+            {"curvature": "exact"},
+            "curvature='exact' is not allowed; it must be 'absolute', 'clipped' or",
+        ),
         ({"name": 3}, "name=3 is not allowed; it must be a str"),
     ],
 )
