@@ -386,7 +386,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "validation_rows",
         "random",
         Options(("random", "last")),
-        "Which rows are held out, for early stopping, n_estimators='auto' and calibration. 'last' "
+        "Rows of the holdout for early stopping, n_estimators='auto' and calibration. 'last' "
         "is for rows in chronological order, where the future is to be predicted.",
         Peers("", "", "", ""),
         group="Validation and early stopping",
