@@ -58,9 +58,9 @@ def _without_library(page: str) -> str:
 
 
 def test_data_in_the_page_is_the_summarys(page: str, summary: dict[str, Any]) -> None:
-    found = re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    data = json.loads(found[1])
+    match = re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)
+    assert match is not None
+    data = json.loads(match[1])
     assert data["what_if"] == summary["what_if"]
     assert data["trees"] == summary["trees"]
 
