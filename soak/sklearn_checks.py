@@ -100,17 +100,17 @@ def expected_failures(model: Any) -> dict[str, str]:
 
 def _reasons(model: Any) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield checks that a setting cannot pass, with the reason."""
-    yield from _reasons_of_machines(model)
+    yield from _reasons_of_svms(model)
     yield from _reasons_of_trees(model)
     whole = [model, *filter(None, (getattr(model, "estimator", None),))]
     if any(map(_draws_rows, whole)):
         yield WEIGHTS, "rows are drawn or held out one by one: one of weight 2 is not two of them"
-    if any(isinstance(part, KERNEL_MACHINES) for part in whole):
+    if any(isinstance(part, KERNEL_SVMS) for part in whole):
         yield WEIGHTS, "gamma='scale' knows no weights, and solutions agree within tol, not 1e-7"
 
 
-def _reasons_of_machines(model: Any) -> Iterator[tuple[tuple[str, ...], str]]:
-    if isinstance(model, LINEAR_MACHINES):
+def _reasons_of_svms(model: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    if isinstance(model, LINEAR_SVMS):
         yield WEIGHTS, "solutions agree within tol, not 1e-7"
         if not model.fit_intercept:
             yield (
@@ -141,8 +141,8 @@ def _reasons_of_trees(model: Any) -> Iterator[tuple[tuple[str, ...], str]]:
         yield ("check_fit2d_1sample",), "the message is about rows that no sample leaves out"
 
 
-KERNEL_MACHINES = (hr.SVC, hr.NuSVC, hr.SVR, hr.NuSVR, hr.OneClassSVM)
-LINEAR_MACHINES = (hr.LinearSVC, hr.LinearSVR)
+KERNEL_SVMS = (hr.SVC, hr.NuSVC, hr.SVR, hr.NuSVR, hr.OneClassSVM)
+LINEAR_SVMS = (hr.LinearSVC, hr.LinearSVR)
 FORESTS = (
     *(hr.RandomForestClassifier, hr.RandomForestRegressor, hr.ExtraTreesClassifier),
     *(hr.ExtraTreesRegressor, hr.BaggingClassifier, hr.BaggingRegressor),

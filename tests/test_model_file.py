@@ -716,11 +716,11 @@ def test_statistics_of_another_number_of_targets_do_not_suit_the_bins(encoded):
     [
         ("feature", put(0, 4), "slope along a categorical feature"),
         ("feature", put(0, 7), "feature of a slope is out of range"),
-        ("start", lambda a: np.maximum(a, np.arange(len(a)) > 0), "no leaf has slopes"),
-        ("start", put(-1, 0), "from the first term to the last"),
+        ("start", lambda a: np.maximum(a, np.arange(len(a)) > 0), "an inner node has slopes"),
+        ("start", put(-1, 0), "does not span the terms"),
         ("coefficient", put((0, 0), np.inf), "non-finite"),
-        ("coefficient", put((0, 0), 1.7e308), "more than a number can hold"),
-        ("low", put(0, 1e9), "range has no number"),
+        ("coefficient", put((0, 0), 1.7e308), "values of a leaf can overflow"),
+        ("low", put(0, 1e9), "range is empty"),
         ("centre", lambda a: a[:, 0].copy(), "shape"),
     ],
 )

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <variant>
 
-namespace hedgerow::linear {
+namespace hedgerow::svm::linear {
 
 // Eight sums side by side: one register of the highest level, several of the lower ones.
 inline constexpr std::size_t kLanes = 8;
@@ -171,4 +171,4 @@ inline std::size_t width(const AnyRows& rows) {
   return std::visit([](const auto& x) { return x.width(); }, rows);
 }
 
-}  // namespace hedgerow::linear
+}  // namespace hedgerow::svm::linear

@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow._tree.engine import leaf_numbers
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.leaf_slopes import LeafSlopes
+from hedgerow._tree.leaves import LeafSlopes
 from hedgerow._tree.linear_leaves import mixed_slopes
 from hedgerow._tree.structure import Ensemble
 from oracles import linear_leaves as oracle
@@ -301,18 +301,18 @@ def test_a_mixture_of_nothing_is_nothing():
         (lambda s: {"feature": s.feature - np.int32(F)}, "feature of a slope"),
         (lambda s: {"feature": s.feature.astype(np.int64)}, "int64"),
         (lambda s: {"start": s.start[:-1]}, "shape"),
-        (lambda s: {"start": s.start + 1}, "first term"),
-        (lambda s: {"start": np.sort(s.start)[::-1].copy()}, "first term"),
-        (lambda s: {"start": moved_to_the_root(s.start)}, "no leaf"),
-        (lambda s: {"start": not_increasing(s.start)}, "does not increase"),
+        (lambda s: {"start": s.start + 1}, "span the terms"),
+        (lambda s: {"start": np.sort(s.start)[::-1].copy()}, "span the terms"),
+        (lambda s: {"start": moved_to_the_root(s.start)}, "an inner node"),
+        (lambda s: {"start": not_increasing(s.start)}, "is not increasing"),
         (lambda s: {"coefficient": s.coefficient * np.inf}, "non-finite"),
         (lambda s: {"centre": s.centre * np.nan}, "non-finite"),
         (lambda s: {"coefficient": np.hstack([s.coefficient] * 2)}, "shape"),
         (lambda s: {"low": s.high + 1.0}, "range"),
-        (lambda s: {"coefficient": s.coefficient * 1e307, "high": s.high + 1e6}, "than a number"),
+        (lambda s: {"coefficient": s.coefficient * 1e307, "high": s.high + 1e6}, "can overflow"),
         (
             lambda s: {"low": np.full_like(s.low, -1.7e308), "centre": 1.7e308 + 0 * s.centre},
-            "than a number",
+            "can overflow",
         ),
         (lambda s: {"high": s.high.tolist()}, "not an array"),
     ],

@@ -48,7 +48,7 @@ class Forest(TableEstimator):
 
     _outputs: ClassVar[type[Outputs]]
     _tree: ClassVar[type[Any]]
-    _random_cuts: ClassVar[bool]
+    _random_thresholds: ClassVar[bool]
     _model: ForestModel
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -72,7 +72,7 @@ class Forest(TableEstimator):
         """
         check_parameters(self)
         init_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
-        settings = ForestSettings.of(self, init_model, random_cuts=self._random_cuts)
+        settings = ForestSettings.of(self, init_model, random_thresholds=self._random_thresholds)
         adopt(self, fit_forest(settings, self._outputs, X, y, sample_weight))
         return self
 

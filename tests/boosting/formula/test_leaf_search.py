@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow._boosting.losses.formula.leaf_search import LeafSearch
-from hedgerow._tree.leaf_quantiles import LeafRows
+from hedgerow._tree.leaves import LeafRows
 from hedgerow._tree.structure import Tree
 
 RNG = np.random.RandomState(0)

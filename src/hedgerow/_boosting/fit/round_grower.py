@@ -18,7 +18,7 @@ from hedgerow._boosting.model import BoostedModel
 from hedgerow._data.target_statistics import TargetStatistics
 from hedgerow._tree.engine import Engine, ExactEngine, HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.leaf_slopes import LeafSlopes
+from hedgerow._tree.leaves import LeafSlopes
 from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.structure import Tree
 from hedgerow._tree.trainer import Trainer
@@ -96,8 +96,8 @@ def _trainer(prepared: Prepared, settings: Settings) -> Trainer:
         problem.loss.row_weights(target, train.weights),
         loss=problem.native_loss,
         params=params,
-        draws=row_draws(train, settings),
-        leaves=leaf_search(problem, settings, train),
+        row_sampler=row_draws(train, settings),
+        leaf_update=leaf_search(problem, settings, train),
         slopes=slopes,
         n_threads=settings.n_threads,
     )
@@ -149,7 +149,7 @@ def row_draws(train: Examples, settings: Settings) -> RowSampler:
         fraction=estimator.subsample,
         seed=settings.seed,
         sampling=estimator.sampling,
-        kind=kind,
-        unit=unit,
+        row_class=kind,
+        row_group=unit,
         reg_lambda=estimator.reg_lambda,
     )

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from hedgerow._tree.leaf_quantiles import LeafRows, put_into_leaves
+from hedgerow._tree.leaves import LeafRows, write_leaf_values
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Bools, Floats
 
@@ -47,13 +47,13 @@ class LeafSearch:
     max_delta_step: float
 
     def replace(self, tree: Tree, output: int, rows: LeafRows, n_threads: int) -> Floats:  # noqa: ARG002
-        """Write the values into the tree, and return those of its leaves in their order."""
+        """Write new values into the tree; return those of the leaves, in the order of nodes."""
         is_leaf = tree.feature < 0
         if not self.loss.is_piecewise_linear[output]:
             return tree.value[is_leaf, output % tree.value.shape[1]]
         n_leaves = int(np.count_nonzero(is_leaf))
         steps = self._searched(output, rows, n_leaves)
-        return put_into_leaves(tree, output, steps, self.learning_rate, self.max_delta_step)
+        return write_leaf_values(tree, output, steps, self.learning_rate, self.max_delta_step)
 
     def _searched(self, output: int, rows: LeafRows, n_leaves: int) -> Floats:
         scores = rows.all_scores.copy()
