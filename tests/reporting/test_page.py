@@ -153,7 +153,7 @@ def test_a_page_says_how_large_it_is(page: str, summary: dict[str, Any]) -> None
     from hedgerow._reporting import rendering
 
     assert f"a single file of {len(page.encode()) / 1e6:.1f} MB and" in page
-    assert "most of it the trees" in rendering._size_words(" " * 4_000_000)
+    assert "most of it the trees" in rendering._size_text(" " * 4_000_000)
 
 
 def test_possible_leakage_is_said_at_the_top() -> None:

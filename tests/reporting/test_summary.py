@@ -344,7 +344,7 @@ def test_a_report_needs_something_to_judge() -> None:
         summarise(model, NEW, np.where(NEW_TWO == "yes", "maybe", "no"), OPTIONS)
     with pytest.raises(DataError, match="y"):
         summarise(model, NEW, NEW_TWO[:-1], OPTIONS)
-    with pytest.raises(ParameterError, match="predicts nothing"):
+    with pytest.raises(ParameterError, match="NearestNeighbors is not supported"):
         summarise(hr.NearestNeighbors().fit(FILLED), NEW_FILLED, NEW_NUMBER, OPTIONS)
     with pytest.raises(ParameterError, match="qid"):
         summarise(model, NEW, NEW_TWO, OPTIONS, qid=np.zeros(len(NEW)))

@@ -234,7 +234,7 @@ def test_labels_of_columns_in_another_order_are_found() -> None:
 def test_what_the_page_cannot_add_up_is_refused() -> None:
     model = hr.AdaBoostClassifier(n_estimators=3).fit(X, TWO)
     columns = read_columns(model, NEW)
-    with pytest.raises(OmittedError, match="not the votes"):
+    with pytest.raises(OmittedError, match="but not AdaBoostClassifier"):
         what_if_payload(model, page_trees(model), columns, [0], [0])
 
 
