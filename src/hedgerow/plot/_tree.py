@@ -18,7 +18,7 @@ from hedgerow.plot._tree_contents import (
     picture_nodes,
     tidy_positions,
 )
-from hedgerow.plot._tree_view import view_tree
+from hedgerow.plot._tree_description import describe_tree
 
 # All lengths are in points (1/72 inch), and scaled together if the axes are smaller.
 FONT, SMALL_FONT = 9.0, 7.5
@@ -121,17 +121,19 @@ class TreeDisplay(Display):
         """
         require_axes(ax)
         _DEPTH.check(max_depth)
-        view = view_tree(model, tree)
-        targets = count_targets(model, view, X, y)
+        description = describe_tree(model, tree)
+        targets = count_targets(model, description, X, y)
         is_classes = targets is not None and targets.edges is None
-        has_order = view.shares is None and view.tree.value.shape[1] == 1
+        has_order = description.shares is None and description.tree.value.shape[1] == 1
         display = cls(
-            nodes=picture_nodes(view, targets, max_depth),
-            title=view.title,
-            meaning=view.meaning,
+            nodes=picture_nodes(description, targets, max_depth),
+            title=description.title,
+            meaning=description.meaning,
             class_names=[str(c) for c in model.classes_.tolist()] if is_classes else None,
             edges=None if targets is None else targets.edges,
-            centre=(0.0 if view.adds else float(view.tree.value[0, 0])) if has_order else None,
+            centre=(0.0 if description.adds else float(description.tree.value[0, 0]))
+            if has_order
+            else None,
         )
         return display.plot(ax)
 

@@ -15,7 +15,7 @@ from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.plot._display import counted, number
-from hedgerow.plot._tree_view import TreeView
+from hedgerow.plot._tree_description import TreeDescription
 
 # Maximum number of leaves and stubs, unless max_depth is set.
 MOST_LEAVES = 16
@@ -68,41 +68,43 @@ class Targets:
     edges: Floats | None
 
 
-def count_targets(model: Any, view: TreeView, X: Any, y: Any) -> Targets | None:
+def count_targets(model: Any, description: TreeDescription, X: Any, y: Any) -> Targets | None:
     """Count the targets of rows by leaf; without rows, use the class shares of the leaves."""
     if (X is None) != (y is None):
         raise ParameterError("pass both X and y, or neither.")
     if X is None:
-        return _shares(view)
+        return _shares(description)
     if has_columns(y) or (np.asarray(y).dtype.names is not None):
         raise ParameterError(
             "y has several columns, but leaves can only show one target. Omit X and y."
         )
-    leaves = view.leaves(X)
+    leaves = description.leaves(X)
     if is_classifier(model):
-        return _class_counts(model, view, y, leaves)
+        return _class_counts(model, description, y, leaves)
     numbers = read_regression_target(y, len(leaves), estimator_name=type(model).__name__)
     low, high = float(numbers.min()), float(numbers.max())
     edges = np.linspace(low, high if high > low else low + 1.0, BARS + 1)
     place = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, BARS - 1)
-    return Targets(_counts(leaves, place, view.tree.n_nodes, BARS), edges)
+    return Targets(_counts(leaves, place, description.tree.n_nodes, BARS), edges)
 
 
-def _shares(view: TreeView) -> Targets | None:
-    if view.shares is None:
+def _shares(description: TreeDescription) -> Targets | None:
+    if description.shares is None:
         return None
-    shares = np.array([view.shares(value) for value in view.tree.value])
-    return Targets(shares * view.tree.cover[:, np.newaxis], None)
+    shares = np.array([description.shares(value) for value in description.tree.value])
+    return Targets(shares * description.tree.cover[:, np.newaxis], None)
 
 
-def _class_counts(model: Any, view: TreeView, y: Any, leaves: NDArray[Any]) -> Targets:
+def _class_counts(
+    model: Any, description: TreeDescription, y: Any, leaves: NDArray[Any]
+) -> Targets:
     if isinstance(model.classes_, list):
         raise ParameterError(
             "model is multilabel, but leaves can only show one label. Omit X and y."
         )
     name = type(model).__name__
     place = read_fitted_classes(y, model.classes_, len(leaves), estimator_name=name)
-    return Targets(_counts(leaves, place, view.tree.n_nodes, len(model.classes_)), None)
+    return Targets(_counts(leaves, place, description.tree.n_nodes, len(model.classes_)), None)
 
 
 def _counts(leaves: NDArray[Any], place: NDArray[Any], n_nodes: int, n_bars: int) -> Floats:
@@ -111,10 +113,10 @@ def _counts(leaves: NDArray[Any], place: NDArray[Any], n_nodes: int, n_bars: int
 
 
 def picture_nodes(
-    view: TreeView, targets: Targets | None, max_depth: int | None
+    description: TreeDescription, targets: Targets | None, max_depth: int | None
 ) -> tuple[PictureNode, ...]:
     """Return the nodes of a picture, parents before children."""
-    tree = view.tree
+    tree = description.tree
     deepest = _readable_depth(tree) if max_depth is None else max_depth
     todo = [(0, 0)]
     visible: list[tuple[int, int]] = []
@@ -128,24 +130,24 @@ def picture_nodes(
             children.append(None)
     leaves_below = _leaves_below(tree)
     return tuple(
-        _picture_node(view, targets, node, depth, below, int(leaves_below[node]))
+        _picture_node(description, targets, node, depth, below, int(leaves_below[node]))
         for (node, depth), below in zip(visible, children, strict=True)
     )
 
 
 def _picture_node(
-    view: TreeView,
+    description: TreeDescription,
     targets: Targets | None,
     node: int,
     depth: int,
     children: tuple[int, int] | None,
     n_leaves: int,
 ) -> PictureNode:
-    tree, root_cover = view.tree, float(view.tree.cover[0])
+    tree, root_cover = description.tree, float(description.tree.cover[0])
     share = float(tree.cover[node]) / root_cover if root_cover > 0.0 else 1.0
     rows = counted(int(tree.count[node]), "row")
     if tree.feature[node] < 0:
-        lines: tuple[str, ...] = (view.value_text(tree.value[node]), rows)
+        lines: tuple[str, ...] = (description.value_text(tree.value[node]), rows)
         bars = None if targets is None else targets.bars[node]
         return PictureNode(node, "leaf", depth, None, lines, share, tree.value[node], bars)
     if children is None:
@@ -155,7 +157,7 @@ def _picture_node(
     is_weighted = abs(cover - count) > 1e-6 * count
     gain = f"gain {number(float(tree.gain[node]))}"
     size = f"{rows}, cover {number(cover)}" if is_weighted else rows
-    lines = (view.test(node), f"{gain} · {size}")
+    lines = (description.test(node), f"{gain} · {size}")
     return PictureNode(node, "split", depth, children, lines, share, tree.value[node])
 
 

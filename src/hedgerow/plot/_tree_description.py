@@ -43,7 +43,7 @@ _ADDED_TO = {
 
 
 @dataclass(frozen=True, eq=False)
-class TreeView:
+class TreeDescription:
     """A tree, and how to describe it.
 
     Attributes
@@ -88,7 +88,7 @@ class TreeView:
         return text + (" or missing" if tree.missing_left[node] else "")
 
 
-def view_tree(model: Any, index: int) -> TreeView:
+def describe_tree(model: Any, index: int) -> TreeDescription:
     """Return a tree of a fitted model."""
     if isinstance(model, DecisionTree):
         check_is_fitted(model)
@@ -103,7 +103,7 @@ def view_tree(model: Any, index: int) -> TreeView:
     )
 
 
-def _tree_of_ensemble(model: Any, index: int) -> TreeView:
+def _tree_of_ensemble(model: Any, index: int) -> TreeDescription:
     inner = internals(model).model()
     if isinstance(inner, ForestModel):
         return _forest_tree(model, inner, index)
@@ -126,12 +126,14 @@ def _require_index(index: Any, n_trees: int, model: Any) -> None:
         )
 
 
-def _decision_tree(tree: Any, title: str, leaves: Callable[[Any], NDArray[Any]]) -> TreeView:
+def _decision_tree(tree: Any, title: str, leaves: Callable[[Any], NDArray[Any]]) -> TreeDescription:
     inner = internals(tree).model()
     outputs = inner.outputs
     wording = Wording(inner.schema, inner.category_bins, _names(inner.schema), 2, True)
     if not isinstance(outputs, ClassOutputs):
-        return TreeView(inner.tree, title, "predicted value", wording, _numbers, None, leaves)
+        return TreeDescription(
+            inner.tree, title, "predicted value", wording, _numbers, None, leaves
+        )
 
     def shares(values: Floats) -> Floats:
         p: Floats = outputs.probabilities(values[np.newaxis])[0][0]
@@ -142,12 +144,14 @@ def _decision_tree(tree: Any, title: str, leaves: Callable[[Any], NDArray[Any]])
         return f"{short(outputs.classes[0][p.argmax()], 16)}: {100.0 * p.max():.0f} %"
 
     if not outputs.is_single:
-        return TreeView(inner.tree, title, "shares of classes", wording, _numbers, None, leaves)
+        return TreeDescription(
+            inner.tree, title, "shares of classes", wording, _numbers, None, leaves
+        )
     meaning = "the largest class and its share"
-    return TreeView(inner.tree, title, meaning, wording, text, shares, leaves)
+    return TreeDescription(inner.tree, title, meaning, wording, text, shares, leaves)
 
 
-def _forest_tree(model: Any, inner: ForestModel, index: int) -> TreeView:
+def _forest_tree(model: Any, inner: ForestModel, index: int) -> TreeDescription:
     n_trees = inner.forest.n_trees
     _require_index(index, n_trees, model)
     if inner.combinations is not None:
@@ -159,7 +163,7 @@ def _forest_tree(model: Any, inner: ForestModel, index: int) -> TreeView:
     return _decision_tree(one, title, one.apply)
 
 
-def _boosted_tree(model: Any, inner: BoostedModel, index: int) -> TreeView:
+def _boosted_tree(model: Any, inner: BoostedModel, index: int) -> TreeDescription:
     ensemble = inner.ensemble
     _require_index(index, ensemble.n_trees, model)
     place = index % ensemble.n_trees
@@ -178,10 +182,10 @@ def _boosted_tree(model: Any, inner: BoostedModel, index: int) -> TreeView:
     def leaves(X: Any) -> NDArray[Any]:
         return model.apply(X)[:, place]
 
-    return TreeView(tree, title, meaning, wording, _added, None, leaves, adds=True)
+    return TreeDescription(tree, title, meaning, wording, _added, None, leaves, adds=True)
 
 
-def _adaboost_tree(model: Any, inner: TreeCommittee, index: int) -> TreeView:
+def _adaboost_tree(model: Any, inner: TreeCommittee, index: int) -> TreeDescription:
     ensemble = inner.ensemble
     _require_index(index, ensemble.n_trees, model)
     place = index % ensemble.n_trees
@@ -197,7 +201,7 @@ def _adaboost_tree(model: Any, inner: TreeCommittee, index: int) -> TreeView:
 
     text = _numbers if is_regressor else _added
     tree = ensemble.tree(place)
-    return TreeView(tree, title, meaning, wording, text, None, leaves, adds=not is_regressor)
+    return TreeDescription(tree, title, meaning, wording, text, None, leaves, adds=not is_regressor)
 
 
 def _of_output(model: Any, output: int) -> str:
