@@ -10,10 +10,9 @@ import numpy as np
 
 from hedgerow._arithmetic import sum_of
 from hedgerow._data.binning import Binner
-from hedgerow._data.class_weight import weigh_by_class
 from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow._data.outputs import ClassOutputs, Outputs, TreeTarget
-from hedgerow._data.target import read_weights
+from hedgerow._data.target import read_weights, weigh_by_class
 from hedgerow._estimator import Estimator, seed_of
 from hedgerow._params import parameters_of
 from hedgerow._threads import effective_n_jobs

@@ -28,7 +28,7 @@ from hedgerow._validation.predictions import predict
 from hedgerow._validation.scoring import (
     OWN_SCORE,
     FoldHoldout,
-    OfPredictions,
+    MetricScore,
     Score,
     read_known_target,
     resolve_scores,
@@ -274,7 +274,7 @@ class _Evaluator:
     @property
     def higher_is_better(self) -> bool:
         """Whether higher values are better, as for all scores of scikit-learn."""
-        return not isinstance(self.score, OfPredictions) or self.score.metric.higher_is_better
+        return not isinstance(self.score, MetricScore) or self.score.metric.higher_is_better
 
     def measure(self, model: Any, X: Any) -> float:
         """Return the metric of a model on a table of these rows, with any columns shuffled."""
