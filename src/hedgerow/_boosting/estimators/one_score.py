@@ -82,7 +82,7 @@ COLUMN = any_of(
     Number(0, MOST, integer=True), ParameterKind("a name", lambda v: isinstance(v, str), "str")
 )
 
-_RANKER_OWN: tuple[Parameter, ...] = (
+RANKER_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "loss",
         "ndcg",
@@ -162,9 +162,9 @@ _RANKER_REWORDED = {
     "number alone, higher is better if the function's name ends in '_score', and lower if it ends "
     "in '_loss', '_error' or '_deviance'. The first metric decides on early stopping.",
 }
-RANKING = _one_score_parameters(_RANKER_OWN, _RANKER_REWORDED)
+RANKING = _one_score_parameters(RANKER_PARAMETERS, _RANKER_REWORDED)
 
-_SURVIVAL_OWN: tuple[Parameter, ...] = (
+SURVIVAL_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "loss",
         "cox",
@@ -222,4 +222,4 @@ _SURVIVAL_REWORDED = {
     "name ends in '_score', and lower if it ends in '_loss', '_error' or '_deviance'. The first "
     "metric decides on early stopping.",
 }
-SURVIVAL = _one_score_parameters(_SURVIVAL_OWN, _SURVIVAL_REWORDED)
+SURVIVAL = _one_score_parameters(SURVIVAL_PARAMETERS, _SURVIVAL_REWORDED)
