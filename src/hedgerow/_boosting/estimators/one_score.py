@@ -10,6 +10,7 @@ from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.estimators.parameters import PARAMETERS
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._params import Options, Parameter, parameters_for
+from hedgerow._tree.row_sampling import SAMPLING_METHODS
 
 
 class OneScore(GradientBoosting):
@@ -44,7 +45,7 @@ def one_score_parameters(
         for parameter in parameters_for("one score", PARAMETERS)
         if parameter.name not in _NOT_OURS
     ]
-    without_classes = Options(("uniform", "group", "gradient", "minimal_variance"))
+    without_classes = Options(tuple(m for m in SAMPLING_METHODS if m != "balanced"))
     return (
         *own,
         *(replace(p, allowed=without_classes) if p.name == "sampling" else p for p in shared),

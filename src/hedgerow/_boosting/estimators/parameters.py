@@ -47,6 +47,7 @@ from hedgerow._tree.growth_params import (
     GROW_POLICY,
     GROWTH_PARAMETERS,
 )
+from hedgerow._tree.row_sampling import SAMPLING_METHODS
 
 LEVELS = ParameterKind(
     "a list of such numbers in increasing order",
@@ -188,7 +189,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "sampling",
         "uniform",
-        Options(("uniform", "balanced", "group", "gradient", "minimal_variance")),
+        Options(SAMPLING_METHODS),
         "How rows are sampled. 'uniform': each with the same probability. 'balanced': as many "
         "rows of each class as of the rarest, times subsample. 'group': whole groups, as passed "
         f"to fit. {GRADIENT_SAMPLING}",
