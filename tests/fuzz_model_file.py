@@ -66,7 +66,7 @@ from hedgerow._model_file import load
 from hedgerow._model_file.container import pack, unpack
 from hedgerow._model_file.contents import read_estimator, write_estimator
 from hedgerow._model_file.values import NotStored
-from hedgerow._neighbors.model import NeighborsModel
+from hedgerow._neighbors.search import NeighborsModel
 from hedgerow._stagewise.model import AdditiveModel
 from hedgerow._svm.kernel.model import KernelModel
 from hedgerow._svm.linear.estimators import LinearModel

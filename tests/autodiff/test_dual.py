@@ -234,7 +234,7 @@ REFUSED = {
     "@": lambda f: f @ f,
     "np.linalg.norm with ord=1": lambda f: np.linalg.norm(f, 1, axis=0),
     "np.clip with these arguments": lambda f: np.clip(f, 0, 1, out=None),
-    "in another place": lambda f: np.take_along_axis(Y, f, axis=0),
+    "in an argument other than the first": lambda f: np.take_along_axis(Y, f, axis=0),
 }
 
 

@@ -21,7 +21,7 @@ from hedgerow._boosting.fit.auto import member_seeds
 from hedgerow._boosting.fit.auto.budget import Budget
 from hedgerow._boosting.fit.training_data import Examples, partings
 from hedgerow._data.intake import learn_schema
-from hedgerow._model_file.choice import read_choice, write_choice
+from hedgerow._model_file.boosted import read_choice, write_choice
 
 QUICK = {"budget": 0.1, "random_state": 0}
 X, NUMBERS = make_friedman1(400, noise=1.0, random_state=0)
@@ -191,7 +191,7 @@ def test_thorough_is_more_work_than_quick():
 
 @pytest.mark.parametrize("budget", [0, -1.0, "slow", np.nan, None, True, 1e4])
 def test_a_budget_must_be_one(budget):
-    with pytest.raises(ParameterError, match=r"budget=.*'quick' or 'balanced' or 'thorough'"):
+    with pytest.raises(ParameterError, match=r"budget=.*'quick', 'balanced' or 'thorough'"):
         GradientBoostingRegressor(budget=budget).fit(X, NUMBERS)
 
 

@@ -174,7 +174,7 @@ ODD = np.arange(80) % 2
     ("estimator", "parameters", "needs"),
     [
         (GradientBoostingRegressor, {"quantile": 0.9}, "loss='quantile' or 'expectile'"),
-        (GradientBoostingRegressor, {"delta": 1.0}, "loss='huber' or 'pseudo_huber' or 'log_cosh'"),
+        (GradientBoostingRegressor, {"delta": 1.0}, "loss='huber', 'pseudo_huber' or 'log_cosh'"),
         (GradientBoostingRegressor, {"tweedie_power": 1.2}, "loss='tweedie'"),
         (GradientBoostingRegressor, {"calibration_fraction": 0.3}, "calibration=…"),
         (GradientBoostingClassifier, {"focal_gamma": 1.0}, "loss='focal'"),
@@ -189,7 +189,7 @@ ODD = np.arange(80) % 2
         (GradientBoostingSurvival, {"aft_distribution": "logistic"}, "loss='aft'"),
         (GradientBoostingSurvival, {"loss": "aft", "ties": "breslow"}, "loss='cox'"),
         (GradientBoostingRanker, {"loss": "pairwise", "truncation": 5}, "loss='ndcg' or 'map'"),
-        (GradientBoostingRanker, {"loss": "listwise", "sigma": 2.0}, "loss='ndcg' or .*'pairwise'"),
+        (GradientBoostingRanker, {"loss": "listwise", "sigma": 2.0}, "loss='ndcg', .*'pairwise'"),
     ],
 )
 def test_a_parameter_that_has_no_effect_is_warned_of_once(estimator, parameters, needs):

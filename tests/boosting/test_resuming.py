@@ -263,7 +263,7 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
         GradientBoostingRegressor(n_estimators=3).fit(X[::-1], NUMBERS, checkpoint=path)
     assert path.read_bytes() == before
     model.save(path)
-    with pytest.raises(ModelFileError, match="a model, but no checkpoint"):
+    with pytest.raises(ModelFileError, match="a model, but not a checkpoint"):
         GradientBoostingRegressor().fit(X, NUMBERS, checkpoint=path)
     path.write_bytes(before[:-5])
     with pytest.raises(ModelFileError, match="damaged"):

@@ -232,7 +232,7 @@ def test_results_print_become_frames_and_are_drawn() -> None:
 @pytest.mark.parametrize(
     ("features", "options", "words"),
     [
-        ("x", {}, "features names the column 'x'"),
+        ("x", {}, "features: X has no column 'x'"),
         (("a", "b", "c"), {}, "one column or a pair"),
         ("a", {"grid_resolution": 1}, "grid_resolution"),
         ("a", {"grid": [1.0]}, "two or more"),

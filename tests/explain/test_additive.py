@@ -255,5 +255,7 @@ def test_stagewise_boosting_of_other_learners_is_refused() -> None:
     with pytest.raises(hr.ParameterError, match="learners of this model are LogisticRegressions"):
         additive_trees(of_lines)
     started = hr.StagewiseClassifier(init=LogisticRegression(), n_estimators=2).fit(numbers, TWO)
-    with pytest.raises(hr.ParameterError, match="starts at what a LogisticRegression predicts"):
+    with pytest.raises(
+        hr.ParameterError, match="initial scores are predictions of init=LogisticRegression"
+    ):
         additive_trees(started)

@@ -136,7 +136,7 @@ def test_results_print_become_frames_and_are_drawn() -> None:
         ({"features": ["a"]}, "two or more different columns"),
         ({"features": ["a", "a"]}, "two or more different columns"),
         ({"features": "ab"}, "must be a list"),
-        ({"features": ["a", "e"]}, "features names the column 'e'"),
+        ({"features": ["a", "e"]}, "features: X has no column 'e'"),
         ({"n_rows": 1}, "n_rows=1"),
         ({"max_features": 0}, "max_features=0"),
         ({"response": "x"}, "response='x'"),

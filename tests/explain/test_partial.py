@@ -412,8 +412,8 @@ def test_results_are_drawn(feature: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"features": "aa"}, "features names the column 'aa'.*its columns are 'a'"),
-        ({"features": 4}, "features has the index 4"),
+        ({"features": "aa"}, "features: X has no column 'aa'.*its columns are 'a'"),
+        ({"features": 4}, "features: index 4 is out of range"),
         ({"features": 1.5}, "features holds 1.5"),
         ({"features": []}, "features is empty"),
         ({"features": ("a", "b", "c")}, "one column or a pair"),
@@ -428,7 +428,7 @@ def test_results_are_drawn(feature: Any) -> None:
         ({"percentiles": (0.9, 0.1)}, "percentiles="),
         ({"percentiles": 0.5}, "percentiles=0.5"),
         ({"grid": {"b": [1]}}, "grid has values of 'b'"),
-        ({"grid": {"e": [1]}}, "grid names the column 'e'"),
+        ({"grid": {"e": [1]}}, "grid: X has no column 'e'"),
         ({"grid": ["x", "y"]}, "grid: the values of 'a' are not numbers"),
         ({"grid": []}, "grid: the values of 'a'"),
         ({"grid": [np.inf]}, "grid: the values of 'a'"),

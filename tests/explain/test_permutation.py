@@ -271,7 +271,7 @@ def test_results_print_become_frames_and_are_drawn() -> None:
         ({"scoring": ["rmse", "mae"]}, "must be one metric"),
         ({"groups": {}}, "groups="),
         ({"groups": {"g": "ab"}}, "not a list of columns"),
-        ({"groups": {"g": ["e"]}}, "groups names the column 'e'"),
+        ({"groups": {"g": ["e"]}}, "groups: X has no column 'e'"),
         ({"groups": {"b": ["a"]}}, "groups has a group 'b'"),
         ({"n_jobs": 0}, "n_jobs=0"),
         ({"random_state": "x"}, "random_state='x'"),

@@ -469,7 +469,7 @@ def test_a_warm_start_may_change_the_step_and_the_rate_but_not_what_scores_mean(
     model.set_params(step="newton", n_estimators=3, learning_rate=0.5).fit(X, TWO)
     np.testing.assert_array_equal(list(model.staged_decision_function(X))[1], before)
     assert [np.ndim(step) for step in model.steps_] == [0, 0, 1]
-    with pytest.raises(ParameterError, match="another meaning"):
+    with pytest.raises(ParameterError, match="has another link"):
         model.set_params(loss="exponential", n_estimators=4).fit(X, TWO)
     with pytest.raises(DataError, match="not among the classes"):
         model.set_params(loss="log_loss").fit(X, TWO + 1)
@@ -636,7 +636,7 @@ def test_what_is_no_table_is_called_by_its_name(table):
 
 
 def test_too_few_rows_to_hold_out_any():
-    with pytest.raises(DataError, match=r"validation_fraction=0.1 of 3 rows: none\. Set a larger"):
+    with pytest.raises(DataError, match=r"validation_fraction=0.1 of 3 rows\. Set a larger"):
         regressor(early_stopping=True).fit(X[:3], NUMBERS[:3])
 
 

@@ -46,7 +46,7 @@ def test_a_function_without_end_is_warned_of_after_so_many_looks():
         looks.append(step)
         return -1.0
 
-    with pytest.warns(ConvergenceWarning, match="falls without end"):
+    with pytest.warns(ConvergenceWarning, match="decreases without bound"):
         assert line_search(slope) == 1.0
     assert len(looks) < 1000
 
@@ -62,5 +62,5 @@ def test_rounding_is_no_reason_to_shorten_a_step():
 
 
 def test_where_every_step_leads_up_there_is_none_and_a_warning():
-    with pytest.warns(ConvergenceWarning, match="does not fall"):
+    with pytest.warns(ConvergenceWarning, match="does not decrease"):
         assert shortened(1.0, lambda step: step, 1e-12) == 0.0

@@ -284,7 +284,7 @@ def test_counts_that_are_all_zero_have_a_finite_step():
 
 def test_poisson_refuses_targets_that_are_no_counts():
     assert "y >= 0" in PoissonLoss().objection(np.array([1.0, -2.0]))
-    assert "positive mean" in PoissonLoss().objection(np.zeros(3))
+    assert "predicts a mean above 0" in PoissonLoss().objection(np.zeros(3))
     assert PoissonLoss().objection(COUNTS) is None
 
 

@@ -1,13 +1,13 @@
-"""Arrays that carry derivatives: a user's function computes with them as with NumPy's.
+"""Dual arrays: NumPy arrays that carry derivatives through a user's function.
 
-A `Dual` is an array of numbers with the first and second derivatives of each by the scores of its
-row. Of the second derivatives only those twice by the same score are kept: every operation needs
-no others to find its own. NumPy hands its functions over to a `Dual` (``__array_ufunc__``,
+A `Dual` is an array with the first and second derivatives of each element with respect to the
+scores of its row. Of the second derivatives only the diagonal is kept, because the diagonal of a
+result depends on nothing else. NumPy dispatches its functions to a `Dual` (``__array_ufunc__``,
 ``__array_function__``), which looks them up in `UFUNCS`, `REDUCTIONS` and `FUNCTIONS`; so a loss is
-written in plain NumPy.
+plain NumPy code.
 
-Most numbers in a loss depend on one score only, and are kept as such: with K scores, derivatives
-by all of them would cost K times as much.
+Most elements in a loss depend on one score only, and have one derivative: with K scores,
+derivatives with respect to all of them would cost K times as much.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from hedgerow.exceptions import ParameterError
 Array = NDArray[Any]
 Function = Callable[..., Any]
 
-# What there is for arrays with derivatives, by NumPy's or SciPy's function. `elementwise.py` and
-# `array_functions.py` fill these.
+# The implementations for dual arrays, by NumPy's or SciPy's function. `elementwise.py` and
+# `array_functions.py` register them.
 UFUNCS: dict[Any, Function] = {}
 REDUCTIONS: dict[Any, Function] = {}
 FUNCTIONS: dict[Any, Function] = {}
 
-# Numbers in a derivative by all scores, at most (32 MB); a wider one is computed in several passes.
+# Maximum number of elements of a derivative (32 MB); larger ones are computed in several passes.
 WIDEST = 2**22
 
 
@@ -43,12 +43,12 @@ class NotDifferentiableError(ParameterError, TypeError):
 
 
 class TooWideError(Exception):
-    """Derivatives by this number of scores at a time would be too large."""
+    """Derivatives with respect to this many scores at a time would be too large."""
 
 
 @dataclass(frozen=True)
 class Directions:
-    """The scores by which one pass differentiates: some of a row's `n_outputs`."""
+    """The scores with respect to which a pass differentiates: some of a row's `n_outputs`."""
 
     n_rows: int
     n_outputs: int
@@ -62,17 +62,17 @@ class Directions:
 
 
 class Dual(NDArrayOperatorsMixin):
-    """Numbers and their derivatives.
+    """An array and its derivatives.
 
     Attributes
     ----------
     value : array
-        The numbers, of any shape.
+        The elements, of any shape.
     first, second : array, float or None
         Derivatives, in a shape that broadcasts to that of `value`; None is 0.
     output : array of int, or None
-        The score that each number depends on, in a shape that broadcasts likewise. None if numbers
-        depend on several: then derivatives have an axis before all others, of the scores of
+        The score that each element depends on, in a shape that broadcasts likewise. None if
+        elements depend on several: then derivatives have an additional first axis, the scores of
         `directions`.
     directions : Directions
     """
@@ -114,7 +114,7 @@ class Dual(NDArrayOperatorsMixin):
             refuse(f"np.{function.__name__}")
         return _called(FUNCTIONS[function], f"np.{function.__name__}", inputs, options)
 
-    # What else an array has.
+    # Attributes and methods of an array.
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -192,7 +192,7 @@ class Dual(NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         return f"<scores with derivatives, shape {self.shape}>"
 
-    # What would lose the derivatives.
+    # Operations that would drop the derivatives.
 
     def __array__(self, *_args: Any, **_options: Any) -> NoReturn:
         refuse(
@@ -237,11 +237,11 @@ def refuse(what: str, instead: str = "") -> NoReturn:
 
 
 def value_of(x: Any) -> Any:
-    """Return the numbers alone."""
+    """Return the elements without derivatives."""
     return x.value if isinstance(x, Dual) else x
 
 
-# Derivatives as numbers, where None is 0.
+# Arithmetic of derivatives, where None is 0.
 
 
 def times(a: Derivative, b: Derivative) -> Derivative:
@@ -260,18 +260,18 @@ def plus(a: Derivative, b: Derivative) -> Derivative:
     return a + b
 
 
-# Which score numbers depend on.
+# Which score elements depend on.
 
 
 def narrowed(output: Indices) -> Indices:
-    """Return indices without the leading axes along which they are all the same."""
+    """Return indices without the leading axes along which they are constant."""
     while output.ndim and (output.strides[0] == 0 or (output == output[:1]).all()):
         output = output[0]
     return np.asarray(output)
 
 
 def alike(duals: Sequence[Dual], value: Array) -> tuple[list[Dual], Indices | None]:
-    """Return duals whose derivatives can be combined in a result, and what its output is."""
+    """Return duals whose derivatives can be combined, and the output of the result."""
     output = duals[0].output
     if output is not None and all(_is_same(x.output, output) for x in duals):
         return list(duals), output
@@ -284,7 +284,7 @@ def _is_same(a: Indices | None, b: Indices) -> bool:
 
 
 def spread(x: Dual) -> Dual:
-    """Return the same numbers with derivatives by every score of the pass."""
+    """Return the array with derivatives with respect to every score of the pass."""
     if x.output is None:
         return x
     directions = x.directions
@@ -298,7 +298,7 @@ def spread(x: Dual) -> Dual:
 
 
 def with_axes(x: Dual, ndim: int) -> Dual:
-    """Let derivatives by every score of numbers that have fewer axes broadcast to `ndim`."""
+    """Return derivatives of an array with fewer axes so that they broadcast to `ndim` axes."""
     if x.output is not None or x.ndim == ndim:
         return x
 
@@ -312,7 +312,7 @@ def with_axes(x: Dual, ndim: int) -> Dual:
 
 
 def rearranged(x: Dual, move: Callable[[Array], Array]) -> Dual:
-    """Apply a function that only rearranges or selects numbers."""
+    """Apply a function that only rearranges or selects elements."""
 
     def moved(derivative: Any) -> Derivative:
         if derivative is None or (x.output is not None and np.ndim(derivative) == 0):

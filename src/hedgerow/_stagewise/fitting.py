@@ -172,8 +172,8 @@ def _split_validation(
         n_rows = len(examples.target)
         rows = "1 sample" if n_rows == 1 else f"{n_rows} rows"
         raise DataError(
-            f"early_stopping holds out validation_fraction={fraction} of "
-            f"{rows}: none. Set a larger validation_fraction."
+            f"The validation set is empty: validation_fraction={fraction} of {rows}. Set a larger "
+            "validation_fraction."
         ) from None
 
 
@@ -184,8 +184,8 @@ def _require_valid_init(
     init_model, init = settings.init_model, settings.estimator.init
     if init_model is not None and init_model.link != loss.link:
         raise ParameterError(
-            f"loss={settings.estimator.loss!r} gives scores another meaning than they have in the "
-            "rounds that warm_start=True begins with."
+            f"loss={settings.estimator.loss!r} has another link than the rounds that "
+            "warm_start=True continues."
         )
     if is_classification and _is_model(init) and not hasattr(init, "predict_proba"):
         raise ParameterError(f"init={type(init).__name__} has no predict_proba.")
@@ -194,13 +194,13 @@ def _require_valid_init(
 def _require_weight_support(settings: StagewiseSettings, *, is_weighted: bool) -> None:
     """Raise if weights must be passed to an estimator that does not support them."""
     estimator, learner = settings.estimator, settings.learner.prototype
-    reason = "sample_weight was given"
+    reason = "sample_weight was passed"
     if is_weighted:
         require_weights(learner, "estimator", reason)
     if is_weighted and _is_model(estimator.init):
         require_weights(estimator.init, "init", reason)
     if settings.learner.predicts_signs:
-        require_weights(learner, "estimator", "a classifier's rows weigh as their gradients")
+        require_weights(learner, "estimator", "a classifier needs the gradients as weights")
     if estimator.response == "newton":
         require_weights(learner, "estimator", "response='newton' needs the hessian as weights")
 

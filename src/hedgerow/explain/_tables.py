@@ -15,8 +15,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from hedgerow._data.columns import LabelColumn, NumericColumn
-from hedgerow._data.records import are_records, as_data_frame
-from hedgerow._data.sources import as_array, open_table, require_rows
+from hedgerow._data.sources import are_records, as_array, as_data_frame, open_table, require_rows
 from hedgerow._data.sparse import sound
 from hedgerow._types import Indices
 from hedgerow._validation.fold_data import take_rows

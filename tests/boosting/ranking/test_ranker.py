@@ -175,8 +175,8 @@ def test_what_does_not_tell_queries_is_refused(told, message):
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ("query", "names the column 'query', which X does not"),
-        (7, "qid_column has the index 7"),
+        ("query", "X has no column 'query'"),
+        (7, "qid_column: index 7 is out of range"),
         (0, "NaN"),
     ],
 )

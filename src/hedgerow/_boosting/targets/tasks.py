@@ -23,8 +23,8 @@ from hedgerow._boosting.losses.formula import Loss
 from hedgerow._boosting.losses.regression import REGRESSION_LOSSES, as_levels
 from hedgerow._boosting.metrics import Metric, UserMetric, resolve_metrics
 from hedgerow._boosting.targets.classes import Classes
-from hedgerow._data.class_weight import class_weight_vector
 from hedgerow._data.target import (
+    class_weight_vector,
     read_classification_target,
     read_fitted_classes,
     read_probabilities,
