@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,8 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._types import Floats
 
-# Methods whose probabilities native/gradient/row_sampling.cpp computes from gradients, and all.
+Sampling = Literal["uniform", "balanced", "group", "gradient", "minimal_variance"]
 BY_GRADIENT = ("gradient", "minimal_variance")
-SAMPLING_METHODS = ("uniform", "balanced", "group", *BY_GRADIENT)
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,10 @@ class RowSampler:
         Expected fraction of the rows in a round.
     seed : int
         Random seed.
-    sampling : str
-        One of `SAMPLING_METHODS`.
+    sampling : {"uniform", "balanced", "group", "gradient", "minimal_variance"}
         "balanced" samples as many rows of each class as of the rarest, times `fraction`; "group"
-        samples whole groups; those of `BY_GRADIENT` give larger weights to rows that are sampled
-        with a smaller probability.
+        samples whole groups; the last two sample by gradients, with larger weights for rows that
+        are sampled with a smaller probability.
     row_class : int32 array (n_rows,), optional
         The class of each row, for "balanced".
     row_group : int32 array (n_rows,), optional
@@ -59,7 +58,7 @@ class RowSampler:
     n_rows: int
     fraction: float = 1.0
     seed: int = 0
-    sampling: str = "uniform"
+    sampling: Sampling = "uniform"
     row_class: NDArray[np.int32] | None = None
     row_group: NDArray[np.int32] | None = None
     reg_lambda: float = 1.0
