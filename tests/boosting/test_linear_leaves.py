@@ -328,8 +328,8 @@ def test_refitting_keeps_what_it_is_told_to():
     new = copy.deepcopy(one).refit(X[TEST], 2.0 * Y[TEST])
     half = copy.deepcopy(one).refit(X[TEST], 2.0 * Y[TEST], keep=0.5)
     inner = (np.abs(X) < 1.5).all(axis=1)  # within the ranges of both
-    wanted = 0.5 * (one.predict(X) + new.predict(X))
-    np.testing.assert_allclose(half.predict(X)[inner], wanted[inner], atol=1e-9)
+    expected = 0.5 * (one.predict(X) + new.predict(X))
+    np.testing.assert_allclose(half.predict(X)[inner], expected[inner], atol=1e-9)
 
 
 def test_a_leaf_that_no_row_reaches_keeps_its_slopes():

@@ -110,9 +110,9 @@ def test_groups_are_drawn_and_held_out_whole():
         eval_metric=lambda y, _: ("none", seen.append(np.asarray(y)) or 0.0, False),
     )
     early.fit(X, NUMBERS, groups=groups)
-    held = np.isin(NUMBERS, seen[0])
-    assert set(groups[held]).isdisjoint(groups[~held])
-    assert len(set(groups[held])) == 12
+    is_holdout = np.isin(NUMBERS, seen[0])
+    assert set(groups[is_holdout]).isdisjoint(groups[~is_holdout])
+    assert len(set(groups[is_holdout])) == 12
 
 
 @pytest.mark.parametrize("sampling", ["balanced", "group", "gradient", "minimal_variance"])
