@@ -187,10 +187,10 @@ def test_a_users_gradients_are_those_of_the_built_in_loss():
     np.testing.assert_allclose(own.predict(X), built_in.predict(X), atol=1e-9)
 
 
-def test_written_losses_have_slopes_if_they_have_hessians():
+def test_formula_losses_have_slopes_if_they_have_hessians():
     squares = hr.Loss(lambda y, f: 0.5 * (y - f) ** 2)
-    written, built_in = regressor(loss=squares).fit(X, Y), regressor().fit(X, Y)
-    np.testing.assert_allclose(written.predict(X), built_in.predict(X), atol=1e-6)
+    formula, built_in = regressor(loss=squares).fit(X, Y), regressor().fit(X, Y)
+    np.testing.assert_allclose(formula.predict(X), built_in.predict(X), atol=1e-6)
 
 
 # What is refused
@@ -207,7 +207,7 @@ def test_a_hinge_is_refused():
         classifier(loss="hinge").fit(X, Y > 0)
 
 
-def test_a_written_loss_without_hessian_is_refused():
+def test_a_formula_loss_without_hessian_is_refused():
     model = regressor(loss=hr.Loss(lambda y, f: np.abs(y - f)))
     with pytest.raises(ParameterError, match="hessian is zero"):
         model.fit(X, Y)

@@ -290,8 +290,8 @@ def test_evaluation_sets_have_queries_of_their_own():
         eval_names=["train", "test"],
     )  # fmt: skip
     assert list(model.evals_result_["test"]) == ["ndcg@5", "map", "mrr@10"]
-    expected = model.score(X[holdout], Y[holdout], weights[holdout], qid=QID[holdout], k=5)
-    assert model.evals_result_["test"]["ndcg@5"][-1] == expected
+    desired = model.score(X[holdout], Y[holdout], weights[holdout], qid=QID[holdout], k=5)
+    assert model.evals_result_["test"]["ndcg@5"][-1] == desired
     assert (
         model.score(X[~holdout], Y[~holdout], qid=QID[~holdout], k=5)
         == (model.evals_result_["train"]["ndcg@5"][-1])
@@ -299,16 +299,16 @@ def test_evaluation_sets_have_queries_of_their_own():
 
 
 def test_early_stopping_holds_whole_queries_out():
-    seen = []
+    observed = []
 
     def rows(y, scores):
-        seen.append(len(y))
+        observed.append(len(y))
         return "rows", 0.0, False
 
     ranker(early_stopping=True, validation_fraction=0.2, eval_metric=rows).fit(X, Y, qid=QID)
-    sizes = seen[:16]
-    assert len(sizes) == 16
-    assert not set(sizes) - set(GROUP.tolist())
+    holdout = observed[:16]
+    assert len(holdout) == 16
+    assert not set(holdout) - set(GROUP.tolist())
     with pytest.raises(hr.DataError, match="of 2 groups is none"):
         ranker(early_stopping=True).fit(X[:20], Y[:20], group=[10, 10])
 
@@ -355,9 +355,9 @@ def test_cross_validation_with_routed_ids():
         )
     np.testing.assert_array_equal(results["test_score"], in_pipeline)
     folds = GroupKFold(4).split(X, Y, QID)
-    for (train, test), score in zip(folds, results["test_score"], strict=True):
+    for (train, test), actual in zip(folds, results["test_score"], strict=True):
         by_hand = ranker().fit(X[train], Y[train], qid=QID[train])
-        assert score == by_hand.score(X[test], Y[test], qid=QID[test])
+        assert actual == by_hand.score(X[test], Y[test], qid=QID[test])
 
 
 def test_cross_validation_and_search_with_a_column_need_no_routing():
