@@ -4,12 +4,12 @@
 
 namespace hedgerow {
 
-// Category i has weight[i] and the `width` coordinates point[i · width …]: class fractions, or
-// means. Writes its coordinate along the first principal component of all categories (Coppersmith,
-// Hong and Hosking, "Partitioning nominal attributes in decision trees", 1999). With one coordinate
-// that is the coordinate itself, and the best subset is a prefix of its order (Fisher, Breiman).
-// `point` is overwritten.
-void principal_coordinates(std::span<const double> weight, std::span<double> point, int width,
+// Category i has weight[i] and the `n_numbers` coordinates point[i · n_numbers …]: class fractions,
+// or means. Writes its coordinate along the first principal component of all categories
+// (Coppersmith, Hong and Hosking, "Partitioning nominal attributes in decision trees", 1999). With
+// one coordinate that is the coordinate itself, and the best subset is a prefix of its order
+// (Fisher, Breiman). `point` is overwritten.
+void principal_coordinates(std::span<const double> weight, std::span<double> point, int n_numbers,
                            std::span<double> rank);
 
 }  // namespace hedgerow
