@@ -19,7 +19,7 @@ from hedgerow._arguments import (
     explain_parameters,
     with_argument_hints,
 )
-from hedgerow._contract import Internals, TableInternals
+from hedgerow._contract import Internals, SklearnEstimator, TableInternals
 from hedgerow._data.intake import Table, TableSchema, as_matrix, read_table
 from hedgerow._data.names import COLUMN_NAMES, name_attributes
 from hedgerow._data.target import columns_of, has_columns, read_weights
@@ -187,6 +187,19 @@ def column_attributes(schema: TableSchema) -> dict[str, Any]:
     """Return scikit-learn's attributes for the columns of a fitted table."""
     attributes: dict[str, Any] = {"n_features_in_": schema.n_features}
     return attributes | name_attributes(schema.feature_names)
+
+
+def seed_nested(estimator: SklearnEstimator, stream: np.random.RandomState, high: int) -> Any:
+    """Seed every random_state of an estimator and its nested estimators, with seeds below `high`.
+
+    The order is that of scikit-learn, by name.
+    """
+    seeds = {
+        name: int(stream.randint(high))
+        for name in sorted(estimator.get_params(deep=True))
+        if name.rpartition("__")[2] == "random_state"
+    }
+    return estimator.set_params(**seeds)
 
 
 def seed_of(random_state: int | np.random.RandomState | None) -> int:
