@@ -54,10 +54,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         The classes, sorted. If y has several columns of labels, a list of the classes of each.
     n_outputs_ : int
         Columns of y.
-    n_features_in_ : int
-        Columns of the table.
-    feature_names_in_ : array of str
-        Names of the columns, if they had names.
+    {columns}
     n_iter_ : int
         Rounds in the model.
     evals_result_ : dict
@@ -188,10 +185,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     ----------
     n_outputs_ : int
         Columns of y.
-    n_features_in_ : int
-        Columns of the table.
-    feature_names_in_ : array of str
-        Names of the columns, if they had names.
+    {columns}
     n_iter_ : int
         Rounds in the model.
     evals_result_ : dict
