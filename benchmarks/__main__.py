@@ -116,16 +116,16 @@ def _positive(text: str) -> int:
 
 
 def chosen_cases(options: argparse.Namespace) -> list[AnyCase]:
-    """The cases asked for, or all; real tables only where their folder is given."""
+    """Return the selected cases, or all; those with real tables only if --data is set."""
     folder = options.data
     real = [*found_rankings(folder), *found_in(folder)] if folder else []
     every: list[AnyCase] = [*GENERATED, *real]
     names = [case.name for case in every]
-    wanted = {name for given in options.cases or names for name in GROUPS.get(given, [given])}
-    missing = wanted - set(names)
+    selected = {name for case in options.cases or names for name in GROUPS.get(case, [case])}
+    missing = selected - set(names)
     if missing:
         raise SystemExit(f"no data for {', '.join(sorted(missing))}: give their folder with --data")
-    return [_adjusted(case, options) for case in every if case.name in wanted]
+    return [_adjusted(case, options) for case in every if case.name in selected]
 
 
 def _adjusted(case: AnyCase, options: argparse.Namespace) -> AnyCase:
@@ -137,9 +137,9 @@ def _adjusted(case: AnyCase, options: argparse.Namespace) -> AnyCase:
 
 def chosen_libraries(options: argparse.Namespace) -> list[str]:
     """The libraries asked for, or all, as far as they are installed."""
-    wanted = options.libraries or list(LIBRARIES)
-    installed = [name for name in wanted if LIBRARIES[name].installed()]
-    for name in sorted(set(wanted) - set(installed)):
+    selected = options.libraries or list(LIBRARIES)
+    installed = [name for name in selected if LIBRARIES[name].installed()]
+    for name in sorted(set(selected) - set(installed)):
         say(f"{name} is not installed and is left out")
     return installed
 

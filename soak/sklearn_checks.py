@@ -179,7 +179,7 @@ def _draws_rows(model: Any) -> bool:
     return bool(draws or holds_out)
 
 
-def drawn(kind: type[Any], base: dict[str, Any], rng: random.Random) -> Any:
+def random_setting(kind: type[Any], base: dict[str, Any], rng: random.Random) -> Any:
     """Return an estimator of some other parameters than the defaults, which `fit` takes."""
     for _ in range(DRAWS):
         candidates = [p for p in kind._parameters if _choices(p)]
@@ -272,8 +272,8 @@ def failures_of(model: Any, every: int = 1) -> tuple[int, int, list[str]]:
                 if name in exempt:
                     excused += 1
                 else:
-                    told = " ".join(str(error).split())[:200]
-                    failures.append(f"{model!r}: {name}: {type(error).__name__}: {told}")
+                    message = " ".join(str(error).split())[:200]
+                    failures.append(f"{model!r}: {name}: {type(error).__name__}: {message}")
                 continue
         passed += 1
     return passed, excused, failures
@@ -290,7 +290,7 @@ def run(share: float) -> Outcome:
     for kind, base in kinds:
         for number in range(n_settings):
             rng = random.Random(f"{kind.__name__} {number}")
-            passed, excused, found = failures_of(drawn(kind, base, rng), every)
+            passed, excused, found = failures_of(random_setting(kind, base, rng), every)
             total += passed, excused
             failures += found
     seen = (

@@ -303,8 +303,8 @@ def _simplex_dual(
             block[m] = -C[i] * full[i]
             columns[: W.size, j] = block.reshape(-1)
             columns[W.size + int(np.searchsorted(tied, i)), j] = heavy
-        wanted = np.concatenate([rest.reshape(-1), np.full(len(tied), heavy)])
-        found, _ = nnls(columns, wanted, maxiter=30 * len(places))
+        target = np.concatenate([rest.reshape(-1), np.full(len(tied), heavy)])
+        found, _ = nnls(columns, target, maxiter=30 * len(places))
         for (i, m), value in zip(places, found, strict=True):
             shares[i, m] = value
         shares /= shares.sum(axis=1)[:, np.newaxis]

@@ -17,9 +17,9 @@ from hedgerow import (
     GradientBoostingRegressor,
     ParameterError,
 )
-from hedgerow._boosting.fit.auto import member_seeds
-from hedgerow._boosting.fit.auto.budget import Budget
-from hedgerow._boosting.fit.training_data import Examples, partings
+from hedgerow._boosting.fit.auto.search import Budget
+from hedgerow._boosting.fit.dataset import Dataset, split_folds
+from hedgerow._boosting.fit.round_grower import member_seeds
 from hedgerow._data.intake import learn_schema
 from hedgerow._model_file.boosted import read_choice, write_choice
 
@@ -33,7 +33,7 @@ MANY_X, MANY = make_friedman1(10_400, n_features=5, noise=1.0, random_state=1)
 def examples(x, y, groups=None):
     _, table = learn_schema(x, "auto")
     groups = None if groups is None else np.asarray(groups, np.int32)
-    return Examples(table, np.asarray(y, float), None, groups)
+    return Dataset(table, np.asarray(y, float), None, groups)
 
 
 def same(a, b):
@@ -70,7 +70,7 @@ def test_several_models_are_the_mean_of_what_their_seeds_give(fitted):
 
 
 def test_scores_are_those_of_explicit_fits_on_the_same_rows(fitted):
-    parts = partings(examples(X, np.arange(400)), 5, 0, False, "random")
+    parts = split_folds(examples(X, np.arange(400)), 5, 0, False, "random")
     assert fitted.auto_.n_folds == len(parts) == 5
     for tried in fitted.auto_.tried:
         errors = []
@@ -90,7 +90,7 @@ def test_weights_count_in_the_fits_that_are_tried_and_in_their_mean():
     unscaled = {**QUICK, "reg_lambda": 0.0, "min_child_weight": 0.0}
     tried = GradientBoostingRegressor(**unscaled).fit(X, NUMBERS, weights).auto_.tried[0]
     errors, sums = [], []
-    for train, held in partings(examples(X, np.arange(400)), 5, 0, False, "random"):
+    for train, held in split_folds(examples(X, np.arange(400)), 5, 0, False, "random"):
         inside, outside = (part.target.astype(int) for part in (train, held))
         model = GradientBoostingRegressor(
             n_estimators=tried.n_rounds,
@@ -169,7 +169,7 @@ def test_many_columns_are_rationed():
     few, usual, many, all_of_them = (Budget.of(72, 1, 1.0, n) for n in (5, 100, 1000, 7129))
     assert few == usual
     assert usual.rounds_of(31) == many.rounds_of(31) > 5 * all_of_them.rounds_of(31)
-    rows = [Budget.of(2000, 1, 1.0, n).members(31, 300) for n in (100, 1000)]
+    rows = [Budget.of(2000, 1, 1.0, n).models(31, 300) for n in (100, 1000)]
     assert rows[0] > rows[1] >= 1
 
 
@@ -195,12 +195,12 @@ def test_a_budget_must_be_one(budget):
         GradientBoostingRegressor(budget=budget).fit(X, NUMBERS)
 
 
-# Rows held out.
+# Holdouts.
 
 
-def test_partings_cover_every_row_once():
+def test_folds_cover_every_row_once():
     numbers = np.arange(103.0)
-    parts = partings(examples(numbers[:, None], numbers), 5, 3, False, "random")
+    parts = split_folds(examples(numbers[:, None], numbers), 5, 3, False, "random")
     held = np.concatenate([part.target for _, part in parts])
     assert sorted(held) == sorted(numbers)
     for train, part in parts:
@@ -208,9 +208,9 @@ def test_partings_cover_every_row_once():
         assert len(train.target) + len(part.target) == 103
 
 
-def test_partings_hold_out_the_same_part_of_each_class_and_never_all_of_one():
+def test_folds_hold_out_the_same_part_of_each_class_and_never_all_of_one():
     labels = np.repeat([0.0, 1.0, 2.0, 3.0], [100, 10, 2, 1])
-    parts = partings(examples(np.zeros((113, 1)), labels), 5, 0, True, "random")
+    parts = split_folds(examples(np.zeros((113, 1)), labels), 5, 0, True, "random")
     for train, part in parts:
         assert set(train.target) == {0.0, 1.0, 2.0, 3.0}
         assert np.count_nonzero(part.target == 0.0) == 20
@@ -218,9 +218,11 @@ def test_partings_hold_out_the_same_part_of_each_class_and_never_all_of_one():
         assert 3.0 not in part.target
 
 
-def test_partings_hold_out_whole_groups():
+def test_folds_hold_out_whole_groups():
     groups = np.random.RandomState(0).randint(0, 12, 200)
-    parts = partings(examples(np.zeros((200, 1)), np.arange(200.0), groups), 5, 0, False, "random")
+    parts = split_folds(
+        examples(np.zeros((200, 1)), np.arange(200.0), groups), 5, 0, False, "random"
+    )
     assert len(parts) == 5
     for train, part in parts:
         assert not set(train.groups) & set(part.groups)
@@ -228,11 +230,11 @@ def test_partings_hold_out_whole_groups():
 
 def test_the_last_rows_are_held_out():
     numbers = np.arange(50.0)
-    ((train, held),) = partings(examples(numbers[:, None], numbers), 5, 0, False, "last")
+    ((train, held),) = split_folds(examples(numbers[:, None], numbers), 5, 0, False, "last")
     assert held.target.tolist() == list(range(40, 50))
     assert train.target.tolist() == list(range(40))
     groups = np.repeat([7, 3, 9, 1, 5], 10)
-    ((_, held),) = partings(examples(numbers[:, None], numbers, groups), 5, 0, False, "last")
+    ((_, held),) = split_folds(examples(numbers[:, None], numbers, groups), 5, 0, False, "last")
     assert set(held.groups) == {5}
 
 
@@ -302,7 +304,7 @@ def test_groups_may_leave_a_class_to_the_rows_held_out():
 
 
 @pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
-def test_weights_of_zero_take_partings_away():
+def test_folds_without_weight_are_left_out():
     weights = np.zeros(400)
     weights[:3] = 1.0
     model = GradientBoostingRegressor(**QUICK).fit(X, NUMBERS, sample_weight=weights)
@@ -323,8 +325,8 @@ def test_counts_that_are_all_zero_in_a_part():
         model.fit(X, np.zeros(400))
 
 
-def test_a_rate_beyond_all_bounds_is_told_as_ever():
-    with pytest.raises(ParameterError, match="lets the scores grow beyond all bounds"):
+def test_a_rate_that_diverges_is_an_error_as_ever():
+    with pytest.raises(ParameterError, match="makes the scores diverge"):
         GradientBoostingRegressor(learning_rate=1e200, loss="poisson", reg_lambda=0.0, **QUICK).fit(
             X, NUMBERS
         )
@@ -384,7 +386,7 @@ def test_categories_are_tried_as_an_explicit_fit_to_the_same_rows_encodes_them()
     options = {"max_categories": 10, "random_state": 0}
     tried = GradientBoostingRegressor(budget=0.1, **options).fit(table, y).auto_.tried[0]
     errors = []
-    for train, held in partings(examples(table, np.arange(400)), 5, 0, False, "random"):
+    for train, held in split_folds(examples(table, np.arange(400)), 5, 0, False, "random"):
         inside, outside = (part.target.astype(int) for part in (train, held))
         model = GradientBoostingRegressor(
             n_estimators=tried.n_rounds, learning_rate=0.15, **options, **tried.parameters
@@ -497,7 +499,7 @@ def test_refitting_to_the_same_rows_changes_nothing():
 
 
 def test_going_on_needs_a_number_of_rounds(fitted):
-    with pytest.raises(ParameterError, match="say with how many rounds: n_estimators=100"):
+    with pytest.raises(ParameterError, match="set the number of rounds, as in n_estimators=100"):
         GradientBoostingRegressor().fit(X, NUMBERS, init_model=fitted)
     warm = GradientBoostingRegressor(**QUICK, warm_start=True).fit(X, NUMBERS)
     with pytest.raises(ParameterError, match="n_estimators='auto' chooses all rounds"):
@@ -512,7 +514,7 @@ def test_going_on_needs_a_number_of_rounds(fitted):
 def test_what_was_tried_can_be_read_and_drawn(fitted):
     choice = fitted.auto_
     title, rate, header, *lines = repr(choice).splitlines()
-    assert rate == "Tried with learning_rate=0.15:"
+    assert rate == "Trials with learning_rate=0.15:"
     assert "the mean of 4 models" in title
     assert header.split()[0] == "max_leaves"
     assert header.split()[-2:] == ["rounds", "rmse"]
@@ -596,7 +598,7 @@ def test_a_metric_that_is_never_a_number_chooses_nothing():
     model = GradientBoostingRegressor(**QUICK, eval_metric=lambda *_: ("none", np.nan, False)).fit(
         X, NUMBERS
     )
-    assert "nothing tried had a" in repr(model.auto_)
+    assert "the none of every trial was NaN" in repr(model.auto_)
     assert model.auto_.parameters["n_estimators"] == model.n_iter_ == 100
 
 
@@ -605,7 +607,7 @@ def test_rows_that_leave_a_class_out_are_not_trained_on():
     model = GradientBoostingClassifier(**QUICK, validation_rows="last")
     assert model.fit(X[:100], y).auto_.n_folds == 0
     model.set_params(n_estimators=5, early_stopping=True, validation_fraction=0.2)
-    with pytest.raises(DataError, match=r"early_stopping cannot part .* one of the classes"):
+    with pytest.raises(DataError, match=r"early_stopping cannot split .* one of the classes"):
         model.fit(X[:100], y)
 
 
@@ -631,11 +633,11 @@ def test_calibration_is_refused_before_anything_is_fitted():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"calibration": "conformal"}, "calibration trains on, .* another calibration_fraction"),
-        ({"early_stopping": True}, "early_stopping trains on, .* another validation_fraction"),
+        ({"calibration": "conformal"}, "holdout of calibration.* another calibration_fraction"),
+        ({"early_stopping": True}, "holdout of early_stopping.* another validation_fraction"),
     ],
 )
-def test_rows_without_weight_are_told_by_who_parts_them(options, words):
+def test_a_split_without_weight_names_the_parameter_that_splits(options, words):
     weights = np.zeros(100)
     weights[50] = 1.0
     model = GradientBoostingRegressor(n_estimators=5, **options)

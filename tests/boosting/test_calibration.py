@@ -18,7 +18,7 @@ from hedgerow import (
     ModelFileError,
     ParameterError,
 )
-from hedgerow._boosting.fit.calibration import calibrate, interval
+from hedgerow._boosting.fit.calibration import fit_calibration, interval
 from hedgerow._boosting.losses import CONSTANT_SPREAD, Spread
 from hedgerow._model_file import boosted
 from hedgerow._model_file.stored import Stored
@@ -180,7 +180,7 @@ def test_files_keep_calibrations(method, tmp_path):
 
 def test_what_cannot_be_calibrated_is_named():
     regressor = GradientBoostingRegressor(n_estimators=2).fit(X, NUMBERS)
-    with pytest.raises(ParameterError, match="predict_interval needs rows"):
+    with pytest.raises(ParameterError, match="predict_interval needs a calibrated model"):
         regressor.predict_interval(X)
     regressor.calibrate(X[:5], NUMBERS[:5])
     with pytest.raises(ParameterError, match=r"coverage=0\.9 needs at least 9 rows .* were 5"):
@@ -188,7 +188,7 @@ def test_what_cannot_be_calibrated_is_named():
     with pytest.raises(ParameterError, match="coverage=1"):
         regressor.predict_interval(X, 1)
     classifier = GradientBoostingClassifier(n_estimators=2).fit(X, LABELS)
-    with pytest.raises(DataError, match="two classes at least"):
+    with pytest.raises(DataError, match="at least two classes"):
         classifier.calibrate(X[:3], np.zeros(3, int))
     with pytest.raises(ParameterError, match="calibration='platt'"):
         classifier.calibrate(X, LABELS, method="platt")
@@ -196,7 +196,7 @@ def test_what_cannot_be_calibrated_is_named():
         GradientBoostingClassifier(n_estimators=2, loss="hinge", calibration="sigmoid").fit(
             X, LABELS
         )
-    with pytest.raises(DataError, match=r"calibration_fraction=0\.01 of 20 rows: none"):
+    with pytest.raises(DataError, match=r"calibration_fraction=0\.01 of 20 rows is none"):
         GradientBoostingRegressor(calibration="conformal", calibration_fraction=0.01).fit(
             X[:20], NUMBERS[:20]
         )
@@ -287,7 +287,7 @@ def test_isotonic_probabilities_of_few_rows_are_never_certain(n_classes):
 
 def test_a_block_of_an_isotonic_calibration_has_laplaces_estimate():
     scores, classes = np.array([[-2.0], [-1.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 0, 1])
-    found = calibrate("isotonic", scores, classes, None)
+    found = fit_calibration("isotonic", scores, classes, None)
     np.testing.assert_allclose(found.x, [-1.5, 1.5, 3.0])
     np.testing.assert_allclose(found.y, [1 / 4, 2 / 4, 2 / 3])
 

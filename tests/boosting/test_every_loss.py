@@ -392,7 +392,7 @@ def test_what_is_no_probability_is_refused(y, message):
 
 @pytest.mark.parametrize("loss", ["exponential", "hinge", "focal"])
 def test_losses_of_two_classes_refuse_more(loss):
-    with pytest.raises(ParameterError, match=f"loss='{loss}' tells two classes apart, but y has 3"):
+    with pytest.raises(ParameterError, match=f"loss='{loss}' is for two classes, but y has 3"):
         classifier(loss).fit(X, np.arange(N) % 3)
 
 
@@ -415,7 +415,9 @@ def test_parameters_of_losses_are_checked(options, message):
 
 
 def test_parameters_of_classifiers_are_checked():
-    with pytest.raises(ParameterError, match=r"scale_pos_weight=2\.0 weighs the second of two"):
+    with pytest.raises(
+        ParameterError, match=r"scale_pos_weight=2\.0 is the weight of the second of two"
+    ):
         classifier("log_loss", scale_pos_weight=2.0).fit(X, np.arange(N) % 3)
     with pytest.raises(ParameterError, match="class_weight and scale_pos_weight"):
         classifier("cross_entropy", class_weight="balanced").fit(X, np.full((N, 2), 0.5))

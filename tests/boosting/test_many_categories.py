@@ -20,7 +20,7 @@ from hedgerow import (
     ParameterError,
     load,
 )
-from hedgerow._boosting.fit.training_data import Examples, hold_out
+from hedgerow._boosting.fit.dataset import Dataset, split_holdout
 from hedgerow._data import target_statistics
 from hedgerow._data.intake import learn_schema
 from hedgerow.theory import structure_score
@@ -207,8 +207,8 @@ def test_held_out_rows_do_not_enter_the_numbers():
     stopping = {"early_stopping": True, "validation_fraction": 0.3, "random_state": 4}
     model = regressor(**stopping).fit(FRAME, NUMBERS)
     _, table = learn_schema(FRAME)
-    rows = Examples(table, np.arange(float(N_ROWS)), None)
-    train, held = (part.target.astype(int) for part in hold_out(rows, 0.3, 4, stratify=False))
+    rows = Dataset(table, np.arange(float(N_ROWS)), None)
+    train, held = (part.target.astype(int) for part in split_holdout(rows, 0.3, 4, stratify=False))
     explicit = regressor(early_stopping=True, random_state=4)
     explicit.fit(FRAME.iloc[train], NUMBERS[train], eval_set=[(FRAME.iloc[held], NUMBERS[held])])
     np.testing.assert_array_equal(model.predict(FRAME), explicit.predict(FRAME))

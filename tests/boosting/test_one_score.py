@@ -135,7 +135,7 @@ def test_whole_groups_are_drawn(kind):
     assert 0.3 * N < drawn.min() < drawn.max() < 0.7 * N
     assert (drawn % 12 == 0).all()
     if kind == "cox":
-        with pytest.raises(ParameterError, match="fit must be given groups"):
+        with pytest.raises(ParameterError, match="pass groups to fit"):
             fitted(made(kind, subsample=0.5, sampling="group"))
 
 
@@ -171,7 +171,7 @@ def test_a_column_of_many_categories_is_learned_from(kind):
     assert encoded > score_of(["noise", "name"]) - 0.05
 
 
-# Rounds that go on from others
+# Initial models and checkpoints
 
 
 @every_kind
@@ -197,7 +197,7 @@ def test_a_fit_that_was_broken_off_ends_as_one_that_was_not(
 def test_a_checkpoint_of_other_rows_is_refused(kind, tmp_path):
     path = tmp_path / "checkpoint"
     fitted(made(kind), checkpoint=path)
-    with pytest.raises(ParameterError, match="to other rows"):
+    with pytest.raises(ParameterError, match="to other data"):
         fitted(made(kind), TRAIN, checkpoint=path)
     with pytest.raises(ParameterError, match="of a GradientBoosting"):
         fitted(made("cox" if kind == "ndcg" else "ndcg"), checkpoint=path)
@@ -250,7 +250,7 @@ def test_a_slice_has_no_curve_until_rows_tell_it_one(kind, tmp_path):
     sliced.save(tmp_path / "slice")
     times = [0.5, 1.0, 2.0]
     for each in (sliced, hr.load(tmp_path / "slice")):
-        with pytest.raises(ParameterError, match=r"refit\(X, y, keep=1.0\) learns the curve"):
+        with pytest.raises(ParameterError, match=r"refit\(X, y, keep=1.0\) estimates the curve"):
             each.predict_survival_function(X, times)
         given, _ = rows(each)
         each.refit(*given, keep=1.0)

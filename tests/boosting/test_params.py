@@ -14,8 +14,8 @@ from hedgerow import (
     ParameterError,
 )
 from hedgerow._boosting.estimators.parameters import PARAMETER_GROUPS, PARAMETERS
-from hedgerow._boosting.fit.auto.search import KINDS, KINDS_OF_FEW_ROWS
-from hedgerow._boosting.fit.settings import PLAIN
+from hedgerow._boosting.fit.arguments import AUTO_DEFAULTS
+from hedgerow._boosting.fit.auto.search import CANDIDATES, SMALL_CANDIDATES
 from hedgerow._constructor import grouped, grouped_tables
 from hedgerow._params import Number
 from hedgerow._tree.engine import MOST_LEAVES
@@ -141,8 +141,8 @@ def test_the_tables_in_the_documentation_are_the_declarations():
 
 def test_the_documentation_has_the_numbers_behind_auto():
     text = PAGE.read_text(encoding="utf-8")
-    for name, plain in PLAIN.items():
-        kinds = (*KINDS_OF_FEW_ROWS, *KINDS)
+    for name, plain in AUTO_DEFAULTS.items():
+        kinds = (*SMALL_CANDIDATES, *CANDIDATES)
         tried = " | ".join(f"{kind[name]:g}" if name in kind else "" for kind in kinds)
         assert f"| `{name}` | {plain:g} | {tried} |".replace("  |", " |") in text
 

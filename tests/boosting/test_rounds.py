@@ -21,8 +21,9 @@ from hedgerow import (
     ParameterError,
 )
 from hedgerow import _progress as progress
+from hedgerow._boosting.fit.dataset import Dataset, split_holdout
 from hedgerow._boosting.fit.loop import BestRound, boost
-from hedgerow._boosting.fit.training_data import Examples, hold_out
+from hedgerow._boosting.fit.round_grower import BoostedRounds
 from hedgerow._data.intake import Table
 
 RNG = np.random.default_rng(0)
@@ -43,12 +44,9 @@ def regressor(**parameters):
 
 
 def test_the_loop_runs_every_round_and_collects_the_trees():
-    assert boost(lambda index: [f"{index}a", f"{index}b"], range(3, 5), None) == [
-        "3a",
-        "3b",
-        "4a",
-        "4b",
-    ]
+    grower = BoostedRounds(lambda index: [f"{index}a", f"{index}b"], ["2a", "2b"])
+    boost(grower, range(3, 5), None)
+    assert grower.trees == ["2a", "2b", "3a", "3b", "4a", "4b"]
 
 
 @pytest.mark.parametrize("y", [TWO, THREE])
@@ -124,7 +122,7 @@ def test_without_early_stopping_the_best_round_is_known_but_all_are_kept():
 
 def held_out_rows(y, fraction, seed, stratify):
     rows = Table(None, dense=np.arange(len(y), dtype=float)[:, None])
-    parts = hold_out(Examples(rows, y, None), fraction, seed, stratify)
+    parts = split_holdout(Dataset(rows, y, None), fraction, seed, stratify)
     return [part.table.dense[:, 0].astype(int) for part in parts]
 
 
@@ -158,14 +156,17 @@ def test_the_held_out_part_depends_on_the_seed_alone():
 
 
 def test_a_table_too_small_to_hold_out_from_is_an_error():
-    with pytest.raises(DataError, match=r"validation_fraction=0.1 of 3 rows"):
+    with pytest.raises(DataError, match=r"validation_fraction=0.1 of 3 rows is none"):
         regressor(early_stopping=True).fit(X[:3], NUMBERS[:3])
 
 
 def test_a_part_without_weight_is_an_error():
     weights = np.zeros(600)
     weights[0] = 1.0
-    with pytest.raises(DataError, match="sample_weight is zero in every row that early_stopping"):
+    with pytest.raises(
+        DataError,
+        match=r"sample_weight is zero in every row .* holdout of early_stopping",
+    ):
         regressor(early_stopping=True).fit(X, NUMBERS, weights)
 
 
@@ -472,7 +473,9 @@ def hits(y, p):
 )
 def test_a_metric_of_unknown_direction_decides_nothing(parameters):
     model = regressor(eval_metric=hits, **parameters)
-    with pytest.raises(ParameterError, match=r"hits returned .* \(name, number, higher"):
+    with pytest.raises(
+        ParameterError, match=r"hits does not return whether .* \(name, value, higher"
+    ):
         model.fit(X, NUMBERS)
     assert not hasattr(model, "n_iter_")
 
@@ -504,7 +507,7 @@ def test_what_is_not_there_says_why():
     with pytest.raises(AttributeError, match="no best_iteration_ before fit"):
         _ = model.best_iteration_
     model.fit(X, NUMBERS)
-    with pytest.raises(AttributeError, match="no best_score_, for rounds were not measured"):
+    with pytest.raises(AttributeError, match="no best_score_, because rounds were not evaluated"):
         _ = model.best_score_
     with pytest.raises(AttributeError, match="auto_ with n_estimators='auto' only"):
         _ = model.auto_

@@ -129,8 +129,8 @@ def test_models_do_not_depend_on_threads(sampling):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sampling": "group", "subsample": 0.5}, "fit must be given groups"),
-        ({"sampling": "balanced"}, "draws rows by their class"),
+        ({"sampling": "group", "subsample": 0.5}, "pass groups to fit"),
+        ({"sampling": "balanced"}, "samples rows by class"),
         ({"sampling": "gradient"}, r"subsample='auto' is all"),
         ({"sampling": "minimal_variance"}, r"subsample='auto' is all"),
         ({"sampling": "goss"}, "sampling='goss' is not allowed"),
@@ -145,5 +145,5 @@ def test_groups_are_checked():
     model = GradientBoostingRegressor(n_estimators=2, early_stopping=True)
     with pytest.raises(DataError, match="groups has 3 values"):
         model.fit(X, NUMBERS, groups=[1, 2, 3])
-    with pytest.raises(DataError, match="of 1 groups: none"):
+    with pytest.raises(DataError, match="of 1 groups is none"):
         model.fit(X, NUMBERS, groups=np.zeros(N))

@@ -273,7 +273,7 @@ def test_rows_that_are_held_out_often_have_the_mean():
     for model, fold in zip(found.models, found.folds, strict=True):
         total[fold.held_out] += model.predict(X[fold.held_out])
     np.testing.assert_allclose(found.oof_prediction, total / 2, rtol=1e-14)
-    with pytest.raises(ParameterError, match="more than once, and classes have no mean"):
+    with pytest.raises(ParameterError, match="in more than one holdout, and classes have no mean"):
         hr.cross_validate(hr.DecisionTreeClassifier(), X, LABELS, cv=cv, method="predict")
 
 
@@ -520,7 +520,7 @@ def test_progress_is_shown_fold_by_fold(capsys):
     hr.cross_validate(Ridge(), X, Y, cv=3, verbose=1)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
-    assert lines[2].startswith("fold 3/3  held out rmse ")
+    assert lines[2].startswith("fold 3/3  holdout rmse ")
     hr.cross_validate(Ridge(), X, Y, cv=3)
     assert capsys.readouterr().err == ""
 
@@ -547,7 +547,10 @@ BAD = {
     "a fold": ({"cv": 1}, "cv: .*n_splits=1"),
     "too many folds": ({"cv": 500}, "cv: .*n_splits=500"),
     "no folds": ({"cv": []}, r"cv=\[\] has no folds"),
-    "an empty fold": ({"cv": [(np.arange(N), np.arange(0))]}, "fold 1 has no rows to fit to"),
+    "an empty fold": (
+        {"cv": [(np.arange(N), np.arange(0))]},
+        "the training set or the holdout of fold 1 is empty",
+    ),
     "rows that are not there": ({"cv": [([0, 1], [N])]}, "cv: index 240 is out of bounds"),
     "no groups": ({"cv": sk.GroupKFold(3)}, "cv: The 'groups' parameter should not be None"),
     "a metric": ({"scoring": "rsme"}, "scoring='rsme' is not allowed; did you mean 'rmse'"),
@@ -556,28 +559,28 @@ BAD = {
     "a method": ({"method": "transform"}, "method='transform' is not allowed"),
     "a flag": ({"share_bins": 1}, "share_bins=1 is not allowed"),
     "verbose": ({"verbose": -1}, "verbose=-1 is not allowed"),
-    "stopping": ({"early_stopping": True}, "Ridge cannot stop by the rows held out"),
+    "stopping": ({"early_stopping": True}, "Ridge has no early stopping"),
     "weights of a pipeline": (
         {"model": make_pipeline(Ridge()), "sample_weight": WEIGHTS},
-        "fit of Pipeline takes none.*step__sample_weight",
+        "fit of Pipeline does not accept it.*step__sample_weight",
     ),
     "a parameter": (
         {"model": hr.GradientBoostingRegressor(learning_rate=-1)},
         "learning_rate=-1 is not allowed",
     ),
     "no table": ({"X": None}, "X has no rows"),
-    "no argument of fit": ({"params": {"epochs": 3}}, "fit of Ridge takes no 'epochs'"),
+    "no argument of fit": ({"params": {"epochs": 3}}, "fit of Ridge does not accept 'epochs'"),
     "weights twice": (
         {"sample_weight": WEIGHTS, "params": {"sample_weight": WEIGHTS}},
-        "sample_weight is given twice",
+        "sample_weight is passed twice",
     ),
-    "weights of no row held out": (
+    "weights of an empty holdout": (
         {"sample_weight": np.arange(N) >= 48},
-        "zero in every row that fold 1",
+        "zero in the whole training set or holdout of fold 1",
     ),
     "a checkpoint": (
         {"model": hr.GradientBoostingRegressor(), "params": {"checkpoint": "a.ckpt"}},
-        "overwrite each other's checkpoint",
+        "a checkpoint is not allowed",
     ),
     "two evaluation sets": (
         {
@@ -585,13 +588,13 @@ BAD = {
             "early_stopping": True,
             "params": {"eval_set": [(X, Y)]},
         },
-        "params must have no eval_set",
+        "params must not have one",
     ),
-    "no metric": ({"scoring": []}, r"scoring=\[\] names no metric"),
-    "a metric twice": ({"scoring": ["rmse", "rmse"]}, "several metrics called 'rmse'"),
-    "a name that is told twice": (
+    "no metric": ({"scoring": []}, r"scoring=\[\] has no metric"),
+    "a metric twice": ({"scoring": ["rmse", "rmse"]}, "several metrics named 'rmse'"),
+    "a name that is returned twice": (
         {"scoring": [lambda y, p: ("rmse", 0.0, True), "rmse"]},
-        "several metrics called 'rmse'",
+        "several metrics named 'rmse'",
     ),
     "a list of arrays": (
         {
@@ -599,7 +602,7 @@ BAD = {
             "y": np.column_stack([CLASSES, CLASSES % 2]),
             "method": "predict_proba",
         },
-        "an array for each column of y; set method='predict'",
+        "returns an array for each column of y; set method='predict'",
     ),
     "a loss": (
         {"model": hr.GradientBoostingRegressor(loss="sqare"), "share_bins": False},

@@ -1,7 +1,7 @@
 """Gradient boosting: rounds of trees, each fitted to the gradient of the loss.
 
-`estimators` are the classes that users see, `targets` what y can be, `losses` what is minimised and
-`fit` the steps of a fit. `model` is what remains of it.
+`estimators` are the public classes, `targets` what y can be, `losses` what is minimised, and `fit`
+the steps of a fit, which produces a `model`.
 """
 
 from hedgerow._boosting.estimators.gradient_boosting import (

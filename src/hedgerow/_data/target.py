@@ -36,6 +36,9 @@ _SAME_ROWS = (
 # Squares of smaller numbers underflow.
 SMALLEST = 1e-150
 
+# The classes of y; a list with those of each label if y is multilabel.
+Classes = NDArray[Any] | list[NDArray[Any]]
+
 
 def read_classification_target(
     y: Any,
@@ -101,6 +104,12 @@ def read_fitted_labels(y: Any, classes: list[NDArray[Any]], n_rows: int) -> NDAr
         raise DataError(f"y has {len(columns)} columns, but there are {len(classes)} labels.")
     read = [read_fitted_classes(c, of, n_rows) for c, of in zip(columns, classes, strict=True)]
     return np.column_stack(read).astype(np.float64)
+
+
+def decode_labels(classes: list[NDArray[Any]], has_label: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return the class of each label, (n_rows, n_labels): the second one for rows that have it."""
+    columns = zip(classes, has_label.T.astype(np.intp), strict=True)
+    return np.column_stack([of_label[index] for of_label, index in columns])
 
 
 def read_number_columns(

@@ -8,20 +8,19 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._boosting.fit.auto import MOST_MEMBERS, Choice, Tried
-from hedgerow._boosting.fit.calibration import Calibration, Method
-from hedgerow._boosting.fit.settings import PLAIN
+from hedgerow._boosting.fit.arguments import AUTO_DEFAULTS
+from hedgerow._boosting.fit.auto import MAX_MODELS, Choice, TrialResult
 from hedgerow._boosting.losses import CONSTANT_SPREAD, Spread
-from hedgerow._boosting.model import BoostedModel
+from hedgerow._boosting.model import BoostedModel, Calibration, CalibrationMethod
 from hedgerow._boosting.survival_curves import (
     AcceleratedTimes,
     ProportionalHazards,
     SurvivalCurve,
     TimeDistribution,
 )
-from hedgerow._boosting.targets.classes import Classes
 from hedgerow._contract import internals
 from hedgerow._data.schema import TableSchema
+from hedgerow._data.target import Classes
 from hedgerow._data.target_statistics import BESIDES, EncodedColumn, TargetStatistics, no_statistics
 from hedgerow._estimator import Estimator, column_attributes
 from hedgerow._links import Link
@@ -138,7 +137,8 @@ def _read_calibration(stored: Stored, model: BoostedModel) -> BoostedModel:
         require(np.isfinite(residuals).all(), "a residual is not finite")
         return replace(model, residuals=residuals, spread=_read_spread(stored, model.link))
     require(
-        isinstance(method, str) and method in get_args(Method), f"the calibration is {method!r}"
+        isinstance(method, str) and method in get_args(CalibrationMethod),
+        f"the calibration is {method!r}",
     )
     slope, offset, x, y, start = stored.arrays("calibration.", _CALIBRATION).values()
     for name, array in (("slope", slope), ("offset", offset)):
@@ -309,7 +309,7 @@ def read_choice(stored: Any) -> Choice:
     require(is_choice, "the automatic choice does not have the expected fields")
     members, metric, folds = stored["n_members"], stored["metric"], stored["n_folds"]
     require(
-        type(members) is int and members in (1, 2, MOST_MEMBERS),
+        type(members) is int and members in (1, 2, MAX_MODELS),
         "the number of averaged models is not 1, 2 or the maximum",
     )
     require(isinstance(metric, str), "the metric is not a string")
@@ -335,17 +335,17 @@ def read_choice(stored: Any) -> Choice:
 def _read_chosen_parameters(stored: Any) -> dict[str, Any]:
     """Read the values of automatically chosen parameters."""
     what = "the automatically chosen parameters are not valid numbers"
-    require(is_table(stored) and set(stored) <= set(PLAIN), what)
+    require(is_table(stored) and set(stored) <= set(AUTO_DEFAULTS), what)
     for name, value in stored.items():
         is_count = name in ("n_estimators", "max_leaves", "min_samples_leaf")
         if name == "max_leaves" and value is None:
             continue
         require(type(value) is int if is_count else is_number(value), what)
         require(0 <= value < 2**31, what)
-    return {name: stored[name] for name in PLAIN if name in stored}
+    return {name: stored[name] for name in AUTO_DEFAULTS if name in stored}
 
 
-def _read_trial(stored: Any) -> Tried:
+def _read_trial(stored: Any) -> TrialResult:
     require(isinstance(stored, list) and len(stored) == 4, "a trial does not have four entries")
     parameters, n_rounds, score, curve = stored
     score, curve = decode(score), decode(curve)
@@ -357,7 +357,7 @@ def _read_trial(stored: Any) -> Tried:
         "the best round of a trial is not a non-negative integer",
     )
     require(is_number(score), "the score of a trial is not a number")
-    return Tried(_read_chosen_parameters(parameters), n_rounds, score, tuple(curve))
+    return TrialResult(_read_chosen_parameters(parameters), n_rounds, score, tuple(curve))
 
 
 def write_survival(estimator: Estimator) -> tuple[Document, Arrays]:

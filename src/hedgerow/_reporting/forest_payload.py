@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from hedgerow._adaboost.model import TreeCommittee
 from hedgerow._boosting.estimators.base import GradientBoosting
-from hedgerow._boosting.fit.calibration import Calibration
-from hedgerow._boosting.model import BoostedModel
+from hedgerow._boosting.model import BoostedModel, Calibration
 from hedgerow._contract import internals
 from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.schema import TableSchema

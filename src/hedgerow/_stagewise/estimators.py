@@ -176,7 +176,7 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
     True
     """
 
-    _task: ClassVar[Task] = Classification()
+    _task: ClassVar[Task] = Classification(multilabel=False)
     _parameters = parameters_for("classifier", PARAMETERS)
 
     def decision_function(self, X: Any) -> Floats:
@@ -289,7 +289,7 @@ class StagewiseRegressor(RegressorMixin, Stagewise):
     True
     """
 
-    _task: ClassVar[Task] = Regression()
+    _task: ClassVar[Task] = Regression(multi_output=False)
     _parameters = parameters_for("regressor", PARAMETERS)
 
     def predict(self, X: Any) -> Floats:

@@ -1,4 +1,4 @@
-"""Which rows each fold fits to and which it holds out, as a splitter of scikit-learn's says."""
+"""The training rows and holdout rows of each fold, from a splitter of scikit-learn's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Split = tuple[Indices, Indices]
 
 
 def split_rows(cv: Any, X: Any, y: Any, groups: Any, *, n_rows: int, stratify: bool) -> list[Split]:
-    """Return the rows of each fold: to fit to, and to hold out."""
+    """Return the rows of each fold: training set and holdout."""
     if isinstance(cv, type):
         raise ParameterError(f"cv={cv.__name__} is a class; write cv={cv.__name__}().")
     target = None if y is None else np.asarray(y)
@@ -33,12 +33,12 @@ def split_rows(cv: Any, X: Any, y: Any, groups: Any, *, n_rows: int, stratify: b
         raise ParameterError(f"cv={cv!r} has no folds.")
     for number, split in enumerate(splits, 1):
         if not all(map(len, split)):
-            raise ParameterError(f"cv: fold {number} has no rows to fit to, or holds none out.")
+            raise ParameterError(f"cv: the training set or the holdout of fold {number} is empty.")
     return splits
 
 
 def _splitter(cv: Any, target: Any, stratify: bool, *, keep_groups: bool) -> Any:
-    """Return what scikit-learn takes `cv` for, but for a number let groups stay together."""
+    """Return scikit-learn's splitter for `cv`; for a number, one that keeps groups together."""
     splitter = check_cv(cv, target, classifier=stratify)
     is_number = cv is None or isinstance(cv, int | np.integer)
     if not (keep_groups and is_number):
@@ -48,11 +48,11 @@ def _splitter(cv: Any, target: Any, stratify: bool, *, keep_groups: bool) -> Any
 
 
 def require_weights(splits: list[Split], weights: NDArray[np.float64] | None) -> None:
-    """Refuse weights of which a fold has only zeros."""
+    """Refuse weights that are all zero in a training set or a holdout."""
     if weights is None:
         return
     for number, (train, holdout) in enumerate(splits, 1):
         if not (weights[train].any() and weights[holdout].any()):
             raise DataError(
-                f"sample_weight is zero in every row that fold {number} fits to, or holds out."
+                f"sample_weight is zero in the whole training set or holdout of fold {number}."
             )

@@ -15,7 +15,7 @@ from hedgerow._tree.additive import AdditiveTrees
 from hedgerow._types import Floats, Indices
 from hedgerow._validation.fold_data import take_rows
 from hedgerow._validation.predictions import predict
-from hedgerow._validation.scoring import FoldHoldout, OfPredictions, Score
+from hedgerow._validation.scoring import FoldHoldout, MetricScore, Score
 from hedgerow.explain._tables import UserTable
 from hedgerow.explain._what_if import features_of, known_trees
 
@@ -45,7 +45,7 @@ class Judge:
     @property
     def higher_is_better(self) -> bool:
         """Whether more is better, as it is of scikit-learn's scores."""
-        return not isinstance(self.score, OfPredictions) or self.score.metric.higher_is_better
+        return not isinstance(self.score, MetricScore) or self.score.metric.higher_is_better
 
     def measure(self, model: Any, X: Any) -> float:
         """Return how well a model does on a table, which has the rows' columns as it wants."""

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow._adaboost.estimators import AdaBoost
 from hedgerow._boosting.estimators.base import GradientBoosting
-from hedgerow._boosting.fit.auto.budget import LOOK
-from hedgerow._boosting.fit.auto.choice import Choice
+from hedgerow._boosting.fit.auto.choice import ROUNDS_PER_EVALUATION, Choice
 from hedgerow._contract import internals
 from hedgerow._data.outputs import ClassOutputs
 from hedgerow._forest.estimator import Forest
@@ -175,7 +174,7 @@ def _of_rounds(model: Any, metric: str | None) -> dict[str, Any]:
         raise ParameterError(f"metric={metric!r} is not allowed; there are {', '.join(known)}.")
     curves = {of: _curve(by[metric]) for of, by in history.items() if metric in by}
     trials = [
-        Curve(LOOK * np.arange(1, len(one.curve) + 1), np.array(one.curve))
+        Curve(ROUNDS_PER_EVALUATION * np.arange(1, len(one.curve) + 1), np.array(one.curve))
         for one in (choice.tried if tried and choice.metric == metric else ())
     ]
     is_deciding = bool(known) and metric == known[0]

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.encoding import encode_again
-from hedgerow._boosting.fit.problem import weigh
-from hedgerow._boosting.fit.training_data import Examples
+from hedgerow._boosting.fit.fit_data import weigh
 from hedgerow._boosting.losses import BaseLoss
-from hedgerow._boosting.targets.multi_output import choose_loss
 from hedgerow._contract import internals
 from hedgerow._data.intake import as_matrix
 from hedgerow._data.target import read_weights
@@ -34,15 +33,15 @@ def leaf_sums(
     fitted = internals(model).model()
     ensemble = fitted.ensemble
     classes = getattr(model, "classes_", None)
-    loss = choose_loss(internals(model).task, model, classes, model.n_outputs_)
-    examples = _read_examples(model, loss, X, y, sample_weight)
-    _require_all_rows(ensemble, len(examples.target))
-    table = encode_again(fitted.statistics, examples, loss, classes, 1)
+    loss = internals(model).task.choose_loss(model, classes, model.n_outputs_)
+    dataset = _read_dataset(model, loss, X, y, sample_weight)
+    _require_all_rows(ensemble, len(dataset.target))
+    table = encode_again(fitted.statistics, dataset, loss, classes, 1)
     leaves = ensemble.apply(as_matrix(table, fitted.category_bins))
     scores = np.empty((ensemble.n_outputs, len(leaves)))
     scores[...] = ensemble.base_score[:, None]
     for first in range(0, ensemble.n_trees, ensemble.n_outputs):
-        gradient, hessian = _gradients(loss, scores, examples)
+        gradient, hessian = _gradients(loss, scores, dataset)
         for output, (g, h) in enumerate(zip(gradient, hessian, strict=True)):
             begin, end = ensemble.tree_offset[first + output : first + output + 2]
             node = leaves[:, first + output]
@@ -52,12 +51,12 @@ def leaf_sums(
             yield G[is_leaf], H[is_leaf]
 
 
-def _read_examples(model: Any, loss: BaseLoss, X: Any, y: Any, sample_weight: Any) -> Examples:
+def _read_dataset(model: Any, loss: BaseLoss, X: Any, y: Any, sample_weight: Any) -> Dataset:
     task, classes = internals(model).task, getattr(model, "classes_", None)
     table = internals(model).read(X, internals(model).model().schema)
     target = task.read_target(y, table.n_rows, classes, model.loss)
     weights = read_weights(sample_weight, table.n_rows)
-    return weigh(Examples(table, target, weights), model, task, classes, loss)
+    return weigh(Dataset(table, target, weights), model, task, classes, loss)
 
 
 def _require_all_rows(ensemble: Ensemble, n_rows: int) -> None:
@@ -72,7 +71,7 @@ def _require_all_rows(ensemble: Ensemble, n_rows: int) -> None:
         )
 
 
-def _gradients(loss: BaseLoss, scores: Floats, examples: Examples) -> tuple[Floats, Floats]:
+def _gradients(loss: BaseLoss, scores: Floats, dataset: Dataset) -> tuple[Floats, Floats]:
     """Return gradients and hessians of shape (n_outputs, n_rows), weights multiplied in."""
-    target, weights = examples.target_by_output, examples.weights
+    target, weights = dataset.target_by_output, dataset.weights
     return loss.gradients(target, scores, loss.row_weights(target, weights))

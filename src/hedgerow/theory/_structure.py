@@ -17,9 +17,8 @@ from hedgerow._boosting.estimators.gradient_boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from hedgerow._boosting.fit.settings import as_fitted
+from hedgerow._boosting.fit.arguments import as_fitted
 from hedgerow._boosting.losses import NativeLoss
-from hedgerow._boosting.targets.multi_output import choose_loss
 from hedgerow._contract import internals
 from hedgerow._result import BROWN, GREEN, Columns, Result
 from hedgerow._tree.growth_params import GrowthParams
@@ -272,7 +271,7 @@ def _require_newton_steps(model: Any) -> None:
             "have slopes. Fit with linear_leaves=False."
         )
     classes = getattr(model, "classes_", None)
-    loss = choose_loss(internals(model).task, model, classes, model.n_outputs_)
+    loss = internals(model).task.choose_loss(model, classes, model.n_outputs_)
     if isinstance(loss, NativeLoss) and (loss.is_piecewise_linear or any(loss.leaf_rates)):
         raise ParameterError(
             f"loss={model.loss!r}: its leaves take the loss's own best step, not −G / (H + λ), so "

@@ -295,7 +295,7 @@ def test_few_events_may_all_be_held_out():
     assert model.fit(table, y).auto_.n_folds == 0
     assert np.isfinite(model.predict(table)).all()
     model.set_params(n_estimators=10, early_stopping=True)
-    with pytest.raises(hr.DataError, match=r"early_stopping cannot part .* y has no event"):
+    with pytest.raises(hr.DataError, match=r"early_stopping cannot split .* y has no event"):
         model.fit(table, y)
 
 

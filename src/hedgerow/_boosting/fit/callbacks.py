@@ -1,8 +1,8 @@
-"""What a user's callbacks see and may do while rounds run.
+"""Callbacks: what they receive after each round, and how they can stop a fit.
 
-A callback is a function of `RoundInfo`, or an object with any of ``before_fit(estimator)``,
-``after_round(info)`` and ``after_fit(estimator)``. If ``after_round`` returns True, this round is
-the last; whatever a callback raises ends the fit and leaves the estimator as it was.
+A callback is a function of a `RoundInfo`, or an object with any of ``before_fit(estimator)``,
+``after_round(info)`` and ``after_fit(estimator)``. If ``after_round`` returns True, the fit stops
+after this round. If a callback raises, the fit ends and the estimator is unchanged.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class RoundInfo:
     Attributes
     ----------
     round : int
-        Rounds in the model so far, this one included.
+        The number of rounds in the model so far, this one included.
     n_rounds : int
-        Rounds there will be at most.
+        The maximum number of rounds.
     metrics : dict
         ``metrics[set][metric]`` is the value after this round.
     """
@@ -42,36 +42,36 @@ class RoundInfo:
 
     @property
     def model(self) -> Any:
-        """The estimator as if fitted with the rounds so far: a copy, built when it is asked for."""
+        """A copy of the estimator, fitted with the rounds so far; built on access."""
         return self.build_model()
 
 
 class Callbacks:
-    """A user's callbacks, called in the order given."""
+    """The user's callbacks, called in order."""
 
     def __init__(self, callbacks: Iterable[Any] | None) -> None:
-        self.members = [] if callbacks is None else _listed(callbacks)
+        self.members = [] if callbacks is None else _checked(callbacks)
 
     def __bool__(self) -> bool:
         return bool(self.members)
 
     def before_fit(self, estimator: Estimator) -> None:
-        """Tell all that the rounds begin."""
+        """Call all before the first round."""
         for member in self.members:
             getattr(member, "before_fit", _nothing)(estimator)
 
     def after_round(self, info: RoundInfo) -> bool:
-        """Tell all; whether any of them wants to stop."""
+        """Call all after a round. Return True if any of them stops the fit."""
         answers = [_after_round_of(member)(info) for member in self.members]
         return any(isinstance(answer, bool | np.bool_) and answer for answer in answers)
 
     def after_fit(self, estimator: Estimator) -> None:
-        """Hand all the finished model."""
+        """Call all with the finished model."""
         for member in self.members:
             getattr(member, "after_fit", _nothing)(estimator)
 
 
-def _listed(callbacks: Any) -> list[Any]:
+def _checked(callbacks: Any) -> list[Any]:
     members = list(callbacks) if isinstance(callbacks, Iterable) else [callbacks]
     for member in members:
         library = library_of(member)
@@ -95,4 +95,4 @@ def _after_round_of(member: Any) -> Callable[[RoundInfo], Any]:
 
 
 def _nothing(_: Any) -> None:
-    """Stand in for a hook that a callback does not have."""
+    """Stand in for a method that a callback does not have."""
