@@ -270,3 +270,6 @@ class LeafClassifier(ScoredClassifier):
         values = self._values(X)
         outputs = self._class_outputs()
         return outputs.labels(outputs.votes(values))
+
+
+add_argument_hints(LeafClassifier)  # which is not an Estimator by itself

@@ -111,7 +111,7 @@ def test_a_function_of_blocks_is_a_kernel():
     [
         (lambda _A, _B: np.ones(3), r"shape \(3,\)"),
         (lambda A, B: np.full((len(A), len(B)), np.nan), "NaN"),
-        (lambda _A, _B: "no", "no matrix of numbers"),
+        (lambda _A, _B: "no", "other than a matrix of numbers"),
     ],
 )
 def test_what_a_function_must_return_is_said(function, pattern):
