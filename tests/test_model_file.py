@@ -419,7 +419,7 @@ def test_a_kernel_classifier_comes_back(model, classes, kernel, path):
 @pytest.mark.parametrize(
     "model", [SVR(C=3.0), NuSVR(kernel="linear"), OneClassSVM(nu=0.2)], ids=str
 )
-def test_other_kernel_machines_come_back(model, table, path):
+def test_other_kernel_svms_come_back(model, table, path):
     model = clone(model).fit(table, NUMBERS)
     assert_alike(through_file(model, path), model, table)
 

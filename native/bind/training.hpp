@@ -319,7 +319,8 @@ inline void bind_losses(nb::module_& m) {
       "loss_names",
       [] {
         nb::list names;
-        for (const LossEntry& entry : loss_table()) names.append(nb::str(entry.name.data()));
+        for (const LossEntry& entry : loss_table())
+          names.append(nb::str(entry.name.data(), entry.name.size()));
         return nb::typed<nb::list, nb::str>(names);
       },
       "The names of the losses with native gradients.");

@@ -75,12 +75,11 @@ double written_gain(const GrowthParams& params, const ExactNode& node, const Exa
     return score_at(G, H + penalties.lambda, penalties.alpha, limited);
   };
   const double extra = node.best.extra_lambda > 0.0 ? units.cat_l2 : 0.0;
-  const DoubleDouble difference = accurate(left, extra, node.best.limits.left) +
-                                  accurate(right, extra, node.best.limits.right) -
-                                  accurate(node, 0.0, node.limits);
-  const double scale = units.score_scale();
-  const DoubleDouble gain(0.5 * scale * difference.high, 0.5 * scale * difference.low);
-  return static_cast<double>(gain - params.min_split_gain);
+  const DoubleDouble children =
+      accurate(left, extra, node.best.limits.left) + accurate(right, extra, node.best.limits.right);
+  const DoubleDouble parent = accurate(node, 0.0, node.limits);
+  return static_cast<double>(
+      split_gain(children, parent, params.min_split_gain, units.score_scale()));
 }
 
 // The power of two that brings a finite `sum` just below 2^61. Bounded, so that its square stays
@@ -185,8 +184,7 @@ class ExactGrowth {
         constraints_(plan.constraints),
         tree_id_(plan.tree_id),
         features_(plan.features.begin(), plan.features.end()),
-        threads_(threads),
-        least_(static_cast<std::size_t>(plan.params.fewest_rows())) {
+        threads_(threads) {
     std::erase_if(features_, [&](int f) { return constraints_.weight(f) == 0.0; });
   }
 
@@ -235,7 +233,6 @@ class ExactGrowth {
   std::uint64_t tree_id_;
   std::vector<std::int32_t> features_;
   int threads_;
-  std::size_t least_;
   bool bagged_ = false;
   std::vector<ExactNode> nodes_;
   std::vector<int> open_;    // leaves worth splitting: a heap if leafwise, else in order
@@ -314,8 +311,7 @@ void ExactGrowth::set_floor(Units& units, double size) const {
 }
 
 bool ExactGrowth::may_split(const ExactNode& node) const {
-  const bool within = params_.max_depth == 0 || node.depth < params_.max_depth;
-  return within && node.size() >= 2 * least_ && node.has_units;
+  return node.has_units && params_.may_split(static_cast<std::int64_t>(node.size()), node.depth);
 }
 
 bool ExactGrowth::step() {

@@ -245,7 +245,7 @@ class TreeMeans {
     for (std::size_t point = 0; point < n_points_; ++point)
       std::copy(ensemble_.base_score.begin(), ensemble_.base_score.end(),
                 mean_ + point * n_outputs);
-    const std::size_t of_tree = n_points_ * n_values_;
+    const std::size_t of_tree = std::max<std::size_t>(n_points_ * n_values_, 1);
     const std::size_t at_a_time = std::max<std::size_t>(kSumsAtATime / of_tree, 1);
     for (std::size_t first = 0; first < n_trees; first += at_a_time) {
       const std::size_t count = std::min(at_a_time, n_trees - first);

@@ -125,7 +125,7 @@ void add_nodes(const ShapArrays& arrays, Places& features, ShapTrees& trees) {
     n_sets = std::max(n_sets, nodes.category_set[node] + 1);
   }
   trees.value.assign(nodes.value, nodes.value + nodes.n_nodes * nodes.n_values);
-  trees.category_bits.assign(nodes.category_bits, nodes.category_bits + 8 * n_sets);
+  trees.category_bits.assign(nodes.category_bits, nodes.category_bits + 8 * std::ptrdiff_t{n_sets});
 }
 
 // The player of each node of a tree, as a place.
@@ -223,7 +223,8 @@ ShapLeaves::ShapLeaves(const ShapTrees& trees, const ShapTree& tree) {
       members[leaf.member_begin + member].share = edge->share;
       turns.push_back({edge->parent, member, edge->is_right});
     }
-    for (std::size_t t : trees.slopes.of_node(tree.root + node)) of_leaf.of(trees.slopes.player[t]);
+    for (const std::size_t t : trees.slopes.of_node(tree.root + node))
+      of_leaf.of(trees.slopes.player[t]);
     of_leaf.end();
     leaf.member_end = members.size();
     leaf.turn_end = turns.size();

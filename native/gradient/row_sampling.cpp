@@ -77,10 +77,11 @@ Probability minimal_variance(const std::vector<double>& size, double sample_size
   for (const double one : ranked) below += one;
   if (!(below > 0.0)) return {INFINITY, 0.0, sample_size / static_cast<double>(size.size())};
   double certain = 0.0;
-  for (std::size_t i = ranked.size(); i-- > 0 && certain < sample_size; ++certain) {
+  for (std::size_t i = ranked.size(); i-- > 0 && certain < sample_size;) {
     const double slope = (sample_size - certain) / below;
     if (ranked[i] * slope <= 1.0) return {INFINITY, slope, 0.0};
     below -= ranked[i];
+    certain += 1.0;
   }
   return {0.0, 0.0, 0.0};
 }

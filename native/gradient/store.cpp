@@ -71,6 +71,7 @@ SampledRows GradientStore::run(Differentiate differentiate, const std::optional<
   SampledRows sample;
   if (draw) {
     std::vector<RawGradients> outputs;
+    outputs.reserve(summary_.size());
     for (int k = 0; k < n_outputs(); ++k) outputs.push_back(raw(k));
     sample =
         sample_by_gradient(draw->sampling, draw->round, outputs, n_, summary_.data(), threads_);

@@ -81,8 +81,7 @@ void TreeBuilder::plant_root(std::span<const std::uint32_t> bag) {
 
 // What is known of a leaf before its split is looked for.
 bool TreeBuilder::may_split(const TreeLeaf& leaf) const {
-  return leaf.count >= 2 * static_cast<std::size_t>(params_.fewest_rows()) &&
-         (params_.max_depth == 0 || leaf.depth < params_.max_depth) && leaf.is_heavy;
+  return leaf.is_heavy && params_.may_split(static_cast<std::int64_t>(leaf.count), leaf.depth);
 }
 
 // The heap's order: whether a waits longer than b.
@@ -141,6 +140,7 @@ void TreeBuilder::commit(const TreeLeaf& leaf) {
 // The open leaves that are split next unless a new one gains more, in their order.
 std::vector<TreeBuilder::TreeLeaf*> TreeBuilder::next_open(std::size_t most) {
   std::vector<TreeLeaf*> leaves;
+  leaves.reserve(open_.size());
   for (TreeLeaf& leaf : open_) leaves.push_back(&leaf);
   most = std::min(most, leaves.size());
   std::partial_sort(leaves.begin(), leaves.begin() + static_cast<std::ptrdiff_t>(most),
@@ -170,7 +170,7 @@ void TreeBuilder::evaluate_children(TreeLeaf& leaf) {
   engine_->divide(divisions);
   for (std::size_t i = 0; i < parents.size(); ++i) {
     Children& children = children_[static_cast<std::size_t>(parents[i]->children)];
-    for (std::size_t side : {0, 1}) children[side].best = divisions[i].children[side].best;
+    for (const std::size_t side : {0, 1}) children[side].best = divisions[i].children[side].best;
   }
 }
 
@@ -185,7 +185,7 @@ Division TreeBuilder::division(const TreeLeaf& leaf, bool has_room) const {
     const auto at = std::lower_bound(tested.begin(), tested.end(), leaf.best.feature);
     if (at == tested.end() || *at != leaf.best.feature) tested.insert(at, leaf.best.feature);
   }
-  for (std::size_t side : {0, 1}) {
+  for (const std::size_t side : {0, 1}) {
     division.children[side].leaf = children[side].id;
     division.is_searched[side] = has_room && may_split(children[side]);
     if (division.is_searched[side]) division.children[side] = search_of(children[side], tested);

@@ -201,6 +201,7 @@ void scan_all(const RowBlocks& rows, const Distance& distance, const Matrix& que
   parallel_for(threads, (queries.n + width - 1) / width, [&](std::size_t task) {
     const std::size_t first = task * width, count = std::min(width, queries.n - first);
     std::vector<typename Output::Keeper> keepers;
+    keepers.reserve(count);
     for (std::size_t q = 0; q < count; ++q) keepers.push_back(output.keeper(distance));
     for (std::size_t b = 0; b < rows.n_blocks(); ++b) {
       for (std::size_t q = 0; q < count; ++q)

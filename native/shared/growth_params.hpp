@@ -48,6 +48,10 @@ struct GrowthParams {
   bool has_common_step() const { return !leaf.is_newton() && max_delta_step == 0.0; }
   bool is_leafwise() const { return grow_policy == GrowPolicy::leafwise; }
   std::int64_t fewest_rows() const { return min_samples_leaf > 1 ? min_samples_leaf : 1; }
+  // Whether a leaf of so many rows at this depth may be split at all.
+  bool may_split(std::int64_t rows, int depth) const {
+    return rows >= 2 * fewest_rows() && (max_depth == 0 || depth < max_depth);
+  }
 };
 static_assert(std::is_trivially_copyable_v<GrowthParams>);
 

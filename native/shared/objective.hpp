@@ -157,4 +157,12 @@ inline double split_gain(double children, double parent, double min_split_gain,
   return 0.5 * (children - parent) * scale - min_split_gain;
 }
 
+// The same of scores in double-double.
+inline DoubleDouble split_gain(const DoubleDouble& children, const DoubleDouble& parent,
+                               double min_split_gain, double scale) {
+  const DoubleDouble difference = children - parent;
+  const double unit = 0.5 * scale;
+  return DoubleDouble(unit * difference.high, unit * difference.low) - min_split_gain;
+}
+
 }  // namespace hedgerow

@@ -181,6 +181,7 @@ bool scatter_column(const SparseView& table, std::span<const double> thresholds,
 
 std::vector<Place> own_columns(std::size_t n_features) {
   std::vector<Place> places;
+  places.reserve(n_features);
   for (std::size_t f = 0; f < n_features; ++f)
     places.push_back({static_cast<std::int32_t>(f), 0, -1});
   return places;

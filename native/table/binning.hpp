@@ -38,6 +38,6 @@ bool map_sparse_to_bins(const SparseView& table, const BinRules& rules, const Bi
                         int threads);
 
 // Fills by_row from by_column, every feature in its place.
-void interleave(const BinLayouts& layouts, std::span<const Place> places, int threads);
+void interleave(const BinLayouts& out, std::span<const Place> places, int threads);
 
 }  // namespace hedgerow

@@ -80,6 +80,7 @@ void look_through(std::span<const ColumnView> columns, std::span<const AnyRecogn
 void add_rare_values(std::span<const ColumnView> columns, std::size_t n_rows,
                      std::span<const double> row_weight, std::span<FewValues> values, int threads) {
   std::vector<AnyRecogniser> recognisers;
+  recognisers.reserve(columns.size());
   for (std::size_t j = 0; j < columns.size(); ++j)
     recognisers.push_back(recogniser_of(columns[j].type, values[j]));
   const std::vector<FewValues> before(values.begin(), values.end());

@@ -134,7 +134,7 @@ class SlopeFit {
   void divide(int threads);
   void centre();
   void add_products();
-  void solve(std::size_t leaf);
+  void solve(std::size_t index);
   void bound(const LeafPlan& leaf, double value);
 
   // Visits the rows of a block that have a hessian, in order.

@@ -26,14 +26,14 @@ def table(n_rows=800, seed=0):
 
 def paths(model):
     """Give the set of features on the way to every leaf of every tree."""
-    ensemble, found = model._model.ensemble, set()
+    ensemble, leaf_paths = model._model.ensemble, set()
     for tree in map(ensemble.tree, range(ensemble.n_trees)):
         above = {0: frozenset()}
         for node in np.flatnonzero(tree.feature >= 0):
             for child in (tree.left[node], tree.right[node]):
                 above[child] = above[node] | {int(tree.feature[node])}
-        found |= {path for node, path in above.items() if tree.feature[node] < 0}
-    return found
+        leaf_paths |= {path for node, path in above.items() if tree.feature[node] < 0}
+    return leaf_paths
 
 
 @SPLITTERS
@@ -53,9 +53,9 @@ def test_the_features_of_a_path_belong_to_one_group(given, allowed, splitter):
     model = GradientBoostingRegressor(
         interaction_constraints=given, n_estimators=15, splitter=splitter
     ).fit(X, y)
-    found = paths(model)
-    assert all(any(path <= group for group in allowed) for path in found)
-    assert {max(map(len, allowed))} >= {max(map(len, found))}
+    leaf_paths = paths(model)
+    assert all(any(path <= group for group in allowed) for path in leaf_paths)
+    assert {max(map(len, allowed))} >= {max(map(len, leaf_paths))}
 
 
 @SPLITTERS
@@ -115,9 +115,9 @@ def test_all_numbers_that_stand_for_a_column_are_bound_as_it_is(splitter):
     model = GradientBoostingRegressor(interaction_constraints=[["b", "kind"]], **options).fit(X, y)
     sources = model._model.statistics.sources
     assert sources.tolist() == [0, 1, 2, 3, 4, 4]
-    found = {frozenset(sources[list(path)].tolist()) for path in paths(model)}
-    assert all(path <= {1, 4} or path <= {0, 2, 3} for path in found)
-    assert {1, 4} in found
+    leaf_paths = {frozenset(sources[list(path)].tolist()) for path in paths(model)}
+    assert all(path <= {1, 4} or path <= {0, 2, 3} for path in leaf_paths)
+    assert {1, 4} in leaf_paths
     without = GradientBoostingRegressor(feature_weights={"kind": 0}, **options).fit(X, y)
     assert (without.importances("split") > 0).tolist() == [True, True, True, True, False]
 

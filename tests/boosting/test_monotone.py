@@ -27,7 +27,7 @@ def a_function(y, raw_scores):
     return np.tanh(raw_scores - y), 1 / np.cosh(raw_scores - y) ** 2 + 1e-3
 
 
-def straight(y, f):
+def piecewise_linear(y, f):
     return np.abs(y - f) * np.where(y > f, 0.7, 0.3)
 
 
@@ -89,7 +89,7 @@ VARIANTS = [
     {"sampling": "minimal_variance", "subsample": 0.4, "splitter": "exact"},
     {"max_categories": 2},
 ]
-REGRESSION_LOSSES = [*losses("regressor"), a_function, hr.Loss(straight), hr.Loss(curved)]
+REGRESSION_LOSSES = [*losses("regressor"), a_function, hr.Loss(piecewise_linear), hr.Loss(curved)]
 LOG_LOSS = hr.Loss(lambda y, f: np.logaddexp(0, f) - y * f)
 
 
@@ -277,7 +277,9 @@ def test_a_model_to_go_on_from_must_keep_the_constraints(strategy):
 
 
 @pytest.mark.parametrize("keep", [0.0, 0.5])
-@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "gamma", hr.Loss(straight)])
+@pytest.mark.parametrize(
+    "loss", ["squared_error", "absolute_error", "gamma", hr.Loss(piecewise_linear)]
+)
 def test_refitted_leaves_keep_the_constraints(loss, keep):
     X, y = constrained_table(700)
     model = GradientBoostingRegressor(

@@ -102,17 +102,17 @@ def test_groups_are_drawn_and_held_out_whole():
         reachable |= {total + size for total in reachable}
     assert count in reachable
 
-    seen = []
+    observed = []
     early = GradientBoostingRegressor(
         n_estimators=5,
         early_stopping=True,
         validation_fraction=0.2,
-        eval_metric=lambda y, _: ("none", seen.append(np.asarray(y)) or 0.0, False),
+        eval_metric=lambda y, _: ("none", observed.append(np.asarray(y)) or 0.0, False),
     )
     early.fit(X, NUMBERS, groups=groups)
-    held = np.isin(NUMBERS, seen[0])
-    assert set(groups[held]).isdisjoint(groups[~held])
-    assert len(set(groups[held])) == 12
+    holdout = np.isin(NUMBERS, observed[0])
+    assert set(groups[holdout]).isdisjoint(groups[~holdout])
+    assert len(set(groups[holdout])) == 12
 
 
 @pytest.mark.parametrize("sampling", ["balanced", "group", "gradient", "minimal_variance"])

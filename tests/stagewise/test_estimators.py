@@ -330,12 +330,12 @@ def test_sample_weight_is_routed_to_the_estimator():
     with sklearn.config_context(enable_metadata_routing=True):
         model = regressor().set_fit_request(sample_weight=True)
         model.set_score_request(sample_weight=False)
-        found = cross_validate(
+        actual = cross_validate(
             model, X, NUMBERS, cv=3, params={"sample_weight": W}, return_estimator=True
         )
     train = np.arange(N) >= 67
     expected = regressor().fit(X[train], NUMBERS[train], W[train])
-    np.testing.assert_array_equal(found["estimator"][0].predict(X), expected.predict(X))
+    np.testing.assert_array_equal(actual["estimator"][0].predict(X), expected.predict(X))
 
 
 # Starts
@@ -418,11 +418,11 @@ def test_the_same_seed_gives_the_same_model(estimator):
 
 
 def test_a_round_sees_its_part_of_the_rows_and_steps_by_it():
-    seen = []
+    observed = []
 
     class Records(DecisionTreeRegressor):
         def fit(self, X, y, sample_weight=None):
-            seen.append((X, y))
+            observed.append((X, y))
             return super().fit(X, y, sample_weight)
 
     model = regressor(
@@ -431,14 +431,14 @@ def test_a_round_sees_its_part_of_the_rows_and_steps_by_it():
     before = np.full(N, np.median(NUMBERS))
     rows = []
     for (Xs, response), learner, steps, after in zip(
-        seen, model.estimators_, model.steps_, model.staged_predict(X), strict=True
+        observed, model.estimators_, model.steps_, model.staged_predict(X), strict=True
     ):
-        drawn = np.flatnonzero((X[:, None] == Xs).all(axis=2).any(axis=1))
-        rows.append(tuple(drawn))
-        assert len(drawn) == 50
-        np.testing.assert_array_equal(response, np.sign(NUMBERS - before)[drawn])
+        sampled = np.flatnonzero((X[:, None] == Xs).all(axis=2).any(axis=1))
+        rows.append(tuple(sampled))
+        assert len(sampled) == 50
+        np.testing.assert_array_equal(response, np.sign(NUMBERS - before)[sampled])
         for leaf in np.unique(learner.apply(Xs)):
-            inside = drawn[learner.apply(Xs) == leaf]
+            inside = sampled[learner.apply(Xs) == leaf]
             assert steps[leaf] == pytest.approx(np.median((NUMBERS - before)[inside]))
         before = after
     assert len(set(rows)) == len(rows)

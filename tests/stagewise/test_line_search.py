@@ -15,8 +15,10 @@ from hedgerow._stagewise.line_search import NEGLIGIBLE, line_search, shortened
     power=st.sampled_from([1, 3]),
 )
 def test_the_root_of_a_rising_slope_is_found_at_any_scale(root, scale, power):
-    found = line_search(lambda step: scale * np.sign(step - root) * abs(step / root - 1.0) ** power)
-    assert found == pytest.approx(root, rel=1e-14 if power == 1 else 1e-5)  # ε^⅓ where it is flat
+    actual = line_search(
+        lambda step: scale * np.sign(step - root) * abs(step / root - 1.0) ** power
+    )
+    assert actual == pytest.approx(root, rel=1e-14 if power == 1 else 1e-5)  # ε^⅓ where it is flat
 
 
 def test_a_slope_that_jumps_over_zero_has_its_root_at_the_jump():

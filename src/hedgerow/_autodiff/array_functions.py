@@ -193,7 +193,10 @@ def _sort(x: Dual, axis: int = -1) -> Dual:
 
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
     if ord not in (None, 2) or np.ndim(axis) or axis is None:
-        refuse(f"np.linalg.norm with ord={ord!r}, axis={axis!r}", "There is the 2-norm of an axis")
+        refuse(
+            f"np.linalg.norm with ord={ord!r}, axis={axis!r}",
+            "Only the 2-norm along one axis is supported",
+        )
     return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
 
 

@@ -98,7 +98,7 @@ class Dual(NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         name = ufunc.__name__
         if options.get("out") is not None:
-            refuse(f"{name} into an array that is there (out=, or as in a += b)", "Write a = a + b")
+            refuse(f"{name} in place (out=, or as in a += b)", "Write a = a + b")
         if method == "reduce" and ufunc in REDUCTIONS:
             return _called(REDUCTIONS[ufunc], f"{name}.reduce", inputs, options)
         if method != "__call__" or ufunc not in UFUNCS:
@@ -196,22 +196,24 @@ class Dual(NDArrayOperatorsMixin):
 
     def __array__(self, *_args: Any, **_options: Any) -> NoReturn:
         refuse(
-            "np.asarray, or a function that begins with it as scipy.special.logsumexp does,",
+            "np.asarray, or a function that calls it, such as scipy.special.logsumexp,",
             "np.logaddexp.reduce(f, axis=1) is log Σ e^f, and "
-            "np.exp(f - np.logaddexp.reduce(f, axis=1, keepdims=True)) the softmax",
+            "np.exp(f - np.logaddexp.reduce(f, axis=1, keepdims=True)) is the softmax",
         )
 
     def __float__(self) -> NoReturn:
-        refuse("float(), or a function of the math module,", "NumPy has the same for arrays")
+        refuse(
+            "float(), or a function of the math module,", "Use the NumPy function of the same name"
+        )
 
     def __int__(self) -> NoReturn:
         refuse("int()")
 
     def __bool__(self) -> NoReturn:
-        refuse("'if', 'and', 'or' or 'not'", "np.where(condition, a, b) decides row by row")
+        refuse("'if', 'and', 'or' or 'not'", "Use np.where(condition, a, b)")
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        refuse("a[...] = b", "np.where(condition, a, b) gives a new array")
+        refuse("a[...] = b", "Use np.where(condition, a, b)")
 
 
 def _called(function: Function, name: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
@@ -224,15 +226,15 @@ def _called(function: Function, name: str, inputs: Sequence[Any], options: dict[
 
 def refuse(what: str, instead: str = "") -> NoReturn:
     """Raise that an operation is not supported, with an alternative."""
-    entry_by_entry, of_arrays = (
+    elementwise, of_arrays = (
         ", ".join(sorted({function.__name__ for function in functions}))
         for functions in (UFUNCS, FUNCTIONS)
     )
     raise NotDifferentiableError(
-        f"loss: {what} cannot be used on scores: it would lose the derivatives, or has none that "
-        f"are known. {instead + '. ' if instead else ''}There are, entry by entry: "
-        f"{entry_by_entry}; of arrays: {of_arrays}; indexing; np.logaddexp.reduce. A function that "
-        "returns (gradient, hessian) itself may use anything."
+        f"loss: {what} cannot be used on scores: it drops the derivatives, or its derivative is "
+        f"not known. {instead + '. ' if instead else ''}Supported elementwise functions: "
+        f"{elementwise}; array functions: {of_arrays}; indexing; np.logaddexp.reduce. A function "
+        "that returns (gradient, hessian) may use anything."
     )
 
 

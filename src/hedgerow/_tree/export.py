@@ -40,13 +40,14 @@ class Wording:
         name, missing_left = self.names[feature], bool(tree.missing_left[node])
         if tree.category_set[node] >= 0:
             left, right = map(_join, self.categories(tree, node))
-            words = f"{name} in {{{left}}}", f"{name} in {{{right}}}"
+            conditions = f"{name} in {{{left}}}", f"{name} in {{{right}}}"
         elif tree.threshold[node] == np.finfo(np.float64).max:
             return f"{name} is not missing", f"{name} is missing"
         else:
             threshold = f"{tree.threshold[node]:.{self.decimals}f}"
-            words = f"{name} <= {threshold}", f"{name} >  {threshold}"
-        return words[0] + self.missing * missing_left, words[1] + self.missing * (not missing_left)
+            conditions = f"{name} <= {threshold}", f"{name} >  {threshold}"
+        left, right = conditions
+        return left + self.missing * missing_left, right + self.missing * (not missing_left)
 
     def categories(self, tree: Tree, node: int) -> tuple[list[Any], list[Any]]:
         """Return the categories that go left and those that go right."""

@@ -401,11 +401,14 @@ def _check_arrays(e: Ensemble) -> None:
         rank = 2 if name in ("value", "category_bits") else 1
         _require(array.ndim == rank, f"{name} has {array.ndim} dimensions, not {rank}")
     for name in _NODE_DTYPES:
-        _require(len(getattr(e, name)) == e.n_nodes, f"{name} has not one entry for each node")
+        _require(
+            len(getattr(e, name)) == e.n_nodes, f"{name} does not have one entry for each node"
+        )
     _require(
-        e.value.shape[1] in (1, e.n_outputs), "value has not one number for a node or an output"
+        e.value.shape[1] in (1, e.n_outputs),
+        "value does not have one number for each node or output",
     )
-    _require(e.category_bits.shape[1] == 8, "category_bits has not 8 words in a set")
+    _require(e.category_bits.shape[1] == 8, "category_bits does not have 8 words per set")
     _require(len(e.tree_offset) == e.n_trees + 1, "tree_offset does not fit tree_output")
     _require(e.n_nodes <= np.iinfo(np.int32).max, "too many nodes")
     for name in ("threshold", "value", "gain", "cover", "base_score"):
@@ -435,7 +438,9 @@ def _check_nodes(e: Ensemble) -> None:
         _require((getattr(e, name)[leaf] == -1).all(), f"{name} is set in a leaf")
     _require((e.gain[leaf] == 0).all(), "gain is set in a leaf")
     numeric = ~leaf & (e.category_set < 0)
-    _require((e.threshold[~numeric] == 0).all(), "threshold is set where no number is tested")
+    _require(
+        (e.threshold[~numeric] == 0).all(), "threshold is set in a node without a numeric split"
+    )
 
 
 def _check_links(e: Ensemble) -> None:
@@ -450,7 +455,7 @@ def _check_links(e: Ensemble) -> None:
     parents = np.bincount(children.reshape(-1), minlength=e.n_nodes)
     expected = np.ones(e.n_nodes, dtype=np.int64)
     expected[e.tree_offset[:-1]] = 0
-    _require((parents == expected).all(), "a node has not exactly one parent")
+    _require((parents == expected).all(), "a node does not have exactly one parent")
 
 
 def _within(array: NDArray[Any], low: int, end: int) -> bool:

@@ -279,33 +279,36 @@ def test_a_fit_that_fails_leaves_the_ranker_as_it_was(fitted):
 
 
 def test_evaluation_sets_have_queries_of_their_own():
-    held = QID >= 60
+    holdout = QID >= 60
     weights = np.where(QID % 2, 1.0, 3.0)
     model = ranker(eval_metric=["ndcg@5", "map", "mrr@10"]).fit(
-        X[~held], Y[~held], qid=QID[~held],
-        eval_set=[(X[~held], Y[~held], QID[~held]), (X[held], Y[held], QID[held], weights[held])],
+        X[~holdout], Y[~holdout], qid=QID[~holdout],
+        eval_set=[
+            (X[~holdout], Y[~holdout], QID[~holdout]),
+            (X[holdout], Y[holdout], QID[holdout], weights[holdout]),
+        ],
         eval_names=["train", "test"],
     )  # fmt: skip
     assert list(model.evals_result_["test"]) == ["ndcg@5", "map", "mrr@10"]
-    wanted = model.score(X[held], Y[held], weights[held], qid=QID[held], k=5)
-    assert model.evals_result_["test"]["ndcg@5"][-1] == wanted
+    desired = model.score(X[holdout], Y[holdout], weights[holdout], qid=QID[holdout], k=5)
+    assert model.evals_result_["test"]["ndcg@5"][-1] == desired
     assert (
-        model.score(X[~held], Y[~held], qid=QID[~held], k=5)
+        model.score(X[~holdout], Y[~holdout], qid=QID[~holdout], k=5)
         == (model.evals_result_["train"]["ndcg@5"][-1])
     )
 
 
 def test_early_stopping_holds_whole_queries_out():
-    seen = []
+    observed = []
 
     def rows(y, scores):
-        seen.append(len(y))
+        observed.append(len(y))
         return "rows", 0.0, False
 
     ranker(early_stopping=True, validation_fraction=0.2, eval_metric=rows).fit(X, Y, qid=QID)
-    held = seen[:16]
-    assert len(held) == 16
-    assert not set(held) - set(GROUP.tolist())
+    holdout = observed[:16]
+    assert len(holdout) == 16
+    assert not set(holdout) - set(GROUP.tolist())
     with pytest.raises(hr.DataError, match="of 2 groups is none"):
         ranker(early_stopping=True).fit(X[:20], Y[:20], group=[10, 10])
 
@@ -352,9 +355,9 @@ def test_cross_validation_with_routed_ids():
         )
     np.testing.assert_array_equal(results["test_score"], in_pipeline)
     folds = GroupKFold(4).split(X, Y, QID)
-    for (train, test), found in zip(folds, results["test_score"], strict=True):
+    for (train, test), actual in zip(folds, results["test_score"], strict=True):
         by_hand = ranker().fit(X[train], Y[train], qid=QID[train])
-        assert found == by_hand.score(X[test], Y[test], qid=QID[test])
+        assert actual == by_hand.score(X[test], Y[test], qid=QID[test])
 
 
 def test_cross_validation_and_search_with_a_column_need_no_routing():
@@ -420,8 +423,8 @@ def test_cross_validation_keeps_queries_together():
     assert all(not set(QID[f.train]) & set(QID[f.held_out]) for f in ours.folds)
     for fold, score in zip(ours.folds, ours["test_score"], strict=True):
         model = ranker().fit(X[fold.train], Y[fold.train], qid=QID[fold.train])
-        held = fold.held_out
-        assert score == model.score(X[held], Y[held], qid=QID[held])
+        holdout = fold.held_out
+        assert score == model.score(X[holdout], Y[holdout], qid=QID[holdout])
 
 
 @pytest.mark.parametrize("told", ["params", "group", "column"])

@@ -130,8 +130,8 @@ def test_the_median_is_where_half_survive(fitted):
 def test_the_mean_curve_is_that_of_kaplan_and_meier():
     """Of the right model, what it says of all rows together is what was seen of them."""
     order = np.argsort(BOUNDS[:, 0])
-    time, seen = BOUNDS[order, 0], np.isfinite(BOUNDS[order, 1])
-    kaplan_meier = np.cumprod(1.0 - seen / np.arange(N, 0, -1))
+    time, observed = BOUNDS[order, 0], np.isfinite(BOUNDS[order, 1])
+    kaplan_meier = np.cumprod(1.0 - observed / np.arange(N, 0, -1))
     at = np.array([0.3, 0.7, 1.0, 2.0, 4.0])
     expected = kaplan_meier[np.searchsorted(time, at, side="right") - 1]
     for parameters in ({"loss": "cox"}, {"loss": "aft", "aft_distribution": "extreme"}):

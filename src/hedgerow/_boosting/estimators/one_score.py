@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.estimators.parameters import PARAMETERS
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._params import Options, Parameter, parameters_for
+from hedgerow._tree.row_sampling import Sampling
 
 
 class OneScore(GradientBoosting):
@@ -44,7 +45,7 @@ def one_score_parameters(
         for parameter in parameters_for("one score", PARAMETERS)
         if parameter.name not in _LEFT_OUT
     ]
-    without_classes = Options(("uniform", "group", "gradient", "minimal_variance"))
+    without_classes = Options(tuple(name for name in get_args(Sampling) if name != "balanced"))
     return (
         *own,
         *(replace(p, allowed=without_classes) if p.name == "sampling" else p for p in shared),
