@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hedgerow._boosting.estimators.one_score import OneScore
-from hedgerow._boosting.estimators.survival_parameters import SURVIVAL
+from hedgerow._boosting.estimators.one_score import SURVIVAL, OneScore
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.survival_curves import AcceleratedTimes, ProportionalHazards, SurvivalCurve
 from hedgerow._boosting.survival_metrics import concordance
