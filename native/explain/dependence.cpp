@@ -116,7 +116,7 @@ class RowParts {
     return {number_.data() + part.begin, part.end - part.begin};
   }
   // Puts the rows that go left in front; returns those parts.
-  std::array<Part, 2> parted(const predict::TreeArrays& tree, std::size_t node, const Part& part) {
+  std::array<Part, 2> divide(const predict::TreeArrays& tree, std::size_t node, const Part& part) {
     const auto feature = static_cast<std::size_t>(tree.feature[node]);
     std::size_t n_left = part.begin, n_right = 0;
     for (std::size_t i = part.begin; i < part.end; ++i) {
@@ -163,7 +163,7 @@ class TrainingParts {
   Part all() const { return {1.0}; }
   bool ends(const predict::TreeArrays&, std::size_t node) const { return !tests_grid_[node]; }
   const double* mean(std::size_t node) const { return mean_.data() + node * n_values_; }
-  std::array<Part, 2> parted(const predict::TreeArrays& tree, std::size_t node,
+  std::array<Part, 2> divide(const predict::TreeArrays& tree, std::size_t node,
                              const Part& part) const {
     return {Part{part.share * share_[tree.left[node]]},
             Part{part.share * share_[tree.right[node]]}};
@@ -209,7 +209,7 @@ void follow(const predict::TreeArrays& tree, const GridPoints& grid, Parts& part
         pending.back() = {right, part};
         pending.push_back({left, part});
       } else {
-        const auto [to_left, to_right] = parts.parted(tree, node, part);
+        const auto [to_left, to_right] = parts.divide(tree, node, part);
         sets.repeat();
         pending.back() = {right, to_right};
         pending.push_back({left, to_left});

@@ -90,7 +90,7 @@ struct Runs {
     for (std::size_t i = 0, index = 0; i < sorted.size(); ++index) {
       const auto key = sorted[i].key;
       std::uint64_t weight = sorted[i].weight();
-      while (++i < sorted.size() && sorted[i].key == key) weight += sorted[i].weight();
+      for (++i; i < sorted.size() && sorted[i].key == key; ++i) weight += sorted[i].weight();
       visit(index, key, weight);
     }
   }

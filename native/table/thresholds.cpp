@@ -150,6 +150,7 @@ void add_rare_stored(const SparseView& table, std::size_t f, const Sample& sampl
 
 std::vector<std::vector<double>> thresholds_of(std::vector<Finding> findings) {
   std::vector<std::vector<double>> thresholds;
+  thresholds.reserve(findings.size());
   for (Finding& finding : findings) thresholds.push_back(std::move(finding.thresholds));
   return thresholds;
 }
