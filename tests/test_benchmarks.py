@@ -610,9 +610,9 @@ def test_a_markdown_table_is_aligned():
 def test_a_missed_bar_says_so_loudly_but_a_quick_run_says_nothing():
     results = [timed(HEDGEROW, 3.0), timed("lightgbm", 4.0)]
     verdict = check_bar(Bar("fit", "times", 0.5, ("lightgbm",)), results)
-    wanted = "fit ≤ 0.5 × lightgbm; reached 0.75 × lightgbm"
-    assert verdict_line(verdict, quick=False) == f"MISSED: {wanted}"
-    assert verdict_line(verdict, quick=True) == f"quick run, not meaningful: {wanted}"
+    verdict_text = "fit ≤ 0.5 × lightgbm; reached 0.75 × lightgbm"
+    assert verdict_line(verdict, quick=False) == f"MISSED: {verdict_text}"
+    assert verdict_line(verdict, quick=True) == f"quick run, not meaningful: {verdict_text}"
 
 
 def test_a_level_needs_the_flags_of_every_level_below():
