@@ -1,4 +1,4 @@
-// Bindings of what-if scores.
+// Bindings of partial dependence.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -24,7 +24,7 @@ using bind_predict::strided;
 using bind_predict::StridedMatrix;
 using bind_predict::Vector;
 
-// An ensemble's arrays, and what is asked of them.
+// The arrays of an ensemble, and the functions on them.
 struct BoundDependence {
   Vector<std::int32_t> feature;
   Vector<double> threshold;

@@ -1,4 +1,4 @@
-// Bindings of the thread team: interrupts, and what the tests need to see of it.
+// Bindings of the thread team: interrupts, and functions for tests.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

@@ -278,7 +278,7 @@ inline void bind_gradients(nb::module_& m) {
 }
 
 inline void bind_growers(nb::module_& m) {
-  m.attr("most_leaves") = kMostLeaves;
+  m.attr("most_leaves") = kMaxLeaves;
   bind_grower<ScalarGrower>(
       m, "ScalarGrower",
       [](ScalarGrower& grower, const GradientStore& gradients, int output,

@@ -9,7 +9,7 @@ namespace hedgerow::explain {
 
 namespace {
 
-// Numbers, from 0 on, for what some tree uses.
+// Numbers the features, or players, that some tree uses from 0.
 class Places {
  public:
   std::uint32_t of(std::int32_t used) {
@@ -25,7 +25,7 @@ class Places {
   std::vector<std::size_t> used_;
 };
 
-// Goes through a tree, left before right, and writes down the walk.
+// Traverses a tree, left before right, and records the walk.
 class TreeWalk {
  public:
   TreeWalk(const predict::TreeArrays& tree, const double* share,

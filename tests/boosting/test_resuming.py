@@ -101,10 +101,10 @@ def test_the_best_round_before_a_break_stays_the_best(after, tmp_path, monkeypat
     options = {"early_stopping": True, "learning_rate": 0.5, "n_iter_no_change": 8}
     whole = GradientBoostingRegressor(n_estimators=100, **options).fit(X, NUMBERS)
     broken, path = hr_clone(whole), tmp_path / "checkpoint"
-    given = {"checkpoint": path, "checkpoint_every": 1}
+    arguments = {"checkpoint": path, "checkpoint_every": 1}
     with pytest.raises(Stop):
-        broken.fit(X, NUMBERS, callbacks=breaking_off(whole.best_iteration_ + after), **given)
-    broken.fit(X, NUMBERS, **given)
+        broken.fit(X, NUMBERS, callbacks=breaking_off(whole.best_iteration_ + after), **arguments)
+    broken.fit(X, NUMBERS, **arguments)
     assert (broken.best_iteration_, broken.best_score_) == (
         whole.best_iteration_, whole.best_score_,
     )  # fmt: skip
@@ -176,10 +176,10 @@ def test_checkpoints_take_a_tenth_of_the_time_at_most(tmp_path, monkeypatch):
         nonlocal now
         now += 1.0
 
-    def write(found, path):
+    def write(checkpoint, path):
         nonlocal now
         now += 5.0
-        written.append(found.model.n_iter_)
+        written.append(checkpoint.model.n_iter_)
 
     monkeypatch.setattr(resuming, "perf_counter", lambda: now)
     monkeypatch.setattr(checkpoint, "write_checkpoint", write)
@@ -314,11 +314,11 @@ def test_slices_are_models_of_their_rounds():
     model = GradientBoostingClassifier(n_estimators=12).fit(X, THREE, eval_set=[(X, THREE)])
     staged = list(model.staged_decision_function(X))
     for n in (1, 5, 12):
-        part = model[:n]
-        np.testing.assert_array_equal(part.decision_function(X), staged[n - 1])
-        assert part.n_iter_ == n
+        first = model[:n]
+        np.testing.assert_array_equal(first.decision_function(X), staged[n - 1])
+        assert first.n_iter_ == n
         assert (
-            part.evals_result_["eval_0"]["log_loss"]
+            first.evals_result_["eval_0"]["log_loss"]
             == (model.evals_result_["eval_0"]["log_loss"][:n])
         )
     base = model._model.ensemble.base_score
@@ -382,22 +382,22 @@ def test_a_failed_refit_leaves_the_model_as_it_was():
 
 def test_a_checkpoint_is_of_its_seed_its_rows_and_its_start(tmp_path):
     path, options = tmp_path / "checkpoint", {"n_estimators": 6, "subsample": 0.5}
-    watched = {"eval_set": [(X[:50], NUMBERS[:50])]}
-    model = GradientBoostingRegressor(**options).fit(X, NUMBERS, checkpoint=path, **watched)
+    eval_set = {"eval_set": [(X[:50], NUMBERS[:50])]}
+    model = GradientBoostingRegressor(**options).fit(X, NUMBERS, checkpoint=path, **eval_set)
     again = GradientBoostingRegressor(**options)
-    for change, given, message in [
-        ({"random_state": 5}, watched, "with random_state=0, not 5"),
+    for change, arguments, message in [
+        ({"random_state": 5}, eval_set, "with random_state=0, not 5"),
         ({}, {}, "of a fit to other data"),
         ({}, {"eval_set": [(X[:40], NUMBERS[:40])]}, "of a fit to other data"),
-        ({}, watched | {"init_model": model}, "of a fit to other data"),
-        ({}, watched | {"sample_weight": WEIGHTS}, "of a fit to other data"),
-        ({}, watched | {"groups": np.arange(N) // 5}, "of a fit to other data"),
-        ({"n_estimators": 2}, watched, "of 6 rounds, more than the 2"),
+        ({}, eval_set | {"init_model": model}, "of a fit to other data"),
+        ({}, eval_set | {"sample_weight": WEIGHTS}, "of a fit to other data"),
+        ({}, eval_set | {"groups": np.arange(N) // 5}, "of a fit to other data"),
+        ({"n_estimators": 2}, eval_set, "of 6 rounds, more than the 2"),
     ]:
         other = GradientBoostingRegressor(**(options | change))
         with pytest.raises(ParameterError, match=message):
-            other.fit(X, NUMBERS, checkpoint=path, **given)
-    again.fit(X, NUMBERS, checkpoint=path, **watched)
+            other.fit(X, NUMBERS, checkpoint=path, **arguments)
+    again.fit(X, NUMBERS, checkpoint=path, **eval_set)
     assert again._model.ensemble == model._model.ensemble
     with pytest.raises(ParameterError, match="there is no folder"):
         again.fit(X, NUMBERS, checkpoint=tmp_path / "nowhere" / "checkpoint")

@@ -122,8 +122,8 @@ def test_without_early_stopping_the_best_round_is_known_but_all_are_kept():
 
 def held_out_rows(y, fraction, seed, stratify):
     rows = Table(None, dense=np.arange(len(y), dtype=float)[:, None])
-    parts = split_holdout(Dataset(rows, y, None), fraction, seed, stratify)
-    return [part.table.dense[:, 0].astype(int) for part in parts]
+    splits = split_holdout(Dataset(rows, y, None), fraction, seed, stratify)
+    return [dataset.table.dense[:, 0].astype(int) for dataset in splits]
 
 
 def test_the_held_out_part_is_not_trained_on():
@@ -365,9 +365,9 @@ def test_a_terminal_shows_a_bar_with_the_metric(monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr(sys, "stderr", Terminal())
     regressor(verbose=1).fit(X, NUMBERS, eval_set=[(X, NUMBERS)])
-    shown = sys.stderr.getvalue()
-    assert "15/15" in shown
-    assert "rmse" in shown
+    output = sys.stderr.getvalue()
+    assert "15/15" in output
+    assert "rmse" in output
 
 
 def test_a_terminal_without_rich_gets_lines(monkeypatch):
@@ -418,9 +418,9 @@ def test_notebooks_show_a_bar(shell, widgets, is_bar, monkeypatch, capfd):
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setattr(progress, "find_spec", lambda name: find_spec(widgets) and name)
     regressor(verbose=15).fit(X, NUMBERS)
-    shown = capfd.readouterr().err
-    assert shown.rstrip().startswith("boosting ") == is_bar
-    assert shown.startswith("round 15/15\n") != is_bar
+    output = capfd.readouterr().err
+    assert output.rstrip().startswith("boosting ") == is_bar
+    assert output.startswith("round 15/15\n") != is_bar
 
 
 def test_nothing_is_imported_to_ask_for_a_notebook():
@@ -523,9 +523,9 @@ def test_what_is_not_there_says_why():
 
 
 def test_a_round_is_shown_without_functions():
-    shown = []
+    output = []
     regressor(n_estimators=1).fit(
-        X, NUMBERS, eval_set=[(X, NUMBERS)], callbacks=[lambda info: shown.append(repr(info))]
+        X, NUMBERS, eval_set=[(X, NUMBERS)], callbacks=[lambda info: output.append(repr(info))]
     )
-    assert shown[0].startswith("RoundInfo(round=1, n_rounds=1, metrics={'eval_0': {'rmse': ")
-    assert "lambda" not in shown[0]
+    assert output[0].startswith("RoundInfo(round=1, n_rounds=1, metrics={'eval_0': {'rmse': ")
+    assert "lambda" not in output[0]

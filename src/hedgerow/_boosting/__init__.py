@@ -10,7 +10,7 @@ from hedgerow._boosting.estimators.gradient_boosting import (
 )
 from hedgerow._boosting.estimators.ranker import GradientBoostingRanker
 from hedgerow._boosting.estimators.survival import GradientBoostingSurvival
-from hedgerow._boosting.fit.callbacks import RoundInfo
+from hedgerow._boosting.fit.loop import RoundInfo
 from hedgerow._boosting.losses.formula import Loss
 
 __all__ = [

@@ -22,8 +22,12 @@ from hedgerow._estimator import Estimator
 from hedgerow._params import FLAG, VERBOSE, Options, Parameter, check_parameters, short_repr
 from hedgerow._progress import progress
 from hedgerow._types import Indices
-from hedgerow._validation.fold_data import FoldData, with_queries
-from hedgerow._validation.folds import require_weights, split_rows
+from hedgerow._validation.fold_data import (
+    FoldData,
+    require_weights,
+    split_rows,
+    with_queries,
+)
 from hedgerow._validation.predictions import OutOfFold, chosen_method, predict
 from hedgerow._validation.result import CrossValidation, Fold
 from hedgerow._validation.scoring import (

@@ -114,7 +114,7 @@ def test_ids_sizes_and_columns_tell_the_same(fitted):
     expected = fitted.predict(X)
     frame = pd.DataFrame(X, columns=list("abcde"))
     named = frame.assign(query=np.char.add("q", QID.astype(str)))
-    for model, table, told in [
+    for model, table, arguments in [
         (ranker(), X, {"group": GROUP}),
         (ranker(), X, {"qid": list(QID.astype(str))}),
         (ranker(), X, {"qid": pd.Series(QID, dtype="category")}),
@@ -124,10 +124,10 @@ def test_ids_sizes_and_columns_tell_the_same(fitted):
         (ranker(qid_column=5), named, {}),
         (ranker(qid_column=0), scipy.sparse.csr_array(np.insert(X, 0, QID, axis=1)), {}),
     ]:
-        model.fit(table, Y, **told)
+        model.fit(table, Y, **arguments)
         np.testing.assert_array_equal(model.predict(table), expected)
         assert model.n_features_in_ == 5
-        assert model.score(table, Y, **told) == pytest.approx(fitted.score(X, Y, qid=QID))
+        assert model.score(table, Y, **arguments) == pytest.approx(fitted.score(X, Y, qid=QID))
 
 
 def test_a_column_of_queries_need_not_be_there_to_predict(fitted):
@@ -149,7 +149,7 @@ def test_rows_of_queries_may_be_mixed(fitted):
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("arguments", "message"),
     [
         ({}, "qid .* group .* qid_column .* but got none"),
         ({"qid": QID, "group": GROUP}, "but got qid and group"),
@@ -167,9 +167,9 @@ def test_rows_of_queries_may_be_mixed(fitted):
         ({"qid": QID, "eval_set": 3}, "eval_set must be a list"),
     ],
 )
-def test_what_does_not_tell_queries_is_refused(told, message):
+def test_what_does_not_tell_queries_is_refused(arguments, message):
     with pytest.raises(hr.DataError, match=message):
-        ranker().fit(X, Y, **told)
+        ranker().fit(X, Y, **arguments)
 
 
 @pytest.mark.parametrize(
@@ -427,14 +427,14 @@ def test_cross_validation_keeps_queries_together():
         assert score == model.score(X[holdout], Y[holdout], qid=QID[holdout])
 
 
-@pytest.mark.parametrize("told", ["params", "group", "column"])
-def test_cross_validation_may_be_told_of_queries_in_other_ways(told):
+@pytest.mark.parametrize("form", ["params", "group", "column"])
+def test_cross_validation_may_be_told_of_queries_in_other_ways(form):
     ours = hr.cross_validate(ranker(), X, Y, qid=QID, cv=4, share_bins=False)
-    if told == "column":
+    if form == "column":
         model, table, options = ranker(qid_column=0), np.column_stack([QID, X]), {}
     else:
         model, table = ranker(), X
-        options = {"params": {"qid": QID} if told == "params" else {"group": GROUP}}
+        options = {"params": {"qid": QID} if form == "params" else {"group": GROUP}}
     other = hr.cross_validate(model, table, Y, cv=4, share_bins=False, **options)
     np.testing.assert_array_equal(other.scores["score"], ours.scores["score"])
 

@@ -273,7 +273,7 @@ def test_structured_targets_in_cross_validation():
     y = np.empty(N, dtype=[("event", bool), ("time", float)])
     y["event"], y["time"] = np.isfinite(BOUNDS[:, 1]), BOUNDS[:, 0]
     frame = pd.DataFrame({"event": y["event"], "time": y["time"]})
-    scores = [cross_val_score(model_of(), X, given, cv=3) for given in (y, frame, BOUNDS, Y)]
+    scores = [cross_val_score(model_of(), X, target, cv=3) for target in (y, frame, BOUNDS, Y)]
     for others in scores[1:]:
         np.testing.assert_array_equal(others, scores[0])
     assert scores[0].min() > 0.75

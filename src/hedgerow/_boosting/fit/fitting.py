@@ -16,10 +16,9 @@ import numpy as np
 from hedgerow._boosting.fit.arguments import FitArguments, Settings, is_auto
 from hedgerow._boosting.fit.auto import Choice, choose_parameters
 from hedgerow._boosting.fit.calibration import calibrate_model
-from hedgerow._boosting.fit.callbacks import Callbacks
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.fit_data import FitData, read_data
-from hedgerow._boosting.fit.loop import BestRound, RoundGrower, RoundMonitor, boost
+from hedgerow._boosting.fit.loop import BestRound, Callbacks, RoundGrower, RoundMonitor, boost
 from hedgerow._boosting.fit.no_split import warn_never_split
 from hedgerow._boosting.fit.round_grower import round_grower
 from hedgerow._boosting.fit.training_set import TrainingSet, encode_and_bin

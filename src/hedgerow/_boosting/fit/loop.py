@@ -2,26 +2,36 @@
 
 A fit without evaluation sets, callbacks, progress bar or checkpoint has no `RoundMonitor`, and a
 round is then one call of the grower.
+
+A callback is a function of a `RoundInfo`, or an object with any of ``before_fit(estimator)``,
+``after_round(info)`` and ``after_fit(estimator)``. If ``after_round`` returns True, the fit stops
+after this round. If a callback raises, the fit ends and the estimator is unchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._boosting.fit.callbacks import Callbacks, RoundInfo
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._contract import internals
+from hedgerow._estimator import Estimator
 from hedgerow._links import Link, prediction_of
+from hedgerow._params import short_repr
+from hedgerow._peers import library_of
 from hedgerow._progress import Progress
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._types import Floats
+from hedgerow.exceptions import ParameterError
 
 EvalsResult = dict[str, dict[str, list[float]]]
+
+# The methods of a callback.
+HOOKS = ("before_fit", "after_round", "after_fit")
 
 
 class RoundGrower(Protocol):
@@ -116,6 +126,83 @@ class BestRound:
         first = np.isnan(self.score) and not np.isnan(score)
         if first or better > self.tol:
             self.score, self.round = score, round_
+
+
+@dataclass(frozen=True)
+class RoundInfo:
+    """A finished round.
+
+    Attributes
+    ----------
+    round : int
+        The number of rounds in the model so far, this one included.
+    n_rounds : int
+        The maximum number of rounds.
+    metrics : dict
+        ``metrics[set][metric]`` is the value after this round.
+    """
+
+    round: int
+    n_rounds: int
+    metrics: Mapping[str, Mapping[str, float]]
+    build_model: Callable[[], Any] = field(repr=False)
+
+    @property
+    def model(self) -> Any:
+        """A copy of the estimator, fitted with the rounds so far; built on access."""
+        return self.build_model()
+
+
+class Callbacks:
+    """The user's callbacks, called in order."""
+
+    def __init__(self, callbacks: Iterable[Any] | None) -> None:
+        self.members = [] if callbacks is None else _checked(callbacks)
+
+    def __bool__(self) -> bool:
+        return bool(self.members)
+
+    def before_fit(self, estimator: Estimator) -> None:
+        """Call all before the first round."""
+        for member in self.members:
+            getattr(member, "before_fit", _nothing)(estimator)
+
+    def after_round(self, info: RoundInfo) -> bool:
+        """Call all after a round. Return True if any of them stops the fit."""
+        answers = [_after_round_of(member)(info) for member in self.members]
+        return any(isinstance(answer, bool | np.bool_) and answer for answer in answers)
+
+    def after_fit(self, estimator: Estimator) -> None:
+        """Call all with the finished model."""
+        for member in self.members:
+            getattr(member, "after_fit", _nothing)(estimator)
+
+
+def _checked(callbacks: Any) -> list[Any]:
+    members = list(callbacks) if isinstance(callbacks, Iterable) else [callbacks]
+    for member in members:
+        library = library_of(member)
+        if library is not None:
+            raise ParameterError(
+                f"callbacks: {short_repr(member)} is a callback for {library}. For early stopping "
+                "set early_stopping=True and n_iter_no_change in the constructor, for logging "
+                "verbose; callbacks here are functions of a RoundInfo."
+            )
+        if not callable(member) and not any(hasattr(member, hook) for hook in HOOKS):
+            raise ParameterError(
+                f"callbacks: {short_repr(member)} is neither a function of a RoundInfo nor an "
+                f"object with one of the methods {', '.join(HOOKS)}."
+            )
+    return members
+
+
+def _after_round_of(member: Any) -> Callable[[RoundInfo], Any]:
+    is_function = callable(member) and not any(hasattr(member, hook) for hook in HOOKS)
+    return member if is_function else getattr(member, "after_round", _nothing)
+
+
+def _nothing(_: Any) -> None:
+    """Stand in for a method that a callback does not have."""
 
 
 @dataclass
