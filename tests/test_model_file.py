@@ -207,7 +207,7 @@ def test_a_history_that_is_not_finite_comes_back(path):
 
 
 @pytest.mark.parametrize(
-    ("given_", "restored"),
+    ("parameters", "restored"),
     [
         ({"class_weight": {0: 2.0, 1: 1}}, {0: 2.0, 1: 1}),
         ({"class_weight": {np.int64(0): np.float32(0.5), 1: 1.0}}, {0: 0.5, 1: 1.0}),
@@ -223,11 +223,11 @@ def test_a_history_that_is_not_finite_comes_back(path):
         ({"categorical_features": pl.Series(["level", "town", "flag"])}, ["level", "town", "flag"]),
         ({"categorical_features": range(4, 7)}, [4, 5, 6]),
     ],
-    ids=lambda given: type(next(iter(given.values()))).__name__ if isinstance(given, dict) else "",
+    ids=lambda case: type(next(iter(case.values()))).__name__ if isinstance(case, dict) else "",
 )
-def test_parameters_come_back_as_pythons_own_types(given_, restored, path):
-    loaded = through_file(classifier(**given_).fit(FRAME, TWO), path)
-    ((name, _),) = given_.items()
+def test_parameters_come_back_as_pythons_own_types(parameters, restored, path):
+    loaded = through_file(classifier(**parameters).fit(FRAME, TWO), path)
+    ((name, _),) = parameters.items()
     assert loaded.get_params()[name] == restored
     assert type(loaded.get_params()[name]) is type(restored)
 

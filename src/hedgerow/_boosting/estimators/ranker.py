@@ -58,10 +58,7 @@ class GradientBoostingRanker(OneScore):
 
     Attributes
     ----------
-    n_features_in_ : int
-        Columns of the table, without qid_column.
-    feature_names_in_ : array of str
-        Names of the columns, if they had names.
+    {columns}
     n_iter_ : int
         Rounds in the model.
     evals_result_ : dict

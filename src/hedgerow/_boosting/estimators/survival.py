@@ -41,10 +41,7 @@ class GradientBoostingSurvival(OneScore):
 
     Attributes
     ----------
-    n_features_in_ : int
-        Columns of the table.
-    feature_names_in_ : array of str
-        Names of the columns, if they had names.
+    {columns}
     n_iter_ : int
         Rounds in the model.
     evals_result_ : dict
