@@ -34,7 +34,7 @@ _SHARED_ATTRIBUTES = {
             Feature names, if X has string names.
         """,
     "outputs": """
-        classes_ : array of shape (n_classes,), or a list of such
+        classes_ : array of shape (n_classes,), or a list of such arrays
             The classes of each output, sorted.
         n_classes_ : int, or a list of int
             The number of classes of each output.
