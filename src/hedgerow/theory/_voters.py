@@ -28,7 +28,7 @@ from hedgerow.exceptions import DataError, ParameterError
 
 Votes = NDArray[np.int32]
 ACCEPTED = (
-    "a random forest, extra trees, a bagging classifier or a discrete AdaBoost classifier "
+    "a random forest, extra-trees, bagging or discrete AdaBoost classifier "
     "of Hedgerow or scikit-learn"
 )
 

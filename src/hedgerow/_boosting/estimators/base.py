@@ -205,7 +205,9 @@ class GradientBoosting(TableEstimator):
         base score is always included.
         """
         if not isinstance(rounds, slice):
-            raise TypeError(f"models are sliced by rounds, as in model[:50], not by {rounds!r}.")
+            raise TypeError(
+                f"models can only be sliced by rounds, as in model[:50], not indexed by {rounds!r}."
+            )
         model = self._fitted_model()
         chosen = range(model.ensemble.n_rounds)[rounds]
         if chosen.step < 0:

@@ -369,7 +369,7 @@ PARAMETERS: tuple[Parameter, ...] = (
             "early_stopping_rounds",
             "early_stopping",
         ),
-        remark="How many rounds it waits is n_iter_no_change.",
+        remark="The number of rounds to wait is n_iter_no_change.",
         group="Validation and early stopping",
     ),
     Parameter(
