@@ -32,7 +32,7 @@ std::span<const T> span_of(const Input<T>& array) {
   return {array.data(), array.size()};
 }
 
-hedgerow::ValueType value_type(const nb::dlpack::dtype& type) {
+inline hedgerow::ValueType value_type(const nb::dlpack::dtype& type) {
   using enum hedgerow::ValueType;
   const auto sized = [&](auto bits8, auto bits16, auto bits32, auto bits64) {
     return type.bits == 8 ? bits8 : type.bits == 16 ? bits16 : type.bits == 32 ? bits32 : bits64;
@@ -149,7 +149,7 @@ Output<T> numpy_array(std::vector<T> values) {
   return Output<T>(owned->data(), {owned->size()}, owner);
 }
 
-std::pair<Output<double>, Output<std::int64_t>> flat(
+inline std::pair<Output<double>, Output<std::int64_t>> flat(
     const std::vector<std::vector<double>>& thresholds) {
   std::vector<double> all;
   std::vector<std::int64_t> starts{0};
@@ -169,7 +169,7 @@ std::span<const double> weights_of(const std::optional<Input<double>>& weights,
 // A row for each feature: its column, its first code, its bin of zeros.
 using Places = nb::ndarray<const std::int32_t, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
 
-std::vector<hedgerow::Place> places_of(const Places& given, std::size_t n_features) {
+inline std::vector<hedgerow::Place> places_of(const Places& given, std::size_t n_features) {
   if (given.shape(0) != n_features) throw nb::value_error("every feature must have a place");
   std::vector<hedgerow::Place> places;
   for (std::size_t f = 0; f < n_features; ++f) {
@@ -180,7 +180,7 @@ std::vector<hedgerow::Place> places_of(const Places& given, std::size_t n_featur
   return places;
 }
 
-std::size_t n_columns_of(std::span<const hedgerow::Place> places) {
+inline std::size_t n_columns_of(std::span<const hedgerow::Place> places) {
   std::int32_t last = -1;
   for (const hedgerow::Place& place : places) last = std::max(last, place.column);
   return static_cast<std::size_t>(last + 1);
@@ -202,7 +202,7 @@ hedgerow::BinLayouts layouts(const BinsByColumn& by_column, const std::optional<
           by_row ? by_row->shape(2) : 0};
 }
 
-void require_features(std::size_t found, std::size_t wanted) {
+inline void require_features(std::size_t found, std::size_t wanted) {
   if (found != wanted) throw nb::value_error("the table and its bins differ in their features");
 }
 

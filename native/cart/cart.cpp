@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "cart/bins.hpp"
-#include "cart/by_row.hpp"
+#include "cart/by_row_engine.hpp"
 #include "cart/codes.hpp"
 #include "cart/growth.hpp"
 

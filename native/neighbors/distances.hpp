@@ -26,7 +26,7 @@ namespace hedgerow {
 // Rows of a block; it is stored by feature: [feature][row].
 inline constexpr std::size_t kBlockRows = 32;
 
-namespace distance_detail {
+namespace distance_detail::inline HEDGEROW_LEVEL {
 
 // As many as the instruction set has in a register.
 #if defined(__AVX512F__)
@@ -68,7 +68,7 @@ inline double enlarged(double reduced, std::size_t d) {
   return reduced * (1.0 + static_cast<double>(d + 8) * 0x1p-51);
 }
 
-}  // namespace distance_detail
+}  // namespace distance_detail::inline HEDGEROW_LEVEL
 
 // Each term of a distance: what a difference adds, and what becomes of the sum. Rounding keeps
 // order (a ≤ b gives fl(a) ≤ fl(b)), so a sum over differences that are no larger is no larger: the

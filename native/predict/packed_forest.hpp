@@ -147,8 +147,8 @@ class DeepForest {
   std::vector<std::uint32_t> roots_;
   std::vector<CategoryTest> tests_;
   std::vector<Coding> edges_;
-  SearchTrees<double> double_splits_;
-  SearchTrees<float> float_splits_;
+  std::vector<double> double_splits_;
+  std::vector<float> float_splits_;
   std::size_t n_leaves_ = 0;
 };
 

@@ -17,6 +17,8 @@
 #include <immintrin.h>
 #endif
 
+#include "core/compiler.hpp"
+
 namespace hedgerow {
 
 inline constexpr std::uint8_t missing_bin = 255;
@@ -48,6 +50,8 @@ struct SearchTree {
       }
   }
 };
+
+inline namespace HEDGEROW_LEVEL {
 
 #if HEDGEROW_AVX512
 
@@ -212,4 +216,5 @@ bool search(const SearchTree<Real>& tree, const Real* x, std::size_t count, std:
   }
 }
 
+}  // namespace HEDGEROW_LEVEL
 }  // namespace hedgerow

@@ -2,31 +2,24 @@
 // weigh the same. Codes are kept row by row, with the class behind them, and rows are moved as a
 // whole when a node is parted. One pass over a node's rows then finds the smallest and the largest
 // code of many features at once, and another how many rows each of the drawn cuts sends left.
-#pragma once
+#include "cart/by_row_engine.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <vector>
 
 #include "cart/codes.hpp"
 #include "cart/cuts.hpp"
-#include "cart/growth.hpp"
-#include "cart/kinds.hpp"
 
 namespace hedgerow::cart {
 
-class ByRowEngine {
+class ByRowEngine::Implementation {
  public:
   static constexpr bool kGrowsAside = false;
 
-  // Whether this engine can take over nodes of a tree with these sums.
-  static bool serves(const PackedClasses& kind, const CartTable& table, const Sums& sums) {
-    return table.by_row && kind.weight(sums.data()) == static_cast<double>(kind.count(sums.data()));
-  }
-
-  ByRowEngine(const PackedClasses& kind, const CartRules& rules, const Bins& columns)
+  Implementation(const PackedClasses& kind, const CartRules& rules, const Bins& columns)
       : kind_(kind),
         rules_(rules),
         columns_(columns),
@@ -42,7 +35,7 @@ class ByRowEngine {
                 double root_weight, Node node, const Sums& sums) {
     take_rows(ids, loads);
     node.range = {0, ids.size()};
-    return Growth<ByRowEngine>(*this, kind_.target, rules_, root_weight, 1).grow(node, sums);
+    return Growth<Implementation>(*this, kind_.target, rules_, root_weight, 1).grow(node, sums);
   }
 
   double weight(const std::uint64_t* sums) const { return kind_.weight(sums); }
@@ -256,5 +249,15 @@ class ByRowEngine {
   std::vector<Drawn> drawn_;
   Sums left_;
 };
+
+ByRowEngine::ByRowEngine(const PackedClasses& kind, const CartRules& rules, const Bins& columns)
+    : implementation_(std::make_unique<Implementation>(kind, rules, columns)) {}
+
+ByRowEngine::~ByRowEngine() = default;
+
+CartTree ByRowEngine::grow(std::span<const std::uint32_t> ids, std::span<const std::uint64_t> loads,
+                           double root_weight, const Node& node, const Sums& sums) {
+  return implementation_->grow(ids, loads, root_weight, node, sums);
+}
 
 }  // namespace hedgerow::cart
