@@ -1,7 +1,7 @@
-"""How Sphinx makes the site: `make docs` builds it into out/site, and takes a warning for an error.
+"""Sphinx configuration: `make docs` builds the site into out/site and treats warnings as errors.
 
-Pages are Markdown, the reference comes from the docstrings, and the gallery runs its scripts.
-Nothing on a page is fetched from elsewhere.
+Pages are Markdown, the reference is generated from docstrings, and the gallery runs its scripts.
+Pages load nothing from other servers.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ myst_heading_anchors = 4
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-smartquotes_action = "D"  # dashes alone: 'auto' is a value
-default_role = "py:obj"  # `name` in a docstring is a link where there is such a thing
+smartquotes_action = "D"  # only dashes: the quotes of values such as 'auto' stay
+default_role = "py:obj"  # `name` in a docstring is a link if the name exists
 templates_path = ["_templates"]
 autosummary_generate = True
-autodoc_typehints = "none"  # the docstrings say what arguments may be, in words
+autodoc_typehints = "none"  # docstrings describe the types
 maximum_signature_line_length = 88
 napoleon_google_docstring = False
-napoleon_custom_sections = [("Attributes", "params_style")]  # `n_iter_` keeps its end
-napoleon_use_param = False  # words that describe a type are no names to link
+napoleon_custom_sections = [("Attributes", "params_style")]  # keeps the underscore of `n_iter_`
+napoleon_use_param = False  # descriptions of types are not links
 napoleon_use_rtype = False
 
 sphinx_gallery_conf = {
@@ -65,16 +65,16 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "write_computation_times": False,
     "min_reported_time": float("inf"),
-    "capture_repr": ("_repr_html_",),  # what is printed is shown, and what notebooks would show
+    "capture_repr": ("_repr_html_",),  # show what is printed, and what notebooks display
     "within_subsection_order": "FileNameSortKey",
     "remove_config_comments": True,
 }
 
 
-def leave_to_scikit_learn(
+def skip_scikit_learn_members(
     _app: Any, _what: str, _name: str, thing: Any, _skip: bool, _options: Any
 ) -> bool | None:
-    """Leave out what every scikit-learn estimator has: its own documentation tells."""
+    """Skip members inherited from scikit-learn, which documents them."""
     module = getattr(inspect.unwrap(thing) if callable(thing) else thing, "__module__", None)
     return True if isinstance(module, str) and module.startswith("sklearn") else None
 
@@ -82,13 +82,13 @@ def leave_to_scikit_learn(
 def show_parameters_of_init(
     _app: Any, what: str, _name: str, thing: Any, _options: Any, signature: str, _returned: str
 ) -> tuple[str, None] | None:
-    """Show a class with its parameters: Sphinx would take those of `__new__`, which checks them."""
+    """Show the parameters of `__init__`; Sphinx would use those of `__new__`, which checks them."""
     if what != "class" or signature is None or not isinstance(thing, type):
         return None
     return stringify_signature(inspect.signature(thing), show_annotation=False), None
 
 
 def setup(app: Any) -> None:
-    """Tell Sphinx which members are listed, and with which parameters."""
-    app.connect("autodoc-skip-member", leave_to_scikit_learn)
+    """Register the handlers that choose members and signatures."""
+    app.connect("autodoc-skip-member", skip_scikit_learn_members)
     app.connect("autodoc-process-signature", show_parameters_of_init)

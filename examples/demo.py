@@ -1,8 +1,7 @@
-"""A first tour: boosting, with early stopping or nothing set, a forest, two theorems, a report.
+"""A tour: gradient boosting with early stopping or default parameters, a forest, theory, a report.
 
-Run it with `make demo`. It uses a generated table of customers (categorical features, numbers and
-missing values, as they come out of a database) and the digits, patients and tumours that
-scikit-learn ships; results go to ``out/``.
+Run it with `make demo`. It uses a generated table of customers with categorical features and
+missing values, and three datasets of scikit-learn; results are written to ``out/``.
 """
 
 import sys
@@ -30,7 +29,7 @@ OUT = Path("out")
 
 
 def customers(n_rows=60_000):
-    """Make up customers, some of whom leave."""
+    """Generate customers, some of whom have churned."""
     rng = np.random.default_rng(7)
     table = pd.DataFrame(
         {
@@ -54,18 +53,18 @@ def customers(n_rows=60_000):
         + table["region"].map(region_effect)
     )
     left = score + rng.logistic(size=n_rows) > 0
-    for column, part in (("last_login_days", 0.15), ("age", 0.1), ("plan", 0.05)):
-        table.loc[rng.random(n_rows) < part, column] = None
+    for column, fraction in (("last_login_days", 0.15), ("age", 0.1), ("plan", 0.05)):
+        table.loc[rng.random(n_rows) < fraction, column] = None
     return table, np.where(left, "churned", "active")
 
 
 def linear_model():
-    """Give a fair linear baseline: gaps filled, words one-hot, numbers scaled."""
+    """Return a linear baseline: imputation, one-hot encoding, scaling."""
     fill = SimpleImputer(strategy="constant", fill_value="none")
-    words = make_pipeline(fill, OneHotEncoder(handle_unknown="ignore"))
+    strings = make_pipeline(fill, OneHotEncoder(handle_unknown="ignore"))
     numbers = make_pipeline(SimpleImputer(), StandardScaler())
     columns = make_column_transformer(
-        (words, make_column_selector(dtype_exclude=np.number)),
+        (strings, make_column_selector(dtype_exclude=np.number)),
         (numbers, make_column_selector(dtype_include=np.number)),
     )
     return make_pipeline(columns, LogisticRegression(max_iter=2_000))
@@ -86,7 +85,7 @@ def heading(text):
 
 
 def tour_of_customers():
-    heading("1. Churn of 60,000 customers: categorical features, missing values as they are")
+    heading("1. Churn of 60,000 customers: categorical features and missing values")
     X, y = customers()
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
     print(X.head(3).to_string(index=False))
@@ -99,7 +98,7 @@ def tour_of_customers():
     linear_seconds = timed_fit(linear, X_train, y_train)
     print(
         f"boosted trees   AUC {auc(model, X_test, y_test):.4f}   {seconds:5.2f} s, "
-        f"the best of its rounds was number {model.n_iter_}"
+        f"best round {model.n_iter_}"
     )
     print(f"linear model    AUC {auc(linear, X_test, y_test):.4f}   {linear_seconds:5.2f} s")
     save_and_reload(model, X_test)
@@ -113,28 +112,28 @@ def save_and_reload(model, X):
     again = hr.load(path)
     same = np.array_equal(model.predict_proba(X), again.predict_proba(X))
     print(f"saved and reloaded ({path.stat().st_size / 1e3:.0f} kB); same predictions: {same}")
-    known = pd.DataFrame([{"plan": "basic", "monthly_fee": 41.0, "last_login_days": 30.0}])
-    newcomer = known.reindex(columns=X.columns)  # what we do not know is missing
-    probability = again.predict_proba(newcomer).max()
-    print(f"a new customer: {again.predict(newcomer)[0]}, with probability {probability:.2f}")
+    values = pd.DataFrame([{"plan": "basic", "monthly_fee": 41.0, "last_login_days": 30.0}])
+    customer = values.reindex(columns=X.columns)  # the other columns are missing values
+    probability = again.predict_proba(customer).max()
+    print(f"a new customer: {again.predict(customer)[0]}, with probability {probability:.2f}")
 
 
 def draw(model, X):
-    """Draw how the loss fell, and how the rounds built one prediction, feature by feature."""
-    row = int(np.argsort(-model.predict_proba(X)[:, 1])[len(X) // 100])  # one who is likely to go
+    """Draw the learning curve, and how the rounds build one prediction, feature by feature."""
+    row = int(np.argsort(-model.predict_proba(X)[:, 1])[len(X) // 100])  # likely to churn
     figure, (left, right) = plt.subplots(
         *(1, 2), figsize=(12, 4.2), layout="constrained", width_ratios=[2, 3]
     )
     hr.plot.LearningCurveDisplay.from_estimator(model, ax=left)
     hr.plot.StagedShapDisplay.from_estimator(model, X, row=row, ax=right)
-    left.set_title("Early stopping on a holdout", loc="left", fontsize="medium")
+    left.set_title("Early stopping on a validation set", loc="left", fontsize="medium")
     figure.savefig(OUT / "customers.png", dpi=130)
 
 
 def tour_of_digits():
     heading("2. Handwritten digits: ten classes, real data, five folds")
     X, y = load_digits(return_X_y=True)
-    # Neighbouring pixels say much the same: a random fifth of them at each split does better.
+    # Adjacent pixels are correlated: a random fifth of them at each split is more accurate.
     boosted = hr.GradientBoostingClassifier(n_estimators=150, colsample_bynode=0.2, random_state=0)
     linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2_000))
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -145,7 +144,7 @@ def tour_of_digits():
 
 
 def tour_of_patients():
-    heading("3. Diabetes in 442 patients: nothing set, five folds, and intervals that cover")
+    heading("3. Diabetes in 442 patients: default parameters, five folds, prediction intervals")
     X, y = load_diabetes(return_X_y=True)
     folds = KFold(5, shuffle=True, random_state=0)
     for n_estimators in ("auto", 100):
@@ -159,34 +158,36 @@ def tour_of_patients():
     covered = np.mean((low <= y_test) & (y_test <= high))
     chance = 2.0 * np.sqrt(0.8 * 0.2 / len(y_test))
     print(
-        f"intervals for 80 % of all patients hold {covered:.0%} of {len(y_test)} new ones "
-        f"(so few may be off by ± {chance:.0%})"
+        f"80 % intervals cover {covered:.0%} of {len(y_test)} test rows "
+        f"(± {chance:.0%} is within chance)"
     )
 
 
-def tour_of_the_family():
-    heading("4. The family on breast cancer: a forest, a tree to read, two theorems")
+def tour_of_other_estimators():
+    heading("4. Breast cancer: a random forest, a decision tree, AdaBoost and their theory")
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     forest = hr.RandomForestClassifier(n_estimators=300, oob_score=True, random_state=0).fit(X, y)
-    print(f"random forest, out-of-bag accuracy {forest.oob_score_:.4f}; what it needs most:")
+    print(f"random forest, out-of-bag accuracy {forest.oob_score_:.4f}; most important features:")
     print(forest.permutation_importances(X, y).to_frame().head(3).to_string(index=False))
     tree = hr.DecisionTreeClassifier(max_depth=2).fit(X, y.map({0: "malignant", 1: "benign"}))
-    print("one tree:", tree.export_text(), sep="\n", end="")
+    print("decision tree:", tree.export_text(), sep="\n", end="")
     adaboost = hr.AdaBoostClassifier(n_estimators=60, random_state=0).fit(X, y)
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     hr.theory.adaboost_bound(adaboost, X, y).plot(left)
     hr.theory.margins(adaboost, X, y).plot(right)
-    left.set_title("AdaBoost's training error stays below its bound")
-    right.set_title("and its smallest margins go on growing")
+    left.set_title("AdaBoost: training error and its bound")
+    right.set_title("AdaBoost: margins of the training rows")
     figure.savefig(OUT / "theory.png", dpi=130)
     print(hr.theory.forest_bound(forest, X, y))
 
 
 def tour_of_a_report(model, X, y):
-    heading("5. A page about the model of the customers, to look at and to send")
+    heading("5. A report on the churn model")
     explained = hr.explain.shap_values(model, X[:1])
     strongest = np.argsort(-np.abs(explained.values[0]))[:3]
-    print(f"why the first of them is predicted {model.predict(X[:1])[0]}, in {explained.unit}:")
+    print(
+        f"SHAP values of the first row (prediction {model.predict(X[:1])[0]}), in {explained.unit}:"
+    )
     for j in strongest:
         name = explained.feature_names[j]
         print(f"  {explained.values[0, j]:+.2f}  {name} = {explained.data[0, j]}")
@@ -198,23 +199,25 @@ def tour_of_a_report(model, X, y):
 def main():
     OUT.mkdir(exist_ok=True)
     print(f"Hedgerow {hr.__version__}, kernels for instruction-set level {hr.isa_level}")
-    of_customers = tour_of_customers()
+    churn_model = tour_of_customers()
     tour_of_digits()
     tour_of_patients()
-    tour_of_the_family()
-    tour_of_a_report(*of_customers)
-    heading("Where things are, and what to try next")
-    print(f"  {OUT / 'customers.hedgerow'}   the model; hr.load(path) brings it back")
+    tour_of_other_estimators()
+    tour_of_a_report(*churn_model)
+    heading("Results, and what to try next")
+    print(f"  {OUT / 'customers.hedgerow'}   the model, for hr.load(path)")
     print(
         f"  {OUT / 'customers.html'}       the report: metrics, threshold and costs, SHAP, what-if"
     )
-    print(f"  {OUT / 'customers.png'}        how it learned, and how one prediction was built")
+    print(
+        f"  {OUT / 'customers.png'}        learning curve, and how the rounds build one prediction"
+    )
     print(f"  {OUT / 'theory.png'}           AdaBoost's bound and margins")
-    print("  On your own table:")
+    print("  On your own data:")
     print("    import hedgerow as hr, pandas as pd")
     print("    table = pd.read_csv('yours.csv'); y = table.pop('target')")
-    print("    model = hr.GradientBoostingClassifier(verbose=1).fit(table, y)  # nothing to tune")
-    print("  make test runs the tests, make bench compares with the libraries you use today.")
+    print("    model = hr.GradientBoostingClassifier(verbose=1).fit(table, y)  # no tuning needed")
+    print("  make test runs the tests; make bench compares with other libraries.")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Draw the pictures of the documentation again, by running the code of the pages that show them.
+"""Redraw the images of the documentation by running the code of its pages.
 
-Run it with `make pictures`: what the pages of docs save goes to docs/images.
+Run it with `make pictures`; the images are saved in docs/images.
 """
 
 import contextlib
@@ -21,13 +21,13 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def keep_small(picture):
-    """Keep 128 colours: the eye sees no difference, and the file is a third of the size."""
+    """Reduce to 128 colours: no visible difference, and a third of the file size."""
     small = Image.open(picture).convert("RGB").quantize(128)
     small.save(DOCS / "images" / picture, optimize=True)
 
 
 def draw(text):
-    """Run the code of a page, with the rows that pages take for granted."""
+    """Run the code of a page, with the X and y that pages assume."""
     names = dict(zip("Xy", load_breast_cancer(return_X_y=True), strict=True))
     for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         with contextlib.redirect_stdout(io.StringIO()):

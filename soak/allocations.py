@@ -21,8 +21,8 @@ from typing import Any
 from soak.outcome import Outcome
 
 GOAL = (
-    "every allocation made to fail once during fit, predict and save: no crash, the estimator as "
-    "it was before, MemoryError"
+    "each allocation during fit, predict and save fails once: MemoryError, no crash, and the "
+    "estimator is unchanged"
 )
 SOURCE = Path(__file__).with_name("failing_malloc.c")
 ACTIONS = ("fit", "predict", "save")
@@ -60,9 +60,9 @@ def run(share: float) -> Outcome:
     if trials == 0:
         failures.append("no allocation was seen")
     seen = (
-        f"{trials:,} allocations of {len(tasks)} tasks failed, {counts['MemoryError']:,} raised "
-        f"MemoryError{others}; {counts['done']:,} were done without, "
-        f"{len(failures):,} ended otherwise"
+        f"{trials:,} failing allocations in {len(tasks)} tasks: {counts['MemoryError']:,} raised "
+        f"MemoryError{others}; {counts['done']:,} tasks succeeded anyway, "
+        f"{len(failures):,} other outcomes"
     )
     return Outcome(seen, tuple(failures))
 

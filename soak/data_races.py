@@ -15,7 +15,7 @@ from pathlib import Path
 
 from soak.outcome import Outcome
 
-GOAL = "thread sanitizer over concurrent fits, predictions and forks: no report"
+GOAL = "concurrent fits, predictions and forks under thread sanitizer: no report"
 ROUNDS = 200  # of all actions, at full size
 SUPPRESSIONS = Path(__file__).with_name("data_races.supp")
 

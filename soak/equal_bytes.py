@@ -33,7 +33,7 @@ from hedgerow._model_file.container import pack
 from hedgerow._model_file.contents import write_estimator
 from soak.outcome import Outcome
 
-GOAL = "model bytes equal: estimator kinds × threads × instruction sets × containers × processes"
+GOAL = "equal model bytes for all threads, instruction sets, containers and processes"
 THREADS = (1, 2, 3, 8)
 NAMES = ["a", "b", "c", "d", "e"]
 N_ROWS = 400

@@ -20,7 +20,7 @@ from hedgerow.exceptions import ModelFileError
 from soak.model_files import FIXTURES, in_children
 from soak.outcome import Outcome
 
-GOAL = "saves cut at every byte, on a full disk, or killed: the old file or the new, never neither"
+GOAL = "interrupted saves (any byte, full disk, kill): the old or the new file is complete"
 KILLS = 1000
 FULL_DISKS = 200
 BIG = 2_000_000  # bytes of the files whose writers are killed
@@ -36,8 +36,8 @@ def run(share: float) -> Outcome:
     n_kills, n_left = _kill(max(4, round(KILLS * share)), failures)
     disk = "a full file system" if is_real else "a limit on the size of files"
     seen = (
-        f"{n_cut:,} cut files refused; {n_full} writes onto {disk}; {n_kills:,} kills, of which "
-        f"{n_left} left a temporary file until the next save, none after it"
+        f"{n_cut:,} truncated files rejected; {n_full} writes to {disk}; {n_kills:,} kills, "
+        f"of which {n_left} left a temporary file that the next save removed"
     )
     return Outcome(seen, tuple(failures))
 

@@ -19,8 +19,8 @@ from soak.outcome import Outcome
 from soak.small_models import more_models
 
 GOAL = (
-    "Ctrl-C at 1,000 random moments of fits of every kind of model: KeyboardInterrupt, the "
-    "estimator as before or wholly fitted, the next fit's file the same to the byte"
+    "Ctrl-C at 1,000 random moments during fits of all kinds of models: KeyboardInterrupt, the "
+    "estimator is unchanged or fully fitted, and the next fit writes the same bytes"
 )
 TRIALS = 1_000
 ROWS, COLUMNS = 1_500, 8  # so many that kernels take most of the time

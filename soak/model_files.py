@@ -31,7 +31,7 @@ from hedgerow._model_file import load
 from hedgerow._threads import available_cpus
 from soak.outcome import Outcome
 
-GOAL = "mutated model files of every kind: no crash, no hang, no allocation beyond 10 × the file"
+GOAL = "mutated model files of all kinds: no crash, no hang, allocations up to 10 × the file"
 FILES = 100_000
 FEWEST = 40
 CHUNK = 250  # files of one process
@@ -75,7 +75,7 @@ def _run(share: float, fuzz: Any) -> Outcome:
     sanitized = " under address and undefined-behaviour sanitizers" * _is_sanitized()
     seen = (
         f"{n_files:,} files of {len(kinds)} kinds{sanitized}: "
-        f"{tally['refused']:,} refused, the others work; slowest {tally['slowest']:.2f} s; "
+        f"{tally['refused']:,} rejected, the others work; slowest {tally['slowest']:.2f} s; "
         f"at most {tally['times']:.1f} × the file allocated beyond {FIXED_BYTES >> 20} MiB"
     )
     return Outcome(seen, tuple(tally["failures"]))

@@ -10,7 +10,7 @@ from pathlib import Path
 from soak.outcome import Outcome
 from soak.small_models import more_models, small_table
 
-GOAL = "1,000 fits of every kind of model in one process: memory, threads and descriptors flat"
+GOAL = "1,000 fits of all kinds of models in one process: constant memory, threads and descriptors"
 FITS = 1_000
 WARM_UP = 2  # rounds of all kinds after which whatever is kept for good is there
 # What the allocator's arenas may swing by, which is not growth: seen with no fits at all.

@@ -72,7 +72,7 @@ UNMET = (
         "`SVC` with `probability=True`",
         _is(hr.SVC, probability=True),
         WEIGHTS,
-        "the folds of the calibration are of rows",
+        "the calibration folds are drawn by rows",
     ),
     Unmet(
         "`NuSVC`",
@@ -98,7 +98,7 @@ UNMET = (
         "`LinearSVC` with `fit_intercept=False`",
         _is(hr.LinearSVC, fit_intercept=False),
         ("check_class_weight_classifiers",),
-        "no line through the origin does what the check asks for; scikit-learn's fails it too",
+        "no line through the origin can pass this check; scikit-learn's estimator fails it too",
     ),
 )
 

@@ -13,7 +13,7 @@ import hedgerow as hr
 from hedgerow import ParameterError
 from hedgerow import _peer_values as peer_values
 from hedgerow import _peers as peers
-from hedgerow._arguments import about_attribute
+from hedgerow._arguments import attribute_hint
 from hedgerow._params import _options
 from hedgerow._spelling import near
 
@@ -93,7 +93,7 @@ def suggested(text):
 
 
 def texts(table):
-    return [(name, answer.text) for name in table for answer in peers.answers(table, name)]
+    return [(name, hint.text) for name in table for hint in peers.hints(table, name)]
 
 
 @pytest.mark.parametrize("module", peers.MODULES)
@@ -123,7 +123,7 @@ def test_no_attribute_of_ours_is_answered_as_a_peer_s(cls):
     estimator = cls.__new__(cls)
     for name in peers.ATTRIBUTES:
         if hasattr(cls, name):
-            assert about_attribute(cls, name) is None
+            assert attribute_hint(cls, name) is None
         else:
             assert not hasattr(estimator, name)
 

@@ -1,4 +1,4 @@
-"""Every code block of the documentation runs and prints what is shown, and the site builds."""
+"""The code blocks of the documentation run and print what is shown, and the site builds."""
 
 import contextlib
 import doctest
@@ -27,11 +27,11 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 SCRIPTS = sorted((DOCS / "gallery").rglob("*.py"))
 
-# A block, and what it prints, if that is shown right after it; or commands.
+# A Python block, with the output if it is shown right after it; or a block of commands.
 BLOCK = re.compile(
     r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?|```console\n(.*?)```\n", re.DOTALL
 )
-TESTED_WITH_ANSWERS = "command_line.md"  # whose commands tests/cli runs
+COMMAND_PAGE = "command_line.md"  # tests/cli runs its commands
 
 
 def name(path):
@@ -46,8 +46,8 @@ def modules_with_examples():
 
 
 @pytest.fixture(autouse=True)
-def _elsewhere(tmp_path, monkeypatch):
-    """Keep what code writes and draws to itself."""
+def _temporary_folder(tmp_path, monkeypatch):
+    """Run in a temporary folder, and close all figures."""
     monkeypatch.chdir(tmp_path)
     yield
     plt.close("all")
@@ -61,7 +61,7 @@ def test_code_runs_and_prints_what_is_shown(page):
     for block in BLOCK.finditer(text):
         line = text[: block.start()].count("\n") + 2
         if block[1] is None:
-            _run_commands(block[3] if page.name != TESTED_WITH_ANSWERS else "")
+            _run_commands(block[3] if page.name != COMMAND_PAGE else "")
             continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
@@ -75,20 +75,20 @@ def _run_commands(block):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_links_lead_to_files(page):
+def test_links_lead_to_existing_files(page):
     for target in re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
 
 
 @pytest.mark.parametrize("module", sorted(modules_with_examples()))
-def test_examples_of_docstrings_run(module):
+def test_docstring_examples_run(module):
     result = doctest.testmod(sys.modules.get(module) or importlib.import_module(module))
     assert result.attempted > 0
     assert result.failed == 0
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=name)
-def test_scripts_of_the_gallery_run(script):
+def test_gallery_scripts_run(script):
     with contextlib.redirect_stdout(io.StringIO()):
         runpy.run_path(str(script))
 
@@ -97,16 +97,16 @@ GUIDES = ["callbacks", "deployment", "faq", "reliability", "tuning"]
 
 
 @pytest.mark.parametrize("guide", GUIDES)
-def test_the_front_page_leads_to_the_guides(guide):
+def test_the_front_page_links_to_the_guides(guide):
     index = (DOCS / "index.md").read_text(encoding="utf-8")
     assert (DOCS / f"{guide}.md").exists()
-    assert f"({guide}.md)" in index  # in the text
+    assert f"({guide}.md)" in index
     assert re.search(rf"^{guide}$", index, re.MULTILINE)  # in the table of contents
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "index.md"], ids=name)
-def test_the_first_picture_is_how_rounds_build_a_prediction(page):
-    """And not one that every library draws; the demo draws it."""
+def test_the_first_image_shows_how_rounds_build_a_prediction(page):
+    """The demo draws it."""
     caption, file = re.search(r"!\[(.*?)\]\((.*?)\)", page.read_text(encoding="utf-8")).groups()
     assert "rounds of boosting build one prediction" in caption
     demo = (ROOT / "examples" / "demo.py").read_text(encoding="utf-8")
@@ -114,8 +114,8 @@ def test_the_first_picture_is_how_rounds_build_a_prediction(page):
     assert "StagedShapDisplay" in drawing
 
 
-def test_the_reference_shows_parameters_of_estimators():
-    """Without building the site, which a slow test does."""
+def test_the_reference_shows_the_parameters_of_estimators():
+    """The handler of conf.py returns them; a slower test builds the site."""
     handlers = []
 
     class App:
@@ -129,10 +129,10 @@ def test_the_reference_shows_parameters_of_estimators():
         assert any(f"{parameter}=" in signature for signature, _ in filter(None, shown))
 
 
-@pytest.mark.timeout(900)  # a minute or two, but much longer beside other work
-@pytest.mark.filterwarnings("ignore")  # Sphinx makes its own of them errors
-def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(tmp_path):
-    """But for the pictures of the gallery, whose scripts the test above runs."""
+@pytest.mark.timeout(900)  # a minute or two, but much longer on a busy machine
+@pytest.mark.filterwarnings("ignore")  # -W makes Sphinx's warnings errors
+def test_the_site_builds_without_warnings_or_dead_links(tmp_path):
+    """Gallery scripts are not run here, but in a test above."""
     build = pytest.importorskip("sphinx.cmd.build")
     pytest.importorskip("sphinx_gallery")
     shutil.copytree(DOCS, tmp_path / "docs")
@@ -142,7 +142,7 @@ def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(tmp_path
     links = runpy.run_path(str(DOCS / "links.py"))
     assert list(links["dead_links"](tmp_path / "site")) == []
     reference = (tmp_path / "site/api/generated/hedgerow.SVC.html").read_text(encoding="utf-8")
-    assert ">gamma</span>" in reference.split("</dt>")[0]  # a signature has the parameters
+    assert ">gamma</span>" in reference.split("</dt>")[0]
 
 
 def test_files_that_the_architecture_page_names_exist():

@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import hedgerow as hr
-from hedgerow._cli.parameters import read_parameters
+from hedgerow._cli.models import read_parameters
 
 rng = np.random.RandomState(0)
 X = rng.randn(40, 3)
@@ -83,6 +83,7 @@ CONSTRUCTORS = (
     ),
     ("params", lambda: classifier(params={}), r"'params'; .*\(\*\*params\)"),
     ("xgboost eta", lambda: classifier(eta=0.1), "'eta'; did you mean 'learning_rate'"),
+    ("abbreviation lr", lambda: classifier(lr=0.1), "'lr'; did you mean 'learning_rate'"),
     ("lightgbm num_leaves", lambda: classifier(num_leaves=3), "did you mean 'max_leaves'"),
     ("catboost depth", lambda: classifier(depth=3), "'depth'; did you mean 'max_depth'"),
     ("sklearn max_iter", lambda: classifier(max_iter=3), "did you mean 'n_estimators'"),
@@ -519,7 +520,7 @@ PREDICT = (
     (
         "shap of a kernel",
         lambda m: hr.explain.shap_values(m["svc"], X),
-        "SVC is no sum of .*permutation_importance",
+        "SVC is not a sum of trees.*permutation_importance",
     ),
     (
         "dependence",
@@ -616,7 +617,7 @@ def test_a_peer_s_name_that_is_imported():
         from hedgerow.plot import plot_tree  # noqa: F401
     from hedgerow import _spelling as spelling  # a module that is no name of the package
 
-    assert spelling.nearest("a", []) is None
+    assert spelling.near("a", []) == []
 
 
 ATTRIBUTES = (

@@ -92,7 +92,7 @@ def test_the_five_features_of_largest_importance_are_shown():
     assert f"{100 * model.feature_importances_[order[0]]:.1f} %" in parts
 
 
-def test_the_best_round_and_what_was_chosen_are_told():
+def test_a_summary_has_the_best_round_and_the_automatic_choice():
     model = hr.GradientBoostingRegressor(n_estimators=30, early_stopping=True).fit(Z, T)
     text = words(model)
     assert f"{model.best_score_:.4g} in round {model.best_iteration_}" in text

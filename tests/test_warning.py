@@ -87,4 +87,18 @@ def test_folds_without_a_split_are_warned_of_once():
     model = hr.GradientBoostingClassifier(n_estimators=2, n_jobs=1, min_samples_leaf=40)
     with pytest.warns(hr.NoSplitWarning) as caught:
         hr.cross_validate(model, X, CLASSES)
-    assert len({str(one.message) for one in caught}) == len(caught)
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        hr.GradientBoostingClassifier(n_estimators=2, n_jobs=1, min_samples_leaf=40),
+        hr.DecisionTreeClassifier(min_samples_leaf=40, splitter="exact"),
+    ],
+    ids=lambda base: type(base).__name__,
+)
+def test_bagged_models_without_a_split_are_warned_of_once(base):
+    with pytest.warns(hr.NoSplitWarning) as caught:
+        hr.BaggingClassifier(base, n_estimators=4, n_jobs=1).fit(X, CLASSES)
+    assert len(caught) == 1

@@ -1,4 +1,4 @@
-// Bindings of binning: thresholds, and tables to bins.
+// Bindings of binning: thresholds, tables → bins, bundles of exclusive features.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "bind/arrays.hpp"
 #include "bind/gil.hpp"
 #include "table/binning.hpp"
 #include "table/thresholds.hpp"
@@ -32,8 +33,8 @@ std::span<const T> span_of(const Input<T>& array) {
   return {array.data(), array.size()};
 }
 
-inline hedgerow::ValueType value_type(const nb::dlpack::dtype& type) {
-  using enum hedgerow::ValueType;
+inline ValueType value_type(const nb::dlpack::dtype& type) {
+  using enum ValueType;
   const auto sized = [&](auto bits8, auto bits16, auto bits32, auto bits64) {
     return type.bits == 8 ? bits8 : type.bits == 16 ? bits16 : type.bits == 32 ? bits32 : bits64;
   };
@@ -52,8 +53,8 @@ inline hedgerow::ValueType value_type(const nb::dlpack::dtype& type) {
   }
 }
 
-// A table as Python hands it over (a 2-d array, or a list of columns: a numeric one is a pair of
-// values and a mask or None, a categorical one an array of int32 codes), kept alive while viewed.
+// A table from Python, kept alive while it is viewed: a 2-d array, or a list of columns. A numeric
+// column is a pair of values and a mask or None, a categorical column an array of int32 codes.
 class Table {
  public:
   explicit Table(nb::handle table) {
@@ -63,7 +64,7 @@ class Table {
       add_matrix(nb::cast<Matrix>(table, false));
   }
 
-  std::span<const hedgerow::ColumnView> columns() const { return columns_; }
+  std::span<const ColumnView> columns() const { return columns_; }
   std::size_t n_rows() const { return n_rows_; }
 
  private:
@@ -80,9 +81,9 @@ class Table {
 
   void add_column(nb::handle column) {
     if (!nb::isinstance<nb::tuple>(column)) {
-      const Column codes = keep(column, hedgerow::ValueType::int32);
+      const Column codes = keep(column, ValueType::int32);
       columns_.push_back({static_cast<const std::byte*>(codes.data()), stride(codes), nullptr, 0,
-                          hedgerow::ValueType::category});
+                          ValueType::category});
       return;
     }
     const auto pair = nb::borrow<nb::tuple>(column);
@@ -90,17 +91,17 @@ class Table {
     columns_.push_back({static_cast<const std::byte*>(values.data()), stride(values), nullptr, 0,
                         value_type(values.dtype())});
     if (pair[1].is_none()) return;
-    const Column missing = keep(pair[1], hedgerow::ValueType::uint8);
+    const Column missing = keep(pair[1], ValueType::uint8);
     columns_.back().missing = static_cast<const std::byte*>(missing.data());
     columns_.back().missing_stride = stride(missing);
   }
 
-  Column keep(nb::handle object, std::optional<hedgerow::ValueType> wanted = {}) {
+  Column keep(nb::handle object, std::optional<ValueType> expected = {}) {
     arrays_.push_back(nb::cast<Column>(object, false));
     const Column& array = arrays_.back();
     if (arrays_.size() == 1) n_rows_ = array.shape(0);
     if (array.shape(0) != n_rows_) throw nb::value_error("columns must be equally long");
-    if (wanted && value_type(array.dtype()) != *wanted)
+    if (expected && value_type(array.dtype()) != *expected)
       throw nb::type_error("codes must be int32 and masks boolean");
     return array;
   }
@@ -110,19 +111,19 @@ class Table {
   }
 
   std::vector<Column> arrays_;
-  std::vector<hedgerow::ColumnView> columns_;
+  std::vector<ColumnView> columns_;
   std::size_t n_rows_ = 0;
 };
 
-// A CSC matrix as Python hands it over, kept alive while viewed.
+// A CSC matrix from Python, kept alive while it is viewed.
 class SparseTable {
  public:
   SparseTable(nb::handle values, nb::handle rows, const Input<std::int64_t>& starts,
               std::size_t n_rows)
       : values_(nb::cast<Packed>(values, false)), rows_(nb::cast<Packed>(rows, false)) {
     const auto row_type = value_type(rows_.dtype());
-    const bool wide = row_type == hedgerow::ValueType::int64;
-    if (!wide && row_type != hedgerow::ValueType::int32)
+    const bool wide = row_type == ValueType::int64;
+    if (!wide && row_type != ValueType::int32)
       throw nb::type_error("row indices must be int32 or int64");
     view_ = {static_cast<const std::byte*>(values_.data()),
              value_type(values_.dtype()),
@@ -132,11 +133,11 @@ class SparseTable {
              n_rows};
   }
 
-  const hedgerow::SparseView& view() const { return view_; }
+  const SparseView& view() const { return view_; }
 
  private:
   Packed values_, rows_;
-  hedgerow::SparseView view_;
+  SparseView view_;
 };
 
 template <class T>
@@ -144,9 +145,8 @@ using Output = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 
 template <class T>
 Output<T> numpy_array(std::vector<T> values) {
-  auto* owned = new std::vector<T>(std::move(values));
-  const nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return Output<T>(owned->data(), {owned->size()}, owner);
+  const std::size_t size = values.size();
+  return moved_to_numpy<nb::ndim<1>>(std::move(values), {size});
 }
 
 inline std::pair<Output<double>, Output<std::int64_t>> flat(
@@ -160,8 +160,8 @@ inline std::pair<Output<double>, Output<std::int64_t>> flat(
   return {numpy_array(std::move(all)), numpy_array(std::move(starts))};
 }
 
-std::span<const double> weights_of(const std::optional<Input<double>>& weights,
-                                   std::size_t n_rows) {
+inline std::span<const double> weights_of(const std::optional<Input<double>>& weights,
+                                          std::size_t n_rows) {
   if (weights && weights->size() != n_rows) throw nb::value_error("every row must have a weight");
   return weights ? span_of(*weights) : std::span<const double>();
 }
@@ -169,25 +169,25 @@ std::span<const double> weights_of(const std::optional<Input<double>>& weights,
 // A row for each feature: its column, its first code, its bin of zeros.
 using Places = nb::ndarray<const std::int32_t, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
 
-inline std::vector<hedgerow::Place> places_of(const Places& given, std::size_t n_features) {
-  if (given.shape(0) != n_features) throw nb::value_error("every feature must have a place");
-  std::vector<hedgerow::Place> places;
+inline std::vector<Place> places_of(const Places& array, std::size_t n_features) {
+  if (array.shape(0) != n_features) throw nb::value_error("every feature must have a place");
+  std::vector<Place> places;
   for (std::size_t f = 0; f < n_features; ++f) {
-    places.push_back({given(f, 0), given(f, 1), given(f, 2)});
-    if (given(f, 0) < 0 || static_cast<std::size_t>(given(f, 0)) >= n_features)
+    places.push_back({array(f, 0), array(f, 1), array(f, 2)});
+    if (array(f, 0) < 0 || static_cast<std::size_t>(array(f, 0)) >= n_features)
       throw nb::value_error("a feature's column must be one of as many as features");
   }
   return places;
 }
 
-inline std::size_t n_columns_of(std::span<const hedgerow::Place> places) {
+inline std::size_t n_columns_of(std::span<const Place> places) {
   std::int32_t last = -1;
-  for (const hedgerow::Place& place : places) last = std::max(last, place.column);
+  for (const Place& place : places) last = std::max(last, place.column);
   return static_cast<std::size_t>(last + 1);
 }
 
-hedgerow::BinLayouts layouts(const BinsByColumn& by_column, const std::optional<BinsByRow>& by_row,
-                             std::size_t n_columns, std::size_t width) {
+inline BinLayouts layouts(const BinsByColumn& by_column, const std::optional<BinsByRow>& by_row,
+                          std::size_t n_columns, std::size_t width) {
   const std::size_t n_features = by_column.shape(0), n_rows = by_column.shape(1);
   if (width < 1 || width > 32) throw nb::value_error("width must be 1 to 32");
   if (by_row && (by_row->shape(0) != (n_columns + width - 1) / width ||
@@ -202,28 +202,27 @@ hedgerow::BinLayouts layouts(const BinsByColumn& by_column, const std::optional<
           by_row ? by_row->shape(2) : 0};
 }
 
-inline void require_features(std::size_t found, std::size_t wanted) {
-  if (found != wanted) throw nb::value_error("the table and its bins differ in their features");
+inline void require_features(std::size_t size, std::size_t expected) {
+  if (size != expected) throw nb::value_error("the table and its bins differ in their features");
 }
 
-inline void bind(nb::module_& m) {
+inline void bind_thresholds(nb::module_& m) {
   m.def(
       "find_thresholds",
       [](nb::handle table, const std::optional<Input<double>>& weights, int max_bins,
          std::size_t sample_size, std::uint64_t seed, int threads) {
         const Table view(table);
         const auto row_weight = weights_of(weights, view.n_rows());
-        std::vector<std::vector<double>> found;
+        std::vector<std::vector<double>> thresholds;
         {
           const GilReleased released;
-          found = hedgerow::find_thresholds(view.columns(), view.n_rows(), row_weight,
-                                            {max_bins, sample_size, seed}, threads);
+          thresholds = find_thresholds(view.columns(), view.n_rows(), row_weight,
+                                       {max_bins, sample_size, seed}, threads);
         }
-        return flat(found);
+        return flat(thresholds);
       },
       nb::arg("table"), nb::arg("weights").noconvert().none(), nb::arg("max_bins"),
       nb::arg("sample_size"), nb::arg("seed"), nb::arg("threads"));
-
   m.def(
       "find_sparse_thresholds",
       [](nb::handle values, nb::handle rows, const Input<std::int64_t>& starts, std::size_t n_rows,
@@ -231,18 +230,20 @@ inline void bind(nb::module_& m) {
          std::uint64_t seed, int threads) {
         const SparseTable table(values, rows, starts, n_rows);
         const auto row_weight = weights_of(weights, n_rows);
-        std::vector<std::vector<double>> found;
+        std::vector<std::vector<double>> thresholds;
         {
           const GilReleased released;
-          found = hedgerow::find_sparse_thresholds(table.view(), row_weight,
-                                                   {max_bins, sample_size, seed}, threads);
+          thresholds = find_sparse_thresholds(table.view(), row_weight,
+                                              {max_bins, sample_size, seed}, threads);
         }
-        return flat(found);
+        return flat(thresholds);
       },
       nb::arg("values"), nb::arg("rows"), nb::arg("starts").noconvert(), nb::arg("n_rows"),
       nb::arg("weights").noconvert().none(), nb::arg("max_bins"), nb::arg("sample_size"),
       nb::arg("seed"), nb::arg("threads"));
+}
 
+inline void bind_mapping(nb::module_& m) {
   m.def(
       "map_to_bins",
       [](nb::handle table, const Input<double>& thresholds,
@@ -256,16 +257,15 @@ inline void bind(nb::module_& m) {
         require_features(category_starts.size() - 1, out.n_features);
         if (view.n_rows() != out.n_rows) throw nb::value_error("the bins must have a row for each");
         const GilReleased released;
-        return hedgerow::map_to_bins(view.columns(),
-                                     {span_of(thresholds), span_of(threshold_starts),
-                                      span_of(category_bins), span_of(category_starts)},
-                                     out, threads);
+        return map_to_bins(view.columns(),
+                           {span_of(thresholds), span_of(threshold_starts), span_of(category_bins),
+                            span_of(category_starts)},
+                           out, threads);
       },
       nb::arg("table"), nb::arg("thresholds").noconvert(), nb::arg("threshold_starts").noconvert(),
       nb::arg("category_bins").noconvert(), nb::arg("category_starts").noconvert(),
       nb::arg("by_column").noconvert(), nb::arg("by_row").noconvert().none(), nb::arg("width"),
-      nb::arg("threads"), "Whether every value was finite or missing.");
-
+      nb::arg("threads"), "Returns whether every value was finite or missing.");
   m.def(
       "map_sparse_to_bins",
       [](nb::handle values, nb::handle rows, const Input<std::int64_t>& starts,
@@ -277,14 +277,16 @@ inline void bind(nb::module_& m) {
         require_features(starts.size() - 1, out.n_features);
         require_features(threshold_starts.size() - 1, out.n_features);
         const GilReleased released;
-        return hedgerow::map_sparse_to_bins(
+        return map_sparse_to_bins(
             table.view(), {span_of(thresholds), span_of(threshold_starts), {}, {}}, out, threads);
       },
       nb::arg("values"), nb::arg("rows"), nb::arg("starts").noconvert(),
       nb::arg("thresholds").noconvert(), nb::arg("threshold_starts").noconvert(),
       nb::arg("by_column").noconvert(), nb::arg("by_row").noconvert().none(), nb::arg("width"),
-      nb::arg("threads"), "Whether every value was finite or missing.");
+      nb::arg("threads"), "Returns whether every value was finite or missing.");
+}
 
+inline void bind_bundles(nb::module_& m) {
   m.def(
       "interleave",
       [](const BinsByColumn& by_column, const BinsByRow& by_row, const Places& places,
@@ -292,32 +294,37 @@ inline void bind(nb::module_& m) {
         const auto place = places_of(places, by_column.shape(0));
         const auto out = layouts(by_column, by_row, n_columns_of(place), width);
         const GilReleased released;
-        hedgerow::interleave(out, place, threads);
+        interleave(out, place, threads);
       },
       nb::arg("by_column").noconvert(), nb::arg("by_row").noconvert(),
       nb::arg("places").noconvert(), nb::arg("width"), nb::arg("threads"),
-      "Fills by_row from by_column, every feature in its place.");
-
+      "Fills by_row from by_column.");
   m.def(
       "place_features",
       [](const BinsByColumn& by_column, const Input<std::int32_t>& n_bins,
          const Input<std::int32_t>& zero_bin) {
         require_features(n_bins.size(), by_column.shape(0));
         require_features(zero_bin.size(), by_column.shape(0));
-        std::vector<hedgerow::Place> places;
+        std::vector<Place> places;
         {
           const GilReleased released;
-          places = hedgerow::place_features({by_column.data(), by_column.shape(1), span_of(n_bins)},
-                                            span_of(zero_bin));
+          places = place_features({by_column.data(), by_column.shape(1), span_of(n_bins)},
+                                  span_of(zero_bin));
         }
         std::vector<std::int32_t> flat;
-        for (const hedgerow::Place& place : places)
+        for (const Place& place : places)
           flat.insert(flat.end(), {place.column, place.first, place.zero_bin});
         return numpy_array(std::move(flat));
       },
       nb::arg("by_column").noconvert(), nb::arg("n_bins").noconvert(),
       nb::arg("zero_bin").noconvert(),
       "Three numbers a feature: its column in by_row, its first code, its bin of zeros or -1.");
+}
+
+inline void bind(nb::module_& m) {
+  bind_thresholds(m);
+  bind_mapping(m);
+  bind_bundles(m);
 }
 
 }  // namespace hedgerow::bind_binning

@@ -17,6 +17,8 @@
 namespace hedgerow::bind_dependence {
 
 namespace nb = nanobind;
+using namespace predict;
+using namespace explain;
 using bind_predict::Matrix;
 using bind_predict::strided;
 using bind_predict::StridedMatrix;
@@ -35,7 +37,7 @@ struct BoundDependence {
   Vector<std::int32_t> tree_output;
   Vector<double> base_score;
 
-  hedgerow::EnsembleArrays view() const {
+  EnsembleArrays view() const {
     return {bind_predict::tree_arrays(feature, threshold, left, right, missing_left, category_set,
                                       value, category_bits),
             {tree_offset.data(), tree_offset.shape(0)},
@@ -43,7 +45,7 @@ struct BoundDependence {
             {base_score.data(), base_score.shape(0)}};
   }
 
-  hedgerow::GridPoints grid(const Vector<std::int32_t>& place, const Matrix<double>& values) const {
+  GridPoints grid(const Vector<std::int32_t>& place, const Matrix<double>& values) const {
     return {{place.data(), place.shape(0)}, values.data(), values.shape(0), values.shape(1)};
   }
 
@@ -53,8 +55,8 @@ struct BoundDependence {
                    nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> mean,
                    int threads) const {
     GilReleased release;
-    hedgerow::mean_scores(view(), strided(rows), rows.shape(0), weights ? weights->data() : nullptr,
-                          grid(place, values), mean.data(), threads);
+    explain::mean_scores(view(), strided(rows), rows.shape(0), weights ? weights->data() : nullptr,
+                         grid(place, values), mean.data(), threads);
   }
 
   template <class T>
@@ -63,18 +65,18 @@ struct BoundDependence {
                         nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu> scores,
                         int threads) const {
     GilReleased release;
-    hedgerow::scores_at_points(view(), strided(rows), rows.shape(0), grid(place, values),
-                               scores.data(), threads);
+    explain::scores_at_points(view(), strided(rows), rows.shape(0), grid(place, values),
+                              scores.data(), threads);
   }
 
   void scores_by_share(
       const Vector<double>& share,
       const std::vector<std::pair<Vector<std::int32_t>, Matrix<double>>>& place_and_values,
       nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> mean, int threads) const {
-    std::vector<hedgerow::GridPoints> grids;
+    std::vector<GridPoints> grids;
     for (const auto& [place, values] : place_and_values) grids.push_back(grid(place, values));
     GilReleased release;
-    hedgerow::scores_by_share(view(), share.data(), grids, mean.data(), threads);
+    explain::scores_by_share(view(), share.data(), grids, mean.data(), threads);
   }
 };
 

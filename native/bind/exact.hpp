@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bind/arrays.hpp"
 #include "bind/constraints.hpp"
 #include "bind/gil.hpp"
 #include "bind/growth_params.hpp"
@@ -29,8 +30,8 @@ using ExactFlags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device
 using ExactArrays = nb::typed<nb::dict, nb::str, nb::any>;
 using ExactColumn = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 
-hedgerow::RawColumn exact_column(const ExactColumn& array) {
-  using Type = hedgerow::RawColumn::Type;
+RawColumn exact_column(const ExactColumn& array) {
+  using Type = RawColumn::Type;
   const Type type =
       array.dtype() == nb::dtype<float>()    ? Type::float32
       : array.dtype() == nb::dtype<double>() ? Type::float64
@@ -42,11 +43,11 @@ hedgerow::RawColumn exact_column(const ExactColumn& array) {
   return {array.data(), array.stride(0) * bytes, type};
 }
 
-// The columns that are to be sorted into two arrays.
-std::vector<hedgerow::RawColumn> exact_columns(const nb::typed<nb::sequence, nb::object>& columns,
-                                               const ExactLists& rows, const ExactLists& ranks) {
+// The columns, which must fit the arrays that they are sorted into.
+std::vector<RawColumn> exact_columns(const nb::typed<nb::sequence, nb::object>& columns,
+                                     const ExactLists& rows, const ExactLists& ranks) {
   const std::size_t n_rows = rows.shape(1);
-  std::vector<hedgerow::RawColumn> raw;
+  std::vector<RawColumn> raw;
   for (const nb::handle object : columns) {
     const auto column = nb::cast<ExactColumn>(object, false);
     if (column.shape(0) != n_rows) throw nb::value_error("columns differ in length");
@@ -60,24 +61,27 @@ std::vector<hedgerow::RawColumn> exact_columns(const nb::typed<nb::sequence, nb:
 
 void exact_presort(const nb::typed<nb::sequence, nb::object>& columns, const ExactLists& rows,
                    const ExactLists& ranks, int threads) {
-  const std::vector<hedgerow::RawColumn> raw = exact_columns(columns, rows, ranks);
+  const std::vector<RawColumn> raw = exact_columns(columns, rows, ranks);
   const std::size_t n_rows = rows.shape(1);
   const GilReleased unlocked;
-  hedgerow::parallel_for(threads, raw.size(), [&](std::size_t f) {
-    hedgerow::presort(raw[f], n_rows, rows.data() + f * n_rows, ranks.data() + f * n_rows);
+  parallel_for(threads, raw.size(), [&](std::size_t f) {
+    presort(raw[f], n_rows, rows.data() + f * n_rows, ranks.data() + f * n_rows);
   });
 }
 
 template <class T>
-nb::object exact_array(std::vector<T>&& values, std::size_t columns = 0) {
-  auto* kept = new std::vector<T>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  const std::size_t size = kept->size();
-  if (columns == 0) return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {size}, owner));
-  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {size / columns, columns}, owner));
+nb::object exact_array(std::vector<T>&& values) {
+  const std::size_t size = values.size();
+  return nb::cast(moved_to_numpy(std::move(values), {size}));
 }
 
-ExactArrays exact_tree(hedgerow::exact::ExactTree&& tree) {
+template <class T>
+nb::object exact_array(std::vector<T>&& values, std::size_t columns) {
+  const std::size_t rows = values.size() / columns;
+  return nb::cast(moved_to_numpy(std::move(values), {rows, columns}));
+}
+
+ExactArrays exact_tree(exact::ExactTree&& tree) {
   nb::dict arrays;
   arrays["feature"] = exact_array(std::move(tree.feature));
   arrays["threshold"] = exact_array(std::move(tree.threshold));
@@ -94,10 +98,10 @@ ExactArrays exact_tree(hedgerow::exact::ExactTree&& tree) {
   return ExactArrays(arrays);
 }
 
-// The grower and the arrays it reads.
-struct ExactGrower {
-  ExactGrower(const nb::typed<nb::sequence, nb::object>& columns, ExactLists rows, ExactLists ranks,
-              ExactFlags is_categorical)
+// A grower and the arrays that it reads.
+struct BoundExactGrower {
+  BoundExactGrower(const nb::typed<nb::sequence, nb::object>& columns, ExactLists rows,
+                   ExactLists ranks, ExactFlags is_categorical)
       : arrays(nb::tuple(columns)),
         columns(exact_columns(columns, rows, ranks)),
         rows(std::move(rows)),
@@ -117,9 +121,8 @@ struct ExactGrower {
     const Constraints constraints = bind_constraints::constraints_of(params);
     std::span<const std::uint32_t> in_bag;
     if (bag) in_bag = {bag->data(), bag->size()};
-    const hedgerow::exact::TreePlan plan = {
-        growth, constraints, tree_id, {features.data(), features.size()}};
-    hedgerow::exact::ExactTree tree;
+    const exact::TreePlan plan = {growth, constraints, tree_id, {features.data(), features.size()}};
+    exact::ExactTree tree;
     {
       const GilReleased unlocked;
       tree = grower.grow(g.data(), h.data(), in_bag, plan, threads);
@@ -127,23 +130,24 @@ struct ExactGrower {
     return exact_tree(std::move(tree));
   }
 
-  nb::tuple arrays;  // what the columns look at
-  std::vector<hedgerow::RawColumn> columns;
+  nb::tuple arrays;  // behind the columns
+  std::vector<RawColumn> columns;
   ExactLists rows, ranks;
   ExactFlags is_categorical;
-  hedgerow::exact::Grower grower;
+  exact::ExactGrower grower;
 };
 
 inline void bind(nb::module_& m) {
   m.def("exact_presort", &exact_presort, nb::arg("columns"), nb::arg("rows").noconvert(),
         nb::arg("ranks").noconvert(), nb::arg("threads"),
         "Sort each column once: rows by value, and the ranks of their values.");
-  nb::class_<ExactGrower>(m, "ExactGrower", "Grows trees by exact greedy search, one at a time.")
+  nb::class_<BoundExactGrower>(m, "ExactGrower",
+                               "Grows trees by exact greedy search, one at a time.")
       .def(nb::init<const nb::typed<nb::sequence, nb::object>&, ExactLists, ExactLists,
                     ExactFlags>(),
            nb::arg("columns"), nb::arg("rows").noconvert(), nb::arg("ranks").noconvert(),
            nb::arg("is_categorical").noconvert())
-      .def("grow", &ExactGrower::grow, nb::arg("g").noconvert(), nb::arg("h").noconvert(),
+      .def("grow", &BoundExactGrower::grow, nb::arg("g").noconvert(), nb::arg("h").noconvert(),
            nb::arg("bag").none().noconvert(), nb::arg("features").noconvert(), nb::arg("params"),
            nb::arg("tree_id"), nb::arg("threads"), "Grow one tree and return its arrays.");
 }

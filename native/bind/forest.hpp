@@ -1,4 +1,4 @@
-// Bindings of trees grown to the end, on bins and on sorted columns: many trees in one call.
+// Bindings of CART: forests on bins and on sorted columns, many trees per call.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -22,8 +22,9 @@ namespace hedgerow::bind_forest {
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using namespace cart;
 
-// The fields of a Tree; split_bin is None if it was not grown on bins.
+// The fields of a Tree; split_bin is None for trees grown on sorted columns.
 nb::tuple to_arrays(const CartTree& tree, bool binned) {
   const std::size_t n_nodes = tree.feature.size();
   return nb::make_tuple(
@@ -36,23 +37,18 @@ nb::tuple to_arrays(const CartTree& tree, bool binned) {
       binned ? nb::cast(to_numpy<std::uint8_t>(tree.split_bin)) : nb::none());
 }
 
-inline constexpr Named<Impurity> kCriteria[] = {{"gini", Impurity::quadratic},
-                                                {"squared_error", Impurity::quadratic},
-                                                {"entropy", Impurity::entropy},
-                                                {"absolute_error", Impurity::absolute}};
-
 using Labels = std::optional<Array<const std::uint16_t, nb::ndim<1>>>;
-using Numbers = std::optional<Array<const double, nb::ndim<2>>>;
+using NumberArray = std::optional<Array<const double, nb::ndim<2>>>;
 using Weights = std::optional<Array<const double, nb::ndim<1>>>;
 
-ForestTarget target_of(const Labels& label, const Numbers& numbers, int n_values, int n_outputs,
-                       const Weights& weight, bool balance_drawn) {
+ForestTarget target_of(const Labels& label, const NumberArray& numbers, int n_values, int n_outputs,
+                       const Weights& weight, bool balance_sample) {
   return {label ? label->data() : nullptr,
           numbers ? numbers->data() : nullptr,
           n_values,
           n_outputs,
           weight ? weight->data() : nullptr,
-          balance_drawn};
+          balance_sample};
 }
 
 template <class Table>
@@ -70,8 +66,8 @@ nb::list grow(const Table& table, const ForestTarget& target, const CartRules& r
   return arrays;
 }
 
-// Sorts columns, each (n_rows,), into given arrays of (n_columns, n_rows); gives their distinct
-// values, and where each column's begin.
+// Sorts columns, each (n_rows,), into arrays of shape (n_columns, n_rows); returns the distinct
+// values of all columns, and where those of each column start.
 nb::tuple sort_columns(const nb::typed<nb::sequence, nb::object>& columns,
                        const bind_exact::ExactLists& order, const bind_exact::ExactLists& rank,
                        int threads) {
@@ -110,7 +106,7 @@ inline void bind(nb::module_& m) {
       .def_rw("min_weight_leaf", &CartRules::min_weight_leaf)
       .def_rw("min_impurity_decrease", &CartRules::min_impurity_decrease)
       .def_rw("max_features", &CartRules::max_features)
-      .def_rw("random_cuts", &CartRules::random_cuts)
+      .def_rw("random_thresholds", &CartRules::random_thresholds)
       .def_rw("seed", &CartRules::seed);
   nb::class_<RowDraws>(m, "RowDraws")
       .def(nb::init<>())
@@ -123,7 +119,7 @@ inline void bind(nb::module_& m) {
       [](const RowDraws& draws, std::uint64_t tree, std::size_t n_rows) {
         return to_numpy<std::uint16_t>(draw_counts(draws, tree, n_rows));
       },
-      "draws"_a, "tree"_a, "n_rows"_a, "How often a tree drew each row.");
+      "draws"_a, "tree"_a, "n_rows"_a, "How often the sample of a tree contains each row.");
 
   m.def(
       "grow_forest",
@@ -131,46 +127,47 @@ inline void bind(nb::module_& m) {
          Array<const std::int32_t, nb::ndim<1>> n_bins,
          Array<const bool, nb::ndim<1>> is_categorical, Array<const double, nb::ndim<1>> thresholds,
          Array<const std::int64_t, nb::ndim<1>> threshold_starts, const Labels& label,
-         const Numbers& numbers, int n_values, int n_outputs, const Weights& weight,
-         bool balance_drawn, const CartRules& rules, const RowDraws& draws,
+         const NumberArray& numbers, int n_values, int n_outputs, const Weights& weight,
+         bool balance_sample, const CartRules& rules, const RowDraws& draws,
          std::uint64_t first_tree, std::size_t n_trees, int threads) {
         const CartTable table{
             by_column.data(),       by_column.shape(1),    static_cast<int>(by_column.shape(0)),
             n_bins.data(),          is_categorical.data(), thresholds.data(),
             threshold_starts.data()};
-        return grow(table, target_of(label, numbers, n_values, n_outputs, weight, balance_drawn),
+        return grow(table, target_of(label, numbers, n_values, n_outputs, weight, balance_sample),
                     rules, draws, first_tree, n_trees, threads);
       },
       "by_column"_a, "n_bins"_a, "is_categorical"_a, "thresholds"_a, "threshold_starts"_a,
       "label"_a.none(), "numbers"_a.none(), "n_values"_a, "n_outputs"_a, "weight"_a.none(),
-      "balance_drawn"_a, "rules"_a, "draws"_a, "first_tree"_a, "n_trees"_a, "threads"_a,
-      "Grows trees on bins, each on rows of its own; a tuple of arrays for each.");
+      "balance_sample"_a, "rules"_a, "draws"_a, "first_tree"_a, "n_trees"_a, "threads"_a,
+      "Grows trees on bins, each on its own sample; returns a tuple of arrays for each.");
 
   m.def("sort_columns", &sort_columns, "columns"_a, "order"_a.noconvert(), "rank"_a.noconvert(),
-        "threads"_a, "Sorts columns; the distinct values, and where each column's begin.");
+        "threads"_a,
+        "Sorts columns; returns the distinct values, and where those of each column start.");
   m.def(
       "grow_exact_forest",
       [](Array<const std::uint32_t, nb::ndim<2>> order,
          Array<const std::uint32_t, nb::ndim<2>> rank, Array<const double, nb::ndim<1>> values,
          Array<const std::int64_t, nb::ndim<1>> value_starts,
-         Array<const bool, nb::ndim<1>> is_categorical, const Labels& label, const Numbers& numbers,
-         int n_values, int n_outputs, const Weights& weight, bool balance_drawn,
-         const CartRules& rules, const RowDraws& draws, std::uint64_t first_tree,
-         std::size_t n_trees, int threads) {
-        const SortedTable table{order.data(),
-                                rank.data(),
-                                values.data(),
-                                value_starts.data(),
-                                is_categorical.data(),
-                                order.shape(1),
-                                static_cast<int>(order.shape(0))};
-        return grow(table, target_of(label, numbers, n_values, n_outputs, weight, balance_drawn),
+         Array<const bool, nb::ndim<1>> is_categorical, const Labels& label,
+         const NumberArray& numbers, int n_values, int n_outputs, const Weights& weight,
+         bool balance_sample, const CartRules& rules, const RowDraws& draws,
+         std::uint64_t first_tree, std::size_t n_trees, int threads) {
+        const SortedColumns table{order.data(),
+                                  rank.data(),
+                                  values.data(),
+                                  value_starts.data(),
+                                  is_categorical.data(),
+                                  order.shape(1),
+                                  static_cast<int>(order.shape(0))};
+        return grow(table, target_of(label, numbers, n_values, n_outputs, weight, balance_sample),
                     rules, draws, first_tree, n_trees, threads);
       },
       "order"_a, "rank"_a, "values"_a, "value_starts"_a, "is_categorical"_a, "label"_a.none(),
-      "numbers"_a.none(), "n_values"_a, "n_outputs"_a, "weight"_a.none(), "balance_drawn"_a,
+      "numbers"_a.none(), "n_values"_a, "n_outputs"_a, "weight"_a.none(), "balance_sample"_a,
       "rules"_a, "draws"_a, "first_tree"_a, "n_trees"_a, "threads"_a,
-      "Grows trees on sorted columns, each on rows of its own; a tuple of arrays for each.");
+      "Grows trees on sorted columns, each on its own sample; returns a tuple of arrays for each.");
 }
 
 }  // namespace hedgerow::bind_forest

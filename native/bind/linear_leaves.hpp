@@ -15,6 +15,7 @@
 namespace hedgerow::bind_linear_leaves {
 
 namespace nb = nanobind;
+using namespace predict;
 using namespace nb::literals;
 using bind_predict::BoundTerms;
 using bind_predict::Matrix;

@@ -1,4 +1,4 @@
-// Bindings of the linear machines: products with rows, and descents.
+// Bindings of linear SVMs: products with rows, and coordinate descents.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -23,6 +23,7 @@ namespace hedgerow::bind_linear {
 
 namespace nb = nanobind;
 using namespace nb::literals;
+namespace linear = svm::linear;
 
 template <class T, int kDimensions>
 using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, nb::ndim<kDimensions>>;
@@ -35,8 +36,8 @@ nb::ndarray<nb::numpy, T> owned(T* values, std::initializer_list<std::size_t> sh
   return nb::ndarray<nb::numpy, T>(values, shape.size(), shape.begin(), owner);
 }
 
-inline void require_size(std::size_t found, std::size_t wanted, const char* name) {
-  if (found != wanted) throw nb::value_error((std::string(name) + " has the wrong size").c_str());
+inline void require_size(std::size_t size, std::size_t expected, const char* name) {
+  if (size != expected) throw nb::value_error((std::string(name) + " has the wrong size").c_str());
 }
 
 // Rows as the kernels see them, and the arrays that keep them alive.
@@ -62,16 +63,16 @@ class LinearRows {
     if (starts.shape(0) == 0) throw nb::value_error("starts is empty");
     require_size(columns.shape(0), values.shape(0), "columns");
     const std::size_t n = starts.shape(0) - 1;
-    std::vector<nb::object> kept{nb::cast(values), nb::cast(columns), nb::cast(starts)};
+    std::vector<nb::object> owners{nb::cast(values), nb::cast(columns), nb::cast(starts)};
     if (values.dtype() == nb::dtype<float>()) {
       return {linear::SparseRows<float>{static_cast<const float*>(values.data()), columns.data(),
                                         starts.data(), n, n_features, bias},
-              std::move(kept)};
+              std::move(owners)};
     }
     if (values.dtype() != nb::dtype<double>()) throw nb::type_error("values are no floats");
     return {linear::SparseRows<double>{static_cast<const double*>(values.data()), columns.data(),
                                        starts.data(), n, n_features, bias},
-            std::move(kept)};
+            std::move(owners)};
   }
 
   linear::AnyRows view;
@@ -80,10 +81,10 @@ class LinearRows {
   std::size_t width() const { return linear::width(view); }
 
  private:
-  LinearRows(linear::AnyRows view, std::vector<nb::object> kept)
-      : view(view), kept_(std::move(kept)) {}
+  LinearRows(linear::AnyRows view, std::vector<nb::object> owners)
+      : view(view), owners_(std::move(owners)) {}
 
-  std::vector<nb::object> kept_;
+  std::vector<nb::object> owners_;
 };
 
 inline nb::ndarray<nb::numpy, double> times(const LinearRows& rows, const Matrix& w, int threads) {
@@ -137,14 +138,14 @@ inline nb::ndarray<nb::numpy, double> squares(const LinearRows& rows, int thread
 // A descent, and the arrays that it reads and writes.
 class BoundDescent {
  public:
-  BoundDescent(std::unique_ptr<linear::Descent> descent, std::vector<nb::object> kept)
-      : descent_(std::move(descent)), kept_(std::move(kept)) {}
+  BoundDescent(std::unique_ptr<linear::Descent> descent, std::vector<nb::object> owners)
+      : descent_(std::move(descent)), owners_(std::move(owners)) {}
 
   linear::Descent& operator*() const { return *descent_; }
 
  private:
   std::unique_ptr<linear::Descent> descent_;
-  std::vector<nb::object> kept_;
+  std::vector<nb::object> owners_;
 };
 
 inline BoundDescent dual_descent(const LinearRows& rows, const Vector& target, const Vector& lower,
@@ -192,21 +193,22 @@ inline BoundDescent crammer_singer(const LinearRows& rows,
            nb::cast(W)}};
 }
 
-// Runs several descents, one thread each; the epochs that each took.
+// Runs several descents, one thread each; returns the number of epochs of each.
 inline std::vector<int> descend(const nb::sequence& all, int epochs, const nb::sequence& tolerances,
                                 int threads) {
   const auto descents = vector_of<BoundDescent*>(all);
   const auto tolerance = vector_of<double>(tolerances);
   require_size(tolerance.size(), descents.size(), "tolerance");
-  std::vector<int> taken(descents.size());
+  std::vector<int> epochs_run(descents.size());
   const GilReleased unlocked;
   parallel_for(threads, descents.size(),
-               [&](std::size_t k) { taken[k] = (**descents[k]).run(epochs, tolerance[k]); });
-  return taken;
+               [&](std::size_t k) { epochs_run[k] = (**descents[k]).run(epochs, tolerance[k]); });
+  return epochs_run;
 }
 
 inline void bind(nb::module_& m) {
-  nb::class_<LinearRows>(m, "LinearRows", "Rows, dense or sparse, with a constant feature more.")
+  nb::class_<LinearRows>(m, "LinearRows",
+                         "Rows, dense or sparse, with an additional constant feature.")
       .def_static("dense", &LinearRows::dense, "values"_a.noconvert(), "bias"_a)
       .def_static("sparse", &LinearRows::sparse, "values"_a.noconvert(), "columns"_a.noconvert(),
                   "starts"_a.noconvert(), "n_features"_a, "bias"_a)
@@ -228,7 +230,7 @@ inline void bind(nb::module_& m) {
         return linear::factor(matrix.data(), matrix.shape(0));
       },
       "matrix"_a.noconvert(),
-      "Turn a matrix into its Cholesky factor; how many pivots rounding had eaten.");
+      "Turn a matrix into its Cholesky factor; returns the number of pivots lost to rounding.");
   m.def(
       "cholesky_solve",
       [](const Matrix& factored, const Array<double, 1>& b) {
@@ -238,21 +240,21 @@ inline void bind(nb::module_& m) {
         linear::solve(factored.data(), factored.shape(0), b.data());
       },
       "factored"_a.noconvert(), "b"_a.noconvert(), "Solve L Lᵀ x = b in place.");
-  nb::class_<BoundDescent>(m, "Descent", "A coordinate descent under way.")
+  nb::class_<BoundDescent>(m, "Descent", "A coordinate descent in progress.")
       .def_prop_ro("violation", [](const BoundDescent& d) { return (*d).violation(); })
       .def_prop_ro("converged", [](const BoundDescent& d) { return (*d).converged(); });
   m.def("dual_descent", &dual_descent, "rows"_a, "target"_a.noconvert(), "lower"_a.noconvert(),
         "upper"_a.noconvert(), "ridge"_a.noconvert(), "epsilon"_a, "square"_a.noconvert(),
         "beta"_a.noconvert(), "w"_a.noconvert(), "seed"_a,
-        "Descent in the dual of a machine with penalty ½‖w‖².");
+        "Descent in the dual of an SVM with penalty ½‖w‖².");
   m.def("lasso_descent", &lasso_descent, "columns"_a, "y"_a.noconvert(), "C"_a.noconvert(),
         "w"_a.noconvert(), "slack"_a.noconvert(), "seed"_a,
-        "Descent in the primal of a machine with penalty Σ|w|.");
+        "Descent in the primal of an SVM with penalty Σ|w|.");
   m.def("crammer_singer", &crammer_singer, "rows"_a, "label"_a.noconvert(), "C"_a.noconvert(),
         "square"_a.noconvert(), "alpha"_a.noconvert(), "W"_a.noconvert(), "seed"_a,
         "Descent in Crammer and Singer's dual.");
   m.def("descend", &descend, "descents"_a, "epochs"_a, "tolerance"_a, "threads"_a,
-        "Run descents side by side; the epochs that each took.");
+        "Run descents in parallel; returns the number of epochs of each.");
 }
 
 }  // namespace hedgerow::bind_linear

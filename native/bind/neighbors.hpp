@@ -1,4 +1,4 @@
-// Bindings of nearest neighbours: rows into panels, blocks or a k-d tree, and queries to them.
+// Bindings of nearest neighbours: rows in panels, in blocks or a k-d tree, or sparse, and queries.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -11,7 +11,9 @@
 #include <tuple>
 #include <vector>
 
+#include "bind/arrays.hpp"
 #include "bind/gil.hpp"
+#include "bind/names.hpp"
 #include "neighbors/euclidean_scan.hpp"
 #include "neighbors/kd_tree.hpp"
 #include "neighbors/sparse.hpp"
@@ -21,6 +23,7 @@ namespace hedgerow::bind_neighbors {
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using namespace neighbors;
 
 template <class T, std::size_t dimensions>
 using In = nb::ndarray<const T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
@@ -29,10 +32,6 @@ using Out = nb::ndarray<T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
 using Rows = In<double, 2>;
 
 inline Matrix matrix(const Rows& rows) { return {rows.data(), rows.shape(0), rows.shape(1)}; }
-
-inline void require(bool good, const char* message) {
-  if (!good) throw nb::value_error(message);
-}
 
 template <class Array>
 bool has_shape(const Array& array, std::initializer_list<std::size_t> shape) {
@@ -46,7 +45,7 @@ inline void require_rows(std::size_t n, std::size_t d) {
   require(n >= 1 && d >= 1 && n < (std::size_t{1} << 31), "there must be rows, fewer than 2^31");
 }
 
-inline NearestWanted nearest_wanted(const Out<double, 2>& distances,
+inline NearestOutput nearest_output(const Out<double, 2>& distances,
                                     const Out<std::int64_t, 2>& indices, std::size_t n_queries,
                                     std::size_t n) {
   const std::size_t k = distances.shape(1);
@@ -56,43 +55,36 @@ inline NearestWanted nearest_wanted(const Out<double, 2>& distances,
   return {k, distances.data(), indices.data()};
 }
 
-// What a radius query finds: how many rows of each query, and all of them one after another.
-inline nb::tuple found_rows(const std::vector<std::vector<Neighbor>>& found) {
-  std::size_t total = 0;
-  for (const auto& of_query : found) total += of_query.size();
-  auto* counts = new std::vector<std::int64_t>;
-  auto* distances = new std::vector<double>;
-  auto* indices = new std::vector<std::int64_t>;
-  const nb::capsule owns_counts(
-      counts, [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
-  const nb::capsule owns_distances(
-      distances, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
-  const nb::capsule owns_indices(
-      indices, [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
-  distances->reserve(total);
-  indices->reserve(total);
-  for (const auto& of_query : found) {
-    counts->push_back(static_cast<std::int64_t>(of_query.size()));
+// The result of a radius query: the number of neighbours of each query, and all of them
+// concatenated.
+inline nb::tuple to_arrays(const std::vector<std::vector<Neighbor>>& neighbors) {
+  std::vector<std::int64_t> counts, indices;
+  std::vector<double> distances;
+  for (const auto& of_query : neighbors) {
+    counts.push_back(static_cast<std::int64_t>(of_query.size()));
     for (const Neighbor& neighbor : of_query) {
-      distances->push_back(neighbor.distance);
-      indices->push_back(neighbor.index);
+      distances.push_back(neighbor.distance);
+      indices.push_back(neighbor.index);
     }
   }
-  using Numbers = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
-  using Integers = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
-  return nb::make_tuple(Integers(counts->data(), {counts->size()}, owns_counts),
-                        Numbers(distances->data(), {total}, owns_distances),
-                        Integers(indices->data(), {total}, owns_indices));
+  const std::size_t n_queries = counts.size(), total = indices.size();
+  return nb::make_tuple(moved_to_numpy<nb::ndim<1>>(std::move(counts), {n_queries}),
+                        moved_to_numpy<nb::ndim<1>>(std::move(distances), {total}),
+                        moved_to_numpy<nb::ndim<1>>(std::move(indices), {total}));
 }
 
 template <class Search>
 nb::tuple within(std::size_t n_queries, double radius, const Search& search) {
-  std::vector<std::vector<Neighbor>> found(n_queries);
+  std::vector<std::vector<Neighbor>> neighbors(n_queries);
   {
     const GilReleased released;
-    search(RadiusWanted{radius, found.data()});
+    search(RadiusOutput{radius, neighbors.data()});
   }
-  return found_rows(found);
+  return to_arrays(neighbors);
+}
+
+inline ProductMetric product_metric(const std::string& name) {
+  return value_named(kProductMetrics, name, "metric of products");
 }
 
 struct BoundPanels {
@@ -100,10 +92,10 @@ struct BoundPanels {
   PanelView view;
 
   template <class Values, class HalfNorms, class Boxes>
-  BoundPanels(const Rows& given, const Values& values, const HalfNorms& half_norms,
+  BoundPanels(const Rows& array, const Values& values, const HalfNorms& half_norms,
               const In<double, 1>& centre, double scale, double largest_norm,
               const std::optional<In<std::uint32_t, 1>>& index, const std::optional<Boxes>& boxes)
-      : rows(matrix(given)),
+      : rows(matrix(array)),
         view{values.data(),
              half_norms.data(),
              centre.data(),
@@ -144,7 +136,7 @@ struct BoundBlocks {
   }
 };
 
-// Rows of a sparse matrix as Python hands them over: CSR, columns in order.
+// A CSR matrix from Python, with sorted columns.
 inline SparseMatrix sparse(const In<double, 1>& values, const In<std::int32_t, 1>& columns,
                            const In<std::int64_t, 1>& starts, std::size_t d) {
   require(values.size() == columns.size() && starts.size() >= 2 && starts(0) == 0 &&
@@ -170,20 +162,20 @@ inline void bind_sparse(nb::module_& m) {
       "nearest_in_sparse",
       [](const In<double, 1>& values, const In<std::int32_t, 1>& columns,
          const In<std::int64_t, 1>& starts, const In<double, 1>& by_column,
-         const In<std::int32_t, 1>& rows, const In<std::int64_t, 1>& column_starts, bool cosine,
-         const In<double, 1>& query_values, const In<std::int32_t, 1>& query_columns,
-         const In<std::int64_t, 1>& query_starts, const Out<double, 2>& distances,
-         const Out<std::int64_t, 2>& indices, int threads) {
+         const In<std::int32_t, 1>& rows, const In<std::int64_t, 1>& column_starts,
+         const std::string& metric, const In<double, 1>& query_values,
+         const In<std::int32_t, 1>& query_columns, const In<std::int64_t, 1>& query_starts,
+         const Out<double, 2>& distances, const Out<std::int64_t, 2>& indices, int threads) {
         const std::size_t d = column_starts.size() - 1;
-        const SparseRows given{sparse(values, columns, starts, d),
-                               sparse(by_column, rows, column_starts, starts.size() - 1)};
+        const SparseIndex index{sparse(values, columns, starts, d),
+                                sparse(by_column, rows, column_starts, starts.size() - 1)};
         const SparseMatrix queries = sparse(query_values, query_columns, query_starts, d);
-        const auto wanted = nearest_wanted(distances, indices, queries.n, given.by_row.n);
+        const auto output = nearest_output(distances, indices, queries.n, index.by_row.n);
         const GilReleased released;
-        nearest_in_sparse(given, cosine, queries, wanted, threads);
+        nearest_in_sparse(index, product_metric(metric), queries, output, threads);
       },
       "values"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert(),
-      "by_column"_a.noconvert(), "rows"_a.noconvert(), "column_starts"_a.noconvert(), "cosine"_a,
+      "by_column"_a.noconvert(), "rows"_a.noconvert(), "column_starts"_a.noconvert(), "metric"_a,
       "query_values"_a.noconvert(), "query_columns"_a.noconvert(), "query_starts"_a.noconvert(),
       "distances"_a.noconvert(), "indices"_a.noconvert(), "threads"_a);
 
@@ -191,34 +183,27 @@ inline void bind_sparse(nb::module_& m) {
       "within_in_sparse",
       [](const In<double, 1>& values, const In<std::int32_t, 1>& columns,
          const In<std::int64_t, 1>& starts, const In<double, 1>& by_column,
-         const In<std::int32_t, 1>& rows, const In<std::int64_t, 1>& column_starts, bool cosine,
-         const In<double, 1>& query_values, const In<std::int32_t, 1>& query_columns,
-         const In<std::int64_t, 1>& query_starts, double radius, int threads) {
+         const In<std::int32_t, 1>& rows, const In<std::int64_t, 1>& column_starts,
+         const std::string& metric, const In<double, 1>& query_values,
+         const In<std::int32_t, 1>& query_columns, const In<std::int64_t, 1>& query_starts,
+         double radius, int threads) {
         const std::size_t d = column_starts.size() - 1;
-        const SparseRows given{sparse(values, columns, starts, d),
-                               sparse(by_column, rows, column_starts, starts.size() - 1)};
+        const SparseIndex index{sparse(values, columns, starts, d),
+                                sparse(by_column, rows, column_starts, starts.size() - 1)};
         const SparseMatrix queries = sparse(query_values, query_columns, query_starts, d);
-        return within(queries.n, radius, [&](const RadiusWanted& wanted) {
-          within_in_sparse(given, cosine, queries, wanted, threads);
+        return within(queries.n, radius, [&](const RadiusOutput& output) {
+          within_in_sparse(index, product_metric(metric), queries, output, threads);
         });
       },
       "values"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert(),
-      "by_column"_a.noconvert(), "rows"_a.noconvert(), "column_starts"_a.noconvert(), "cosine"_a,
+      "by_column"_a.noconvert(), "rows"_a.noconvert(), "column_starts"_a.noconvert(), "metric"_a,
       "query_values"_a.noconvert(), "query_columns"_a.noconvert(), "query_starts"_a.noconvert(),
       "radius"_a, "threads"_a,
-      "How many rows each query found, their distances, and which they are.");
+      "Returns the number of neighbours of each query, and all distances and indices.");
 }
 
-inline void bind(nb::module_& m) {
-  bind_sparse(m);
+inline void bind_panels(nb::module_& m) {
   m.attr("PANEL_ROWS") = kPanelRows;
-  m.attr("BLOCK_ROWS") = kBlockRows;
-  m.attr("METRICS") = std::apply(
-      [](const auto&... row) {
-        return nb::make_tuple(nb::str(row.name.data(), row.name.size())...);
-      },
-      kMetrics);
-
   m.def(
       "pack_panels",
       [](const Rows& rows, const In<double, 1>& centre, double scale, const Out<float, 3>& values,
@@ -229,7 +214,8 @@ inline void bind(nb::module_& m) {
                            boxes ? boxes->data() : nullptr, threads);
       },
       "rows"_a.noconvert(), "centre"_a.noconvert(), "scale"_a, "values"_a.noconvert(),
-      "half_norms"_a.noconvert(), "boxes"_a.noconvert().none(), "threads"_a, "The largest norm.");
+      "half_norms"_a.noconvert(), "boxes"_a.noconvert().none(), "threads"_a,
+      "Fills panels, and boxes if given; returns the largest norm.");
 
   m.def(
       "order_by_tree",
@@ -246,18 +232,19 @@ inline void bind(nb::module_& m) {
       [](const Rows& rows, const In<float, 3>& values, const In<float, 2>& half_norms,
          const In<double, 1>& centre, double scale, double largest_norm,
          const std::optional<In<std::uint32_t, 1>>& index,
-         const std::optional<In<double, 3>>& boxes, bool cosine, const Rows& queries,
+         const std::optional<In<double, 3>>& boxes, const std::string& metric, const Rows& queries,
          const Out<double, 2>& distances, const Out<std::int64_t, 2>& indices, int threads) {
         const BoundPanels panels(rows, values, half_norms, centre, scale, largest_norm, index,
                                  boxes);
         require(queries.shape(1) == panels.rows.d, "queries must have the rows' features");
-        const auto wanted = nearest_wanted(distances, indices, queries.shape(0), panels.rows.n);
+        const auto output = nearest_output(distances, indices, queries.shape(0), panels.rows.n);
         const GilReleased released;
-        nearest_in_panels(panels.rows, panels.view, cosine, matrix(queries), wanted, threads);
+        nearest_in_panels(panels.rows, panels.view, product_metric(metric), matrix(queries), output,
+                          threads);
       },
       "rows"_a.noconvert(), "values"_a.noconvert(), "half_norms"_a.noconvert(),
       "centre"_a.noconvert(), "scale"_a, "largest_norm"_a, "index"_a.noconvert().none(),
-      "boxes"_a.noconvert().none(), "cosine"_a, "queries"_a.noconvert(), "distances"_a.noconvert(),
+      "boxes"_a.noconvert().none(), "metric"_a, "queries"_a.noconvert(), "distances"_a.noconvert(),
       "indices"_a.noconvert(), "threads"_a);
 
   m.def(
@@ -265,41 +252,45 @@ inline void bind(nb::module_& m) {
       [](const Rows& rows, const In<float, 3>& values, const In<float, 2>& half_norms,
          const In<double, 1>& centre, double scale, double largest_norm,
          const std::optional<In<std::uint32_t, 1>>& index,
-         const std::optional<In<double, 3>>& boxes, bool cosine, const Rows& queries, double radius,
-         int threads) {
+         const std::optional<In<double, 3>>& boxes, const std::string& metric, const Rows& queries,
+         double radius, int threads) {
         const BoundPanels panels(rows, values, half_norms, centre, scale, largest_norm, index,
                                  boxes);
         require(queries.shape(1) == panels.rows.d, "queries must have the rows' features");
-        return within(queries.shape(0), radius, [&](const RadiusWanted& wanted) {
-          within_in_panels(panels.rows, panels.view, cosine, matrix(queries), wanted, threads);
+        return within(queries.shape(0), radius, [&](const RadiusOutput& output) {
+          within_in_panels(panels.rows, panels.view, product_metric(metric), matrix(queries),
+                           output, threads);
         });
       },
       "rows"_a.noconvert(), "values"_a.noconvert(), "half_norms"_a.noconvert(),
       "centre"_a.noconvert(), "scale"_a, "largest_norm"_a, "index"_a.noconvert().none(),
-      "boxes"_a.noconvert().none(), "cosine"_a, "queries"_a.noconvert(), "radius"_a, "threads"_a,
-      "How many rows each query found, their distances, and which they are.");
+      "boxes"_a.noconvert().none(), "metric"_a, "queries"_a.noconvert(), "radius"_a, "threads"_a,
+      "Returns the number of neighbours of each query, and all distances and indices.");
+}
 
+inline void bind_blocks(nb::module_& m) {
+  m.attr("BLOCK_ROWS") = kBlockRows;
   m.def(
       "pack_blocks",
       [](const Rows& rows, const Out<double, 3>& values, const Out<std::uint32_t, 1>& index,
          const std::optional<Out<double, 3>>& boxes, int threads) {
-        const Matrix given = matrix(rows);
-        require(index.size() == given.n, "every row must have a place");
-        const RowBlocks blocks{values.data(), index.data(), nullptr, given.n, given.d};
-        require_rows(given.n, given.d);
-        require(has_shape(values, {blocks.n_blocks(), given.d, kBlockRows}),
+        const Matrix table = matrix(rows);
+        require(index.size() == table.n, "every row must have a place");
+        const RowBlocks blocks{values.data(), index.data(), nullptr, table.n, table.d};
+        require_rows(table.n, table.d);
+        require(has_shape(values, {blocks.n_blocks(), table.d, kBlockRows}),
                 "blocks and rows must fit");
-        require(!boxes || has_shape(*boxes, {2 * blocks.n_blocks() - 1, 2, given.d}),
+        require(!boxes || has_shape(*boxes, {2 * blocks.n_blocks() - 1, 2, table.d}),
                 "every node must have a box");
         const GilReleased released;
         if (boxes)
-          build_kd_tree(given, values.data(), index.data(), boxes->data(), threads);
+          build_kd_tree(table, values.data(), index.data(), boxes->data(), threads);
         else
-          pack_blocks(given, values.data(), index.data(), threads);
+          pack_blocks(table, values.data(), index.data(), threads);
       },
       "rows"_a.noconvert(), "values"_a.noconvert(), "index"_a.noconvert(),
       "boxes"_a.noconvert().none(), "threads"_a,
-      "In the order of the rows, or as a k-d tree if there is room for its boxes.");
+      "Fills blocks in the order of the rows, or as a k-d tree if boxes are given.");
 
   m.def(
       "nearest_in_blocks",
@@ -310,9 +301,9 @@ inline void bind(nb::module_& m) {
          const Out<double, 2>& distances, const Out<std::int64_t, 2>& indices, int threads) {
         const BoundBlocks blocks(values, index, boxes, metric, p, weights, inverse_ranges);
         require(queries.shape(1) == blocks.rows.d, "queries must have the rows' features");
-        const auto wanted = nearest_wanted(distances, indices, queries.shape(0), blocks.rows.n);
+        const auto output = nearest_output(distances, indices, queries.shape(0), blocks.rows.n);
         const GilReleased released;
-        nearest_in_blocks(blocks.rows, blocks.metric, matrix(queries), wanted, threads);
+        nearest_in_blocks(blocks.rows, blocks.metric, matrix(queries), output, threads);
       },
       "values"_a.noconvert(), "index"_a.noconvert(), "boxes"_a.noconvert().none(), "metric"_a,
       "p"_a, "weights"_a.noconvert().none(), "inverse_ranges"_a.noconvert().none(),
@@ -327,14 +318,25 @@ inline void bind(nb::module_& m) {
          int threads) {
         const BoundBlocks blocks(values, index, boxes, metric, p, weights, inverse_ranges);
         require(queries.shape(1) == blocks.rows.d, "queries must have the rows' features");
-        return within(queries.shape(0), radius, [&](const RadiusWanted& wanted) {
-          within_in_blocks(blocks.rows, blocks.metric, matrix(queries), wanted, threads);
+        return within(queries.shape(0), radius, [&](const RadiusOutput& output) {
+          within_in_blocks(blocks.rows, blocks.metric, matrix(queries), output, threads);
         });
       },
       "values"_a.noconvert(), "index"_a.noconvert(), "boxes"_a.noconvert().none(), "metric"_a,
       "p"_a, "weights"_a.noconvert().none(), "inverse_ranges"_a.noconvert().none(),
       "queries"_a.noconvert(), "radius"_a, "threads"_a,
-      "How many rows each query found, their distances, and which they are.");
+      "Returns the number of neighbours of each query, and all distances and indices.");
+}
+
+inline void bind(nb::module_& m) {
+  m.attr("METRICS") = std::apply(
+      [](const auto&... row) {
+        return nb::make_tuple(nb::str(row.name.data(), row.name.size())...);
+      },
+      kMetrics);
+  bind_panels(m);
+  bind_blocks(m);
+  bind_sparse(m);
 }
 
 }  // namespace hedgerow::bind_neighbors

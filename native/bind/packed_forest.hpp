@@ -1,4 +1,4 @@
-// Bindings of forests of deep trees: prediction, out-of-bag sums, permutation importance.
+// Bindings of packed forests: prediction, out-of-bag sums, permutation importance.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -14,6 +14,7 @@
 namespace hedgerow::bind_packed_forest {
 
 namespace nb = nanobind;
+using namespace predict;
 using namespace nb::literals;
 using bind_predict::Matrix;
 using bind_predict::strided;
@@ -28,12 +29,8 @@ std::span<const T> span_of(const Vector<T>& array) {
   return {array.data(), array.shape(0)};
 }
 
-inline void require(bool condition, const char* what) {
-  if (!condition) throw nb::value_error(what);
-}
-
 template <class F>
-void construct(DeepForest* self, Vector<std::int64_t> tree_offset, Vector<F> feature,
+void construct(PackedForest* self, Vector<std::int64_t> tree_offset, Vector<F> feature,
                Vector<std::uint8_t> split_bin, Vector<bool> missing_left,
                Matrix<std::uint32_t> category_bits, Vector<double> thresholds,
                Vector<std::int64_t> threshold_starts, Vector<bool> is_categorical) {
@@ -42,11 +39,11 @@ void construct(DeepForest* self, Vector<std::int64_t> tree_offset, Vector<F> fea
                              span_of(split_bin),
                              span_of(missing_left),
                              {category_bits.data(), category_bits.size()}};
-  new (self)
-      DeepForest(trees, {span_of(thresholds), span_of(threshold_starts), span_of(is_categorical)});
+  new (self) PackedForest(
+      trees, {span_of(thresholds), span_of(threshold_starts), span_of(is_categorical)});
 }
 
-inline BagBits bag_bits(const DeepForest& forest, const Matrix<std::uint8_t>& bits,
+inline BagBits bag_bits(const PackedForest& forest, const Matrix<std::uint8_t>& bits,
                         std::size_t n_rows) {
   require(bits.shape(0) == forest.n_trees() && 8 * bits.shape(1) >= n_rows,
           "there must be a bit for each row of each tree");
@@ -54,8 +51,8 @@ inline BagBits bag_bits(const DeepForest& forest, const Matrix<std::uint8_t>& bi
 }
 
 template <class T>
-void add(const DeepForest& forest, StridedMatrix<const T> rows, std::size_t first, std::size_t last,
-         Matrix<double> values, Writable<double> sums, int threads) {
+void add(const PackedForest& forest, StridedMatrix<const T> rows, std::size_t first,
+         std::size_t last, Matrix<double> values, Writable<double> sums, int threads) {
   const std::size_t n_rows = rows.shape(0);
   require(rows.shape(1) == forest.n_features(), "the table has another number of columns");
   require(first <= last && last <= forest.n_trees(), "there are not so many trees");
@@ -68,7 +65,7 @@ void add(const DeepForest& forest, StridedMatrix<const T> rows, std::size_t firs
 }
 
 template <class T>
-void apply(const DeepForest& forest, StridedMatrix<const T> rows,
+void apply(const PackedForest& forest, StridedMatrix<const T> rows,
            StridedMatrix<std::int32_t> leaves, int threads) {
   require(rows.shape(1) == forest.n_features(), "the table has another number of columns");
   require(leaves.shape(0) == rows.shape(0) && leaves.shape(1) == forest.n_trees(),
@@ -78,7 +75,7 @@ void apply(const DeepForest& forest, StridedMatrix<const T> rows,
 }
 
 template <class T>
-void add_out_of_bag(const DeepForest& forest, StridedMatrix<const T> rows,
+void add_out_of_bag(const PackedForest& forest, StridedMatrix<const T> rows,
                     Matrix<std::uint8_t> bits, Matrix<double> values, Writable<double> sums,
                     nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> n_summed,
                     int threads) {
@@ -94,14 +91,14 @@ void add_out_of_bag(const DeepForest& forest, StridedMatrix<const T> rows,
 }
 
 template <class T>
-void permute(const DeepForest& forest, StridedMatrix<const T> rows, Matrix<std::uint8_t> bits,
+void permute(const PackedForest& forest, StridedMatrix<const T> rows, Matrix<std::uint8_t> bits,
              std::optional<Matrix<std::int32_t>> vote, std::optional<Matrix<std::int32_t>> label,
              std::optional<Matrix<double>> value, std::optional<Matrix<double>> target,
-             std::uint64_t seed, Writable<double> rises, int threads) {
+             std::uint64_t seed, Writable<double> increases, int threads) {
   const std::size_t n_rows = rows.shape(0);
   require(rows.shape(1) == forest.n_features(), "the table has another number of columns");
-  require(rises.shape(0) == forest.n_trees() && rises.shape(1) == forest.n_features() + 1,
-          "rises is (trees, features + 1)");
+  require(increases.shape(0) == forest.n_trees() && increases.shape(1) == forest.n_features() + 1,
+          "increases is (trees, features + 1)");
   LeafLoss loss{};
   const auto take = [&](const auto& of_leaf, const auto& of_row, auto& leaf, auto& row) {
     require(of_leaf->shape(0) == forest.n_leaves() && of_row->shape(0) == n_rows &&
@@ -119,11 +116,11 @@ void permute(const DeepForest& forest, StridedMatrix<const T> rows, Matrix<std::
   }
   const BagBits out_of_bag = bag_bits(forest, bits, n_rows);
   GilReleased release;
-  forest.permute(strided(rows), n_rows, out_of_bag, loss, seed, rises.data(), threads);
+  forest.permute(strided(rows), n_rows, out_of_bag, loss, seed, increases.data(), threads);
 }
 
 template <class T>
-void bind_methods(nb::class_<DeepForest>& forest) {
+void bind_methods(nb::class_<PackedForest>& forest) {
   forest.def("add", &add<T>, "rows"_a.noconvert(), "first"_a, "last"_a, "values"_a.noconvert(),
              "sums"_a.noconvert(), "n_threads"_a,
              "Add the values of trees [first, last) to the sums (rows, values).");
@@ -135,8 +132,9 @@ void bind_methods(nb::class_<DeepForest>& forest) {
   forest.def("permute", &permute<T>, "rows"_a.noconvert(), "bits"_a.noconvert(),
              "vote"_a.noconvert().none(), "label"_a.noconvert().none(),
              "value"_a.noconvert().none(), "target"_a.noconvert().none(), "seed"_a,
-             "rises"_a.noconvert(), "n_threads"_a,
-             "Fill rises (trees, 1 + features) with out-of-bag losses and their rises.");
+             "increases"_a.noconvert(), "n_threads"_a,
+             "Fill increases (trees, 1 + features) with the out-of-bag loss, and its increase per "
+             "feature.");
 }
 
 template <class F>
@@ -157,7 +155,8 @@ inline void bind(nb::module_& m) {
         return to_numpy<std::int32_t>(preorder(span_of(left), span_of(right)));
       },
       "left"_a.noconvert(), "right"_a.noconvert(), "The nodes of a tree in preorder.");
-  nb::class_<DeepForest> forest(m, "DeepForest", "Deep trees over bins, ready for prediction.");
+  nb::class_<PackedForest> forest(m, "PackedForest",
+                                  "Packed trees over bins, ready for prediction.");
   const auto bind_constructor = [&](auto construct_from) {
     forest.def("__init__", construct_from, "tree_offset"_a.noconvert(), "feature"_a.noconvert(),
                "split_bin"_a.noconvert(), "missing_left"_a.noconvert(),

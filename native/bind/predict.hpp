@@ -16,6 +16,7 @@
 namespace hedgerow::bind_predict {
 
 namespace nb = nanobind;
+using namespace predict;
 using namespace nb::literals;
 
 template <class T>
@@ -26,17 +27,14 @@ template <class T>
 using StridedMatrix = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
 
 template <class T>
-hedgerow::Strided<T> strided(const StridedMatrix<T>& array) {
+Strided<T> strided(const StridedMatrix<T>& array) {
   return {array.data(), array.stride(0), array.stride(1)};
 }
 
-hedgerow::TreeArrays tree_arrays(const Vector<std::int32_t>& feature,
-                                 const Vector<double>& threshold, const Vector<std::int32_t>& left,
-                                 const Vector<std::int32_t>& right,
-                                 const Vector<bool>& missing_left,
-                                 const Vector<std::int32_t>& category_set,
-                                 const Matrix<double>& value,
-                                 const Matrix<std::uint32_t>& category_bits) {
+TreeArrays tree_arrays(const Vector<std::int32_t>& feature, const Vector<double>& threshold,
+                       const Vector<std::int32_t>& left, const Vector<std::int32_t>& right,
+                       const Vector<bool>& missing_left, const Vector<std::int32_t>& category_set,
+                       const Matrix<double>& value, const Matrix<std::uint32_t>& category_bits) {
   return {feature.shape(0),     feature.data(),      threshold.data(),    left.data(),
           right.data(),         missing_left.data(), category_set.data(), value.data(),
           category_bits.data(), value.shape(1)};
@@ -49,7 +47,7 @@ struct BoundTerms {
   Matrix<double> coefficient, centre;
   Vector<double> low, high;
 
-  hedgerow::LinearTerms view() const {
+  LinearTerms view() const {
     return {start.data(), feature.data(), coefficient.data(),  centre.data(),
             low.data(),   high.data(),    coefficient.shape(1)};
   }
@@ -57,7 +55,7 @@ struct BoundTerms {
 
 // A predictor, and what is needed to check the arrays it is given.
 struct BoundPredictor {
-  hedgerow::Predictor predictor;
+  Predictor predictor;
   std::size_t n_features;
 
   template <class T>
@@ -79,12 +77,12 @@ struct BoundPredictor {
     if (first_tree + stages.shape(0) * stage_trees > predictor.n_trees() ||
         (stage_trees == 0 && stages.shape(0) != 1))
       throw nb::value_error("the model has fewer trees");
-    const hedgerow::Stages plan{first_tree,
-                                stage_trees,
-                                stages.shape(0),
-                                start ? strided(*start) : hedgerow::Strided<const double>{},
-                                {stages.data(), stages.stride(1), stages.stride(2)},
-                                stages.stride(0)};
+    const Stages plan{first_tree,
+                      stage_trees,
+                      stages.shape(0),
+                      start ? strided(*start) : Strided<const double>{},
+                      {stages.data(), stages.stride(1), stages.stride(2)},
+                      stages.stride(0)};
     std::optional<GilReleased> release;
     if (n_rows > 1) release.emplace();  // one row is done before another thread would notice
     predictor.predict(strided(rows), n_rows, plan, threads);
@@ -140,16 +138,15 @@ inline void bind(nb::module_& m) {
          Matrix<std::uint32_t> category_bits, Vector<std::int64_t> tree_offset,
          Vector<std::int32_t> tree_output, Vector<double> base_score, std::size_t n_features,
          std::optional<BoundTerms> slopes) {
-        const std::optional<hedgerow::LinearTerms> linear =
+        const std::optional<LinearTerms> linear =
             slopes ? std::optional(slopes->view()) : std::nullopt;
-        const hedgerow::EnsembleArrays ensemble{
-            tree_arrays(feature, threshold, left, right, missing_left, category_set, value,
-                        category_bits),
-            {tree_offset.data(), tree_offset.shape(0)},
-            {tree_output.data(), tree_output.shape(0)},
-            {base_score.data(), base_score.shape(0)},
-            linear ? &*linear : nullptr};
-        new (self) BoundPredictor{hedgerow::Predictor(ensemble), n_features};
+        const EnsembleArrays ensemble{tree_arrays(feature, threshold, left, right, missing_left,
+                                                  category_set, value, category_bits),
+                                      {tree_offset.data(), tree_offset.shape(0)},
+                                      {tree_output.data(), tree_output.shape(0)},
+                                      {base_score.data(), base_score.shape(0)},
+                                      linear ? &*linear : nullptr};
+        new (self) BoundPredictor{Predictor(ensemble), n_features};
       },
       nb::arg("feature").noconvert(), nb::arg("threshold").noconvert(), nb::arg("left").noconvert(),
       nb::arg("right").noconvert(), nb::arg("missing_left").noconvert(),
@@ -169,14 +166,14 @@ inline void bind(nb::module_& m) {
          std::optional<Vector<std::int32_t>> rows, int threads) {
         if (scores.shape(0) != by_column.shape(1))
           throw nb::value_error("scores need one entry for each row of by_column");
-        const hedgerow::TreeArrays tree{feature.shape(0),    feature.data(), nullptr,
-                                        left.data(),         right.data(),   missing_left.data(),
-                                        category_set.data(), value.data(),   category_bits.data()};
+        const TreeArrays tree{feature.shape(0),    feature.data(), nullptr,
+                              left.data(),         right.data(),   missing_left.data(),
+                              category_set.data(), value.data(),   category_bits.data()};
         std::optional<std::span<const std::int32_t>> listed;
         if (rows) listed.emplace(rows->data(), rows->shape(0));
         GilReleased release;
-        hedgerow::add_tree_binned(tree, split_bin.data(), by_column.data(), by_column.shape(1),
-                                  listed, scores.data(), threads);
+        add_tree_binned(tree, split_bin.data(), by_column.data(), by_column.shape(1), listed,
+                        scores.data(), threads);
       },
       nb::arg("feature").noconvert(), nb::arg("split_bin").noconvert(), nb::arg("left").noconvert(),
       nb::arg("right").noconvert(), nb::arg("missing_left").noconvert(),
@@ -189,7 +186,7 @@ inline void bind(nb::module_& m) {
       "sigmoid_inplace",
       [](nb::ndarray<double, nb::c_contig, nb::device::cpu> scores, int threads) {
         GilReleased release;
-        hedgerow::sigmoid_inplace(scores.data(), scores.size(), threads);
+        sigmoid_inplace(scores.data(), scores.size(), threads);
       },
       nb::arg("scores").noconvert(), nb::arg("n_threads") = 1,
       "Replace every score by 1 / (1 + exp(-score)).");
@@ -197,7 +194,7 @@ inline void bind(nb::module_& m) {
       "softmax_inplace",
       [](StridedMatrix<double> scores, int threads) {
         GilReleased release;
-        hedgerow::softmax_inplace(strided(scores), scores.shape(0), scores.shape(1), threads);
+        softmax_inplace(strided(scores), scores.shape(0), scores.shape(1), threads);
       },
       nb::arg("scores").noconvert(), nb::arg("n_threads") = 1,
       "Replace every row of scores (rows, outputs) by its softmax. Any strides.");
@@ -205,7 +202,7 @@ inline void bind(nb::module_& m) {
       "pairwise_sum",
       [](Vector<double> numbers) {
         GilReleased release;
-        return hedgerow::pairwise_sum(numbers.data(), numbers.shape(0));
+        return pairwise_sum(numbers.data(), numbers.shape(0));
       },
       nb::arg("numbers").noconvert(), "Add numbers up, in an order that their count decides.");
   bind_elementwise<hedgerow::exp>(m, "exp_inplace");

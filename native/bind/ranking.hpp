@@ -4,12 +4,12 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
-#include <map>
 #include <stdexcept>
 #include <string>
 
 #include "bind/arrays.hpp"
 #include "bind/gil.hpp"
+#include "bind/names.hpp"
 #include "gradient/ranking.hpp"
 
 namespace hedgerow::bind_ranking {
@@ -20,22 +20,10 @@ using namespace nb::literals;
 template <class T>
 using Vector = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, nb::ndim<1>>;
 
-RankLoss rank_loss(const std::string& name) {
-  static const std::map<std::string, RankLoss> losses = {
-      {"ndcg", RankLoss::ndcg},
-      {"map", RankLoss::map},
-      {"pairwise", RankLoss::pairwise},
-      {"listwise", RankLoss::listwise},
-  };
-  const auto found = losses.find(name);
-  if (found == losses.end()) throw std::invalid_argument("no ranking loss is called " + name);
-  return found->second;
-}
-
 inline void bind(nb::module_& m) {
   m.def(
       "rank_discounts", [](std::size_t count) { return to_numpy<double>(rank_discounts(count)); },
-      "count"_a, "What the rows of a ranking count, first to last.");
+      "count"_a, "The discounts of the ranks, first to last.");
   m.def(
       "rank_gradients",
       [](const std::string& loss, double sigma, std::size_t truncation, bool normalise,
@@ -52,7 +40,8 @@ inline void bind(nb::module_& m) {
                               gain.data(),
                               scale.data(),
                               weight.data()};
-        const RankRule rule{rank_loss(loss), sigma, truncation, normalise};
+        const RankRule rule{value_named(kRankLosses, loss, "ranking loss"), sigma, truncation,
+                            normalise};
         GilReleased release;
         rank_gradients(queries, rule, score.data(), g.data(), h.data(), threads);
       },

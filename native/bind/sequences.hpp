@@ -10,10 +10,10 @@ namespace hedgerow {
 // throw, and one that finds no memory would end the process.
 template <class T>
 std::vector<T> vector_of(const nanobind::sequence& items) {
-  std::vector<T> found;
-  found.reserve(nanobind::len(items));
-  for (const nanobind::handle item : items) found.push_back(nanobind::cast<T>(item));
-  return found;
+  std::vector<T> values;
+  values.reserve(nanobind::len(items));
+  for (const nanobind::handle item : items) values.push_back(nanobind::cast<T>(item));
+  return values;
 }
 
 }  // namespace hedgerow

@@ -14,6 +14,8 @@
 namespace hedgerow::bind_shap {
 
 namespace nb = nanobind;
+using namespace predict;
+using namespace explain;
 using bind_predict::BoundTerms;
 using bind_predict::Matrix;
 using bind_predict::strided;
@@ -25,7 +27,7 @@ using Interactions = nb::ndarray<double, nb::ndim<4>, nb::c_contig, nb::device::
 
 // An explainer, and what is needed to check the arrays it is given.
 struct BoundExplainer {
-  hedgerow::ShapExplainer explainer;
+  ShapExplainer explainer;
   std::size_t n_features;
 
   template <class T, class Array>
@@ -110,9 +112,9 @@ inline void bind(nb::module_& m) {
          Vector<std::int32_t> tree_output, Vector<double> base_score,
          std::optional<BoundTerms> slopes, Vector<double> share, Vector<std::int32_t> player,
          std::size_t n_players) {
-        const std::optional<hedgerow::LinearTerms> linear =
+        const std::optional<LinearTerms> linear =
             slopes ? std::optional(slopes->view()) : std::nullopt;
-        const hedgerow::ShapArrays arrays{
+        const ShapArrays arrays{
             {bind_predict::tree_arrays(feature, threshold, left, right, missing_left, category_set,
                                        value, category_bits),
              {tree_offset.data(), tree_offset.shape(0)},
@@ -122,7 +124,7 @@ inline void bind(nb::module_& m) {
             share.data(),
             player.data(),
             n_players};
-        new (self) BoundExplainer{hedgerow::ShapExplainer(arrays), player.shape(0)};
+        new (self) BoundExplainer{ShapExplainer(arrays), player.shape(0)};
       },
       nb::arg("feature").noconvert(), nb::arg("threshold").noconvert(), nb::arg("left").noconvert(),
       nb::arg("right").noconvert(), nb::arg("missing_left").noconvert(),

@@ -5,12 +5,12 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "bind/gil.hpp"
+#include "bind/names.hpp"
 #include "gradient/concordance.hpp"
 #include "gradient/failure_time.hpp"
 
@@ -25,17 +25,8 @@ using Numbers = Vector<const double>;
 using Weights = std::optional<Numbers>;
 using Indices = Vector<const std::int64_t>;
 
-TimeDistribution distribution_of(const std::string& name) {
-  static const std::map<std::string, TimeDistribution> distributions = {
-      {"normal", TimeDistribution::normal},
-      {"logistic", TimeDistribution::logistic},
-      {"extreme", TimeDistribution::extreme},
-  };
-  const auto found = distributions.find(name);
-  if (found == distributions.end()) {
-    throw std::invalid_argument("no distribution of times is called " + name);
-  }
-  return found->second;
+inline TimeDistribution distribution_of(const std::string& name) {
+  return value_named(kTimeDistributions, name, "distribution of times");
 }
 
 template <class... Arrays>

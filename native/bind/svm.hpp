@@ -1,4 +1,4 @@
-// Bindings of the kernel machines' solver.
+// Bindings of the solver of kernel SVMs.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -9,6 +9,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/gil.hpp"
+#include "bind/names.hpp"
 #include "svm/kernel_table.hpp"
 #include "svm/pair_steps.hpp"
 
@@ -16,6 +17,7 @@ namespace hedgerow::bind_svm {
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using namespace svm;
 
 template <class T>
 using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -53,16 +55,7 @@ void bind_for(nb::module_& m) {
       "kernel"_a, "slot"_a, "change"_a, "products"_a, "threads"_a);
 }
 
-inline KernelKind kind_named(const std::string& name) {
-  if (name == "linear") return KernelKind::linear;
-  if (name == "poly") return KernelKind::polynomial;
-  if (name == "rbf") return KernelKind::gaussian;
-  if (name == "sigmoid") return KernelKind::sigmoid;
-  if (name == "laplacian") return KernelKind::laplacian;
-  throw nb::value_error("no kernel has this name");
-}
-
-inline DenseRows rows_of(const Matrix<const double>& matrix) {
+inline RowMatrix rows_of(const Matrix<const double>& matrix) {
   return {matrix.data(), matrix.shape(0), matrix.shape(1)};
 }
 
@@ -108,7 +101,7 @@ inline void bind(nb::module_& m) {
       .def(
           "__init__",
           [](KernelRule* self, const std::string& kind, double gamma, double coef0, int degree) {
-            new (self) KernelRule{kind_named(kind), gamma, coef0, degree};
+            new (self) KernelRule{value_named(kKernels, kind, "kernel"), gamma, coef0, degree};
           },
           "kind"_a, "gamma"_a, "coef0"_a, "degree"_a)
       .def_prop_ro("scale", &KernelRule::scale)
@@ -135,9 +128,8 @@ inline void bind(nb::module_& m) {
       "most_violating",
       [](Vector<const double> pull, Vector<const double> beta, Vector<const double> low,
          Vector<const double> high, std::size_t most) {
-        const auto found =
-            most_violating(span_of(pull), span_of(beta), span_of(low), span_of(high), most);
-        return to_numpy<std::int64_t>(found);
+        return to_numpy<std::int64_t>(
+            most_violating(span_of(pull), span_of(beta), span_of(low), span_of(high), most));
       },
       "pull"_a, "beta"_a, "low"_a, "high"_a, "most"_a);
   bind_table<float>(m, "KernelTableFloat");

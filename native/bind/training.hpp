@@ -1,4 +1,4 @@
-// Bindings of training: gradients and the growing of trees.
+// Bindings of training: row sampling, gradients, growers and leaf values.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -34,6 +34,7 @@ namespace hedgerow::bind_training {
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using namespace hist;
 
 LossKind loss_kind(const std::string& name, const nb::sequence& numbers, std::size_t n_outputs) {
   std::vector<double> parameters = vector_of<double>(numbers);
@@ -48,7 +49,7 @@ using Leaves = std::optional<Array<const std::uint16_t, nb::ndim<2>>>;
 using Targets = Array<const double, nb::ndim<2>>;
 using Weights = std::optional<Array<const double, nb::ndim<1>>>;
 
-// Rows without leaves whose values are to be added to the scores.
+// Rows whose scores are up to date: no leaf values have to be added.
 Rows make_rows(Scores scores, const Targets& target, const Weights& weight) {
   const std::size_t K = scores.shape(0), n = scores.shape(1);
   if ((target.shape(0) != 1 && target.shape(0) != K) || target.shape(1) != n) {
@@ -65,7 +66,7 @@ Rows make_rows(Scores scores, const Targets& target, const Weights& weight) {
           static_cast<int>(K)};
 }
 
-// Threshold of a numeric split: the last bin's is above every finite number.
+// Thresholds of numeric splits; that of the last bin exceeds every finite number.
 std::vector<double> thresholds_of(const GrownTree& tree,
                                   const Array<const double, nb::ndim<1>>& flat,
                                   const Array<const std::int64_t, nb::ndim<1>>& offset) {
@@ -79,7 +80,7 @@ std::vector<double> thresholds_of(const GrownTree& tree,
   return threshold;
 }
 
-// A grower with the arrays that it looks at.
+// A grower and the arrays that it reads.
 template <class AnyGrower>
 struct BoundGrower {
   Array<const std::uint8_t, nb::ndim<2>> by_column;
@@ -123,11 +124,11 @@ nb::tuple to_arrays(const BoundGrower<AnyGrower>& bound, const GrownTree& tree) 
       to_numpy<std::uint8_t>(tree.split_bin));
 }
 
-// Drawn rows and how often each counts, if any were to be drawn.
+// Drawn rows and how often each counts, if any were to be sample.
 std::optional<std::pair<nb::ndarray<nb::numpy, std::uint32_t>, nb::ndarray<nb::numpy, double>>>
-to_arrays(const DrawnRows& drawn, const std::optional<Draw>& draw) {
+to_arrays(const SampledRows& sample, const std::optional<Draw>& draw) {
   if (!draw) return std::nullopt;
-  return std::pair{to_numpy<std::uint32_t>(drawn.rows), to_numpy<double>(drawn.factor)};
+  return std::pair{to_numpy<std::uint32_t>(sample.rows), to_numpy<double>(sample.factor)};
 }
 
 // Binds a kind of grower; `grow` calls it.
@@ -140,16 +141,15 @@ void bind_grower(nb::module_& m, const char* name, Grow grow, const char* about)
           [](Bound* self, Array<const std::uint8_t, nb::ndim<2>> by_column,
              Array<const std::uint8_t, nb::ndim<3>> by_row,
              Array<const std::int32_t, nb::ndim<1>> n_bins,
-             Array<const bool, nb::ndim<1>> is_categorical,
-             const bind_binning::Places& given_places, int width,
-             Array<const double, nb::ndim<1>> thresholds,
+             Array<const bool, nb::ndim<1>> is_categorical, const bind_binning::Places& place_array,
+             int width, Array<const double, nb::ndim<1>> thresholds,
              Array<const std::int64_t, nb::ndim<1>> threshold_offset, const GrowthParams& params,
              const Constraints& constraints, int threads,
              std::optional<std::size_t> histogram_bytes, int leaves_ahead) {
             EngineLimits limits;
             if (histogram_bytes) limits.histogram_bytes = *histogram_bytes;
             limits.leaves_ahead = leaves_ahead;
-            auto places = bind_binning::places_of(given_places, by_column.shape(0));
+            auto places = bind_binning::places_of(place_array, by_column.shape(0));
             // The vector's memory stays where it is when the vector moves.
             const BinnedView view =
                 view_of(by_column, by_row, n_bins, is_categorical, places, width);
@@ -193,9 +193,7 @@ void bind_grower(nb::module_& m, const char* name, Grow grow, const char* about)
           "leaf_value"_a.noconvert(), about);
 }
 
-inline void bind(nb::module_& m) {
-  m.attr("most_leaves") = kMostLeaves;
-
+inline void bind_sampling(nb::module_& m) {
   nb::class_<Draw>(m, "Draw").def(
       "__init__",
       [](Draw* self, const std::string& sampling, double fraction, double reg_lambda,
@@ -204,7 +202,31 @@ inline void bind(nb::module_& m) {
         new (self) Draw{{method, fraction, reg_lambda, seed}, round};
       },
       "sampling"_a, "fraction"_a, "reg_lambda"_a, "seed"_a, "round"_a);
+  m.def(
+      "sample_tree_features",
+      [](const nb::sequence& features, double fraction, std::uint64_t seed, std::uint64_t tree_id) {
+        return to_numpy<std::int32_t>(
+            sample_tree_features(vector_of<int>(features), fraction, seed, tree_id));
+      },
+      "features"_a, "fraction"_a, "seed"_a, "tree_id"_a,
+      "A random subset of the features: those that a tree may use.");
+  m.def(
+      "sample_rows",
+      [](std::uint64_t seed, std::uint64_t round, std::size_t n,
+         Array<const double, nb::ndim<1>> fraction,
+         std::optional<Array<const std::int32_t, nb::ndim<1>>> kind,
+         std::optional<Array<const std::int32_t, nb::ndim<1>>> unit) {
+        return to_numpy<std::uint32_t>(
+            sample_rows(seed, round, n, {fraction.data(), fraction.size()},
+                        kind ? kind->data() : nullptr, unit ? unit->data() : nullptr));
+      },
+      "seed"_a, "round"_a, "n"_a, "fraction"_a, "kind"_a.none() = nb::none(),
+      "unit"_a.none() = nb::none(),
+      "The rows that a round trains on, in increasing order: each with the fraction of its kind as "
+      "probability, rows of a unit together.");
+}
 
+inline void bind_gradients(nb::module_& m) {
   nb::class_<GradientStore>(m, "GradientStore")
       .def(nb::init<std::size_t, int, int, bool>(), "n_rows"_a, "n_outputs"_a, "threads"_a,
            "vector"_a = false)
@@ -219,31 +241,30 @@ inline void bind(nb::module_& m) {
             rows.leaf_stride = leaf_value.shape(1);
             rows.one_tree = leaf && leaf->shape(0) < scores.shape(0);
             const LossKind kind = loss_kind(loss, parameters, scores.shape(0));
-            DrawnRows drawn;
+            SampledRows sample;
             {
               GilReleased release;
-              drawn = store.differentiate(kind, rows, draw);
+              sample = store.differentiate(kind, rows, draw);
             }
-            return to_arrays(drawn, draw);
+            return to_arrays(sample, draw);
           },
           "loss"_a, "parameters"_a, "scores"_a.noconvert(), "leaf"_a.none(), "leaf_value"_a,
           "target"_a, "weight"_a.none(), "draw"_a.none() = nb::none(),
-          "Adds the leaf values to the scores and takes the loss's gradients at the new ones. With "
-          "a "
-          "draw: the rows drawn by them, and how often each counts.")
+          "Adds the leaf values to the scores and computes the loss's gradients at the new scores. "
+          "With a draw, returns the rows of the sample and their weights.")
       .def(
           "take",
           [](GradientStore& store, Array<const double, nb::ndim<2>> g,
              Array<const double, nb::ndim<2>> h, std::optional<Draw> draw) {
-            DrawnRows drawn;
+            SampledRows sample;
             {
               GilReleased release;
-              drawn = store.take(g.data(), h.data(), draw);
+              sample = store.take(g.data(), h.data(), draw);
             }
-            return to_arrays(drawn, draw);
+            return to_arrays(sample, draw);
           },
           "gradient"_a, "hessian"_a, "draw"_a.none() = nb::none(),
-          "Takes the gradients of a user's own loss; draws as differentiate does.")
+          "Takes the gradients of a user-defined loss; samples as differentiate does.")
       .def(
           "to_float",
           [](const GradientStore& store, int output) {
@@ -253,24 +274,29 @@ inline void bind(nb::module_& m) {
             }
             return to_numpy<double>(pairs, {store.n_rows(), 2});
           },
-          "output"_a, "The quantised gradients and hessians as numbers, a row each.");
+          "output"_a, "The quantised gradients and hessians as numbers, (n_rows, 2).");
+}
 
-  bind_grower<Grower>(
-      m, "Grower",
-      [](Grower& grower, const GradientStore& gradients, int output,
+inline void bind_growers(nb::module_& m) {
+  m.attr("most_leaves") = kMostLeaves;
+  bind_grower<ScalarGrower>(
+      m, "ScalarGrower",
+      [](ScalarGrower& grower, const GradientStore& gradients, int output,
          std::span<const std::uint32_t> bag, std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
         return grower.grow(gradients.output(output), bag, tree_id, leaf_of_row);
       },
-      "Grows a tree for one output; notes each row's leaf and each leaf's value.");
+      "Grows a tree for one output; writes the leaf of each row and the value of each leaf.");
   bind_grower<VectorGrower>(
       m, "VectorGrower",
       [](VectorGrower& grower, const GradientStore& gradients, int,
          std::span<const std::uint32_t> bag, std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
         return grower.grow(gradients.all_outputs(), bag, tree_id, leaf_of_row);
       },
-      "Grows a tree for all outputs, of which 0 stands for all; notes each row's leaf and each "
-      "leaf's values.");
+      "Grows a tree for all outputs (`output` is 0); writes the leaf of each row and the values of "
+      "each leaf.");
+}
 
+inline void bind_losses(nb::module_& m) {
   m.def(
       "update_scores",
       [](Array<double, nb::ndim<2>> scores, Array<const std::uint16_t, nb::ndim<2>> leaf,
@@ -296,7 +322,7 @@ inline void bind(nb::module_& m) {
         for (const LossEntry& entry : loss_table()) names.append(nb::str(entry.name.data()));
         return nb::typed<nb::list, nb::str>(names);
       },
-      "The losses whose gradients are native.");
+      "The names of the losses with native gradients.");
   m.def(
       "loss_gradients",
       [](const std::string& loss, const nb::sequence& parameters, Scores scores, Targets target,
@@ -319,6 +345,9 @@ inline void bind(nb::module_& m) {
       },
       "loss"_a, "parameters"_a, "scores"_a.noconvert(), "target"_a, "weight"_a.none(), "threads"_a,
       "Gradients and hessians of a built-in loss as numbers, two (n_outputs, n_rows) arrays.");
+}
+
+inline void bind_leaf_values(nb::module_& m) {
   m.def(
       "leaf_weights",
       [](const GrowthParams& params, Array<const double, nb::ndim<1>> G,
@@ -342,7 +371,7 @@ inline void bind(nb::module_& m) {
         return common.step();
       },
       "params"_a, "G"_a, "H"_a, "value"_a,
-      "What leaves with these sums and values, all of a tree, add in common.");
+      "The step that all leaves of a tree, with these sums and values, take in common.");
   m.def(
       "leaf_quantiles",
       [](Array<const double, nb::ndim<1>> corner, Weights weight,
@@ -360,29 +389,15 @@ inline void bind(nb::module_& m) {
         return to_numpy<double>(value);
       },
       "corner"_a, "weight"_a.none(), "leaf"_a, "bag"_a.none(), "level"_a, "threads"_a,
-      "Of each leaf, the level-quantile of its rows' corners.");
-  m.def(
-      "sample_tree_features",
-      [](const nb::sequence& features, double fraction, std::uint64_t seed, std::uint64_t tree_id) {
-        return to_numpy<std::int32_t>(
-            sample_tree_features(vector_of<int>(features), fraction, seed, tree_id));
-      },
-      "features"_a, "fraction"_a, "seed"_a, "tree_id"_a,
-      "The features that a tree may use, drawn from those given.");
-  m.def(
-      "sample_rows",
-      [](std::uint64_t seed, std::uint64_t round, std::size_t n,
-         Array<const double, nb::ndim<1>> fraction,
-         std::optional<Array<const std::int32_t, nb::ndim<1>>> kind,
-         std::optional<Array<const std::int32_t, nb::ndim<1>>> unit) {
-        return to_numpy<std::uint32_t>(
-            sample_rows(seed, round, n, {fraction.data(), fraction.size()},
-                        kind ? kind->data() : nullptr, unit ? unit->data() : nullptr));
-      },
-      "seed"_a, "round"_a, "n"_a, "fraction"_a, "kind"_a.none() = nb::none(),
-      "unit"_a.none() = nb::none(),
-      "The rows that a round trains on, in increasing order: each by the fraction of its kind, "
-      "rows of a unit together.");
+      "For each leaf, the level-quantile of its rows' kinks.");
+}
+
+inline void bind(nb::module_& m) {
+  bind_sampling(m);
+  bind_gradients(m);
+  bind_growers(m);
+  bind_losses(m);
+  bind_leaf_values(m);
 }
 
 }  // namespace hedgerow::bind_training

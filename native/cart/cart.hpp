@@ -1,10 +1,20 @@
-// Trees grown to the end, as CART and forests grow them: one call grows one tree, from bins here
-// and from sorted columns in cart_exact.hpp.
+// CART: fully grown trees, as decision trees and forests need them.
 //
-// A row is worth a ticket, its weight in fixed point with a count of one above it, and adds either
-// its ticket to the sums of its class or its numbers to the sums of the outputs. Sums are integers,
-// so a tree does not depend on the order of additions, and one side of a cut is exactly the node
-// less the other side.
+// How the parts of this folder fit together:
+//   cart.hpp       rules, tables, targets, and the function that grows a tree on bins
+//   exact.hpp      the same on sorted columns; forest.hpp grows many trees, each on its own sample
+//   grower.hpp     CartGrower, the growth loop; it lists the functions that an engine provides
+//   engines        CodeEngine (cart.cpp) on bins or ranks, ListEngine (exact.cpp) on sorted lists,
+//                  ByRowEngine (by_row_engine.hpp) for small nodes with random thresholds
+//   kinds.hpp      how rows of classes or numbers are summed; candidate_search.hpp scores splits
+//   bins.hpp, sums.hpp, median.hpp   how an engine scans a feature: a histogram, or a sorted list
+//   by
+//                  impurities of sums or by the absolute error (deviation.hpp)
+//
+// A row has a fixed-point weight with a count of one above it, and adds either that weight to the
+// sum of its class or its numbers to the sums of the outputs. Sums are integers, so a tree does not
+// depend on the order of additions, and one side of a split is exactly the node minus the other
+// side.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -12,30 +22,37 @@
 #include <span>
 #include <vector>
 
-namespace hedgerow {
+#include "shared/named.hpp"
+
+namespace hedgerow::cart {
 
 enum class Impurity {
   quadratic,  // Gini of classes, variance of numbers
   entropy,
-  absolute,  // mean distance of numbers from their median; of sorted columns alone
+  absolute,  // mean distance of numbers from their median; on sorted columns only
 };
+
+inline constexpr Named<Impurity> kCriteria[] = {{"gini", Impurity::quadratic},
+                                                {"squared_error", Impurity::quadratic},
+                                                {"entropy", Impurity::entropy},
+                                                {"absolute_error", Impurity::absolute}};
 
 struct CartRules {
   Impurity impurity = Impurity::quadratic;
   int max_depth = 0;   // 0: no limit
-  int max_leaves = 0;  // 0: no limit, and depth first; otherwise the best leaf is split first
+  int max_leaves = 0;  // 0: no limit, depth first; otherwise the best leaf is split first
   std::int64_t min_samples_split = 2;
   std::int64_t min_samples_leaf = 1;
   double min_weight_leaf = 0.0;
   double min_impurity_decrease = 0.0;
-  int max_features = 0;      // tried at a node, those that are constant there included; 0: all
-  bool random_cuts = false;  // one cut a feature, drawn at random (extremely randomised trees)
+  int max_features = 0;            // features tried at a node, constant ones included; 0: all
+  bool random_thresholds = false;  // one random threshold per feature (extremely randomised trees)
   std::uint64_t seed = 0;
 };
 
-inline constexpr std::size_t kRowLanes = 32;  // row_bytes is a multiple of this
+inline constexpr std::size_t kRowAlignment = 32;  // row_bytes is a multiple of this
 
-// Bins by column, as in docs/architecture.md.
+// BinColumns by column, as in docs/architecture.md.
 struct CartTable {
   const std::uint8_t* by_column;
   std::size_t n_rows;
@@ -44,8 +61,8 @@ struct CartTable {
   const bool* is_categorical;
   const double* thresholds;
   const std::int64_t* threshold_starts;
-  // For random cuts: value(feature, bin) at kBins · feature + bin, and the bins row by row, filled
-  // up to row_bytes with at least one byte to spare.
+  // For random thresholds: value(feature, bin) at kBins · feature + bin, and the bins row by row,
+  // padded to row_bytes with at least one byte to spare.
   const double* values = nullptr;
   const std::uint8_t* by_row = nullptr;
   std::size_t row_bytes = 0;
@@ -53,21 +70,22 @@ struct CartTable {
   const std::uint8_t* column(int feature) const {
     return by_column + static_cast<std::size_t>(feature) * n_rows;
   }
-  // The number that a cut after this bin is made at. All numbers are in bins up to the last.
+  // The threshold of a split after this bin; after the last bin, the largest number.
   double threshold(int feature, int bin) const;
-  // About where a bin's values lie: the middle of its ends, of which the outer bins have one.
+  // A representative value of a bin: the middle of its edges, of which the outer bins have one.
   double value(int feature, int bin) const {
     const double* edge = thresholds + threshold_starts[feature];
     const int last = n_bins[feature] - 1;
     if (last == 0) return 0.0;
     return 0.5 * edge[std::max(bin - 1, 0)] + 0.5 * edge[std::min(bin, last - 1)];
   }
-  // Of the bins that part `low` from `high`, the one that ends nearest to the middle of the gap.
+  // Among the bins whose threshold separates bins `low` and `high`, the one whose threshold is
+  // nearest to the middle between them.
   std::uint8_t middle_bin(int feature, int low, int high) const;
 };
 
-// Fixed point: a ticket is the weight in units of weight_unit plus 1 << count_shift.
-struct Tickets {
+// The format of fixed-point weights: the weight in units of weight_unit, plus 1 << count_shift.
+struct FixedPointWeights {
   double weight_unit = 1.0;
   int count_shift = 32;
 
@@ -80,26 +98,25 @@ struct Tickets {
   }
 };
 
-// What is learned: classes, or n_values numbers a row. Number v of row i is
-// numbers[i · n_values + v] in units of number_unit[v], weight multiplied in, less the offset
-// that values get back.
+// The target: a class or n_values numbers per row. Number v of row i is numbers[i · n_values + v]
+// in units of number_unit[v], times the weight, minus an offset that is added back to leaf values.
 struct CartTarget {
   const std::uint16_t* label = nullptr;
   const std::int64_t* numbers = nullptr;
-  const double* raw = nullptr;  // the numbers as they were, to see when all of a node are equal
-  int n_values = 0;             // classes, or numbers a row
-  int n_outputs = 1;            // into which the values fall
+  const double* raw = nullptr;  // the original numbers, to detect pure nodes
+  int n_values = 0;             // classes, or numbers per row
+  int n_outputs = 1;            // that the values belong to
   const double* number_unit = nullptr;
-  const double* number_scale = nullptr;  // the same in units of the largest of them
+  const double* number_scale = nullptr;  // number_unit relative to the largest of them
   const double* offset = nullptr;
-  // For the absolute error: rows by number v, and the rank of each row's among the distinct ones,
-  // from place v · n_rows on.
+  // For the absolute error: rows sorted by number v, and the rank of each row's number among the
+  // distinct ones, from v · n_rows on.
   const std::uint32_t* number_order = nullptr;
   const std::uint32_t* number_rank = nullptr;
-  const std::uint64_t* ticket = nullptr;  // 0 for rows that the tree did not draw
-  Tickets tickets;
+  const std::uint64_t* fixed_weight = nullptr;  // of each row; 0 if it is not in the tree's sample
+  FixedPointWeights weights;
   int packed_bits = 0;     // of a weight, if one word holds the sums of two classes; else 0
-  double gain_unit = 1.0;  // of a fall of impurity that is computed from numbers and tickets as is
+  double gain_unit = 1.0;  // of an impurity decrease computed from integer sums
 
   bool has_classes() const { return label != nullptr; }
 };
@@ -109,16 +126,16 @@ struct CartTree {
   std::vector<std::int32_t> feature, left, right, category_set;
   std::vector<std::uint8_t> split_bin, missing_left;
   std::vector<double> threshold;
-  std::vector<double> value;        // n_values a node: shares of the classes, means or medians
-  std::vector<double> gain, cover;  // fall of the weighted impurity, weight
-  std::vector<std::int64_t> count;  // rows
-  std::vector<std::uint32_t> category_bits;  // eight words a set
+  std::vector<double> value;                 // n_values per node: class fractions, means or medians
+  std::vector<double> gain, cover;           // decrease of the weighted impurity; weight
+  std::vector<std::int64_t> count;           // rows
+  std::vector<std::uint32_t> category_bits;  // eight words per set
 
   int n_nodes() const { return static_cast<int>(feature.size()); }
 };
 
-// Grows a tree on `rows`, which are in increasing order. tree_id tells apart the draws of trees.
+// Grows a tree on `rows`, which are in increasing order. tree_id is the key of its random numbers.
 CartTree grow_cart(const CartTable& table, const CartTarget& target, const CartRules& rules,
                    std::span<const std::uint32_t> rows, std::uint64_t tree_id, int threads);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::cart

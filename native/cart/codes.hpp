@@ -1,4 +1,5 @@
-// Columns as codes: bins, or ranks of values; and random cuts between those of a node.
+// Columns as codes, which are bins or ranks of values, and random thresholds between the codes of a
+// node.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -14,7 +15,7 @@
 namespace hedgerow::cart {
 
 // A table of bins.
-struct Bins {
+struct BinColumns {
   using Code = std::uint8_t;
   static constexpr bool kBinned = true;
   const CartTable& table;
@@ -24,8 +25,8 @@ struct Bins {
   const double* values(int feature) const {
     return table.values + static_cast<std::size_t>(feature) * kBins;
   }
-  // The last code of a value up to `at`, which is between those of low and high. All are looked at:
-  // that is vectorised, and halving is not.
+  // The last code with a value up to `at`, which lies between those of low and high. A linear scan:
+  // unlike bisection, it is vectorised.
   std::uint32_t last_up_to(int feature, Code low, Code high, double at) const {
     const double* value = values(feature);
     std::uint64_t n_up_to = 0;
@@ -36,18 +37,18 @@ struct Bins {
     return static_cast<std::uint32_t>(table.n_bins[feature] - 1);
   }
   static std::size_t bin_of(Code code) { return code; }
-  // Writes down where a cut is made: after bin `last`, or at a number.
-  void name(Cut& cut, double) const {
-    cut.split_bin = static_cast<std::uint8_t>(cut.last);
-    cut.threshold = table.threshold(cut.feature, cut.split_bin);
+  // Sets the threshold of a split after code `last`.
+  void set_threshold(CartSplit& split, double) const {
+    split.split_bin = static_cast<std::uint8_t>(split.last);
+    split.threshold = table.threshold(split.feature, split.split_bin);
   }
 };
 
 // A table of ranks. A category's is its bin.
-struct Ranks {
+struct RankColumns {
   using Code = std::uint32_t;
   static constexpr bool kBinned = false;
-  const SortedTable& table;
+  const SortedColumns& table;
 
   const Code* codes() const { return table.rank; }
   double value(int feature, Code code) const { return table.value(feature, code); }
@@ -57,7 +58,7 @@ struct Ranks {
   }
   std::uint32_t last_code(int) const { return kMissingRank - 1; }
   static std::size_t bin_of(Code code) { return code == kMissingRank ? kMissingBin : code; }
-  void name(Cut& cut, double threshold) const { cut.threshold = threshold; }
+  void set_threshold(CartSplit& split, double threshold) const { split.threshold = threshold; }
 };
 
 template <class Code>
@@ -71,54 +72,54 @@ void gather(const Code* column, std::span<const std::uint32_t> ids, Code* __rest
   for (std::size_t i = 0; i < n; ++i) codes[i] = column[id[i]];
 }
 
-// The codes of a feature that are found in a node.
+// The range of a feature's codes in a node.
 template <class Code>
-struct Spread {
+struct CodeRange {
   static constexpr Code kMissing = std::numeric_limits<Code>::max();
   Code low, high;  // of values
   bool has_missing;
 
-  bool parts_values() const { return low < high; }
+  bool has_distinct_values() const { return low < high; }
   bool is_constant() const { return has_missing ? low == kMissing : low == high; }
 };
 
 template <class Code>
-Spread<Code> spread_of(std::span<const Code> codes) {
-  Code low = Spread<Code>::kMissing, high = 0, next_to_high = 0;
+CodeRange<Code> code_range_of(std::span<const Code> codes) {
+  Code low = CodeRange<Code>::kMissing, high = 0, next_to_high = 0;
   for (const Code code : codes) {
     low = std::min(low, code);
     high = std::max(high, code);
     next_to_high = std::max(next_to_high, static_cast<Code>(code + 1));  // of missing ones 0
   }
-  return {low, static_cast<Code>(next_to_high - 1), high == Spread<Code>::kMissing};
+  return {low, static_cast<Code>(next_to_high - 1), high == CodeRange<Code>::kMissing};
 }
 
-// Where a feature is cut: at a number, and after the code `last`.
-struct Place {
+// A threshold and the last code up to it.
+struct CodeThreshold {
   std::uint32_t last;
   double at;
 };
 
-// A random number between the smallest and the largest value of a node, of whose draws this is the
+// A random threshold between the smallest and the largest value of a node; `draws` is the node's
 // key.
 template <class Columns>
-Place draw_between(const Columns& columns, int feature,
-                   const Spread<typename Columns::Code>& spread, std::uint64_t draws) {
-  if (!spread.parts_values()) {  // all values to the left, missing ones to the right
+CodeThreshold draw_between(const Columns& columns, int feature,
+                           const CodeRange<typename Columns::Code>& range, std::uint64_t draws) {
+  if (!range.has_distinct_values()) {  // all values left, missing values right
     return {columns.last_code(feature), kEveryNumber};
   }
-  const double at = between(columns.value(feature, spread.low), columns.value(feature, spread.high),
-                            draw_cut(draws, feature));
-  return {columns.last_up_to(feature, spread.low, spread.high, at), at};
+  const double at = between(columns.value(feature, range.low), columns.value(feature, range.high),
+                            draw_threshold(draws, feature));
+  return {columns.last_up_to(feature, range.low, range.high, at), at};
 }
 
 template <class Columns>
-Cut cut_at(const Columns& columns, int feature, const Place& place) {
-  Cut cut;
-  cut.feature = feature;
-  cut.last = place.last;
-  columns.name(cut, place.at);
-  return cut;
+CartSplit split_at(const Columns& columns, int feature, const CodeThreshold& threshold) {
+  CartSplit split;
+  split.feature = feature;
+  split.last = threshold.last;
+  columns.set_threshold(split, threshold.at);
+  return split;
 }
 
 }  // namespace hedgerow::cart

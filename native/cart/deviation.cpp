@@ -10,7 +10,7 @@ namespace hedgerow::cart {
 OrderedNumbers::OrderedNumbers(const CartTarget& target, int output)
     : target_(target),
       output_(output),
-      weight_scale_(target.tickets.weight_unit / target.gain_unit) {}
+      weight_scale_(target.weights.weight_unit / target.gain_unit) {}
 
 void OrderedNumbers::start(std::size_t n_row_numbers) {
   rows_.clear();
@@ -21,11 +21,11 @@ void OrderedNumbers::start(std::size_t n_row_numbers) {
   heaviest_ = 0;
 }
 
-void OrderedNumbers::append(std::uint32_t row, std::uint64_t ticket, std::int64_t number,
+void OrderedNumbers::append(std::uint32_t row, std::uint64_t fixed_weight, std::int64_t number,
                             double raw) {
-  const std::uint64_t mask = (std::uint64_t{1} << target_.tickets.count_shift) - 1;
+  const std::uint64_t mask = (std::uint64_t{1} << target_.weights.count_shift) - 1;
   place_[row] = static_cast<std::uint32_t>(rows_.size());
-  rows_.push_back({ticket & mask, static_cast<std::uint64_t>(number)});
+  rows_.push_back({fixed_weight & mask, static_cast<std::uint64_t>(number)});
   distance_.push_back((raw - target_.offset[output_]) * weight_scale_);
   total_ += rows_.back();
   lightest_ = std::min(lightest_, rows_.back().weight);

@@ -1,8 +1,9 @@
-// Distances from the median of a node's numbers while rows are taken away, for the absolute error.
+// The absolute deviation from the median of a node's numbers while rows are removed, for the
+// criterion absolute_error.
 //
-// The numbers are placed in order once. Where no weight is much larger than another, the rows that
-// are left are a linked list of places, and the median moves a few links at a time: O(1) a row.
-// Otherwise they are a Fenwick tree over the places, in which the median is found in O(log n).
+// The numbers are sorted once. If no weight is much larger than another, the remaining rows form a
+// linked list of positions, and the median moves a few links at a time: O(1) per row. Otherwise
+// they form a Fenwick tree over the positions, in which the median is found in O(log n).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace hedgerow::cart {
 
-// Tickets' weights, and numbers; modulo 2^64, as sums of either are.
+// Sums of fixed-point weights and numbers, modulo 2^64.
 struct WeightedSum {
   std::uint64_t weight = 0, number = 0;
 
@@ -33,10 +34,10 @@ class OrderedNumbers {
  public:
   OrderedNumbers(const CartTarget& target, int output);
 
-  // Begins a node; n_row_numbers is more than any of its rows' numbers.
+  // Starts a node; n_row_numbers exceeds every row index.
   void start(std::size_t n_row_numbers);
-  // Takes in the row that comes next in the order of the numbers.
-  void append(std::uint32_t row, std::uint64_t ticket, std::int64_t number, double raw);
+  // Appends the next row in the order of the numbers.
+  void append(std::uint32_t row, std::uint64_t fixed_weight, std::int64_t number, double raw);
   // Finds the median of all rows.
   void finish();
 
@@ -46,13 +47,13 @@ class OrderedNumbers {
   std::uint32_t place(std::uint32_t row) const { return place_[row]; }
   // Whether no weight is much larger than another.
   bool is_even() const { return heaviest_ <= 32 * lightest_; }
-  // The first place up to which all rows have half their weight, and the rows before it.
+  // The first position up to which rows have half of the weight, and the sums before it.
   std::size_t median() const { return median_; }
   const WeightedSum& passed() const { return passed_; }
-  // The number at a place, less the offset, in gain units for each unit of weight.
+  // The number at a position minus the offset, in gain units per unit of weight.
   double distance(std::size_t place) const { return distance_[place]; }
-  // Σ weight · |number − median| of rows with this total. The median is at the first place up to
-  // which they have half their weight; `passed` are the rows before it.
+  // Σ weight · |number − median| of rows with this total. The median is at the first position up to
+  // which rows have half of the weight; `passed` is the sum before it.
   double deviation(std::size_t median, const WeightedSum& passed, const WeightedSum& total) const;
 
  private:
@@ -67,7 +68,7 @@ class OrderedNumbers {
   std::uint64_t lightest_ = 0, heaviest_ = 0;
 };
 
-// The rows that are left of an output, as a list and as a tree.
+// The remaining rows of an output, as a linked list.
 class LinkedRows {
  public:
   void start(const OrderedNumbers& numbers);
@@ -77,11 +78,12 @@ class LinkedRows {
  private:
   const OrderedNumbers* numbers_ = nullptr;
   std::vector<std::uint32_t> next_,
-      previous_;  // of a place; the place behind the last ends the list
+      previous_;  // of a position; position n ends the list
   std::uint32_t median_ = 0;
   WeightedSum passed_, total_;
 };
 
+// The remaining rows of an output, as a Fenwick tree.
 class RowTree {
  public:
   void start(const OrderedNumbers& numbers);

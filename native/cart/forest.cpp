@@ -11,28 +11,28 @@
 #include "shared/random.hpp"
 #include "table/binned_view.hpp"
 
-namespace hedgerow {
+namespace hedgerow::cart {
 namespace {
 
-// The power of two next above a sum that is to become less than 2^bits units.
+// The power of two in whose units a sum is just below 2^bits.
 double unit_for(double sum, int bits) {
   int exponent = 0;
   if (sum > 0.0) std::frexp(sum, &exponent);
   return std::ldexp(1.0, std::max(exponent, -1000) - bits);
 }
 
-// The rows of one tree, their tickets and numbers.
+// The sample of one tree: rows, fixed-point weights and numbers.
 //
-// Units are powers of two and offsets are short numbers, so that weights and numbers of few digits
-// become integers without rounding: cuts that tie in truth tie here too, and a row of weight two is
-// the same as two rows.
-class Sample {
+// Units are powers of two and offsets have few digits, so that weights and numbers of few digits
+// become integers without rounding: splits that tie mathematically tie here too, and a row of
+// weight two equals two rows.
+class TreeSample {
  public:
-  Sample(const ForestTarget& target, const CartRules& rules, const RowDraws& draws,
-         std::uint64_t tree, std::size_t n_rows)
+  TreeSample(const ForestTarget& target, const CartRules& rules, const RowDraws& draws,
+             std::uint64_t tree, std::size_t n_rows)
       : forest_(target), impurity_(rules.impurity), counts_(draw_counts(draws, tree, n_rows)) {
     take_rows(n_rows);
-    if (rows_.empty()) {  // none that weighs anything was drawn: then the tree has them all
+    if (rows_.empty()) {  // no row with weight was drawn: use all rows
       std::fill(counts_.begin(), counts_.end(), std::uint16_t{1});
       take_rows(n_rows);
     }
@@ -53,8 +53,8 @@ class Sample {
     target.number_unit = unit_.data();
     target.number_scale = scale_.data();
     target.offset = offset_.data();
-    target.ticket = ticket_.data();
-    target.tickets = tickets_;
+    target.fixed_weight = fixed_weight_.data();
+    target.weights = weights_;
     target.packed_bits = packed_bits_;
     target.gain_unit = gain_unit_;
     return target;
@@ -73,9 +73,10 @@ class Sample {
     return class_factor_.empty() ? weight : weight * class_factor_[forest_.label[row]];
   }
 
-  // Weights as integers: as they are if they are small integers, else in 2^-40 or so of their sum.
+  // Weights as integers: themselves if they are small integers, else in units of about 2^-40 of
+  // their sum.
   void weigh(std::size_t n_rows) {
-    if (forest_.balance_drawn) balance();
+    if (forest_.balance_sample) balance();
     double total = 0.0;
     bool whole = true;
     for (const std::uint32_t row : rows_) {
@@ -85,37 +86,37 @@ class Sample {
     }
     if (!std::isfinite(total)) throw std::overflow_error("weights are too large to be added up");
     const int count_bits = static_cast<int>(std::bit_width(rows_.size()));
-    tickets_.count_shift = 64 - count_bits;
-    // A float64 must hold every sum, or what is left of a node beside all of its rows but one
-    // could seem to weigh nothing.
-    const int room = std::min(tickets_.count_shift - 1, 52);
-    tickets_.weight_unit = whole && total < std::ldexp(1.0, room) ? 1.0 : unit_for(total, room);
+    weights_.count_shift = 64 - count_bits;
+    // Every sum must be exact in float64, or the weight of a node minus that of all its rows but
+    // one could be zero.
+    const int room = std::min(weights_.count_shift - 1, 52);
+    weights_.weight_unit = whole && total < std::ldexp(1.0, room) ? 1.0 : unit_for(total, room);
     if (whole && total < 0x1p31)
       pack(std::bit_width(static_cast<std::uint64_t>(total)), count_bits);
-    ticket_.resize(n_rows);
-    const std::uint64_t one = std::uint64_t{1} << tickets_.count_shift;
+    fixed_weight_.resize(n_rows);
+    const std::uint64_t one = std::uint64_t{1} << weights_.count_shift;
     for (const std::uint32_t row : rows_) {
-      const double units = std::floor(weight_of(row) / tickets_.weight_unit + 0.5);
-      ticket_[row] = one + static_cast<std::uint64_t>(std::max(units, 1.0));
+      const double units = std::floor(weight_of(row) / weights_.weight_unit + 0.5);
+      fixed_weight_[row] = one + static_cast<std::uint64_t>(std::max(units, 1.0));
     }
   }
 
-  // Of two classes, whether a word has room for both weights and the count.
+  // Packs the weights of two classes and the count into one word if they fit.
   void pack(int weight_bits, int count_bits) {
     const bool fits = 2 * weight_bits + count_bits <= 64;
     if (forest_.label && forest_.n_values == 2 && fits) packed_bits_ = weight_bits;
   }
 
   void balance() {
-    std::vector<double> drawn(static_cast<std::size_t>(forest_.n_values));
+    std::vector<double> class_count(static_cast<std::size_t>(forest_.n_values));
     double total = 0.0;
     int present = 0;
     for (const std::uint32_t row : rows_) {
-      drawn[forest_.label[row]] += counts_[row];
+      class_count[forest_.label[row]] += counts_[row];
       total += counts_[row];
     }
-    for (const double count : drawn) present += count > 0.0;
-    for (const double count : drawn) {
+    for (const double count : class_count) present += count > 0.0;
+    for (const double count : class_count) {
       class_factor_.push_back(count > 0.0 ? total / (present * count) : 0.0);
     }
   }
@@ -125,7 +126,7 @@ class Sample {
     const auto width = static_cast<std::size_t>(forest_.n_values);
     std::vector<double> weight(rows_.size());
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      weight[i] = tickets_.weight(ticket_[rows_[i]]) * tickets_.weight_unit;
+      weight[i] = weights_.weight(fixed_weight_[rows_[i]]) * weights_.weight_unit;
     }
     numbers_.resize(n_rows * width);
     for (std::size_t v = 0; v < width; ++v) {
@@ -145,8 +146,8 @@ class Sample {
     }
   }
 
-  // About the mean, so that what all numbers have in common costs no precision. Shares of classes,
-  // which the entropy takes as they are, have none.
+  // About the mean, so that a common offset costs no precision. Class fractions, whose entropy
+  // needs the numbers themselves, have none.
   template <class Number>
   double offset_of(const std::vector<double>& weight, Number number) const {
     if (impurity_ == Impurity::entropy) return 0.0;
@@ -160,10 +161,10 @@ class Sample {
     return std::isfinite(mean / grid) ? std::floor(mean / grid + 0.5) * grid : mean;
   }
 
-  // What a fall of impurity is computed in, and the units of the numbers then.
+  // Sets the unit of impurity decreases, and the units of numbers relative to it.
   void set_scales() {
     const double coarsest = unit_.empty() ? 1.0 : *std::max_element(unit_.begin(), unit_.end());
-    const double weight_unit = tickets_.weight_unit;
+    const double weight_unit = weights_.weight_unit;
     const bool of_classes = forest_.label || impurity_ == Impurity::entropy;
     const double one = of_classes ? weight_unit : coarsest;
     for (const double unit : unit_) scale_.push_back(unit / one);
@@ -175,15 +176,15 @@ class Sample {
   std::vector<std::uint16_t> counts_;
   std::vector<double> class_factor_;
   std::vector<std::uint32_t> rows_;
-  std::vector<std::uint64_t> ticket_;
+  std::vector<std::uint64_t> fixed_weight_;
   std::vector<std::int64_t> numbers_;
   std::vector<double> unit_, scale_, offset_;
   double gain_unit_ = 1.0;
-  Tickets tickets_;
+  FixedPointWeights weights_;
   int packed_bits_ = 0;
 };
 
-// Columns of numbers sorted: the order of rows, and the ranks by row.
+// Sorted target numbers: the order of rows, and the ranks by row.
 struct SortedNumbers {
   SortedNumbers(const ForestTarget& target, std::size_t n_rows, int threads) {
     const auto width = static_cast<std::size_t>(target.n_values);
@@ -200,7 +201,7 @@ struct SortedNumbers {
   Buffer<std::uint32_t> order, rank;
 };
 
-// A table of bins as one of values.
+// A table of bins as sorted columns.
 struct SortedBins {
   SortedBins(const CartTable& table, int threads) : bins(table) {
     const auto n_features = static_cast<std::size_t>(table.n_features);
@@ -213,7 +214,7 @@ struct SortedBins {
     });
   }
 
-  SortedTable table() const {
+  SortedColumns table() const {
     return {order.get(),         rank.get(),  nullptr,         nullptr,
             bins.is_categorical, bins.n_rows, bins.n_features, &bins};
   }
@@ -222,10 +223,10 @@ struct SortedBins {
   Buffer<std::uint32_t> order, rank;
 };
 
-// A table with what random cuts need beside.
-class TableForRandomCuts {
+// A table with the additional arrays that random thresholds need.
+class RandomThresholdTable {
  public:
-  TableForRandomCuts(const CartTable& table, bool by_row, int threads) : table_(table) {
+  RandomThresholdTable(const CartTable& table, bool by_row, int threads) : table_(table) {
     take_values();
     if (by_row) take_rows(threads);
   }
@@ -248,7 +249,7 @@ class TableForRandomCuts {
   void take_rows(int threads) {
     constexpr std::size_t kStep = 1024;
     const auto n_features = static_cast<std::size_t>(table_.n_features);
-    const std::size_t row_bytes = (n_features + kRowLanes) / kRowLanes * kRowLanes;
+    const std::size_t row_bytes = (n_features + kRowAlignment) / kRowAlignment * kRowAlignment;
     rows_.resize(table_.n_rows * row_bytes);
     parallel_for(threads, (table_.n_rows + kStep - 1) / kStep, [&](std::size_t block) {
       const std::size_t begin = block * kStep, end = std::min(begin + kStep, table_.n_rows);
@@ -267,7 +268,7 @@ class TableForRandomCuts {
   std::vector<std::uint8_t> rows_;
 };
 
-// Whether nodes can be cut row by row (cart_by_row.hpp).
+// Whether ByRowEngine can be used (by_row_engine.hpp).
 bool goes_by_row(const CartTable& table, const ForestTarget& target, const CartRules& rules) {
   const bool* last = table.is_categorical + table.n_features;
   return target.label && target.n_values == 2 && rules.max_leaves == 0 &&
@@ -282,7 +283,7 @@ std::vector<CartTree> grow_each(const ForestTarget& target, const CartRules& rul
   const bool at_once = n_trees >= static_cast<std::size_t>(std::max(threads, 1));
   std::vector<CartTree> trees(n_trees);
   parallel_for(at_once ? threads : 1, n_trees, [&](std::size_t i) {
-    const Sample sample(target, rules, draws, first_tree + i, n_rows);
+    const TreeSample sample(target, rules, draws, first_tree + i, n_rows);
     trees[i] = grow(sample, first_tree + i, at_once ? 1 : threads);
   });
   return trees;
@@ -304,7 +305,7 @@ std::vector<std::uint16_t> draw_counts(const RowDraws& draws, std::uint64_t tree
     }
   } else if (draws.n_draws >= n_rows) {
     std::fill(counts.begin(), counts.end(), std::uint16_t{1});
-  } else {  // Floyd's: every set of n_draws rows is equally likely
+  } else {  // Floyd's algorithm: every set of n_draws rows is equally likely
     for (std::size_t last = n_rows - draws.n_draws; last < n_rows; ++last) {
       const std::size_t row = uniform(last, last + 1);
       counts[counts[row] ? last : row] = 1;
@@ -320,23 +321,23 @@ std::vector<CartTree> grow_forest(const CartTable& table, const ForestTarget& ta
     const SortedBins sorted(table, threads);
     return grow_forest(sorted.table(), target, rules, draws, first_tree, n_trees, threads);
   }
-  std::optional<TableForRandomCuts> at_random;
-  if (rules.random_cuts) at_random.emplace(table, goes_by_row(table, target, rules), threads);
-  const CartTable& to_cut = at_random ? at_random->table() : table;
+  std::optional<RandomThresholdTable> at_random;
+  if (rules.random_thresholds) at_random.emplace(table, goes_by_row(table, target, rules), threads);
+  const CartTable& of_trees = at_random ? at_random->table() : table;
   return grow_each(target, rules, draws, table.n_rows, first_tree, n_trees, threads,
-                   [&](const Sample& sample, std::uint64_t tree, int threads_of_tree) {
-                     return grow_cart(to_cut, sample.target(), rules, sample.rows(), tree,
+                   [&](const TreeSample& sample, std::uint64_t tree, int threads_of_tree) {
+                     return grow_cart(of_trees, sample.target(), rules, sample.rows(), tree,
                                       threads_of_tree);
                    });
 }
 
-std::vector<CartTree> grow_forest(const SortedTable& table, const ForestTarget& target,
+std::vector<CartTree> grow_forest(const SortedColumns& table, const ForestTarget& target,
                                   const CartRules& rules, const RowDraws& draws,
                                   std::uint64_t first_tree, std::size_t n_trees, int threads) {
   std::optional<SortedNumbers> numbers;
   if (rules.impurity == Impurity::absolute) numbers.emplace(target, table.n_rows, threads);
   return grow_each(target, rules, draws, table.n_rows, first_tree, n_trees, threads,
-                   [&](const Sample& sample, std::uint64_t tree, int threads_of_tree) {
+                   [&](const TreeSample& sample, std::uint64_t tree, int threads_of_tree) {
                      CartTarget of_tree = sample.target();
                      if (numbers) {
                        of_tree.number_order = numbers->order.get();
@@ -347,4 +348,4 @@ std::vector<CartTree> grow_forest(const SortedTable& table, const ForestTarget& 
                    });
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::cart

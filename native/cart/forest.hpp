@@ -1,5 +1,5 @@
-// Many trees at once: each draws its rows, gives them tickets and grows on a thread of its own.
-// Where there are fewer trees than threads, they grow one after another on all threads.
+// Forests: each tree draws its sample of rows and grows on its own thread. If there are fewer trees
+// than threads, trees grow one after another, each on all threads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,36 +9,36 @@
 #include "cart/cart.hpp"
 #include "cart/exact.hpp"
 
-namespace hedgerow {
+namespace hedgerow::cart {
 
-// How a tree draws its rows.
+// How a tree samples rows.
 struct RowDraws {
-  bool bootstrap = true;  // with replacement; otherwise every row is drawn at most once
+  bool bootstrap = true;  // with replacement
   std::size_t n_draws = 0;
   std::uint64_t seed = 0;
 };
 
-// What all trees learn from. Weights are null where every row weighs the same.
+// The target of all trees. `weight` is null if all weights are 1.
 struct ForestTarget {
   const std::uint16_t* label = nullptr;
   const double* numbers = nullptr;  // n_rows × n_values
   int n_values = 0;
-  int n_outputs = 1;  // into which the values fall: the impurity is the mean of theirs
+  int n_outputs = 1;  // that the values belong to; the impurity is the mean over outputs
   const double* weight = nullptr;
-  bool balance_drawn = false;  // give the classes of the rows drawn the same weight in each tree
+  bool balance_sample = false;  // balance the classes within the sample of each tree
 };
 
-// How often tree `tree` drew each row.
+// How often a tree's sample contains each row.
 std::vector<std::uint16_t> draw_counts(const RowDraws& draws, std::uint64_t tree,
                                        std::size_t n_rows);
 
-// Grows trees first_tree, first_tree + 1, …; a forest is the same on any number of threads. Throws
-// std::overflow_error if numbers or weights are too large to be added up.
+// Grows trees first_tree, first_tree + 1, …; the forest does not depend on the number of threads.
+// Throws std::overflow_error if sums of numbers or weights overflow.
 std::vector<CartTree> grow_forest(const CartTable& table, const ForestTarget& target,
                                   const CartRules& rules, const RowDraws& draws,
                                   std::uint64_t first_tree, std::size_t n_trees, int threads);
-std::vector<CartTree> grow_forest(const SortedTable& table, const ForestTarget& target,
+std::vector<CartTree> grow_forest(const SortedColumns& table, const ForestTarget& target,
                                   const CartRules& rules, const RowDraws& draws,
                                   std::uint64_t first_tree, std::size_t n_trees, int threads);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::cart

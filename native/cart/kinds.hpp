@@ -1,5 +1,4 @@
-// The two kinds of target, classes and numbers: how the engines of CART add up rows, and what the
-// sums say.
+// The kinds of targets, classes and numbers: how rows are summed, and how sums are read.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -12,28 +11,28 @@
 
 namespace hedgerow::cart {
 
-// What rows have to learn: all rows of the table, or a copy of some.
+// The targets of all rows of the table, or of a copy of some rows.
 struct TargetRows {
-  const std::uint64_t* ticket;
+  const std::uint64_t* fixed_weight;
   const std::uint16_t* label;
   const std::int64_t* numbers;
   const double* raw;
 };
 
 inline TargetRows rows_of(const CartTarget& target) {
-  return {target.ticket, target.label, target.numbers, target.raw};
+  return {target.fixed_weight, target.label, target.numbers, target.raw};
 }
 
-// A copy of a small node's rows, which stays in the cache while its subtree grows.
+// A copy of a small node's targets, which stays in the cache while its subtree grows.
 class TargetCopy {
  public:
   TargetRows take(const TargetRows& from, std::span<const std::uint32_t> ids, int n_values) {
     const auto width = static_cast<std::size_t>(n_values);
-    copy(from.ticket, ids, 1, ticket_);
+    copy(from.fixed_weight, ids, 1, fixed_weight_);
     copy(from.label, ids, 1, label_);
     copy(from.numbers, ids, width, numbers_);
     copy(from.raw, ids, width, raw_);
-    return {ticket_.data(), label_.data(), numbers_.data(), raw_.data()};
+    return {fixed_weight_.data(), label_.data(), numbers_.data(), raw_.data()};
   }
 
  private:
@@ -47,57 +46,61 @@ class TargetCopy {
     }
   }
 
-  std::vector<std::uint64_t> ticket_;
+  std::vector<std::uint64_t> fixed_weight_;
   std::vector<std::uint16_t> label_;
   std::vector<std::int64_t> numbers_;
   std::vector<double> raw_;
 };
 
-// Both kinds have these members. Sums are n_words() words; kWords is their number if it is known
-// when this is compiled, else 0. The sums of many cuts are kept word by word, stride words apart.
-// Amounts and weights are in units of tickets, amounts of numbers in those of the coarsest.
+// All kinds have the same members. Sums are n_words() words; kWords is this number if it is known
+// at compile time, else 0. Sums of many candidates are stored word by word, `stride` words apart.
+// Weights and amounts are in fixed-point units, amounts of numbers in the unit of the coarsest
+// output.
 //
-// What a row adds is its load. Engines that move rows about move their loads with them.
+// A contribution is what a row adds to sums. Engines that reorder rows reorder contributions with
+// them.
 //
-// Classes: a sum of tickets for each class.
+// Classes: a sum of weights per class.
 template <int kClasses>
 struct Classes {
   static constexpr int kWords = kClasses;
-  static constexpr int kFirstTerm = kClasses == 2 ? 1 : 0;  // of two classes one tells all
+  static constexpr int kFirstTerm = kClasses == 2 ? 1 : 0;  // one class of two is enough
   static constexpr bool kHasNumbers = false;
-  struct Load {
-    std::uint64_t ticket, label;
+  struct Contribution {
+    std::uint64_t fixed_weight, label;
   };
   const CartTarget& target;
 
   int n_words() const { return kClasses ? kClasses : target.n_values; }
   int n_values() const { return n_words(); }
-  Load load(const TargetRows& rows, std::uint32_t row) const {
-    return {rows.ticket[row], rows.label[row]};
+  Contribution contribution(const TargetRows& rows, std::uint32_t row) const {
+    return {rows.fixed_weight[row], rows.label[row]};
   }
-  void add(const Load& load, std::uint64_t* sums) const { sums[load.label] += load.ticket; }
-  // The same where `mask` is all ones, nothing where it is 0; quick if the sums are in registers.
-  void add_masked(const Load& load, std::uint64_t mask, std::uint64_t* sums) const {
-    const std::uint64_t ticket = load.ticket & mask;
+  void add(const Contribution& contribution, std::uint64_t* sums) const {
+    sums[contribution.label] += contribution.fixed_weight;
+  }
+  // Adds where `mask` is all ones, nothing where it is 0; fast if the sums are in registers.
+  void add_masked(const Contribution& contribution, std::uint64_t mask, std::uint64_t* sums) const {
+    const std::uint64_t fixed_weight = contribution.fixed_weight & mask;
     if constexpr (kClasses == 2) {
-      const std::uint64_t of_second = ticket & (std::uint64_t{0} - load.label);
-      sums[0] += ticket - of_second;
+      const std::uint64_t of_second = fixed_weight & (std::uint64_t{0} - contribution.label);
+      sums[0] += fixed_weight - of_second;
       sums[1] += of_second;
     } else {
-      sums[load.label] += ticket;
+      sums[contribution.label] += fixed_weight;
     }
   }
   double weight(const std::uint64_t* sums, std::size_t stride = 1) const {
-    return target.tickets.weight(all(sums, stride));
+    return target.weights.weight(all(sums, stride));
   }
   std::int64_t count(const std::uint64_t* sums, std::size_t stride = 1) const {
-    return target.tickets.count(all(sums, stride));
+    return target.weights.count(all(sums, stride));
   }
   double amount(const std::uint64_t* sums, int k, std::size_t stride = 1) const {
-    return target.tickets.weight(sums[static_cast<std::size_t>(k) * stride]);
+    return target.weights.weight(sums[static_cast<std::size_t>(k) * stride]);
   }
   double value(const std::uint64_t* sums, int k, double weight) const {
-    return amount(sums, k) * target.tickets.weight_unit / weight;
+    return amount(sums, k) * target.weights.weight_unit / weight;
   }
   template <class RowAt>
   bool is_pure(const TargetRows&, RowAt, std::size_t, const std::uint64_t* sums) const {
@@ -112,26 +115,26 @@ struct Classes {
   }
 };
 
-// Two classes whose weights are small integers, as those of a bootstrap are: one word holds the
-// weight, above it that of the second class, and above that the count.
+// Two classes with small integer weights, as in a bootstrap sample: one word holds the weight,
+// above it the weight of the second class, and above that the count.
 struct PackedClasses {
   static constexpr int kWords = 1;
   static constexpr int kFirstTerm = 1;
   static constexpr bool kHasNumbers = false;
-  using Load = std::uint64_t;
+  using Contribution = std::uint64_t;
   const CartTarget& target;
   const int bits = target.packed_bits;
   const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
 
   int n_words() const { return 1; }
   int n_values() const { return 2; }
-  Load load(const TargetRows& rows, std::uint32_t row) const {
-    const auto weight = static_cast<std::uint64_t>(target.tickets.weight(rows.ticket[row]));
+  Contribution contribution(const TargetRows& rows, std::uint32_t row) const {
+    const auto weight = static_cast<std::uint64_t>(target.weights.weight(rows.fixed_weight[row]));
     return weight | weight * rows.label[row] << bits | std::uint64_t{1} << 2 * bits;
   }
-  void add(Load load, std::uint64_t* sums) const { *sums += load; }
-  void add_masked(Load load, std::uint64_t mask_of_row, std::uint64_t* sums) const {
-    *sums += load & mask_of_row;
+  void add(Contribution contribution, std::uint64_t* sums) const { *sums += contribution; }
+  void add_masked(Contribution contribution, std::uint64_t mask_of_row, std::uint64_t* sums) const {
+    *sums += contribution & mask_of_row;
   }
   double weight(const std::uint64_t* sums, std::size_t = 1) const { return number(*sums & mask); }
   std::int64_t count(const std::uint64_t* sums, std::size_t = 1) const {
@@ -153,7 +156,7 @@ struct PackedClasses {
   static double number(std::uint64_t field) { return static_cast<std::int32_t>(field); }
 };
 
-// Numbers: a sum for each of them, and the tickets last.
+// Numbers: a sum per number, and the sum of weights last.
 template <int kNumbers>
 struct Numbers {
   static constexpr int kWords = kNumbers ? kNumbers + 1 : 0;
@@ -161,40 +164,40 @@ struct Numbers {
   static constexpr bool kHasNumbers = true;
   struct One {
     std::int64_t number;
-    std::uint64_t ticket;
+    std::uint64_t fixed_weight;
     const std::int64_t* numbers() const { return &number; }
   };
   struct Many {
     const std::int64_t* first;
-    std::uint64_t ticket;
+    std::uint64_t fixed_weight;
     const std::int64_t* numbers() const { return first; }
   };
-  using Load = std::conditional_t<kNumbers == 1, One, Many>;
+  using Contribution = std::conditional_t<kNumbers == 1, One, Many>;
   const CartTarget& target;
 
   int n_values() const { return kNumbers ? kNumbers : target.n_values; }
   int n_words() const { return n_values() + 1; }
-  Load load(const TargetRows& rows, std::uint32_t row) const {
+  Contribution contribution(const TargetRows& rows, std::uint32_t row) const {
     const std::int64_t* first = rows.numbers + static_cast<std::size_t>(row) * width();
     if constexpr (kNumbers == 1) {
-      return {*first, rows.ticket[row]};
+      return {*first, rows.fixed_weight[row]};
     } else {
-      return {first, rows.ticket[row]};
+      return {first, rows.fixed_weight[row]};
     }
   }
-  void add(const Load& load, std::uint64_t* sums) const {
-    add_masked(load, ~std::uint64_t{0}, sums);
+  void add(const Contribution& contribution, std::uint64_t* sums) const {
+    add_masked(contribution, ~std::uint64_t{0}, sums);
   }
-  void add_masked(const Load& load, std::uint64_t mask, std::uint64_t* sums) const {
-    const std::int64_t* number = load.numbers();
+  void add_masked(const Contribution& contribution, std::uint64_t mask, std::uint64_t* sums) const {
+    const std::int64_t* number = contribution.numbers();
     for (int v = 0; v < n_values(); ++v) sums[v] += static_cast<std::uint64_t>(number[v]) & mask;
-    sums[n_values()] += load.ticket & mask;
+    sums[n_values()] += contribution.fixed_weight & mask;
   }
   double weight(const std::uint64_t* sums, std::size_t stride = 1) const {
-    return target.tickets.weight(sums[width() * stride]);
+    return target.weights.weight(sums[width() * stride]);
   }
   std::int64_t count(const std::uint64_t* sums, std::size_t stride = 1) const {
-    return target.tickets.count(sums[width() * stride]);
+    return target.weights.count(sums[width() * stride]);
   }
   double amount(const std::uint64_t* sums, int v, std::size_t stride = 1) const {
     const std::uint64_t word = sums[static_cast<std::size_t>(v) * stride];
@@ -217,9 +220,10 @@ struct Numbers {
   std::size_t width() const { return static_cast<std::size_t>(n_values()); }
 };
 
-// Adds up load_at(i) for i < n where mask_at(i) is all ones; where it is 0, the row is left out.
-template <class Kind, class LoadAt, class MaskAt>
-void add_up(const Kind& kind, std::size_t n, LoadAt load_at, MaskAt mask_at, std::uint64_t* sums) {
+// Adds up contribution_at(i) for i < n where mask_at(i) is all ones; rows with mask 0 are skipped.
+template <class Kind, class ContributionAt, class MaskAt>
+void add_up(const Kind& kind, std::size_t n, ContributionAt contribution_at, MaskAt mask_at,
+            std::uint64_t* sums) {
   std::fill_n(sums, kind.n_words(), 0);
   std::size_t i = 0;
   if constexpr (Kind::kWords > 0) {
@@ -227,20 +231,19 @@ void add_up(const Kind& kind, std::size_t n, LoadAt load_at, MaskAt mask_at, std
     std::uint64_t of_lane[kLanes][Kind::kWords] = {};
     for (; i + kLanes <= n; i += kLanes) {
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        kind.add_masked(load_at(i + lane), mask_at(i + lane), of_lane[lane]);
+        kind.add_masked(contribution_at(i + lane), mask_at(i + lane), of_lane[lane]);
       }
     }
     for (const auto& lane : of_lane) {
       for (int w = 0; w < Kind::kWords; ++w) sums[w] += lane[w];
     }
   }
-  for (; i < n; ++i) kind.add_masked(load_at(i), mask_at(i), sums);
+  for (; i < n; ++i) kind.add_masked(contribution_at(i), mask_at(i), sums);
 }
 
 inline constexpr auto kEveryRow = [](std::size_t) { return ~std::uint64_t{0}; };
 
-// What a node predicts as a leaf. If all its rows have the same number as `row`, it is that one to
-// the last bit.
+// The prediction of a node as a leaf. In a pure node it is the number of `row`, to the last bit.
 template <class Kind>
 void write_values(const Kind& kind, const TargetRows& rows, std::uint32_t row, bool pure,
                   const std::uint64_t* sums, double* values) {
@@ -249,7 +252,7 @@ void write_values(const Kind& kind, const TargetRows& rows, std::uint32_t row, b
     std::copy_n(rows.raw + row * width, width, values);
     return;
   }
-  const double weight = kind.weight(sums) * kind.target.tickets.weight_unit;
+  const double weight = kind.weight(sums) * kind.target.weights.weight_unit;
   for (int v = 0; v < kind.n_values(); ++v) values[v] = kind.value(sums, v, weight);
 }
 

@@ -1,4 +1,4 @@
-// Lists of a node's rows in the order of a column, and what is asked of them.
+// Sorted lists of a node's rows, one per column, and the requests and results of scanning them.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace hedgerow::cart {
 
-// How a word of a list tells its row and its rank. In large nodes it is the row, and ranks are
-// looked up; in small ones it holds both.
+// How a list encodes rows and ranks. In large nodes a word is the row, and ranks are looked up; in
+// small nodes it holds both.
 struct TableWords {
   struct Ranks {
     const std::uint32_t* rank;
@@ -30,9 +30,9 @@ struct PackedWords {
   static std::uint32_t pack(std::uint32_t rank, std::uint32_t row) { return rank << 16 | row; }
 };
 
-// A node's rows in the order of a column, missing values last.
+// A node's rows sorted by a column, missing values last.
 template <class Words>
-struct List {
+struct SortedList {
   const std::uint32_t* words;
   std::size_t size;
   typename Words::Ranks ranks;
@@ -48,20 +48,20 @@ struct List {
   }
 };
 
-// Which cuts of a list are to be judged.
-struct Question {
+// Which candidate splits of a list to evaluate.
+struct ScanRequest {
   int feature;
   bool categorical;
   std::uint64_t key;                // of the node
-  std::optional<std::size_t> only;  // the one position that was drawn for a cut of numbers
+  std::optional<std::size_t> only;  // the only position, if thresholds are random
 };
 
-// The best of them.
-struct Answer {
+// The best candidate.
+struct ScanResult {
   bool found = false;
-  double score = kNever;
+  double score = kNoScore;
   bool missing_left = false;
-  std::size_t position = 0;  // numbers: place in the list of the last that goes left
+  std::size_t position = 0;  // numeric: the last position in the list that goes left
   std::uint32_t categories[8] = {};
 };
 

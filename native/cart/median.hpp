@@ -1,4 +1,4 @@
-// Cuts of lists by the absolute error. All cuts of a list of n rows take O(n log n) at most.
+// Scanning sorted lists by the absolute error: all candidates of a list of n rows in O(n log n).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,67 +10,71 @@
 
 namespace hedgerow::cart {
 
-// What nodes carry along: their tickets alone.
+// The sums of a node: its weight.
 struct Medians {
   static constexpr int kWords = 1;
   const CartTarget& target;
 
   int n_words() const { return 1; }
-  std::uint64_t load(const TargetRows& rows, std::uint32_t row) const { return rows.ticket[row]; }
-  void add_masked(std::uint64_t ticket, std::uint64_t mask, std::uint64_t* sums) const {
-    sums[0] += ticket & mask;
+  std::uint64_t contribution(const TargetRows& rows, std::uint32_t row) const {
+    return rows.fixed_weight[row];
   }
-  double weight(const std::uint64_t* sums) const { return target.tickets.weight(sums[0]); }
+  void add_masked(std::uint64_t fixed_weight, std::uint64_t mask, std::uint64_t* sums) const {
+    sums[0] += fixed_weight & mask;
+  }
+  double weight(const std::uint64_t* sums) const { return target.weights.weight(sums[0]); }
 };
 
 class MedianCriterion {
  public:
   using Kind = Medians;
 
-  // The memory of one thread.
-  struct Lane {
-    explicit Lane(const MedianCriterion&) {}
+  // Working memory of one thread.
+  struct MedianScratch {
+    explicit MedianScratch(const MedianCriterion&) {}
     std::vector<std::uint32_t> rows, ranks;  // of the list
-    std::vector<std::uint32_t> queue;        // rows in the order in which they move to the left
-    std::vector<std::uint8_t> ends;          // whether a cut can be made after each
-    std::vector<std::uint8_t> cuts;          // and leaves enough on both sides
-    std::vector<double> deviation;           // of both sides of the cut after each
+    std::vector<std::uint32_t> queue;        // rows in the order in which they go left
+    std::vector<std::uint8_t> ends;          // whether a value or category ends after each row
+    std::vector<std::uint8_t> allowed;       // whether both sides are also large enough
+    std::vector<double> deviation;           // of both sides of the split after each row
     LinkedRows list;
     RowTree tree;
     std::vector<double> point;
     std::vector<std::uint32_t> places;
   };
 
+  using Scratch = MedianScratch;
+
   MedianCriterion(const CartTarget& target, const CartRules& rules);
 
-  // Begins a node; n_row_numbers is more than any of its rows' numbers. Then its numbers follow.
+  // Starts a node; n_row_numbers exceeds every row index. `take` follows for each output.
   void start(const std::uint64_t* sums, std::size_t n_row_numbers);
-  // Takes in number v of the rows in its order; not called if it is the same in all of them.
+  // Takes the rows sorted by number v; not called if the number is constant in the node.
   template <class Words>
-  void take(int v, const TargetRows& rows, const List<Words>& list) {
+  void take(int v, const TargetRows& rows, const SortedList<Words>& list) {
     OrderedNumbers& numbers = numbers_[static_cast<std::size_t>(v)];
     for (std::size_t i = 0; i < list.size; ++i) {
       const std::size_t row = list.row(i), at = row * numbers_.size() + static_cast<std::size_t>(v);
-      numbers.append(list.row(i), rows.ticket[row], rows.numbers[at], rows.raw[at]);
+      numbers.append(list.row(i), rows.fixed_weight[row], rows.numbers[at], rows.raw[at]);
     }
     numbers.finish();
     deviation_ += numbers.deviation(numbers.median(), numbers.passed(), numbers.total());
   }
 
   template <class Words>
-  Answer search(Lane& lane, const TargetRows& rows, const List<Words>& list,
-                const Question& question) const {
-    lane.rows.resize(list.size);
-    lane.ranks.resize(list.size);
+  ScanResult search(MedianScratch& scratch, const TargetRows& rows, const SortedList<Words>& list,
+                    const ScanRequest& request) const {
+    scratch.rows.resize(list.size);
+    scratch.ranks.resize(list.size);
     for (std::size_t i = 0; i < list.size; ++i) {
-      lane.rows[i] = list.row(i);
-      lane.ranks[i] = list.rank(i);
+      scratch.rows[i] = list.row(i);
+      scratch.ranks[i] = list.rank(i);
     }
-    Answer best;
-    if (question.categorical) {
-      search_categories(lane, rows, list.n_values(), question, best);
+    ScanResult best;
+    if (request.categorical) {
+      search_categories(scratch, rows, list.n_values(), request, best);
     } else {
-      search_numbers(lane, rows, list.n_values(), question, best);
+      search_numbers(scratch, rows, list.n_values(), request, best);
     }
     return best;
   }
@@ -80,27 +84,28 @@ class MedianCriterion {
   const Kind kind;
 
  private:
-  // The rows of a category: begin … end − 1 of the list.
+  // The rows of a category: [begin, end) of the list.
   struct Run {
     std::uint32_t code;
     std::size_t begin, end;
   };
 
-  void search_numbers(Lane& lane, const TargetRows& rows, std::size_t n_values,
-                      const Question& question, Answer& best) const;
-  void search_categories(Lane& lane, const TargetRows& rows, std::size_t n_values,
-                         const Question& question, Answer& best) const;
-  void judge(Lane& lane, const TargetRows& rows, std::size_t n_before, bool missing_left,
-             Answer& best) const;
-  void rule_out(Lane& lane, const TargetRows& rows) const;
+  void search_numbers(MedianScratch& scratch, const TargetRows& rows, std::size_t n_values,
+                      const ScanRequest& request, ScanResult& best) const;
+  void search_categories(MedianScratch& scratch, const TargetRows& rows, std::size_t n_values,
+                         const ScanRequest& request, ScanResult& best) const;
+  void evaluate(MedianScratch& scratch, const TargetRows& rows, std::size_t n_before,
+                bool missing_left, ScanResult& best) const;
+  void rule_out(MedianScratch& scratch, const TargetRows& rows) const;
   template <class Rest>
-  static void add_deviations(Lane& lane, Rest& rest, const OrderedNumbers& numbers);
-  void sort_runs(Lane& lane, const TargetRows& rows, const Question& question,
+  static void add_deviations(MedianScratch& scratch, Rest& rest, const OrderedNumbers& numbers);
+  void sort_runs(MedianScratch& scratch, const TargetRows& rows, const ScanRequest& request,
                  std::vector<Run>& runs) const;
-  double place_run(Lane& lane, const TargetRows& rows, const Run& run, double* point) const;
+  double locate_run(MedianScratch& scratch, const TargetRows& rows, const Run& run,
+                    double* point) const;
 
   const CartRules& rules_;
-  std::vector<OrderedNumbers> numbers_;  // empty where all are the same
+  std::vector<OrderedNumbers> numbers_;  // of each output; empty if constant
   double weight_ = 0.0, deviation_ = 0.0;
 };
 

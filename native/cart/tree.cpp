@@ -52,17 +52,17 @@ int add_node(CartTree& tree, double weight, std::size_t count, int n_values) {
   return tree.n_nodes() - 1;
 }
 
-void record_cut(CartTree& tree, int index, const Cut& cut) {
+void record_split(CartTree& tree, int index, const CartSplit& split) {
   const auto i = static_cast<std::size_t>(index);
-  tree.feature[i] = cut.feature;
-  tree.gain[i] = cut.gain;
-  tree.missing_left[i] = cut.missing_left;
-  if (cut.categorical) {
+  tree.feature[i] = split.feature;
+  tree.gain[i] = split.gain;
+  tree.missing_left[i] = split.missing_left;
+  if (split.categorical) {
     tree.category_set[i] = static_cast<std::int32_t>(tree.category_bits.size() / 8);
-    tree.category_bits.insert(tree.category_bits.end(), cut.categories, cut.categories + 8);
+    tree.category_bits.insert(tree.category_bits.end(), split.categories, split.categories + 8);
   } else {
-    tree.split_bin[i] = cut.split_bin;
-    tree.threshold[i] = cut.threshold;
+    tree.split_bin[i] = split.split_bin;
+    tree.threshold[i] = split.threshold;
   }
 }
 

@@ -86,7 +86,7 @@ struct alignas(kCacheLine) Worker {
 };
 
 struct Team {
-  std::atomic<bool> taken{false};  // by the caller of a region, who then owns all that follows
+  std::atomic<bool> is_busy{false};  // its region's caller owns all that follows
   int size = 0;
   Worker workers[kMaxWorkers];
 };
@@ -155,16 +155,16 @@ void* worker_main(void* slot) {
   }
   for (;;) {
     // Whoever changes the state finds `asleep` there and knows that somebody must be woken.
-    int found = kIdle;
-    if (!spin_while(self.state, kIdle) && self.state.compare_exchange_strong(found, kAsleep)) {
+    int observed = kIdle;
+    if (!spin_while(self.state, kIdle) && self.state.compare_exchange_strong(observed, kAsleep)) {
       self.state.wait(kAsleep);
     }
-    found = kInvited;
-    if (self.state.compare_exchange_strong(found, kRunning)) {
+    observed = kInvited;
+    if (self.state.compare_exchange_strong(observed, kRunning)) {
       set_float_mode(self.region->mode);
       work_through(*self.region, static_cast<int>(&self - team.workers) + 1);
       self.state.store(kIdle);
-    } else if (found == kStopped) {
+    } else if (observed == kStopped) {
       return nullptr;
     }
   }
@@ -192,9 +192,9 @@ bool start(Worker& worker) {
   return error == 0;
 }
 
-// Grows the team to `wanted` workers if the system allows; returns how many of them there are.
-int enlist(std::size_t wanted) {
-  const int limit = static_cast<int>(std::min<std::size_t>(wanted, kMaxWorkers));
+// Grows the team to `n_workers` workers if the system allows; returns how many of them there are.
+int enlist(std::size_t n_workers) {
+  const int limit = static_cast<int>(std::min<std::size_t>(n_workers, kMaxWorkers));
   while (team.size < limit && start(team.workers[team.size])) ++team.size;
   return std::min(team.size, limit);
 }
@@ -222,12 +222,12 @@ void await_end(const Worker& worker, Region& region) {
 
 // Makes sure that the worker is out of the region, or will never enter it.
 void dismiss(Worker& worker, Region& region) {
-  int found = kInvited;
-  if (!worker.state.compare_exchange_strong(found, kIdle)) await_end(worker, region);
+  int observed = kInvited;
+  if (!worker.state.compare_exchange_strong(observed, kIdle)) await_end(worker, region);
 }
 
-void run_with_team(Region& region, std::size_t wanted) {
-  const int helpers = enlist(wanted);
+void run_with_team(Region& region, std::size_t n_workers) {
+  const int helpers = enlist(n_workers);
   int invited = 0;
   // Waking a sleeper takes microseconds, in which those already awake may finish the work.
   while (invited < helpers && region.next.load(std::memory_order_relaxed) < region.count) {
@@ -241,7 +241,7 @@ void run_with_team(Region& region, std::size_t wanted) {
 // region of another thread was doing with them.
 void forget_workers() {
   team.size = 0;
-  team.taken.store(false);
+  team.is_busy.store(false);
 }
 
 // Ends the workers with the process (or when the module is unloaded), unless a thread that nobody
@@ -252,7 +252,7 @@ struct Lifetime {
     can_throw();  // for the thread that loads the library
   }
   ~Lifetime() {
-    if (team.taken.exchange(true)) return;
+    if (team.is_busy.exchange(true)) return;
     for (int k = 0; k < team.size; ++k) tell(team.workers[k], kStopped);
     for (int k = 0; k < team.size; ++k) pthread_join(team.workers[k].thread, nullptr);
   }
@@ -265,13 +265,13 @@ const Lifetime lifetime;
 namespace detail {
 
 void run_region(int threads, std::size_t count, Call call, void* task) {
-  if (team.taken.load(std::memory_order_relaxed) || team.taken.exchange(true)) {
+  if (team.is_busy.load(std::memory_order_relaxed) || team.is_busy.exchange(true)) {
     for (std::size_t i = 0; i < count; ++i) call(task, i, 0);
     return;
   }
   Region region{call, task, count};
   run_with_team(region, std::min(static_cast<std::size_t>(threads), count) - 1);
-  team.taken.store(false, std::memory_order_release);
+  team.is_busy.store(false, std::memory_order_release);
   if (region.error) std::rethrow_exception(region.error);
 }
 

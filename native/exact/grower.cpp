@@ -32,7 +32,7 @@ struct Gradient {
   double g, h;
 };
 
-struct MutableList {
+struct MutableExactList {
   std::uint32_t* rows;
   std::uint32_t* ranks;
 };
@@ -93,8 +93,8 @@ double scale_for(double sum) {
 
 // Renumbers a list and divides it: numbers below `middle` are written from `to` on, in order, the
 // others from `to` + n_left on.
-void divide(const List& from, std::size_t n, const std::uint32_t* renumber, std::uint32_t middle,
-            std::size_t n_left, MutableList to) {
+void divide(const ExactList& from, std::size_t n, const std::uint32_t* renumber,
+            std::uint32_t middle, std::size_t n_left, MutableExactList to) {
   std::size_t left = 0, right = n_left;
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint32_t row = renumber[from.rows[i]];
@@ -111,13 +111,14 @@ void divide(const List& from, std::size_t n, const std::uint32_t* renumber, std:
 constexpr std::uint32_t kOutside = 0xffffffffu;
 
 // Renumbers a list and leaves out the rows that have no number.
-void filter(const List& from, std::size_t n, const std::uint32_t* renumber, MutableList to) {
-  std::size_t kept = 0;
+void filter(const ExactList& from, std::size_t n, const std::uint32_t* renumber,
+            MutableExactList to) {
+  std::size_t n_kept = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint32_t row = renumber[from.rows[i]];
-    to.rows[kept] = row;
-    to.ranks[kept] = from.ranks[i];
-    kept += row != kOutside;
+    to.rows[n_kept] = row;
+    to.ranks[n_kept] = from.ranks[i];
+    n_kept += row != kOutside;
   }
 }
 
@@ -131,7 +132,7 @@ bool goes_left(const Candidate& split, std::size_t position, std::uint32_t rank)
 
 // Rows are numbered anew in each tree, so that a node's rows are neighbours.
 struct Workspace {
-  explicit Workspace(const SortedTable& table) : table(table) {
+  explicit Workspace(const PresortedTable& table) : table(table) {
     const std::size_t n = table.n_rows;
     rows.resize(n * static_cast<std::size_t>(table.n_features));
     ranks.resize(rows.size());
@@ -143,42 +144,42 @@ struct Workspace {
     renumber.resize(n);
   }
 
-  SortedTable table;
+  PresortedTable table;
   std::vector<std::uint32_t> rows, ranks;           // (n_features, n_rows): lists of the nodes
   std::vector<Gradient> gradients, gradients_copy;  // by number
   std::vector<std::uint32_t> row_of, row_of_copy;   // number → row of the table
-  std::vector<Sum> sums;                            // gradients in the units of their node
+  std::vector<ExactSum> sums;                       // gradients in the units of their node
   std::vector<std::uint32_t> renumber;              // old number → new
   std::vector<std::vector<std::uint32_t>> copies;   // of lists, one for each task at work
   std::mutex copies_mutex;
 
-  List sorted(int feature) const {
+  ExactList sorted(int feature) const {
     const std::size_t at = static_cast<std::size_t>(feature) * table.n_rows;
     return {table.rows + at, table.ranks + at};
   }
-  MutableList list(int feature, std::size_t begin) {
+  MutableExactList list(int feature, std::size_t begin) {
     const std::size_t at = static_cast<std::size_t>(feature) * table.n_rows + begin;
     return {rows.data() + at, ranks.data() + at};
   }
   std::vector<std::uint32_t> take_copy() {
     const std::lock_guard lock(copies_mutex);
     if (copies.empty()) return std::vector<std::uint32_t>(2 * table.n_rows);
-    std::vector<std::uint32_t> taken = std::move(copies.back());
+    std::vector<std::uint32_t> copy = std::move(copies.back());
     copies.pop_back();
-    return taken;
+    return copy;
   }
-  void give_back(std::vector<std::uint32_t>&& taken) {
+  void give_back(std::vector<std::uint32_t>&& copy) {
     const std::lock_guard lock(copies_mutex);
-    copies.push_back(std::move(taken));
+    copies.push_back(std::move(copy));
   }
 };
 
 namespace {
 
 // One tree while it grows.
-class Growth {
+class ExactGrowth {
  public:
-  Growth(Workspace& work, const TreePlan& plan, int threads)
+  ExactGrowth(Workspace& work, const TreePlan& plan, int threads)
       : work_(work),
         params_(plan.params),
         constraints_(plan.constraints),
@@ -206,7 +207,7 @@ class Growth {
   void apply_common_step();
   bool full() const { return params_.max_leaves > 0 && n_leaves_ >= params_.max_leaves; }
   std::vector<int> next_batch();
-  List list_of(int node, int feature) const;
+  ExactList list_of(int node, int feature) const;
   Values values_of(int feature) const {
     return {work_.table.columns[static_cast<std::size_t>(feature)], work_.row_of.data()};
   }
@@ -242,7 +243,7 @@ class Growth {
   std::int64_t n_leaves_ = 1;
 };
 
-void Growth::start(const double* g, const double* h, std::span<const std::uint32_t> bag) {
+void ExactGrowth::start(const double* g, const double* h, std::span<const std::uint32_t> bag) {
   const std::size_t n = work_.table.n_rows;
   bagged_ = !bag.empty();
   ExactNode root;
@@ -264,7 +265,7 @@ void Growth::start(const double* g, const double* h, std::span<const std::uint32
 }
 
 // Sums of a node's rows, and its gradients as integers.
-void Growth::measure(ExactNode& node) {
+void ExactGrowth::measure(ExactNode& node) {
   CompensatedSum G, H;
   double size_g = 0.0, size_h = 0.0;
   for (std::size_t i = node.begin; i < node.end; ++i) {
@@ -280,7 +281,7 @@ void Growth::measure(ExactNode& node) {
   set_units(node, size_g, size_h);
 }
 
-void Growth::set_units(ExactNode& node, double size_g, double size_h) {
+void ExactGrowth::set_units(ExactNode& node, double size_g, double size_h) {
   node.has_units = std::isfinite(size_g + size_h);
   if (!node.has_units) return;
   Units& units = node.units;
@@ -307,17 +308,17 @@ void Growth::set_units(ExactNode& node, double size_g, double size_h) {
 }
 
 // What candidates must exceed: the score of the node, a sum of numbers of this size, and γ.
-void Growth::set_floor(Units& units, double size) const {
+void ExactGrowth::set_floor(Units& units, double size) const {
   const double gamma = params_.min_split_gain * (units.g_scale * units.g_scale / units.h_scale);
   units.floor = units.node_score + size * kRelativeNoise + 2.0 * gamma;
 }
 
-bool Growth::may_split(const ExactNode& node) const {
+bool ExactGrowth::may_split(const ExactNode& node) const {
   const bool within = params_.max_depth == 0 || node.depth < params_.max_depth;
   return within && node.size() >= 2 * least_ && node.has_units;
 }
 
-bool Growth::step() {
+bool ExactGrowth::step() {
   const std::vector<int> parents = next_batch();
   if (parents.empty()) return false;
   for (const int parent : parents) {
@@ -343,7 +344,7 @@ bool Growth::step() {
 
 // Leafwise the leaf that gains most, levelwise all that a level has, as far as max_leaves allows;
 // but one at a time if splits change the limits of other leaves.
-std::vector<int> Growth::next_batch() {
+std::vector<int> ExactGrowth::next_batch() {
   if (full() || open_.empty()) return {};
   if (is_monotone()) {
     const auto next = std::max_element(open_.begin(), open_.end(),
@@ -366,7 +367,7 @@ std::vector<int> Growth::next_batch() {
   return level;
 }
 
-bool Growth::opens_later(int a, int b) const {
+bool ExactGrowth::opens_later(int a, int b) const {
   if (!params_.is_leafwise()) {
     const std::int64_t depth_a = nodes_[a].depth, depth_b = nodes_[b].depth;
     return depth_a != depth_b ? depth_a > depth_b : a > b;
@@ -375,23 +376,23 @@ bool Growth::opens_later(int a, int b) const {
   return gain_a < gain_b || (gain_a == gain_b && a > b);
 }
 
-void Growth::open(int node) {
+void ExactGrowth::open(int node) {
   open_.push_back(node);
   if (!params_.is_leafwise() || is_monotone()) return;
   std::push_heap(open_.begin(), open_.end(), [this](int a, int b) { return opens_later(a, b); });
 }
 
-List Growth::list_of(int node, int feature) const {
+ExactList ExactGrowth::list_of(int node, int feature) const {
   if (node == 0 && !bagged_) return work_.sorted(feature);
-  const MutableList list = work_.list(feature, nodes_[node].begin);
+  const MutableExactList list = work_.list(feature, nodes_[node].begin);
   return {list.rows, list.ranks};
 }
 
 // Writes the new numbers of a node's rows, those of the left child first, in their old order.
 // Returns how many go left.
-std::size_t Growth::number_rows(int parent) {
+std::size_t ExactGrowth::number_rows(int parent) {
   const ExactNode& node = nodes_[parent];
-  const List list = list_of(parent, node.best.feature);
+  const ExactList list = list_of(parent, node.best.feature);
   std::size_t n_left = 0;
   for (std::size_t i = 0; i < node.size(); ++i) {
     const bool left = goes_left(node.best, i, list.ranks[i]);
@@ -409,10 +410,10 @@ std::size_t Growth::number_rows(int parent) {
 
 // What a numeric cut needs to be written down: the threshold, and where missing values go that the
 // node has not seen, which is to the larger child.
-void Growth::fix_threshold(int parent) {
+void ExactGrowth::fix_threshold(int parent) {
   ExactNode& node = nodes_[parent];
   if (node.best.categorical) return;
-  const List list = list_of(parent, node.best.feature);
+  const ExactList list = list_of(parent, node.best.feature);
   const std::size_t at = node.best.position;
   const bool all_values = at + 1 == node.size() || list.ranks[at + 1] == kMissingRank;
   node.threshold = all_values ? std::numeric_limits<double>::max()
@@ -421,7 +422,7 @@ void Growth::fix_threshold(int parent) {
   if (!has_missing) node.best.missing_left = 2 * (at + 1) >= node.size();
 }
 
-void Growth::divide_rows(int parent) {
+void ExactGrowth::divide_rows(int parent) {
   fix_threshold(parent);
   ExactNode& node = nodes_[parent];
   const std::size_t n_left = number_rows(parent);
@@ -446,11 +447,11 @@ void Growth::divide_rows(int parent) {
 }
 
 // Divides one feature's list between the children of a split node.
-void Growth::divide_list(int parent, int feature, std::vector<std::uint32_t>& copy) {
+void ExactGrowth::divide_list(int parent, int feature, std::vector<std::uint32_t>& copy) {
   const ExactNode& node = nodes_[parent];
   const std::size_t n = node.size(), middle = nodes_[node.left].end;
-  List from = list_of(parent, feature);
-  const MutableList to = work_.list(feature, node.begin);
+  ExactList from = list_of(parent, feature);
+  const MutableExactList to = work_.list(feature, node.begin);
   if (from.rows == to.rows) {
     std::copy_n(from.rows, n, copy.data());
     std::copy_n(from.ranks, n, copy.data() + n);
@@ -462,7 +463,7 @@ void Growth::divide_list(int parent, int feature, std::vector<std::uint32_t>& co
 
 // Brings the lists up to date with the splits just made, finds the best split of each new leaf and
 // opens those that gain.
-void Growth::scan(const std::vector<int>& parents, const std::vector<int>& leaves) {
+void ExactGrowth::scan(const std::vector<int>& parents, const std::vector<int>& leaves) {
   if (leaves.empty()) return;
   std::vector<std::vector<std::uint8_t>> allowed;
   std::size_t n_rows = 0;
@@ -471,7 +472,7 @@ void Growth::scan(const std::vector<int>& parents, const std::vector<int>& leave
     if (is_monotone()) limit_score(leaf);
     n_rows += nodes_[leaf].size();
   }
-  std::vector<Candidate> found(leaves.size() * features_.size());
+  std::vector<Candidate> candidates(leaves.size() * features_.size());
   const int threads = threads_for(n_rows * features_.size(), kValuesPerThread, threads_);
   parallel_for(threads, features_.size(), [&](std::size_t index) {
     check_interrupt();
@@ -479,7 +480,7 @@ void Growth::scan(const std::vector<int>& parents, const std::vector<int>& leave
     bring_up_to_date(parents, feature);
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       if (!allowed[i][feature]) continue;
-      Candidate& candidate = found[i * features_.size() + index];
+      Candidate& candidate = candidates[i * features_.size() + index];
       candidate = best_candidate(leaves[i], feature);
     }
   });
@@ -487,7 +488,7 @@ void Growth::scan(const std::vector<int>& parents, const std::vector<int>& leave
     ExactNode& leaf = nodes_[leaves[i]];
     leaf.best = {};
     for (std::size_t index = 0; index < features_.size(); ++index) {
-      const Candidate& candidate = found[i * features_.size() + index];
+      const Candidate& candidate = candidates[i * features_.size() + index];
       if (!candidate.found()) continue;
       const bool is_first = !leaf.best.found();
       if (is_first || weighted_gain(leaf, candidate) > weighted_gain(leaf, leaf.best))
@@ -499,19 +500,19 @@ void Growth::scan(const std::vector<int>& parents, const std::vector<int>& leave
   }
 }
 
-double Growth::gain_of(const ExactNode& leaf, const Candidate& candidate) const {
+double ExactGrowth::gain_of(const ExactNode& leaf, const Candidate& candidate) const {
   const Units& units = leaf.units;
   return split_gain(candidate.total, units.node_score, params_.min_split_gain, units.score_scale());
 }
 
 // What the candidates of a leaf compete by. Where all weights are 1 that is the total, for two of
 // them may round to the same gain.
-double Growth::weighted_gain(const ExactNode& leaf, const Candidate& candidate) const {
+double ExactGrowth::weighted_gain(const ExactNode& leaf, const Candidate& candidate) const {
   if (constraints_.feature_weights.empty()) return candidate.total;
   return constraints_.weight(candidate.feature) * gain_of(leaf, candidate);
 }
 
-void Growth::bring_up_to_date(const std::vector<int>& parents, int feature) {
+void ExactGrowth::bring_up_to_date(const std::vector<int>& parents, int feature) {
   if (parents.empty()) {  // the root: its list is the table's, or what the bag leaves of it
     if (!bagged_) return;
     const std::uint32_t* renumber = work_.renumber.data();
@@ -525,11 +526,11 @@ void Growth::bring_up_to_date(const std::vector<int>& parents, int feature) {
   work_.give_back(std::move(copy));
 }
 
-Candidate Growth::best_candidate(int leaf, int feature) const {
+Candidate ExactGrowth::best_candidate(int leaf, int feature) const {
   const LimitedLeaf limited = {is_monotone() ? &monotone_ : nullptr, leaf};
   const Scanner scanner(params_, nodes_[leaf].units, work_.sums.data(), nodes_[leaf].size(),
                         values_of(feature), feature, limited);
-  const List list = list_of(leaf, feature);
+  const ExactList list = list_of(leaf, feature);
   const bool categorical = work_.table.is_categorical[feature];
   Candidate best = categorical ? scanner.categorical(list) : scanner.numeric(list);
   if (best.total > nodes_[leaf].units.floor) best.feature = feature;
@@ -537,7 +538,7 @@ Candidate Growth::best_candidate(int leaf, int feature) const {
 }
 
 // The features tested on the way to a node, in increasing order.
-std::vector<int> Growth::features_above(int node) const {
+std::vector<int> ExactGrowth::features_above(int node) const {
   std::vector<int> tested;
   for (int above = nodes_[node].parent; above >= 0; above = nodes_[above].parent) {
     tested.push_back(nodes_[above].best.feature);
@@ -549,30 +550,30 @@ std::vector<int> Growth::features_above(int node) const {
 
 // Flags by feature: what the level drew, of that what interactions allow, and of that what the node
 // drew. The same draws as the histogram engine's.
-std::vector<std::uint8_t> Growth::allowed_features(int node) const {
+std::vector<std::uint8_t> ExactGrowth::allowed_features(int node) const {
   const std::uint64_t tree = mix_u64(tree_id_);
   const auto depth = static_cast<std::uint64_t>(nodes_[node].depth);
-  std::vector<std::int32_t> drawn = sample_features(
+  std::vector<std::int32_t> sampled = sample_features(
       features_, params_.colsample_bylevel, params_.seed, Purpose::level_features, tree + depth);
   const Interactions& interactions = constraints_.interactions;
-  if (interactions.any()) drawn = interactions.allowed(drawn, features_above(node));
-  drawn = sample_features(std::move(drawn), params_.colsample_bynode, params_.seed,
-                          Purpose::node_features, tree + static_cast<std::uint64_t>(node));
+  if (interactions.any()) sampled = interactions.allowed(sampled, features_above(node));
+  sampled = sample_features(std::move(sampled), params_.colsample_bynode, params_.seed,
+                            Purpose::node_features, tree + static_cast<std::uint64_t>(node));
   std::vector<std::uint8_t> allowed(static_cast<std::size_t>(work_.table.n_features));
-  for (const std::int32_t feature : drawn) allowed[feature] = 1;
+  for (const std::int32_t feature : sampled) allowed[feature] = 1;
   return allowed;
 }
 
 // Gives the children of a split values that are monotone with those of all other leaves. Those
 // whose limits this changes are closed, and added to `leaves`.
-void Growth::limit_children(int parent, std::vector<int>& leaves) {
+void ExactGrowth::limit_children(int parent, std::vector<int>& leaves) {
   const ExactNode& node = nodes_[parent];
   ExactNode &left = nodes_[node.left], &right = nodes_[node.left + 1];
   const bool takes_all = node.threshold == std::numeric_limits<double>::max();
   const double end = takes_all ? std::numeric_limits<double>::infinity() : node.threshold;
-  const Cut cut = {node.best.feature, end, node.best.missing_left, node.best.categorical,
-                   node.best.categories};
-  monotone_.split(parent, cut, node.left, node.left + 1, left.value, right.value);
+  const BoxSplit box_split = {node.best.feature, end, node.best.missing_left, node.best.categorical,
+                              node.best.categories};
+  monotone_.split(parent, box_split, node.left, node.left + 1, left.value, right.value);
   left.value = monotone_.value(node.left);
   right.value = monotone_.value(node.left + 1);
   for (const int child : {node.left, node.left + 1}) {
@@ -585,7 +586,7 @@ void Growth::limit_children(int parent, std::vector<int>& leaves) {
 }
 
 // A leaf's own score within its present limits.
-void Growth::limit_score(int leaf) {
+void ExactGrowth::limit_score(int leaf) {
   ExactNode& node = nodes_[leaf];
   Units& units = node.units;
   node.limits = monotone_.limits(leaf);
@@ -598,7 +599,7 @@ void Growth::limit_score(int leaf) {
 }
 
 // Once no leaf will be split any more, their values are the best that are monotone together.
-void Growth::choose_values() {
+void ExactGrowth::choose_values() {
   std::vector<int> leaves;
   std::vector<double> target, weights;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -612,7 +613,7 @@ void Growth::choose_values() {
 }
 
 // Lets all leaves take the step that is best for them together, where their own leave one.
-void Growth::apply_common_step() {
+void ExactGrowth::apply_common_step() {
   if (!params_.has_common_step()) return;
   CommonStep common(params_.leaf, params_.learning_rate);
   for (const ExactNode& node : nodes_) {
@@ -624,7 +625,7 @@ void Growth::apply_common_step() {
   for (ExactNode& node : nodes_) node.value += step;
 }
 
-ExactTree Growth::finish() {
+ExactTree ExactGrowth::finish() {
   if (is_monotone()) choose_values();
   apply_common_step();
   ExactTree tree;
@@ -639,7 +640,7 @@ ExactTree Growth::finish() {
   return tree;
 }
 
-void Growth::append(ExactTree& tree, const ExactNode& node) const {
+void ExactGrowth::append(ExactTree& tree, const ExactNode& node) const {
   const bool split = node.left >= 0, categorical = split && node.best.categorical;
   const auto n_sets = static_cast<std::int32_t>(tree.category_bits.size() / 8);
   tree.feature.push_back(split ? node.best.feature : -1);
@@ -660,12 +661,13 @@ void Growth::append(ExactTree& tree, const ExactNode& node) const {
 
 }  // namespace
 
-Grower::Grower(const SortedTable& table) : workspace_(std::make_unique<Workspace>(table)) {}
-Grower::~Grower() = default;
+ExactGrower::ExactGrower(const PresortedTable& table)
+    : workspace_(std::make_unique<Workspace>(table)) {}
+ExactGrower::~ExactGrower() = default;
 
-ExactTree Grower::grow(const double* g, const double* h, std::span<const std::uint32_t> bag,
-                       const TreePlan& plan, int threads) {
-  Growth growth(*workspace_, plan, threads);
+ExactTree ExactGrower::grow(const double* g, const double* h, std::span<const std::uint32_t> bag,
+                            const TreePlan& plan, int threads) {
+  ExactGrowth growth(*workspace_, plan, threads);
   growth.start(g, h, bag);
   while (growth.step()) {
   }

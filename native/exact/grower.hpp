@@ -16,7 +16,7 @@
 namespace hedgerow::exact {
 
 // All columns sorted: two arrays of (n_features, n_rows).
-struct SortedTable {
+struct PresortedTable {
   const std::uint32_t* rows;
   const std::uint32_t* ranks;
   const bool* is_categorical;
@@ -47,10 +47,10 @@ struct ExactTree {
 struct Workspace;
 
 // Grows trees on one table.
-class Grower {
+class ExactGrower {
  public:
-  explicit Grower(const SortedTable& table);
-  ~Grower();
+  explicit ExactGrower(const PresortedTable& table);
+  ~ExactGrower();
 
   // g and h are of all rows; an empty bag is all rows, otherwise it lists distinct ones, ascending.
   ExactTree grow(const double* g, const double* h, std::span<const std::uint32_t> bag,

@@ -67,7 +67,7 @@ struct GeneralTotal {
 // Within limits, and in the order that the feature demands, if numbers lie on both sides.
 struct LimitedTotal {
   const Units& units;
-  const CutLimits& limits;
+  const SplitLimits& limits;
   int order;  // 1 if the left weight may not exceed the right one, −1 if the right the left
   std::int64_t all_numbers;  // the position of the cut after all numbers
 
@@ -92,22 +92,22 @@ struct LimitedTotal {
   }
 };
 
-Sides<double> sides(const Units& units, const Sum& left) {
+Sides<double> sides(const Units& units, const ExactSum& left) {
   return {static_cast<double>(left.g), static_cast<double>(left.h),
           static_cast<double>(units.total.g - left.g), static_cast<double>(units.total.h - left.h)};
 }
 
 // The best of the candidates seen so far in each of eight lanes.
-struct Best8 {
+struct BestTotals {
   Double8 total;
   Long8 position;
 };
 
 // Candidates at positions first … last, with `start` on the left besides the list's own rows.
 struct Direction {
-  Sum start;
+  ExactSum start;
   std::int64_t first, last;
-  Best8 best;
+  BestTotals best;
 };
 
 template <class Total>
@@ -130,7 +130,7 @@ void evaluate(const Units& units, const Chunk& chunk, const Total& total_of, Dir
 }
 
 // Takes the better of two candidates of one feature; of equals the one at the lower position.
-void prefer(Candidate& best, const Best8& lanes, bool missing_left) {
+void prefer(Candidate& best, const BestTotals& lanes, bool missing_left) {
   for (int lane = 0; lane < 8; ++lane) {
     if (lanes.position[lane] < 0) continue;
     const auto position = static_cast<std::size_t>(lanes.position[lane]);
@@ -145,10 +145,10 @@ void prefer(Candidate& best, const Best8& lanes, bool missing_left) {
 
 }  // namespace
 
-void Scanner::collect(const List& list, std::int64_t begin, std::int64_t end, Sum& running,
-                      Chunk& chunk) const {
+void Scanner::collect(const ExactList& list, std::int64_t begin, std::int64_t end,
+                      ExactSum& running, Chunk& chunk) const {
   std::size_t count = 0;
-  Sum sum = running;
+  ExactSum sum = running;
   for (std::int64_t i = begin; i < end; ++i) {
     sum += sums_[list.rows[i]];
     chunk.g[count] = sum.g;
@@ -166,21 +166,21 @@ void Scanner::collect(const List& list, std::int64_t begin, std::int64_t end, Su
 
 // The limits of the children of cuts after these positions; from the cut at missing_left_from on
 // missing values go left.
-void Scanner::limit_cuts(const List& list, const std::int64_t* positions, std::size_t count,
-                         std::int64_t missing_left_from, CutLimits& limits) const {
+void Scanner::limit_splits(const ExactList& list, const std::int64_t* positions, std::size_t count,
+                           std::int64_t missing_left_from, SplitLimits& limits) const {
   const std::int64_t* from = std::lower_bound(positions, positions + count, missing_left_from);
   const bool takes_all = count > 0 && list.ranks[positions[count - 1] + 1] == kMissingRank;
-  const CutSeries cuts = {count,
-                          [&](std::size_t i) { return values_.middle(list.rows + positions[i]); },
-                          takes_all, static_cast<std::size_t>(from - positions)};
-  limited_.leaves->limit_cuts(limited_.node, feature_, cuts, limits);
+  const ThresholdSeries cuts = {
+      count, [&](std::size_t i) { return values_.middle(list.rows + positions[i]); }, takes_all,
+      static_cast<std::size_t>(from - positions)};
+  limited_.leaves->limit_splits(limited_.node, feature_, cuts, limits);
 }
 
-Candidate Scanner::numeric(const List& list) const {
+Candidate Scanner::numeric(const ExactList& list) const {
   const std::int64_t present =
       std::lower_bound(list.ranks, list.ranks + n_, kMissingRank) - list.ranks;
   const std::int64_t missing = n_ - present;
-  const Best8 none = {Double8{} + units_.floor, Long8{} - 1};
+  const BestTotals none = {Double8{} + units_.floor, Long8{} - 1};
   Direction right = {{}, least_ - 1, n_ - least_ - 1, none};
   Direction left = {sum_of(list.rows + present, list.rows + n_),
                     std::max<std::int64_t>(0, least_ - 1 - missing), present - least_ - 1, none};
@@ -193,8 +193,8 @@ Candidate Scanner::numeric(const List& list) const {
   const auto evaluate_chunk = [&](const Chunk& chunk, std::int64_t missing_left_from,
                                   Direction& direction) {
     if (limited_.leaves) {
-      CutLimits limits;
-      limit_cuts(list, chunk.position, chunk.count, missing_left_from, limits);
+      SplitLimits limits;
+      limit_splits(list, chunk.position, chunk.count, missing_left_from, limits);
       const int order = limited_.leaves->direction(feature_);
       evaluate(units_, chunk, LimitedTotal{units_, limits, order, present - 1}, direction);
     } else if (plain) {
@@ -204,7 +204,7 @@ Candidate Scanner::numeric(const List& list) const {
     }
   };
   const std::int64_t end = std::min(present, n_ - 1);
-  Sum running;
+  ExactSum running;
   Chunk chunk;
   for (std::int64_t begin = 0; begin < end; begin += kChunk) {
     collect(list, begin, std::min<std::int64_t>(begin + kChunk, end), running, chunk);
@@ -217,14 +217,14 @@ Candidate Scanner::numeric(const List& list) const {
   prefer(best, left.best, true);
   if (limited_.leaves && best.total > units_.floor) {
     const auto position = static_cast<std::int64_t>(best.position);
-    CutLimits limits;
-    limit_cuts(list, &position, 1, best.missing_left ? 0 : from_none, limits);
+    SplitLimits limits;
+    limit_splits(list, &position, 1, best.missing_left ? 0 : from_none, limits);
     best.limits = limits[0];
   }
   return best;
 }
 
-std::vector<Scanner::Category> Scanner::categories(const List& list) const {
+std::vector<Scanner::Category> Scanner::categories(const ExactList& list) const {
   std::vector<Category> present;
   for (std::int64_t i = 0; i < n_ && list.ranks[i] != kMissingRank; ++i) {
     if (i == 0 || list.ranks[i] != list.ranks[i - 1]) {
@@ -280,16 +280,16 @@ void Scanner::sorted_prefixes(std::vector<Category>& present, Candidate& best) c
     Category left = {};
     Candidate tried;
     tried.extra_lambda = params_.cat_l2;
-    for (std::size_t taken = 1; taken <= longest; ++taken) {
-      left.sum += present[taken - 1].sum;
-      left.count += present[taken - 1].count;
-      add_category(tried, present[taken - 1].bin);
+    for (std::size_t size = 1; size <= longest; ++size) {
+      left.sum += present[size - 1].sum;
+      left.count += present[size - 1].count;
+      add_category(tried, present[size - 1].bin);
       keep_better(left, units_.cat_l2, tried, best);
     }
   }
 }
 
-Candidate Scanner::categorical(const List& list) const {
+Candidate Scanner::categorical(const ExactList& list) const {
   Candidate best;
   best.total = units_.floor;
   std::vector<Category> present = categories(list);

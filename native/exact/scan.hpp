@@ -15,10 +15,10 @@
 namespace hedgerow::exact {
 
 // Of gradients and hessians.
-struct Sum {
+struct ExactSum {
   std::int64_t g = 0, h = 0;
 
-  Sum& operator+=(const Sum& other) {
+  ExactSum& operator+=(const ExactSum& other) {
     g += other.g;
     h += other.h;
     return *this;
@@ -26,7 +26,7 @@ struct Sum {
 };
 
 // A sorted list of (row, rank), of one feature in one node.
-struct List {
+struct ExactList {
   const std::uint32_t* rows;
   const std::uint32_t* ranks;
 };
@@ -62,7 +62,7 @@ struct Candidate {
 // overflows. The regularisation is converted instead of every sum.
 struct Units {
   double g_scale = 1.0, h_scale = 1.0;
-  Sum total;
+  ExactSum total;
   Penalties penalties;
   double min_h = 0.0, cat_smooth = 0.0, cat_l2 = 0.0, min_category_h = 0.0;
   double node_score = 0.0;
@@ -90,7 +90,7 @@ struct Chunk;
 // Scans the lists of one node, whose rows' integers are sums[row].
 class Scanner {
  public:
-  Scanner(const GrowthParams& params, const Units& units, const Sum* sums, std::size_t n_rows,
+  Scanner(const GrowthParams& params, const Units& units, const ExactSum* sums, std::size_t n_rows,
           const Values& values, int feature, const LimitedLeaf& limited)
       : params_(params),
         units_(units),
@@ -101,27 +101,27 @@ class Scanner {
         feature_(feature),
         limited_(limited.matters(feature) ? limited : LimitedLeaf{}) {}
 
-  Candidate numeric(const List& list) const;
-  Candidate categorical(const List& list) const;
+  Candidate numeric(const ExactList& list) const;
+  Candidate categorical(const ExactList& list) const;
 
  private:
   struct Category {
     std::uint32_t bin = 0;
     std::int64_t count = 0;
-    Sum sum;
+    ExactSum sum;
     double key = 0.0;
   };
 
-  Sum sum_of(const std::uint32_t* first, const std::uint32_t* last) const {
-    Sum sum;
+  ExactSum sum_of(const std::uint32_t* first, const std::uint32_t* last) const {
+    ExactSum sum;
     for (; first != last; ++first) sum += sums_[*first];
     return sum;
   }
-  void collect(const List& list, std::int64_t begin, std::int64_t end, Sum& running,
+  void collect(const ExactList& list, std::int64_t begin, std::int64_t end, ExactSum& running,
                Chunk& chunk) const;
-  std::vector<Category> categories(const List& list) const;
-  void limit_cuts(const List& list, const std::int64_t* positions, std::size_t count,
-                  std::int64_t missing_left_from, CutLimits& limits) const;
+  std::vector<Category> categories(const ExactList& list) const;
+  void limit_splits(const ExactList& list, const std::int64_t* positions, std::size_t count,
+                    std::int64_t missing_left_from, SplitLimits& limits) const;
   void keep_better(const Category& left, double extra_lambda, Candidate& tried,
                    Candidate& best) const;
   void one_against_rest(const std::vector<Category>& present, Candidate& best) const;
@@ -129,7 +129,7 @@ class Scanner {
 
   const GrowthParams& params_;
   const Units& units_;
-  const Sum* sums_;
+  const ExactSum* sums_;
   std::int64_t n_;
   std::int64_t least_;
   Values values_;

@@ -11,18 +11,19 @@
 #include "predict/codes.hpp"
 #include "predict/node_means.hpp"
 
-namespace hedgerow {
+namespace hedgerow::explain {
 namespace {
 
 constexpr std::size_t kRowsAtATime = 512;      // whose scores at all points stay in the cache
 constexpr std::size_t kSumsAtATime = 1 << 23;  // of trees, each by itself: 64 megabytes
-constexpr std::size_t kPointsBetweenQuestions = 1 << 16;  // whether to stop
+constexpr std::size_t kPointsBetweenChecks = 1 << 16;  // whether to stop
 
 template <class T>
-bool goes_left(const TreeArrays& tree, std::size_t node, T x) {
+bool goes_left(const predict::TreeArrays& tree, std::size_t node, T x) {
   if (tree.is_categorical(node)) {
-    const int code = category_code(x);
-    return code == missing_code ? tree.missing_left[node] : has_bit(tree.bits(node), code);
+    const int code = predict::category_code(x);
+    return code == predict::kMissingCode ? tree.missing_left[node]
+                                         : predict::has_bit(tree.bits(node), code);
   }
   return static_cast<double>(x) <= tree.threshold[node] || (x != x && tree.missing_left[node]);
 }
@@ -40,7 +41,7 @@ class PointSets {
 
   // Replaces the set on top by its points that go right at a node, and puts those that go left on
   // top of it.
-  void part(const TreeArrays& tree, std::size_t node, const GridPoints& grid) {
+  void part(const predict::TreeArrays& tree, std::size_t node, const GridPoints& grid) {
     const std::size_t top = words_.size() - n_words_;
     words_.resize(words_.size() + n_words_, 0);
     for (std::size_t w = 0; w < n_words_; ++w) {
@@ -78,7 +79,7 @@ class PointSets {
 
  private:
   // Of up to 64 points from the first one on, a bit for each that goes left.
-  static std::uint64_t that_go_left(const TreeArrays& tree, std::size_t node,
+  static std::uint64_t that_go_left(const predict::TreeArrays& tree, std::size_t node,
                                     const GridPoints& grid, std::size_t first) {
     const std::size_t count = std::min<std::size_t>(grid.n_points - first, 64);
     std::uint64_t left = 0;
@@ -110,12 +111,12 @@ class RowParts {
   }
 
   Part all() const { return {0, number_.size()}; }
-  bool ends(const TreeArrays& tree, std::size_t node) const { return tree.is_leaf(node); }
+  bool ends(const predict::TreeArrays& tree, std::size_t node) const { return tree.is_leaf(node); }
   std::span<const std::uint32_t> rows(const Part& part) const {
     return {number_.data() + part.begin, part.end - part.begin};
   }
   // Puts the rows that go left in front; returns those parts.
-  std::array<Part, 2> parted(const TreeArrays& tree, std::size_t node, const Part& part) {
+  std::array<Part, 2> parted(const predict::TreeArrays& tree, std::size_t node, const Part& part) {
     const auto feature = static_cast<std::size_t>(tree.feature[node]);
     std::size_t n_left = part.begin, n_right = 0;
     for (std::size_t i = part.begin; i < part.end; ++i) {
@@ -144,25 +145,26 @@ class TrainingParts {
     bool is_empty() const { return share == 0.0; }
   };
 
-  TrainingParts(const TreeArrays& tree, const double* share)
+  TrainingParts(const predict::TreeArrays& tree, const double* share)
       : share_(share),
         n_values_(tree.n_values),
-        mean_(node_means(tree, share)),
-        is_asked_(tree.n_nodes, false) {}
+        mean_(predict::node_means(tree, share)),
+        tests_grid_(tree.n_nodes, false) {}
 
   // Finds the nodes at or below which a feature of the grid is tested.
-  void ask(const TreeArrays& tree, const GridPoints& grid) {
+  void ask(const predict::TreeArrays& tree, const GridPoints& grid) {
     for (std::size_t node = tree.n_nodes; node-- > 0;)
-      is_asked_[node] =
+      tests_grid_[node] =
           !tree.is_leaf(node) && (grid.replaces(tree.feature[node]) ||
-                                  is_asked_[static_cast<std::size_t>(tree.left[node])] ||
-                                  is_asked_[static_cast<std::size_t>(tree.right[node])]);
+                                  tests_grid_[static_cast<std::size_t>(tree.left[node])] ||
+                                  tests_grid_[static_cast<std::size_t>(tree.right[node])]);
   }
 
   Part all() const { return {1.0}; }
-  bool ends(const TreeArrays&, std::size_t node) const { return !is_asked_[node]; }
+  bool ends(const predict::TreeArrays&, std::size_t node) const { return !tests_grid_[node]; }
   const double* mean(std::size_t node) const { return mean_.data() + node * n_values_; }
-  std::array<Part, 2> parted(const TreeArrays& tree, std::size_t node, const Part& part) const {
+  std::array<Part, 2> parted(const predict::TreeArrays& tree, std::size_t node,
+                             const Part& part) const {
     return {Part{part.share * share_[tree.left[node]]},
             Part{part.share * share_[tree.right[node]]}};
   }
@@ -170,47 +172,47 @@ class TrainingParts {
  private:
   const double* share_;  // of the tree's nodes
   std::size_t n_values_;
-  std::vector<double> mean_;    // of the training rows' leaves below each node
-  std::vector<char> is_asked_;  // whether a replaced feature is tested at the node or below
+  std::vector<double> mean_;      // of the training rows' leaves below each node
+  std::vector<char> tests_grid_;  // whether a grid feature is tested at the node or below
 };
 
 // Follows rows, and points with them, down a tree; calls visit(node, part, points) where they end.
 template <class Parts, class Visit>
-void follow(const TreeArrays& tree, const GridPoints& grid, Parts& parts, Visit visit) {
-  struct Step {
+void follow(const predict::TreeArrays& tree, const GridPoints& grid, Parts& parts, Visit visit) {
+  struct PendingNode {
     std::size_t node;
     typename Parts::Part part;
   };
-  PointSets sets(grid.n_points);  // that of each step
-  std::vector<Step> steps = {{0, parts.all()}};
+  PointSets sets(grid.n_points);  // of each pending node
+  std::vector<PendingNode> pending = {{0, parts.all()}};
   std::size_t n_visited = 0;
-  while (!steps.empty()) {
-    const auto [node, part] = steps.back();
+  while (!pending.empty()) {
+    const auto [node, part] = pending.back();
     if (part.is_empty() || sets.is_empty()) {
-      steps.pop_back();
+      pending.pop_back();
       sets.drop();
     } else if (parts.ends(tree, node)) {
       const std::span<const std::uint32_t> points = sets.list();
       visit(node, part, points);
       n_visited += points.size();
-      if (n_visited > kPointsBetweenQuestions) {
+      if (n_visited > kPointsBetweenChecks) {
         check_interrupt();
         n_visited = 0;
       }
-      steps.pop_back();
+      pending.pop_back();
       sets.drop();
     } else {
       const auto left = static_cast<std::size_t>(tree.left[node]),
                  right = static_cast<std::size_t>(tree.right[node]);
       if (grid.replaces(tree.feature[node])) {
         sets.part(tree, node, grid);
-        steps.back() = {right, part};
-        steps.push_back({left, part});
+        pending.back() = {right, part};
+        pending.push_back({left, part});
       } else {
         const auto [to_left, to_right] = parts.parted(tree, node, part);
         sets.repeat();
-        steps.back() = {right, to_right};
-        steps.push_back({left, to_left});
+        pending.back() = {right, to_right};
+        pending.push_back({left, to_left});
       }
     }
   }
@@ -227,7 +229,8 @@ double weight_of(std::span<const std::uint32_t> rows, const double* weights) {
 // trees; so many trees at a time as have room.
 class TreeMeans {
  public:
-  TreeMeans(const EnsembleArrays& ensemble, std::size_t n_points, double total_weight, double* mean)
+  TreeMeans(const predict::EnsembleArrays& ensemble, std::size_t n_points, double total_weight,
+            double* mean)
       : ensemble_(ensemble),
         n_points_(n_points),
         n_values_(ensemble.nodes.n_values),
@@ -276,7 +279,7 @@ class TreeMeans {
         added_to[point * n_outputs + k] += sums[point * n_values_ + k] / total_weight_;
   }
 
-  const EnsembleArrays& ensemble_;
+  const predict::EnsembleArrays& ensemble_;
   std::size_t n_points_, n_values_;
   double total_weight_;
   double* mean_;  // (points, outputs)
@@ -291,11 +294,11 @@ double total_weight(std::size_t n_rows, const double* weights) {
 }  // namespace
 
 template <class T>
-void mean_scores(const EnsembleArrays& ensemble, Strided<const T> rows, std::size_t n_rows,
+void mean_scores(const predict::EnsembleArrays& ensemble, Strided<const T> rows, std::size_t n_rows,
                  const double* weights, const GridPoints& grid, double* mean, int threads) {
   TreeMeans means(ensemble, grid.n_points, total_weight(n_rows, weights), mean);
   means.find(threads, [&](std::size_t t, const auto& add) {
-    const TreeArrays tree = ensemble.tree(t);
+    const predict::TreeArrays tree = ensemble.tree(t);
     RowParts<T> parts(rows, 0, n_rows);
     follow(tree, grid, parts, [&](std::size_t leaf, const auto& part, const auto& points) {
       add(tree.value + leaf * tree.n_values, weight_of(parts.rows(part), weights), points, 0);
@@ -304,8 +307,8 @@ void mean_scores(const EnsembleArrays& ensemble, Strided<const T> rows, std::siz
 }
 
 template <class T>
-void scores_at_points(const EnsembleArrays& ensemble, Strided<const T> rows, std::size_t n_rows,
-                      const GridPoints& grid, double* scores, int threads) {
+void scores_at_points(const predict::EnsembleArrays& ensemble, Strided<const T> rows,
+                      std::size_t n_rows, const GridPoints& grid, double* scores, int threads) {
   const std::size_t n_outputs = ensemble.base_score.size(), n_values = ensemble.nodes.n_values;
   const std::size_t width = grid.n_points * n_outputs;
   const std::size_t n_blocks = (n_rows + kRowsAtATime - 1) / kRowsAtATime;
@@ -317,7 +320,7 @@ void scores_at_points(const EnsembleArrays& ensemble, Strided<const T> rows, std
     }
     for (std::size_t t = 0; t < ensemble.n_trees(); ++t) {
       check_interrupt();
-      const TreeArrays tree = ensemble.tree(t);
+      const predict::TreeArrays tree = ensemble.tree(t);
       const std::size_t output =
           n_values == 1 ? static_cast<std::size_t>(ensemble.tree_output[t]) : 0;
       RowParts<T> parts(rows, first, count);
@@ -334,7 +337,7 @@ void scores_at_points(const EnsembleArrays& ensemble, Strided<const T> rows, std
   });
 }
 
-void scores_by_share(const EnsembleArrays& ensemble, const double* share,
+void scores_by_share(const predict::EnsembleArrays& ensemble, const double* share,
                      std::span<const GridPoints> grids, double* mean, int threads) {
   std::size_t n_points = 0;
   for (const GridPoints& grid : grids) n_points += grid.n_points;
@@ -343,7 +346,7 @@ void scores_by_share(const EnsembleArrays& ensemble, const double* share,
   const std::span<const std::uint32_t> every_point(numbers);
   TreeMeans means(ensemble, n_points, 1.0, mean);
   means.find(threads, [&](std::size_t t, const auto& add) {
-    const TreeArrays tree = ensemble.tree(t);
+    const predict::TreeArrays tree = ensemble.tree(t);
     TrainingParts parts(tree, share + ensemble.tree_offset[t]);
     std::vector<double> to_all(tree.n_values);
     std::size_t start = 0;
@@ -363,13 +366,13 @@ void scores_by_share(const EnsembleArrays& ensemble, const double* share,
   });
 }
 
-template void mean_scores(const EnsembleArrays&, Strided<const float>, std::size_t, const double*,
-                          const GridPoints&, double*, int);
-template void mean_scores(const EnsembleArrays&, Strided<const double>, std::size_t, const double*,
-                          const GridPoints&, double*, int);
-template void scores_at_points(const EnsembleArrays&, Strided<const float>, std::size_t,
+template void mean_scores(const predict::EnsembleArrays&, Strided<const float>, std::size_t,
+                          const double*, const GridPoints&, double*, int);
+template void mean_scores(const predict::EnsembleArrays&, Strided<const double>, std::size_t,
+                          const double*, const GridPoints&, double*, int);
+template void scores_at_points(const predict::EnsembleArrays&, Strided<const float>, std::size_t,
                                const GridPoints&, double*, int);
-template void scores_at_points(const EnsembleArrays&, Strided<const double>, std::size_t,
+template void scores_at_points(const predict::EnsembleArrays&, Strided<const double>, std::size_t,
                                const GridPoints&, double*, int);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::explain

@@ -10,7 +10,7 @@
 
 #include "predict/predictor.hpp"
 
-namespace hedgerow {
+namespace hedgerow::explain {
 
 // The values that some features take, one after another.
 struct GridPoints {
@@ -31,18 +31,18 @@ struct GridPoints {
 // The mean over rows, by their weights if there are any, of the score at each point: `mean` is
 // (points, outputs).
 template <class T>
-void mean_scores(const EnsembleArrays& ensemble, Strided<const T> rows, std::size_t n_rows,
+void mean_scores(const predict::EnsembleArrays& ensemble, Strided<const T> rows, std::size_t n_rows,
                  const double* weights, const GridPoints& grid, double* mean, int threads);
 
 // The score of each row at each point: `scores` is (rows, points, outputs).
 template <class T>
-void scores_at_points(const EnsembleArrays& ensemble, Strided<const T> rows, std::size_t n_rows,
-                      const GridPoints& grid, double* scores, int threads);
+void scores_at_points(const predict::EnsembleArrays& ensemble, Strided<const T> rows,
+                      std::size_t n_rows, const GridPoints& grid, double* scores, int threads);
 
 // As mean_scores, with the training rows that the trees remember: where another feature is tested,
 // as large a part goes either way as `share` says of the two children. Several grids, by
 // themselves, whose means follow each other: each is so little work that threads would not pay.
-void scores_by_share(const EnsembleArrays& ensemble, const double* share,
+void scores_by_share(const predict::EnsembleArrays& ensemble, const double* share,
                      std::span<const GridPoints> grids, double* mean, int threads);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::explain

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-namespace hedgerow {
+namespace hedgerow::explain {
 
 namespace {
 
-constexpr double pi = 3.14159265358979323846;
-constexpr int newton_steps = 30;  // at most: four or five are enough from these starts
+constexpr double kPi = 3.14159265358979323846;
+constexpr int kNewtonSteps = 30;  // at most: four or five are enough from these starts
 
 // Of an angle in [0, π], to six digits: where Newton's method starts.
 double rough_cosine(double angle) {
-  const double turned = angle - 0.5 * pi, square = turned * turned;  // cos α = −sin(α − π/2)
+  const double turned = angle - 0.5 * kPi, square = turned * turned;  // cos α = −sin(α − π/2)
   double term = -turned, sum = -turned;
   for (int k = 1; k < 8; ++k) {
     term *= -square / static_cast<double>(2 * k * (2 * k + 1));
@@ -40,7 +40,7 @@ struct Legendre {
 // The root next to `x`. Newton's method may end in two neighbours in turn: the smaller is taken.
 double root_near(std::size_t n, double x) {
   double last = x;
-  for (int step = 0; step < newton_steps; ++step) {
+  for (int step = 0; step < kNewtonSteps; ++step) {
     const Legendre at(n, x);
     last = x;
     x -= at.value / at.slope;
@@ -56,7 +56,7 @@ QuadratureRule gauss_legendre(std::size_t n_points) {
   for (std::size_t i = 0; i < (n_points + 1) / 2; ++i) {
     const std::size_t mirrored = n_points - 1 - i;
     const double angle =
-        pi * (static_cast<double>(i) + 0.75) / (static_cast<double>(n_points) + 0.5);
+        kPi * (static_cast<double>(i) + 0.75) / (static_cast<double>(n_points) + 0.5);
     const double x = i == mirrored ? 0.0 : root_near(n_points, rough_cosine(angle));
     const double slope = Legendre(n_points, x).slope;
     rule.point[i] = 0.5 * (1.0 - x);
@@ -66,4 +66,4 @@ QuadratureRule gauss_legendre(std::size_t n_points) {
   return rule;
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::explain

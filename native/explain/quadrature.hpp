@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace hedgerow {
+namespace hedgerow::explain {
 
 struct QuadratureRule {
   std::vector<double> point, weight;
@@ -14,4 +14,4 @@ struct QuadratureRule {
 // The same bits everywhere: only + − × ÷ are used.
 QuadratureRule gauss_legendre(std::size_t n_points);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::explain

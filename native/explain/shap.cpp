@@ -6,15 +6,15 @@
 #include "core/threads.hpp"
 #include "explain/shap_trees.hpp"
 
-namespace hedgerow {
+namespace hedgerow::explain {
 
 namespace {
 
-constexpr std::size_t max_chunk_rows = 256;
-constexpr std::size_t max_chunk_values = 1 << 17;  // a megabyte
+constexpr std::size_t kMaxChunkRows = 256;
+constexpr std::size_t kMaxChunkValues = 1 << 17;  // a megabyte
 // Numbers of edges that are kept at a time: those of all trees of a deep forest would take several
 // times the memory of the forest.
-constexpr std::size_t max_numbers = 1 << 23;  // 64 megabytes
+constexpr std::size_t kMaxNumbers = 1 << 23;  // 64 megabytes
 
 // What an edge does to rows at the points of the quadrature: `n` numbers of each kind.
 //
@@ -27,7 +27,7 @@ struct EdgeNumbers {
   const double *factor_in, *factor_out;
   const double *gain_in, *gain_out;
 
-  static constexpr std::size_t kinds = 4;
+  static constexpr std::size_t kKinds = 4;
 
   EdgeNumbers(const double* of_edge, std::size_t n)
       : factor_in(of_edge),
@@ -60,7 +60,7 @@ struct Prepared {
 
   explicit Prepared(const ShapTree& of) : tree(of), n_points((of.n_players + 1) / 2) {}
 
-  std::size_t n_numbers() const { return tree.edges.size() * EdgeNumbers::kinds * n_points; }
+  std::size_t n_numbers() const { return tree.edges.size() * EdgeNumbers::kKinds * n_points; }
 
   void write(const ShapTrees& trees) {
     const QuadratureRule& rule = trees.rules[n_points];
@@ -70,12 +70,12 @@ struct Prepared {
     for (const ShapEdge& edge : tree.edges) {
       share_on_way[edge.slot] = edge.share;
       write_numbers(edge, share_on_way[edge.previous], rule, to);
-      to += EdgeNumbers::kinds * n_points;
+      to += EdgeNumbers::kKinds * n_points;
     }
   }
 
   EdgeNumbers of_edge(std::size_t edge) const {
-    return {&numbers[edge * EdgeNumbers::kinds * n_points], n_points};
+    return {&numbers[edge * EdgeNumbers::kKinds * n_points], n_points};
   }
 };
 
@@ -86,7 +86,7 @@ std::vector<Prepared> prepared_from(const ShapTrees& trees, std::size_t first, i
   for (std::size_t t = first; t < trees.trees.size(); ++t) {
     const Prepared next(trees.trees[t]);
     n_numbers += next.n_numbers();
-    if (t > first && n_numbers > max_numbers) break;
+    if (t > first && n_numbers > kMaxNumbers) break;
     prepared.push_back(next);
   }
   parallel_for(threads, prepared.size(), [&](std::size_t t) {
@@ -196,15 +196,15 @@ class BlockWalk {
 
 std::size_t chunk_rows(const ShapTrees& trees) {
   const std::size_t n_values = std::max<std::size_t>(trees.players.size() * trees.n_outputs, 1);
-  const std::size_t rows = max_chunk_values / n_values / row_lanes * row_lanes;
-  return std::clamp(rows, row_lanes, max_chunk_rows);
+  const std::size_t rows = kMaxChunkValues / n_values / kRowLanes * kRowLanes;
+  return std::clamp(rows, kRowLanes, kMaxChunkRows);
 }
 
 // Adds what trees give to a chunk of rows, whose values are (rows, players, outputs).
 template <class T>
 void add_trees(const ShapTrees& trees, const std::vector<Prepared>& prepared, Strided<const T> rows,
                std::size_t n_rows, double* values) {
-  const std::size_t capacity = (n_rows + row_lanes - 1) / row_lanes * row_lanes;
+  const std::size_t capacity = (n_rows + kRowLanes - 1) / kRowLanes * kRowLanes;
   const std::size_t n_used = trees.players.size();
   ShapColumns columns(trees.features.size(), capacity);
   columns.read(rows, n_rows, trees.features);
@@ -219,7 +219,7 @@ void add_trees(const ShapTrees& trees, const std::vector<Prepared>& prepared, St
   with_each([](double value, double& so_far) { so_far = value; });
   BlockWalk walk(trees, prepared);
   for (const Prepared& tree : prepared) {
-    for (std::size_t first = 0; first < n_rows; first += row_lanes) {
+    for (std::size_t first = 0; first < n_rows; first += kRowLanes) {
       check_interrupt();
       walk.add(tree, columns, first, added.data() + first, capacity);
     }
@@ -247,4 +247,4 @@ void ShapExplainer::explain(Strided<const T> rows, std::size_t n_rows, double* v
 template void ShapExplainer::explain(Strided<const float>, std::size_t, double*, int) const;
 template void ShapExplainer::explain(Strided<const double>, std::size_t, double*, int) const;
 
-}  // namespace hedgerow
+}  // namespace hedgerow::explain

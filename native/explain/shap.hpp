@@ -23,11 +23,11 @@
 
 #include "predict/predictor.hpp"
 
-namespace hedgerow {
+namespace hedgerow::explain {
 
 // An ensemble, and whom its nodes belong to.
 struct ShapArrays {
-  EnsembleArrays ensemble;
+  predict::EnsembleArrays ensemble;
   const double* share;         // of a node's parent's rows, those that come to it
   const std::int32_t* player;  // of each feature
   std::size_t n_players;
@@ -72,4 +72,4 @@ class ShapExplainer {
   std::unique_ptr<const ShapTrees> trees_;
 };
 
-}  // namespace hedgerow
+}  // namespace hedgerow::explain

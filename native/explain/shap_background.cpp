@@ -21,13 +21,13 @@
 #include "explain/shap.hpp"
 #include "explain/shap_trees.hpp"
 
-namespace hedgerow {
+namespace hedgerow::explain {
 
 namespace {
 
-constexpr std::size_t chunk_rows = 1024;
+constexpr std::size_t kChunkRows = 1024;
 // What is kept at a time of how rows fit the leaves of a tree.
-constexpr std::size_t group_bytes = 1 << 26;
+constexpr std::size_t kGroupBytes = 1 << 26;
 
 using Word = std::uint64_t;
 
@@ -95,13 +95,13 @@ class Patterns {
 
 // Leaves of a tree that are served together, and the nodes on their ways.
 struct LeafGroup {
-  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
   std::size_t begin, end;
   std::vector<std::uint32_t> nodes;  // each once
   std::vector<std::uint32_t> place;  // of each node of the tree among these
 
   LeafGroup(const ShapTree& tree, const ShapLeaves& leaves, std::size_t first, std::size_t last)
-      : begin(first), end(last), place(tree.edges.size() + 1, none) {
+      : begin(first), end(last), place(tree.edges.size() + 1, kNone) {
     for (std::size_t l = begin; l < end; ++l)
       for (std::size_t t = leaves.leaves[l].turn_begin; t < leaves.leaves[l].turn_end; ++t)
         add(leaves.turns[t].node);
@@ -111,7 +111,7 @@ struct LeafGroup {
 
  private:
   void add(std::uint32_t node) {
-    if (place[node] != none) return;
+    if (place[node] != kNone) return;
     place[node] = static_cast<std::uint32_t>(nodes.size());
     nodes.push_back(node);
   }
@@ -120,7 +120,7 @@ struct LeafGroup {
 // How many leaves go together, so that ways and patterns of so many rows have room.
 std::size_t group_size(std::size_t n_rows, std::size_t most_members) {
   const std::size_t of_row = 2 + sizeof(Word) * (1 + words_for(most_members));
-  return std::max<std::size_t>(group_bytes / (of_row * std::max(n_rows, chunk_rows)), 1);
+  return std::max<std::size_t>(kGroupBytes / (of_row * std::max(n_rows, kChunkRows)), 1);
 }
 
 // How rows go at the nodes of a group.
@@ -161,7 +161,7 @@ class Fits {
   explicit Fits(const Ways& of) : ways(of) {}
 
   // Finds out which of a leaf's members fit in each row.
-  void mark(const ShapLeaves& leaves, const ShapLeaves::Leaf& leaf) {
+  void mark(const ShapLeaves& leaves, const ShapLeaves::ShapLeaf& leaf) {
     n_words_ = words_for(leaf.member_end - leaf.member_begin);
     bits_.assign(n_words_ * ways.n_rows, ~Word{0});
     for (std::size_t t = leaf.turn_begin; t < leaf.turn_end; ++t) {
@@ -216,8 +216,8 @@ struct LeafBackground {
 
 // One game: who is taken to fit in one of the rows alone, whatever their patterns say.
 struct Game {
-  static constexpr std::size_t nobody = static_cast<std::size_t>(-1);
-  std::size_t only_in_x = nobody, only_in_b = nobody;
+  static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
+  std::size_t only_in_x = kNobody, only_in_b = kNobody;
 };
 
 // What is added up of a leaf: the values of its members, or those of their pairs.
@@ -235,16 +235,16 @@ class LeafGames {
         of_(of),
         n_members_(n_members),
         n_words_(words_for(n_members)),
-        asked_of_x_(n_words_),
-        asked_of_b_(n_words_),
+        relevant_to_x_(n_words_),
+        relevant_to_b_(n_words_),
         known_(n_words_),
         unknown_(n_words_) {}
 
   void begin(const Game& game) {
     for (std::size_t w = 0; w < n_words_; ++w) {
       const Word all = members_in_word(n_members_, w);
-      asked_of_x_[w] = all & ~bit_of(game.only_in_b, w);
-      asked_of_b_[w] = all & ~bit_of(game.only_in_x, w);
+      relevant_to_x_[w] = all & ~bit_of(game.only_in_b, w);
+      relevant_to_b_[w] = all & ~bit_of(game.only_in_x, w);
     }
   }
 
@@ -307,8 +307,8 @@ class LeafGames {
   bool meet(const Word* x, const Word* b) {
     Word different = 0;
     for (std::size_t w = 0; w < n_words_; ++w) {
-      const Word of_x = x[w] & asked_of_x_[w], of_b = b[w] & asked_of_b_[w];
-      if ((of_x | of_b) != (asked_of_x_[w] | asked_of_b_[w])) return false;
+      const Word of_x = x[w] & relevant_to_x_[w], of_b = b[w] & relevant_to_b_[w];
+      if ((of_x | of_b) != (relevant_to_x_[w] | relevant_to_b_[w])) return false;
       known_[w] = of_x & ~of_b;
       unknown_[w] = of_b & ~of_x;
       different |= of_x ^ of_b;
@@ -317,7 +317,7 @@ class LeafGames {
   }
 
   static Word bit_of(std::size_t member, std::size_t w) {
-    return member / 64 == w && member != Game::nobody ? Word{1} << member % 64 : 0;
+    return member / 64 == w && member != Game::kNobody ? Word{1} << member % 64 : 0;
   }
 
   void spread(const std::vector<Word>& members, double weight, double* values) const {
@@ -329,49 +329,49 @@ class LeafGames {
   const Weights& weights_;
   Of of_;
   std::size_t n_members_, n_words_;
-  std::vector<Word> asked_of_x_, asked_of_b_;
+  std::vector<Word> relevant_to_x_, relevant_to_b_;
   std::vector<Word> known_, unknown_;
   std::vector<std::size_t> known_members_, unknown_members_;
 };
 
 // What term t of a linear leaf adds to its value k for a row.
 double term_value(const ShapTrees& trees, std::size_t t, std::size_t k, double x) {
-  const ShapTrees::Slopes& slopes = trees.slopes;
+  const ShapTrees::ShapSlopes& slopes = trees.slopes;
   if (!std::isfinite(x)) return 0.0;
   const std::size_t at = t * trees.n_values + k;
-  const double held = std::clamp(x, slopes.low[t], slopes.high[t]);
-  return slopes.coefficient[at] * (held - slopes.centre[at]);
+  const double clipped = std::clamp(x, slopes.low[t], slopes.high[t]);
+  return slopes.coefficient[at] * (clipped - slopes.centre[at]);
 }
 
 LeafBackground background_of(const ShapTrees& trees, const ShapTree& tree, const ShapLeaves& leaves,
-                             const ShapLeaves::Leaf& leaf, Fits& fits) {
-  LeafBackground found;
+                             const ShapLeaves::ShapLeaf& leaf, Fits& fits) {
+  LeafBackground background;
   fits.mark(leaves, leaf);
   fits.group();
   const std::size_t n_rows = fits.place.size(), n_patterns = fits.patterns.size();
   const double share = 1.0 / static_cast<double>(n_rows);
   std::vector<double> counts(n_patterns, 0.0);
   for (const std::uint32_t place : fits.place) counts[place] += 1.0;
-  for (const double count : counts) found.weight.push_back(count * share);
+  for (const double count : counts) background.weight.push_back(count * share);
   const auto terms = trees.slopes.of_node(tree.root + leaf.node);
-  found.terms.assign(terms.size() * trees.n_values * n_patterns, 0.0);
-  double* sum = found.terms.data();
+  background.terms.assign(terms.size() * trees.n_values * n_patterns, 0.0);
+  double* sum = background.terms.data();
   for (const std::size_t t : terms) {
     const double* column = fits.ways.columns.column(trees.slopes.feature[t]);
     for (std::size_t k = 0; k < trees.n_values; ++k, sum += n_patterns)
       for (std::size_t i = 0; i < n_rows; ++i)
         sum[fits.place[i]] += share * term_value(trees, t, k, column[i]);
   }
-  found.in_any = fits.in_any;
-  found.patterns = fits.patterns.words();
-  return found;
+  background.in_any = fits.in_any;
+  background.patterns = fits.patterns.words();
+  return background;
 }
 
 // Adds one leaf's values to a chunk of rows.
 class LeafAddition {
  public:
   LeafAddition(const ShapTrees& trees, const ShapTree& tree, const ShapLeaves& leaves,
-               const ShapLeaves::Leaf& leaf, const LeafBackground& background, const Fits& rows,
+               const ShapLeaves::ShapLeaf& leaf, const LeafBackground& background, const Fits& rows,
                const Weights& weights, Of of)
       : trees_(trees),
         tree_(tree),
@@ -396,11 +396,11 @@ class LeafAddition {
     for (const std::size_t t : trees_.slopes.of_node(node_)) {
       const std::size_t member = member_of(trees_.slopes.player[t]);
       const double* column = rows_.ways.columns.column(trees_.slopes.feature[t]);
-      play(background_.weight.data(), {member, Game::nobody});
+      play(background_.weight.data(), {member, Game::kNobody});
       for (std::size_t k = 0; k < trees_.n_values; ++k)
         add_table(values, k, [&](std::size_t i) { return term_value(trees_, t, k, column[i]); });
       for (std::size_t k = 0; k < trees_.n_values; ++k, sums += background_.weight.size()) {
-        play(sums, {Game::nobody, member});
+        play(sums, {Game::kNobody, member});
         add_table(values, k, [](std::size_t) { return 1.0; });
       }
     }
@@ -471,17 +471,17 @@ class LeafAddition {
 std::vector<LeafBackground> backgrounds_of(const ShapTrees& trees, const ShapTree& tree,
                                            const ShapLeaves& leaves, const LeafGroup& group,
                                            const Ways& ways, int threads) {
-  constexpr std::size_t leaves_of_task = 16;
-  std::vector<LeafBackground> found(group.size());
-  parallel_for(threads, (group.size() + leaves_of_task - 1) / leaves_of_task, [&](std::size_t c) {
+  constexpr std::size_t kLeavesPerTask = 16;
+  std::vector<LeafBackground> backgrounds(group.size());
+  parallel_for(threads, (group.size() + kLeavesPerTask - 1) / kLeavesPerTask, [&](std::size_t c) {
     Fits fits(ways);
-    const std::size_t end = std::min((c + 1) * leaves_of_task, group.size());
-    for (std::size_t l = c * leaves_of_task; l < end; ++l) {
+    const std::size_t end = std::min((c + 1) * kLeavesPerTask, group.size());
+    for (std::size_t l = c * kLeavesPerTask; l < end; ++l) {
       check_interrupt();
-      found[l] = background_of(trees, tree, leaves, leaves.leaves[group.begin + l], fits);
+      backgrounds[l] = background_of(trees, tree, leaves, leaves.leaves[group.begin + l], fits);
     }
   });
-  return found;
+  return backgrounds;
 }
 
 // Adds up all leaves' values of members, or of pairs, row by row.
@@ -495,14 +495,14 @@ void add_all(const ShapTrees& trees, Strided<const T> rows, std::size_t n_rows,
                              const LeafGroup& group) {
     const std::vector<LeafBackground> by_leaf = backgrounds_of(
         trees, tree, leaves, group, Ways(trees, tree, group, background, n_background), threads);
-    parallel_for(threads, (n_rows + chunk_rows - 1) / chunk_rows, [&](std::size_t c) {
-      const std::size_t begin = c * chunk_rows, n = std::min(chunk_rows, n_rows - begin);
+    parallel_for(threads, (n_rows + kChunkRows - 1) / kChunkRows, [&](std::size_t c) {
+      const std::size_t begin = c * kChunkRows, n = std::min(kChunkRows, n_rows - begin);
       const Ways ways(trees, tree, group, rows.from(begin, 0), n);
       Fits fits(ways);
       double* of_chunk = values + begin * row_values;
       for (std::size_t l = 0; l < by_leaf.size(); ++l) {
         check_interrupt();
-        const ShapLeaves::Leaf& leaf = leaves.leaves[group.begin + l];
+        const ShapLeaves::ShapLeaf& leaf = leaves.leaves[group.begin + l];
         const std::size_t n_members = leaf.member_end - leaf.member_begin;
         if (of == Of::pairs && n_members < 2) continue;
         fits.mark(leaves, leaf);
@@ -557,4 +557,4 @@ template void ShapExplainer::compare_pairs(Strided<const double>, std::size_t,
                                            Strided<const double>, std::size_t, const double*,
                                            double*, int) const;
 
-}  // namespace hedgerow
+}  // namespace hedgerow::explain

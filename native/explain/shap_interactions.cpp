@@ -7,7 +7,7 @@
 #include "explain/shap.hpp"
 #include "explain/shap_trees.hpp"
 
-namespace hedgerow {
+namespace hedgerow::explain {
 
 namespace {
 
@@ -20,7 +20,7 @@ std::size_t pair_place(std::size_t a, std::size_t b) {
 // Turns of leaves that are kept for all blocks of rows. Those of deep forests have several times
 // the memory of the forest, and are listed anew for each block: the pairs of deep leaves take far
 // longer.
-constexpr std::size_t max_turns = 1 << 21;
+constexpr std::size_t kMaxTurns = 1 << 21;
 
 // The leaves of trees, listed once if they are few.
 class Leaves {
@@ -29,22 +29,22 @@ class Leaves {
     std::size_t n_turns = 0;
     for (const ShapTree& tree : trees.trees)
       for (const ShapEdge& edge : tree.edges) n_turns += edge.is_leaf ? edge.slot : 0;
-    if (n_turns > max_turns) return;
-    for (const ShapTree& tree : trees.trees) kept_.emplace_back(trees, tree);
+    if (n_turns > kMaxTurns) return;
+    for (const ShapTree& tree : trees.trees) stored_.emplace_back(trees, tree);
   }
 
   // Calls use(leaves) of a tree.
   template <class Use>
   void with_tree(std::size_t t, const Use& use) const {
-    if (kept_.empty())
+    if (stored_.empty())
       use(ShapLeaves(trees_, trees_.trees[t]));
     else
-      use(kept_[t]);
+      use(stored_[t]);
   }
 
  private:
   const ShapTrees& trees_;
-  std::vector<ShapLeaves> kept_;
+  std::vector<ShapLeaves> stored_;
 };
 
 // Pairs of a block of rows; the values of a leaf's pairs are added up in the order of trees.
@@ -71,7 +71,7 @@ class BlockPairs {
       const ShapTest& test = trees_.tests[tree.root + edge.parent];
       went_left_[edge.parent] = goes_left(trees_, test, columns.column(test.feature));
     }
-    for (const ShapLeaves::Leaf& leaf : leaves.leaves) {
+    for (const ShapLeaves::ShapLeaf& leaf : leaves.leaves) {
       check_interrupt();
       if (leaf.member_end - leaf.member_begin > 1) add_leaf(tree, leaves, leaf);
     }
@@ -84,7 +84,7 @@ class BlockPairs {
  private:
   std::size_t n_pairs() const { return pairs_.size() / trees_.n_outputs; }
 
-  void add_leaf(const ShapTree& tree, const ShapLeaves& leaves, const ShapLeaves::Leaf& leaf) {
+  void add_leaf(const ShapTree& tree, const ShapLeaves& leaves, const ShapLeaves::ShapLeaf& leaf) {
     const ShapLeaves::Member* members = &leaves.members[leaf.member_begin];
     const std::size_t n_members = leaf.member_end - leaf.member_begin;
     const QuadratureRule& rule = rules_[n_members / 2];
@@ -97,7 +97,7 @@ class BlockPairs {
                  &trees_.value[node * trees_.n_values], tree.output);
   }
 
-  void find_fits(const ShapLeaves& leaves, const ShapLeaves::Leaf& leaf) {
+  void find_fits(const ShapLeaves& leaves, const ShapLeaves::ShapLeaf& leaf) {
     std::fill_n(fits_.begin(), leaf.member_end - leaf.member_begin, RowMasks::all());
     for (std::size_t t = leaf.turn_begin; t < leaf.turn_end; ++t) {
       const ShapLeaves::Turn& turn = leaves.turns[t];
@@ -183,9 +183,9 @@ void ShapExplainer::interact(Strided<const T> rows, std::size_t n_rows, const do
   const Leaves leaves(trees);
   const std::vector<QuadratureRule> rules = rules_of(trees);
   const std::size_t row_values = trees.n_players * trees.n_outputs;
-  parallel_for(threads, (n_rows + row_lanes - 1) / row_lanes, [&](std::size_t c) {
-    const std::size_t begin = c * row_lanes, n = std::min(row_lanes, n_rows - begin);
-    ShapColumns columns(trees.features.size(), row_lanes);
+  parallel_for(threads, (n_rows + kRowLanes - 1) / kRowLanes, [&](std::size_t c) {
+    const std::size_t begin = c * kRowLanes, n = std::min(kRowLanes, n_rows - begin);
+    ShapColumns columns(trees.features.size(), kRowLanes);
     columns.read(rows.from(begin, 0), n, trees.features);
     BlockPairs pairs(trees, rules);
     for (std::size_t t = 0; t < trees.trees.size(); ++t)
@@ -203,4 +203,4 @@ template void ShapExplainer::interact(Strided<const float>, std::size_t, const d
 template void ShapExplainer::interact(Strided<const double>, std::size_t, const double*, double*,
                                       int) const;
 
-}  // namespace hedgerow
+}  // namespace hedgerow::explain

@@ -5,7 +5,7 @@
 #include "explain/shap.hpp"
 #include "predict/node_means.hpp"
 
-namespace hedgerow {
+namespace hedgerow::explain {
 
 namespace {
 
@@ -13,9 +13,9 @@ namespace {
 class Places {
  public:
   std::uint32_t of(std::int32_t used) {
-    const auto [found, is_new] = place_.try_emplace(used, static_cast<std::uint32_t>(used_.size()));
+    const auto [place, is_new] = place_.try_emplace(used, static_cast<std::uint32_t>(used_.size()));
     if (is_new) used_.push_back(static_cast<std::size_t>(used));
-    return found->second;
+    return place->second;
   }
 
   std::vector<std::size_t> used() { return std::move(used_); }
@@ -26,9 +26,10 @@ class Places {
 };
 
 // Goes through a tree, left before right, and writes down the walk.
-class Walk {
+class TreeWalk {
  public:
-  Walk(const TreeArrays& tree, const double* share, const std::vector<std::uint32_t>& player)
+  TreeWalk(const predict::TreeArrays& tree, const double* share,
+           const std::vector<std::uint32_t>& player)
       : tree_(tree), share_(share), player_(player), depth_(tree.n_nodes, 0) {}
 
   // `latest`: of each player the slot of its last edge on the way; all 0 before and after.
@@ -88,7 +89,7 @@ class Walk {
     n_players_ -= edge.previous == 0;
   }
 
-  const TreeArrays& tree_;
+  const predict::TreeArrays& tree_;
   const double* share_;
   const std::vector<std::uint32_t>& player_;  // of each node
   std::vector<std::uint32_t> depth_;
@@ -99,10 +100,10 @@ class Walk {
 
 void add_slopes(const ShapArrays& arrays, Places& features, Places& players, ShapTrees& trees) {
   if (!arrays.ensemble.linear) return;
-  const LinearTerms& terms = *arrays.ensemble.linear;
+  const predict::LinearTerms& terms = *arrays.ensemble.linear;
   const std::size_t n_nodes = arrays.ensemble.nodes.n_nodes, width = terms.n_values;
   const auto n_terms = static_cast<std::size_t>(terms.start[n_nodes]);
-  ShapTrees::Slopes& slopes = trees.slopes;
+  ShapTrees::ShapSlopes& slopes = trees.slopes;
   slopes.start.assign(terms.start, terms.start + n_nodes + 1);
   for (std::size_t t = 0; t < n_terms; ++t) {
     slopes.feature.push_back(features.of(terms.feature[t]));
@@ -115,7 +116,7 @@ void add_slopes(const ShapArrays& arrays, Places& features, Places& players, Sha
 }
 
 void add_nodes(const ShapArrays& arrays, Places& features, ShapTrees& trees) {
-  const TreeArrays& nodes = arrays.ensemble.nodes;
+  const predict::TreeArrays& nodes = arrays.ensemble.nodes;
   std::int32_t n_sets = 0;
   for (std::size_t node = 0; node < nodes.n_nodes; ++node) {
     const std::uint32_t place = nodes.is_leaf(node) ? 0 : features.of(nodes.feature[node]);
@@ -128,12 +129,12 @@ void add_nodes(const ShapArrays& arrays, Places& features, ShapTrees& trees) {
 }
 
 // The player of each node of a tree, as a place.
-std::vector<std::uint32_t> players_of(const ShapArrays& arrays, const TreeArrays& tree,
+std::vector<std::uint32_t> players_of(const ShapArrays& arrays, const predict::TreeArrays& tree,
                                       Places& players) {
-  std::vector<std::uint32_t> found(tree.n_nodes, 0);
+  std::vector<std::uint32_t> player(tree.n_nodes, 0);
   for (std::size_t node = 0; node < tree.n_nodes; ++node)
-    if (!tree.is_leaf(node)) found[node] = players.of(arrays.player[tree.feature[node]]);
-  return found;
+    if (!tree.is_leaf(node)) player[node] = players.of(arrays.player[tree.feature[node]]);
+  return player;
 }
 
 void add_rule(std::size_t n_points, ShapTrees& trees) {
@@ -143,12 +144,12 @@ void add_rule(std::size_t n_points, ShapTrees& trees) {
 
 void add_tree(const ShapArrays& arrays, std::size_t t, Places& players,
               std::vector<std::uint32_t>& latest, ShapTrees& trees) {
-  const TreeArrays tree = arrays.ensemble.tree(t);
+  const predict::TreeArrays tree = arrays.ensemble.tree(t);
   const auto root = static_cast<std::uint32_t>(arrays.ensemble.tree_offset[t]);
   ShapTree walk{root, arrays.ensemble.tree_output[t], {}, {}};
   const std::vector<std::uint32_t> player = players_of(arrays, tree, players);
-  Walk(tree, arrays.share + root, player).write(walk, latest);
-  const std::vector<double> mean = node_means(tree, arrays.share + root);
+  TreeWalk(tree, arrays.share + root, player).write(walk, latest);
+  const std::vector<double> mean = predict::node_means(tree, arrays.share + root);
   for (std::size_t k = 0; k < tree.n_values; ++k)
     trees.expected[static_cast<std::size_t>(walk.output) + k] += mean[k];
   add_rule((walk.n_players + 1) / 2, trees);
@@ -157,7 +158,7 @@ void add_tree(const ShapArrays& arrays, std::size_t t, Places& players,
 
 std::unique_ptr<const ShapTrees> build(const ShapArrays& arrays) {
   auto trees = std::make_unique<ShapTrees>();
-  const EnsembleArrays& ensemble = arrays.ensemble;
+  const predict::EnsembleArrays& ensemble = arrays.ensemble;
   trees->n_players = arrays.n_players;
   trees->n_outputs = ensemble.base_score.size();
   trees->n_values = ensemble.nodes.n_values;
@@ -185,12 +186,12 @@ namespace {
 // The members of one leaf, each once.
 class Members {
  public:
-  Members(ShapLeaves& leaves, std::size_t n_players) : leaves_(leaves), member_(n_players, none) {}
+  Members(ShapLeaves& leaves, std::size_t n_players) : leaves_(leaves), member_(n_players, kNone) {}
 
   void begin() { begin_ = leaves_.members.size(); }
 
   std::uint32_t of(std::uint32_t player) {
-    if (member_[player] == none) {
+    if (member_[player] == kNone) {
       member_[player] = static_cast<std::uint32_t>(leaves_.members.size() - begin_);
       leaves_.members.push_back({player, 1.0});
     }
@@ -199,11 +200,11 @@ class Members {
 
   void end() {
     for (std::size_t m = begin_; m < leaves_.members.size(); ++m)
-      member_[leaves_.members[m].player] = none;
+      member_[leaves_.members[m].player] = kNone;
   }
 
  private:
-  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
   ShapLeaves& leaves_;
   std::vector<std::uint32_t> member_;  // of each player
   std::size_t begin_ = 0;
@@ -213,17 +214,17 @@ class Members {
 
 ShapLeaves::ShapLeaves(const ShapTrees& trees, const ShapTree& tree) {
   std::vector<const ShapEdge*> way;
-  Members found(*this, trees.players.size());
+  Members of_leaf(*this, trees.players.size());
   const auto add_leaf = [&](std::uint32_t node) {
-    Leaf leaf{node, members.size(), 0, turns.size(), 0};
-    found.begin();
+    ShapLeaf leaf{node, members.size(), 0, turns.size(), 0};
+    of_leaf.begin();
     for (const ShapEdge* edge : way) {
-      const std::uint32_t member = found.of(edge->player);
+      const std::uint32_t member = of_leaf.of(edge->player);
       members[leaf.member_begin + member].share = edge->share;
       turns.push_back({edge->parent, member, edge->is_right});
     }
-    for (std::size_t t : trees.slopes.of_node(tree.root + node)) found.of(trees.slopes.player[t]);
-    found.end();
+    for (std::size_t t : trees.slopes.of_node(tree.root + node)) of_leaf.of(trees.slopes.player[t]);
+    of_leaf.end();
     leaf.member_end = members.size();
     leaf.turn_end = turns.size();
     if (leaf.member_end > leaf.member_begin) leaves.push_back(leaf);
@@ -243,8 +244,8 @@ ShapLeaves::ShapLeaves(const ShapTrees& trees, const ShapTree& tree) {
 
 std::size_t ShapLeaves::most_members() const {
   std::size_t most = 0;
-  for (const Leaf& leaf : leaves) most = std::max(most, leaf.member_end - leaf.member_begin);
+  for (const ShapLeaf& leaf : leaves) most = std::max(most, leaf.member_end - leaf.member_begin);
   return most;
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::explain

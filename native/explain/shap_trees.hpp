@@ -14,7 +14,7 @@
 #include "predict/linear_terms.hpp"
 #include "predict/predictor.hpp"
 
-namespace hedgerow {
+namespace hedgerow::explain {
 
 // A node's test; `feature` is a place.
 struct ShapTest {
@@ -57,7 +57,7 @@ struct ShapTrees {
   std::vector<double> expected;
   std::vector<QuadratureRule> rules;  // by the number of points, those of some tree's longest way
 
-  struct Slopes {
+  struct ShapSlopes {
     std::vector<std::int64_t> start;
     std::vector<std::uint32_t> feature, player;  // places
     std::vector<double> coefficient, centre, low, high;
@@ -99,9 +99,10 @@ class ShapColumns {
 };
 
 inline bool category_goes_left(const ShapTrees& trees, const ShapTest& test, double value) {
-  const int code = category_code(value);
+  const int code = predict::category_code(value);
   const auto set = 8 * static_cast<std::size_t>(test.category_set);
-  return code == missing_code ? test.missing_left : has_bit(&trees.category_bits[set], code);
+  return code == predict::kMissingCode ? test.missing_left
+                                       : predict::has_bit(&trees.category_bits[set], code);
 }
 
 // Which of n values of a column go left.
@@ -123,7 +124,7 @@ inline RowMasks goes_left(const ShapTrees& trees, const ShapTest& test, const do
     return test.missing_left ? ~(values > test.threshold) : values <= test.threshold;
   }
   RowMasks left;
-  for (std::size_t i = 0; i < row_lanes; ++i)
+  for (std::size_t i = 0; i < kRowLanes; ++i)
     left.set(i, category_goes_left(trees, test, column[i]));
   return left;
 }
@@ -140,11 +141,11 @@ struct ShapLeaves {
     std::uint32_t node, member;
     bool is_right;
   };
-  struct Leaf {
+  struct ShapLeaf {
     std::uint32_t node;
     std::size_t member_begin, member_end, turn_begin, turn_end;
   };
-  std::vector<Leaf> leaves;
+  std::vector<ShapLeaf> leaves;
   std::vector<Member> members;
   std::vector<Turn> turns;
 
@@ -153,4 +154,4 @@ struct ShapLeaves {
   std::size_t most_members() const;
 };
 
-}  // namespace hedgerow
+}  // namespace hedgerow::explain

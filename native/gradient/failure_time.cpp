@@ -24,10 +24,10 @@ constexpr double kShort = 1e-4;
 
 // No branches here and below: loops over these functions are vectorised.
 inline double expm1(double x) {
-  constexpr double near = 0.34;
-  const double small = std::min(std::max(x, -near), near);
+  constexpr double kNear = 0.34;
+  const double small = std::min(std::max(x, -kNear), kNear);
   const double series = small + small * small * math_detail::exp_tail(small);
-  return std::fabs(x) <= near ? series : exp(x) - 1.0;
+  return std::fabs(x) <= kNear ? series : exp(x) - 1.0;
 }
 
 // P(Z > x) / density(x) of a normal Z, for x ≥ 0: times 1 + x a smooth function of
@@ -196,32 +196,32 @@ Row nearly_known(double middle, double width) {
 template <class Z>
 Row between(double low, double high) {
   const bool mirrors = Symmetric<Z> && low + high < 0.0;
-  const Interval seen = Z::between(mirrors ? -high : low, mirrors ? -low : high);
-  const double of_low = mirrors ? seen.of_high : seen.of_low;
-  const double of_high = mirrors ? seen.of_low : seen.of_high;
+  const Interval interval = Z::between(mirrors ? -high : low, mirrors ? -low : high);
+  const double of_low = mirrors ? interval.of_high : interval.of_low;
+  const double of_high = mirrors ? interval.of_low : interval.of_high;
   const double drift = high * of_high - low * of_low;
   const double off = std::max(std::max(low, -high), 0.0);
-  return {seen.loss, of_low - of_high, std::max(0.0, seen.curve), drift, off};
+  return {interval.loss, of_low - of_high, std::max(0.0, interval.curve), drift, off};
 }
 
 // What a row has to tell of its time.
 enum Kind { kKnown, kNearlyKnown, kLater, kEarlier, kBetween, kKinds };
 
 // Rows of one kind, with the arguments of its function and what becomes of them.
-struct Strip {
+struct KindStrip {
   std::size_t count = 0;
   std::uint32_t row[kStrip];
   alignas(64) double z[kStrip], other[kStrip];
   alignas(64) double first[kStrip], second[kStrip];
 
   // Flattened, for a loop with a call in it is not vectorised.
-  template <class RowOf, class Wanted>
-  [[gnu::flatten]] void evaluate(const RowOf& row_of, const Wanted& wanted) {
+  template <class RowOf, class Quantities>
+  [[gnu::flatten]] void evaluate(const RowOf& row_of, const Quantities& quantities) {
     const std::size_t n = count;
     for (std::size_t k = 0; k < n; ++k) {
-      const Row found = row_of(z[k], other[k]);
-      first[k] = wanted.first(found);
-      second[k] = wanted.second(found);
+      const Row row = row_of(z[k], other[k]);
+      first[k] = quantities.first(row);
+      second[k] = quantities.second(row);
     }
   }
 };
@@ -239,11 +239,11 @@ struct Output {
 };
 
 // Sorts rows by their kinds, so that those of a kind are worked on together.
-template <class Z, class Wanted>
+template <class Z, class Quantities>
 class Sorter {
  public:
-  Sorter(double scale, const Wanted& wanted, const Output& output)
-      : scale_(scale), wanted_(wanted), output_(output) {}
+  Sorter(double scale, const Quantities& quantities, const Output& output)
+      : scale_(scale), quantities_(quantities), output_(output) {}
 
   void take(std::size_t i, double lower, double upper, double score);
   void finish() {
@@ -253,16 +253,16 @@ class Sorter {
  private:
   void put(std::size_t i, Kind kind, double z, double other = 0.0);
   void work_off(Kind kind);
-  void evaluate(Kind kind, Strip& strip) const;
+  void evaluate(Kind kind, KindStrip& strip) const;
 
   double scale_;
-  Wanted wanted_;
+  Quantities quantities_;
   Output output_;
-  Strip strips_[kKinds];
+  KindStrip strips_[kKinds];
 };
 
-template <class Z, class Wanted>
-void Sorter<Z, Wanted>::take(std::size_t i, double lower, double upper, double score) {
+template <class Z, class Quantities>
+void Sorter<Z, Quantities>::take(std::size_t i, double lower, double upper, double score) {
   const double low = (lower - score) / scale_, high = (upper - score) / scale_;
   // Of the bounds themselves: beside a large score nothing may be left of their difference.
   const double width = (upper - lower) / scale_;
@@ -274,18 +274,18 @@ void Sorter<Z, Wanted>::take(std::size_t i, double lower, double upper, double s
   put(i, kBetween, low, high);
 }
 
-template <class Z, class Wanted>
-void Sorter<Z, Wanted>::put(std::size_t i, Kind kind, double z, double other) {
-  Strip& strip = strips_[kind];
+template <class Z, class Quantities>
+void Sorter<Z, Quantities>::put(std::size_t i, Kind kind, double z, double other) {
+  KindStrip& strip = strips_[kind];
   strip.row[strip.count] = static_cast<std::uint32_t>(i);
   strip.z[strip.count] = z;
   strip.other[strip.count] = other;
   if (++strip.count == kStrip) work_off(kind);
 }
 
-template <class Z, class Wanted>
-void Sorter<Z, Wanted>::work_off(Kind kind) {
-  Strip& strip = strips_[kind];
+template <class Z, class Quantities>
+void Sorter<Z, Quantities>::work_off(Kind kind) {
+  KindStrip& strip = strips_[kind];
   evaluate(kind, strip);
   for (std::size_t k = 0; k < strip.count; ++k) {
     output_.write(strip.row[k], strip.first[k], strip.second[k]);
@@ -293,33 +293,34 @@ void Sorter<Z, Wanted>::work_off(Kind kind) {
   strip.count = 0;
 }
 
-template <class Z, class Wanted>
-void Sorter<Z, Wanted>::evaluate(Kind kind, Strip& strip) const {
+template <class Z, class Quantities>
+void Sorter<Z, Quantities>::evaluate(Kind kind, KindStrip& strip) const {
   switch (kind) {
     case kKnown:
-      return strip.evaluate([](double z, double) { return Z::known(z); }, wanted_);
+      return strip.evaluate([](double z, double) { return Z::known(z); }, quantities_);
     case kNearlyKnown:
       return strip.evaluate([](double z, double width) { return nearly_known<Z>(z, width); },
-                            wanted_);
+                            quantities_);
     case kLater:
-      return strip.evaluate([](double z, double) { return Z::later(z); }, wanted_);
+      return strip.evaluate([](double z, double) { return Z::later(z); }, quantities_);
     case kEarlier:
-      return strip.evaluate([](double z, double) { return earlier<Z>(z); }, wanted_);
+      return strip.evaluate([](double z, double) { return earlier<Z>(z); }, quantities_);
     case kBetween:
-      return strip.evaluate([](double z, double end) { return between<Z>(z, end); }, wanted_);
+      return strip.evaluate([](double z, double end) { return between<Z>(z, end); }, quantities_);
     case kKinds:
       break;
   }
 }
 
-template <class Wanted>
+template <class Quantities>
 void for_each(TimeDistribution distribution, double scale, const LogTimes& times,
-              const double* score, int threads, const Wanted& wanted, const Output& output) {
+              const double* score, int threads, const Quantities& quantities,
+              const Output& output) {
   const std::size_t n_tasks = (times.n + kRowsPerTask - 1) / kRowsPerTask;
   const auto with = [&]<class Z>() {
     parallel_for(threads, n_tasks, [&](std::size_t task) {
       check_interrupt();
-      Sorter<Z, Wanted> rows(scale, wanted, output);
+      Sorter<Z, Quantities> rows(scale, quantities, output);
       const std::size_t end = std::min(times.n, (task + 1) * kRowsPerTask);
       for (std::size_t i = task * kRowsPerTask; i < end; ++i) {
         rows.take(i, times.lower[i], times.upper[i], score[i]);
@@ -337,7 +338,7 @@ void for_each(TimeDistribution distribution, double scale, const LogTimes& times
   }
 }
 
-struct Derivatives {
+struct GradientAndHessian {
   double scale;
 
   double first(const Row& row) const { return -row.slope / scale; }
@@ -357,7 +358,7 @@ struct LossAndDrift {
 void failure_gradients(TimeDistribution distribution, double scale, const LogTimes& times,
                        const double* score, const double* weight, double* g, double* h,
                        int threads) {
-  for_each(distribution, scale, times, score, threads, Derivatives{scale}, {g, h, weight});
+  for_each(distribution, scale, times, score, threads, GradientAndHessian{scale}, {g, h, weight});
 }
 
 void failure_losses(TimeDistribution distribution, double scale, const LogTimes& times,

@@ -4,6 +4,8 @@
 #pragma once
 #include <cstddef>
 
+#include "shared/named.hpp"
+
 namespace hedgerow {
 
 enum class TimeDistribution {
@@ -11,6 +13,11 @@ enum class TimeDistribution {
   logistic,
   extreme,  // P(Z > z) = e^−e^z: T is Weibull
 };
+
+inline constexpr Named<TimeDistribution> kTimeDistributions[] = {
+    {"normal", TimeDistribution::normal},
+    {"logistic", TimeDistribution::logistic},
+    {"extreme", TimeDistribution::extreme}};
 
 // Logarithms of the times between which each row's T lies: equal if it is known, infinite where
 // there is no bound.

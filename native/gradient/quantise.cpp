@@ -28,7 +28,7 @@ void quantise_wide(const FixedPoint& fixed, WidePair* pairs, std::size_t n) {
   const WideQuantiser quantiser(fixed);
   auto* words = reinterpret_cast<Word64*>(pairs);
   for (std::size_t i = 0; i < n; ++i) {
-    const Sum row =
+    const GradientSum row =
         quantiser(std::bit_cast<double>(words[2 * i]), std::bit_cast<double>(words[2 * i + 1]));
     words[2 * i] = static_cast<std::uint64_t>(row.g);
     words[2 * i + 1] = row.hc;
@@ -126,7 +126,7 @@ Gradients quantise(const RawGradients& raw, const FixedPoint& fixed, std::size_t
   if (fixed.packed) {
     gradients.packed = reinterpret_cast<const std::int32_t*>(raw.narrow_g);
   } else {
-    gradients.wide = reinterpret_cast<const Sum*>(raw.wide);
+    gradients.wide = reinterpret_cast<const GradientSum*>(raw.wide);
   }
   return gradients;
 }

@@ -17,7 +17,7 @@ inline constexpr std::size_t kRowBlock = 1024;
 struct WidePair {
   double g, h;
 };
-static_assert(sizeof(WidePair) == sizeof(Sum));
+static_assert(sizeof(WidePair) == sizeof(GradientSum));
 
 struct RawGradients {
   float* narrow_g;  // becomes the packed rows

@@ -124,13 +124,13 @@ void Query::weigh_by_ndcg(std::size_t count) {
 // With c_i relevant rows up to rank i, the average precision is the sum of c_i / i over relevant
 // rows. A swap of i and j moves the relevant one's term and adds ∓1 / k to those between.
 void Query::weigh_by_precision(std::size_t count) {
-  double found = 0.0, inverse_ranks = 0.0;
+  double n_relevant = 0.0, inverse_ranks = 0.0;
   for (std::size_t i = 0; i < count; ++i) {
     const double rank = static_cast<double>(i) + 1.0, relevant = ranked.gain[i];
-    found += relevant;
-    ranked.after[i] = inverse_ranks - found / rank;
+    n_relevant += relevant;
+    ranked.after[i] = inverse_ranks - n_relevant / rank;
     inverse_ranks += relevant / rank;
-    ranked.before[i] = (found + 1.0 - relevant) / rank - inverse_ranks;
+    ranked.before[i] = (n_relevant + 1.0 - relevant) / rank - inverse_ranks;
   }
 }
 

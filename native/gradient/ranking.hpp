@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "shared/named.hpp"
+
 namespace hedgerow {
 
 enum class RankLoss {
@@ -15,6 +17,11 @@ enum class RankLoss {
   pairwise,  // log(1 + e^−σ(s_i − s_j)) of every pair
   listwise,  // cross-entropy between `gain` and softmax(s)
 };
+
+inline constexpr Named<RankLoss> kRankLosses[] = {{"ndcg", RankLoss::ndcg},
+                                                  {"map", RankLoss::map},
+                                                  {"pairwise", RankLoss::pairwise},
+                                                  {"listwise", RankLoss::listwise}};
 
 struct RankRule {
   RankLoss loss;

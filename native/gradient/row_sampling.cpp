@@ -57,28 +57,28 @@ struct Probability {
   }
 };
 
-Probability one_sided(const std::vector<double>& size, double wanted) {
+Probability one_sided(const std::vector<double>& size, double sample_size) {
   std::vector<double> ranked(size);
-  const auto largest = static_cast<std::size_t>(kLargestPart * wanted);
+  const auto largest = static_cast<std::size_t>(kLargestPart * sample_size);
   std::nth_element(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(largest),
                    ranked.end(), std::greater<>());
   const double from = ranked[largest];
   const auto above = static_cast<double>(
       std::count_if(size.begin(), size.end(), [&](double one) { return one > from; }));
-  return {from, 0.0, (wanted - above) / (static_cast<double>(size.size()) - above)};
+  return {from, 0.0, (sample_size - above) / (static_cast<double>(size.size()) - above)};
 }
 
-// The slope at which Σ min(1, size × slope) is what is wanted: rows in the order of their size, and
-// the first of them whose p is below 1.
-Probability minimal_variance(const std::vector<double>& size, double wanted) {
+// The slope at which Σ min(1, size × slope) is what is sample_size: rows in the order of their
+// size, and the first of them whose p is below 1.
+Probability minimal_variance(const std::vector<double>& size, double sample_size) {
   std::vector<double> ranked(size);
   std::sort(ranked.begin(), ranked.end());
   double below = 0.0;  // the sum of the sizes up to a row
   for (const double one : ranked) below += one;
-  if (!(below > 0.0)) return {INFINITY, 0.0, wanted / static_cast<double>(size.size())};
+  if (!(below > 0.0)) return {INFINITY, 0.0, sample_size / static_cast<double>(size.size())};
   double certain = 0.0;
-  for (std::size_t i = ranked.size(); i-- > 0 && certain < wanted; ++certain) {
-    const double slope = (wanted - certain) / below;
+  for (std::size_t i = ranked.size(); i-- > 0 && certain < sample_size; ++certain) {
+    const double slope = (sample_size - certain) / below;
     if (ranked[i] * slope <= 1.0) return {INFINITY, slope, 0.0};
     below -= ranked[i];
   }
@@ -86,27 +86,27 @@ Probability minimal_variance(const std::vector<double>& size, double wanted) {
 }
 
 Probability choose_probability(SamplingMethod method, const std::vector<double>& size,
-                               double wanted) {
+                               double sample_size) {
   switch (method) {
     case SamplingMethod::one_sided:
-      return one_sided(size, wanted);
+      return one_sided(size, sample_size);
     case SamplingMethod::minimal_variance:
-      return minimal_variance(size, wanted);
+      return minimal_variance(size, sample_size);
   }
   return {0.0, 0.0, 1.0};
 }
 
 }  // namespace
 
-DrawnRows sample_by_gradient(const GradientSampling& sampling, std::uint64_t round,
-                             const std::vector<RawGradients>& outputs, std::size_t n,
-                             GradientSummary* summary, int threads) {
+SampledRows sample_by_gradient(const GradientSampling& sampling, std::uint64_t round,
+                               const std::vector<RawGradients>& outputs, std::size_t n,
+                               GradientSummary* summary, int threads) {
   const std::vector<double> size = sizes(sampling, outputs, n, threads);
-  const double wanted = sampling.fraction * static_cast<double>(n);
-  const Probability probability = choose_probability(sampling.method, size, wanted);
+  const double sample_size = sampling.fraction * static_cast<double>(n);
+  const Probability probability = choose_probability(sampling.method, size, sample_size);
   const std::uint64_t key = hash_key(sampling.seed, Purpose::row_sample, round);
   const std::size_t blocks = (n + kRowBlock - 1) / kRowBlock, K = outputs.size();
-  std::vector<DrawnRows> drawn(blocks);
+  std::vector<SampledRows> samples(blocks);
   std::vector<GradientSummary> parts(blocks * K);
   for_each_block(n, threads, [&](std::size_t block, std::size_t begin, std::size_t end) {
     double factor[kRowBlock], g[kRowBlock], h[kRowBlock];
@@ -115,8 +115,8 @@ DrawnRows sample_by_gradient(const GradientSampling& sampling, std::uint64_t rou
       const bool is_drawn = p >= 1.0 || unit_interval(hash_at(key, i)) < p;
       factor[i - begin] = is_drawn ? 1.0 / p : 0.0;
       if (!is_drawn) continue;
-      drawn[block].rows.push_back(static_cast<std::uint32_t>(i));
-      drawn[block].factor.push_back(1.0 / p);
+      samples[block].rows.push_back(static_cast<std::uint32_t>(i));
+      samples[block].factor.push_back(1.0 / p);
     }
     for (std::size_t k = 0; k < K; ++k) {
       for (std::size_t i = begin; i < end; ++i) {
@@ -132,8 +132,8 @@ DrawnRows sample_by_gradient(const GradientSampling& sampling, std::uint64_t rou
     summary[k] = {};
     for (std::size_t block = 0; block < blocks; ++block) summary[k].add(parts[block * K + k]);
   }
-  DrawnRows all;
-  for (const DrawnRows& some : drawn) {
+  SampledRows all;
+  for (const SampledRows& some : samples) {
     all.rows.insert(all.rows.end(), some.rows.begin(), some.rows.end());
     all.factor.insert(all.factor.end(), some.factor.begin(), some.factor.end());
   }
@@ -147,8 +147,8 @@ std::vector<std::uint32_t> sample_rows(std::uint64_t seed, std::uint64_t round, 
   std::vector<std::uint32_t> chosen;
   for (std::size_t row = 0; row < n; ++row) {
     const double p = fraction[kind ? static_cast<std::size_t>(kind[row]) : 0];
-    const std::uint64_t drawn = unit ? static_cast<std::uint64_t>(unit[row]) : row;
-    if (unit_interval(hash_at(key, drawn)) < p) chosen.push_back(static_cast<std::uint32_t>(row));
+    const std::uint64_t unit_id = unit ? static_cast<std::uint64_t>(unit[row]) : row;
+    if (unit_interval(hash_at(key, unit_id)) < p) chosen.push_back(static_cast<std::uint32_t>(row));
   }
   return chosen;
 }

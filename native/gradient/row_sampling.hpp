@@ -30,16 +30,16 @@ struct GradientSampling {
 };
 
 // The rows of a round, in increasing order, and how often each of them counts.
-struct DrawnRows {
+struct SampledRows {
   std::vector<std::uint32_t> rows;
   std::vector<double> factor;
 };
 
 // Draws rows by the gradients of all outputs, multiplies theirs by their factors and sets the
 // others' to 0. `summary` becomes that of the new gradients.
-DrawnRows sample_by_gradient(const GradientSampling& sampling, std::uint64_t round,
-                             const std::vector<RawGradients>& outputs, std::size_t n,
-                             GradientSummary* summary, int threads);
+SampledRows sample_by_gradient(const GradientSampling& sampling, std::uint64_t round,
+                               const std::vector<RawGradients>& outputs, std::size_t n,
+                               GradientSummary* summary, int threads);
 
 // Rows drawn alike: row i with probability fraction[kind[i]] by the hash of unit[i], so that rows
 // of one unit are drawn together. Without kinds all have fraction[0], without units each row is its

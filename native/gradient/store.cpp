@@ -17,7 +17,7 @@ GradientStore::GradientStore(std::size_t n_rows, int n_outputs, int threads, boo
 std::pair<double, double> GradientStore::to_float(int k, std::size_t row) const {
   if (vector_) return all_.to_float(k, row);
   const Gradients& gradients = output(k);
-  const Sum sum = gradients.row(row);
+  const GradientSum sum = gradients.row(row);
   return {gradients.fixed.g(sum), gradients.fixed.h(sum)};
 }
 
@@ -56,7 +56,7 @@ void GradientStore::quantise_all() {
 // what they become must not depend on the rounds before, or a fit that is resumed would go another
 // way.
 template <class Differentiate>
-DrawnRows GradientStore::run(Differentiate differentiate, const std::optional<Draw>& draw) {
+SampledRows GradientStore::run(Differentiate differentiate, const std::optional<Draw>& draw) {
   differentiate();
   for (const GradientSummary& summary : summary_) {
     if (!std::isfinite(summary.sum_g) || !std::isfinite(summary.sum_h)) {
@@ -68,18 +68,19 @@ DrawnRows GradientStore::run(Differentiate differentiate, const std::optional<Dr
     packed_ = suits_packed;
     differentiate();
   }
-  DrawnRows drawn;
+  SampledRows sample;
   if (draw) {
     std::vector<RawGradients> outputs;
     for (int k = 0; k < n_outputs(); ++k) outputs.push_back(raw(k));
-    drawn = sample_by_gradient(draw->sampling, draw->round, outputs, n_, summary_.data(), threads_);
+    sample =
+        sample_by_gradient(draw->sampling, draw->round, outputs, n_, summary_.data(), threads_);
   }
   quantise_all();
-  return drawn;
+  return sample;
 }
 
-DrawnRows GradientStore::differentiate(const LossKind& loss, Rows rows,
-                                       const std::optional<Draw>& draw) {
+SampledRows GradientStore::differentiate(const LossKind& loss, Rows rows,
+                                         const std::optional<Draw>& draw) {
   const auto once = [&] {
     hedgerow::differentiate(loss, rows, raw(0), summary_.data(), threads_);
     rows.leaf = nullptr;  // the scores are up to date now
@@ -87,7 +88,7 @@ DrawnRows GradientStore::differentiate(const LossKind& loss, Rows rows,
   return run(once, draw);
 }
 
-DrawnRows GradientStore::take(const double* g, const double* h, const std::optional<Draw>& draw) {
+SampledRows GradientStore::take(const double* g, const double* h, const std::optional<Draw>& draw) {
   const auto once = [&] {
     for (int k = 0; k < n_outputs(); ++k) {
       const std::size_t start = static_cast<std::size_t>(k) * n_;

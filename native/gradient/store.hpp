@@ -28,9 +28,9 @@ class GradientStore {
 
   // Brings the scores up to date and takes the gradients of a built-in loss at them; if rows are to
   // be drawn by them, returns those drawn.
-  DrawnRows differentiate(const LossKind& loss, Rows rows, const std::optional<Draw>& draw);
+  SampledRows differentiate(const LossKind& loss, Rows rows, const std::optional<Draw>& draw);
   // Takes the gradients of a user's loss: g and h are n_outputs × n_rows.
-  DrawnRows take(const double* g, const double* h, const std::optional<Draw>& draw);
+  SampledRows take(const double* g, const double* h, const std::optional<Draw>& draw);
 
   const Gradients& output(int k) const { return outputs_[static_cast<std::size_t>(k)]; }
   const VectorGradients& all_outputs() const { return all_; }
@@ -45,7 +45,7 @@ class GradientStore {
   bool all_fit_packed() const;
   void quantise_all();
   template <class Differentiate>
-  DrawnRows run(Differentiate differentiate, const std::optional<Draw>& draw);
+  SampledRows run(Differentiate differentiate, const std::optional<Draw>& draw);
 
   std::size_t n_;
   int threads_;

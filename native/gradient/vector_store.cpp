@@ -30,7 +30,7 @@ template <bool kWide>
 using Steps = std::conditional_t<kWide, std::int64_t, std::int32_t>;
 
 template <bool kWide>
-struct Tile {
+struct QuantisedTile {
   std::uint64_t word[kPanelWidth * (kWide ? 2 : 1)][kTile];
   std::size_t width, count;  // lanes and rows in use
 
@@ -103,7 +103,7 @@ struct Quantiser {
     return {raw, static_cast<std::size_t>(k) * to.n_rows + begin};
   }
 
-  void put_weights(std::size_t begin, Tile<kWide>& tile) const {
+  void put_weights(std::size_t begin, QuantisedTile<kWide>& tile) const {
     double sum[kTile] = {};
     for (int k = 0; k < to.lanes.n_outputs; ++k) {
       const Raw<kWide> rows = output(k, begin);
@@ -115,7 +115,7 @@ struct Quantiser {
         [](std::size_t) { return 1; });
   }
 
-  void put_output(int k, std::size_t begin, std::size_t place, Tile<kWide>& tile) const {
+  void put_output(int k, std::size_t begin, std::size_t place, QuantisedTile<kWide>& tile) const {
     const Raw<kWide> rows = output(k, begin);
     const double per_g = 1.0 / to.g_unit[k + 1], per_h = 1.0 / to.h_unit[k + 1];
     tile.put(
@@ -125,7 +125,7 @@ struct Quantiser {
 
   void operator()(std::size_t begin, std::size_t count, std::uint64_t* words) const {
     for (int panel = 0; panel < to.lanes.n_panels(); ++panel) {
-      Tile<kWide> tile = {};
+      QuantisedTile<kWide> tile = {};
       tile.width = static_cast<std::size_t>(to.lanes.width(panel));
       tile.count = count;
       for (std::size_t place = 0; place < tile.width; ++place) {

@@ -57,7 +57,7 @@ struct VectorGradients {
   const std::uint64_t* rows(int panel) const { return words + n_rows * before(panel); }
 
   // What words_per_row() words say of a lane: g, and in the place of hc, h.
-  Sum lane(const std::uint64_t* sums, int k) const {
+  GradientSum lane(const std::uint64_t* sums, int k) const {
     const int panel = k / kPanelWidth, place = k % kPanelWidth;
     const std::uint64_t* word = sums + before(panel) + place;
     if (wide) return {static_cast<std::int64_t>(word[0]), word[lanes.width(panel)]};

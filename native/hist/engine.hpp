@@ -18,7 +18,7 @@
 #include "hist/split.hpp"
 #include "tree/monotone.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 
 // The features that a node may be split on.
 struct AllowedFeatures {
@@ -94,4 +94,4 @@ struct EngineLimits {
   int leaves_ahead = 1;
 };
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace hedgerow {
+namespace hedgerow::hist {
 
 inline constexpr int kMostLeaves = 65535;  // leaf numbers of rows are 16 bits wide
 
@@ -18,4 +18,4 @@ struct GrownTree {
   int n_nodes() const { return static_cast<int>(feature.size()); }
 };
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

@@ -9,7 +9,7 @@
 
 #include "core/compiler.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 namespace {
 
 // Below this many rows a spill of 256 accumulators costs more than the wider additions it saves.
@@ -76,7 +76,7 @@ inline __attribute__((always_inline)) void for_each_run(int n_codes, Body body) 
 // because compilers store the pairs of g and hc one by one otherwise.
 template <bool kFirst>
 void spill(const FixedPoint& fixed, int n_codes, std::uint64_t* __restrict words,
-           Sum* __restrict histogram) {
+           GradientSum* __restrict histogram) {
   const int g_shift = fixed.h_bits + fixed.count_bits;
   const int count_bits = fixed.count_bits, count_shift = fixed.count_shift;
   const Long8 count_mask = Long8{} + static_cast<std::int64_t>(fixed.words_to_spill());
@@ -95,18 +95,18 @@ void spill(const FixedPoint& fixed, int n_codes, std::uint64_t* __restrict words
   });
 }
 
-void clear(int n_codes, Sum* histogram) {
-  for_each_run(n_codes, [&](int b) { std::memset(histogram + b, 0, sizeof(Sum) * kRun); });
+void clear(int n_codes, GradientSum* histogram) {
+  for_each_run(n_codes, [&](int b) { std::memset(histogram + b, 0, sizeof(GradientSum) * kRun); });
 }
 
 // A part of a row set: rows [begin, end), the first part if begin is 0.
-struct Part {
+struct RowPart {
   std::size_t begin, end;
 };
 
 template <int K, bool kGather, bool kContiguous>
 void add_packed(const Cursor<kGather>& cursor, const ColumnGroup& group, const Gradients& gradients,
-                Part part, std::uint64_t* __restrict words, Sum* histogram) {
+                RowPart part, std::uint64_t* __restrict words, GradientSum* histogram) {
   const Offsets<K, kContiguous> offset(group);
   for_each_row(cursor, gradients.packed, part.begin, part.end, cursor.rows.count,
                [&](std::size_t row, const std::uint8_t* __restrict bin) {
@@ -125,13 +125,13 @@ void add_packed(const Cursor<kGather>& cursor, const ColumnGroup& group, const G
 
 template <int K, bool kGather, bool kContiguous, bool kPackedRows>
 void add_wide(const Cursor<kGather>& cursor, const ColumnGroup& group, const Gradients& gradients,
-              Part part, Sum* histogram) {
+              RowPart part, GradientSum* histogram) {
   const Offsets<K, kContiguous> offset(group);
   if (part.begin == 0) {
     for (int k = 0; k < K; ++k) clear(group.n_codes[k], histogram + k * kColumnStride);
   }
   Pair* __restrict target = reinterpret_cast<Pair*>(histogram);
-  const auto add = [&](const Sum& sum, const std::uint8_t* bin) {
+  const auto add = [&](const GradientSum& sum, const std::uint8_t* bin) {
     const Pair pair = {static_cast<std::uint64_t>(sum.g), sum.hc};
 #pragma GCC unroll 16
     for (int k = 0; k < K; ++k) target[k * kColumnStride + bin[offset[k]]] += pair;
@@ -149,7 +149,7 @@ void add_wide(const Cursor<kGather>& cursor, const ColumnGroup& group, const Gra
 
 template <int K, bool kGather, bool kContiguous>
 void add_rows(const BinnedView& bins, const ColumnGroup& group, const Gradients& gradients,
-              const RowSet& rows, Part part, Accumulators& words, Sum* histogram) {
+              const RowSet& rows, RowPart part, Accumulators& words, GradientSum* histogram) {
   const Cursor<kGather> cursor{bins.block(group.block) + (kContiguous ? group.offset[0] : 0),
                                static_cast<std::size_t>(bins.stride), rows};
   if (!gradients.fixed.packed) {
@@ -162,7 +162,7 @@ void add_rows(const BinnedView& bins, const ColumnGroup& group, const Gradients&
 }
 
 using AddRows = void (*)(const BinnedView&, const ColumnGroup&, const Gradients&, const RowSet&,
-                         Part, Accumulators&, Sum*);
+                         RowPart, Accumulators&, GradientSum*);
 
 template <bool kGather, bool kContiguous, int... K>
 constexpr AddRows add_rows_for(int count, std::integer_sequence<int, K...>) {
@@ -184,19 +184,20 @@ AddRows add_rows_for(const ColumnGroup& group, bool gather) {
 
 void build_histograms(const BinnedView& bins, std::span<const ColumnGroup> groups,
                       const Gradients& gradients, const RowSet& rows, Accumulators& words,
-                      Sum* histograms) {
+                      GradientSum* histograms) {
   const std::size_t chunk = gradients.fixed.packed ? gradients.fixed.words_to_spill() : kChunk;
   for (std::size_t begin = 0; begin < rows.count; begin += chunk) {
-    const Part part{begin, std::min(rows.count, begin + chunk)};
+    const RowPart part{begin, std::min(rows.count, begin + chunk)};
     for (const ColumnGroup& group : groups) {
-      Sum* histogram = histograms + (group.first - groups.front().first) * kColumnStride;
+      GradientSum* histogram = histograms + (group.first - groups.front().first) * kColumnStride;
       add_rows_for(group, rows.ids != nullptr)(bins, group, gradients, rows, part, words,
                                                histogram);
     }
   }
 }
 
-void subtract_histogram(int n_codes, const Sum* __restrict child, Sum* __restrict parent) {
+void subtract_histogram(int n_codes, const GradientSum* __restrict child,
+                        GradientSum* __restrict parent) {
   for_each_run(n_codes, [&](int b) {
     for (int i = b; i < b + kRun; ++i) {
       parent[i].g -= child[i].g;
@@ -205,7 +206,7 @@ void subtract_histogram(int n_codes, const Sum* __restrict child, Sum* __restric
   });
 }
 
-void add_histogram(int n_codes, const Sum* __restrict part, Sum* __restrict total) {
+void add_histogram(int n_codes, const GradientSum* __restrict part, GradientSum* __restrict total) {
   for_each_run(n_codes, [&](int b) {
     for (int i = b; i < b + kRun; ++i) {
       total[i].g += part[i].g;
@@ -214,4 +215,4 @@ void add_histogram(int n_codes, const Sum* __restrict part, Sum* __restrict tota
   });
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

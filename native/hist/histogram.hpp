@@ -7,7 +7,7 @@
 #include "shared/fixed_point.hpp"
 #include "table/binned_view.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 
 inline constexpr int kRun = 8;  // sums that are cleared, added up and scanned at a time
 
@@ -46,12 +46,12 @@ struct alignas(64) Accumulators {
 // kRun, where the missing values are.
 void build_histograms(const BinnedView& bins, std::span<const ColumnGroup> groups,
                       const Gradients& gradients, const RowSet& rows, Accumulators& words,
-                      Sum* histograms);
+                      GradientSum* histograms);
 
 // Of a column with so many codes: parent -= child, so that what is left is the other child.
-void subtract_histogram(int n_codes, const Sum* child, Sum* parent);
+void subtract_histogram(int n_codes, const GradientSum* child, GradientSum* parent);
 
 // Of a column with so many codes: total += part.
-void add_histogram(int n_codes, const Sum* part, Sum* total);
+void add_histogram(int n_codes, const GradientSum* part, GradientSum* total);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace hedgerow {
+namespace hedgerow::hist {
 
 HistogramPool::HistogramPool(std::size_t bytes, std::size_t budget, std::size_t fewest)
     : bytes_(bytes), most_(std::max(fewest, budget / bytes)) {}
@@ -29,4 +29,4 @@ void HistogramPool::release_all() {
   std::iota(free_.rbegin(), free_.rend(), 0);
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

@@ -6,7 +6,7 @@
 #include "core/buffer.hpp"
 #include "hist/row_partition.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 
 // A leaf as the engines of this folder keep it.
 struct EngineLeaf {
@@ -37,12 +37,12 @@ class HistogramPool {
 };
 
 // A free histogram; if the budget is spent, that of the smallest waiting leaf; −1 if none has one.
-template <class Leaf>
-int take_slot(HistogramPool& pool, std::vector<Leaf>& leaves) {
+template <class AnyLeaf>
+int take_slot(HistogramPool& pool, std::vector<AnyLeaf>& leaves) {
   const int slot = pool.acquire();
   if (slot >= 0) return slot;
-  Leaf* smallest = nullptr;
-  for (Leaf& leaf : leaves) {
+  AnyLeaf* smallest = nullptr;
+  for (AnyLeaf& leaf : leaves) {
     if (!leaf.is_waiting || leaf.slot < 0) continue;
     if (!smallest || leaf.rows.count < smallest->rows.count) smallest = &leaf;
   }
@@ -51,4 +51,4 @@ int take_slot(HistogramPool& pool, std::vector<Leaf>& leaves) {
   return pool.acquire();
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

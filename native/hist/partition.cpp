@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #endif
 
-namespace hedgerow {
+namespace hedgerow::hist {
 namespace {
 
 // What a split does with each of the 256 bins.
@@ -132,4 +132,4 @@ void divide(const RowSet& rows, std::size_t begin, std::size_t end, const std::u
   }
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

@@ -6,7 +6,7 @@
 #include "hist/histogram.hpp"
 #include "hist/split.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 
 // Rows handled as one task: a multiple of 64, the rows of a word of `marks`.
 inline constexpr std::size_t kPartitionChunk = 8192;
@@ -20,4 +20,4 @@ std::size_t mark_left(const BinnedView& bins, const Split& split, const RowSet& 
 void divide(const RowSet& rows, std::size_t begin, std::size_t end, const std::uint64_t* marks,
             std::uint32_t* left, std::uint32_t* right);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

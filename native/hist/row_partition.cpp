@@ -8,7 +8,7 @@
 #include "core/threads.hpp"
 #include "hist/partition.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 namespace {
 
 bool goes_left(const GrownTree& tree, std::size_t node, std::uint8_t bin) {
@@ -66,8 +66,8 @@ void RowPartition::divide(const RowRange& leaf, const Split& split, std::size_t 
   std::uint32_t *first_left = target + left.begin, *first_right = target + right.begin;
   parallel_for(team, chunks, [&](std::size_t chunk) {
     const auto [begin, end] = range(chunk);
-    hedgerow::divide(rows, begin, end, marks_.data(), first_left + to_left[chunk],
-                     first_right + (begin - to_left[chunk]));
+    hist::divide(rows, begin, end, marks_.data(), first_left + to_left[chunk],
+                 first_right + (begin - to_left[chunk]));
   });
 }
 
@@ -128,4 +128,4 @@ void RowPartition::number_rows(const GrownTree& tree, std::span<const RowRange> 
   if (!bag_.empty()) number_rows_outside_bag(tree, leaf_of_row);
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

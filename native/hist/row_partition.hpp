@@ -14,7 +14,7 @@
 #include "hist/split.hpp"
 #include "table/binned_view.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 
 // Where the rows of a leaf are.
 struct RowRange {
@@ -48,4 +48,4 @@ class RowPartition {
   std::vector<std::uint64_t> marks_;
 };
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

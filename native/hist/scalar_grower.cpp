@@ -18,7 +18,7 @@
 #include "hist/tree_builder.hpp"
 #include "hist/tree_columns.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 namespace {
 
 constexpr std::size_t kFewestSlots = 4;
@@ -36,8 +36,8 @@ struct alignas(64) Scratch {
   Accumulators words;
   // The histogram of a feature that shares its column, which has no missing values; a scan may read
   // eight sums beyond its bins.
-  Sum feature[kBins + 8];
-  Sum group[kGroupWidth * kColumnStride];  // histograms of a group that need not be kept
+  GradientSum feature[kBins + 8];
+  GradientSum group[kGroupWidth * kColumnStride];  // histograms of a group that need not be kept
 };
 
 Buffer<Scratch> make_scratch(int threads) {
@@ -45,7 +45,8 @@ Buffer<Scratch> make_scratch(int threads) {
   Buffer<Scratch> scratch(slots);
   for (std::size_t slot = 0; slot < slots; ++slot) {
     scratch[slot].words = {};
-    std::fill(std::begin(scratch[slot].feature), std::end(scratch[slot].feature), Sum{0, 0});
+    std::fill(std::begin(scratch[slot].feature), std::end(scratch[slot].feature),
+              GradientSum{0, 0});
   }
   return scratch;
 }
@@ -62,7 +63,7 @@ std::vector<std::span<const ColumnGroup>> by_block(const std::vector<ColumnGroup
 }
 
 struct ScalarLeaf : EngineLeaf {
-  Sum sum = {0, 0};
+  GradientSum sum = {0, 0};
 };
 
 }  // namespace
@@ -77,7 +78,7 @@ class ScalarEngine final : public GrowthEngine {
         threads_(threads),
         rows_(bins_, threads),
         columns_(bins_, static_cast<std::size_t>(params.fewest_rows())),
-        pool_(sizeof(Sum) * kColumnStride * static_cast<std::size_t>(bins.n_columns),
+        pool_(sizeof(GradientSum) * kColumnStride * static_cast<std::size_t>(bins.n_columns),
               limits.histogram_bytes, kFewestSlots),
         scratch_(make_scratch(threads)) {}
 
@@ -92,7 +93,7 @@ class ScalarEngine final : public GrowthEngine {
   void divide(std::span<Division> divisions) override;
   void close(int leaf) override { pool_.release(at(leaf).slot); }
   LeafSums sums(int leaf, int) const override {
-    const Sum& sum = leaves_[static_cast<std::size_t>(leaf)].sum;
+    const GradientSum& sum = leaves_[static_cast<std::size_t>(leaf)].sum;
     return {gradients_.fixed.g(sum), gradients_.fixed.h(sum)};
   }
   void number_rows(const GrownTree& tree, std::span<const int> leaves,
@@ -102,25 +103,25 @@ class ScalarEngine final : public GrowthEngine {
   ScalarLeaf& at(int leaf) { return leaves_[static_cast<std::size_t>(leaf)]; }
   NewLeaf describe(int leaf) const;
   int team_for(std::size_t rows) const;
-  Sum* histogram(int slot) const { return pool_.at<Sum>(slot); }
-  Sum* histogram(int slot, const ColumnGroup& group) const {
+  GradientSum* histogram(int slot) const { return pool_.at<GradientSum>(slot); }
+  GradientSum* histogram(int slot, const ColumnGroup& group) const {
     return histogram(slot) + group.first * kColumnStride;
   }
   Scratch& scratch_of(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
   void build(const ScalarLeaf& leaf);
-  Sum sum_of_rows(const ScalarLeaf& leaf) const;
+  GradientSum sum_of_rows(const ScalarLeaf& leaf) const;
   void evaluate_children(Division& division);
   SplitSearch split_search(const LeafSearch& search) {
     return {params_, gradients_.fixed, at(search.leaf).sum, search.limited};
   }
-  FeatureHistogram feature_histogram(std::size_t feature, const Sum& node, Sum* column,
-                                     Sum* room) const;
-  void offer_column(const SplitSearch& search, int column, Sum* sums,
-                    const AllowedFeatures& allowed, Sum* room, Split& best) const;
-  void offer(const SplitSearch& search, const ColumnGroup& group, Sum* sums,
-             const AllowedFeatures& allowed, Sum* room, Split& best) const;
-  void offer_sibling(const SplitSearch& search, const ColumnGroup& group, Sum* parent,
-                     const Sum* child, const AllowedFeatures& allowed, Sum* room,
+  FeatureHistogram feature_histogram(std::size_t feature, const GradientSum& node,
+                                     GradientSum* column, GradientSum* room) const;
+  void offer_column(const SplitSearch& search, int column, GradientSum* sums,
+                    const AllowedFeatures& allowed, GradientSum* room, Split& best) const;
+  void offer(const SplitSearch& search, const ColumnGroup& group, GradientSum* sums,
+             const AllowedFeatures& allowed, GradientSum* room, Split& best) const;
+  void offer_sibling(const SplitSearch& search, const ColumnGroup& group, GradientSum* parent,
+                     const GradientSum* child, const AllowedFeatures& allowed, GradientSum* room,
                      Split& best) const;
   Split best_of_groups(std::size_t first) const;
 
@@ -170,8 +171,9 @@ void ScalarEngine::set_features(const std::vector<int>& features) {
 void ScalarEngine::build(const ScalarLeaf& leaf) {
   const RowSet rows = rows_.rows(leaf.rows);
   const int team = team_for(rows.count), leaf_slot = leaf.slot;
-  const std::size_t wanted = (static_cast<std::size_t>(team) + blocks_.size() - 1) / blocks_.size();
-  const std::size_t runs = std::clamp<std::size_t>(rows.count / kRowsPerRun, 1, wanted);
+  const std::size_t most_runs =
+      (static_cast<std::size_t>(team) + blocks_.size() - 1) / blocks_.size();
+  const std::size_t runs = std::clamp<std::size_t>(rows.count / kRowsPerRun, 1, most_runs);
   if (runs == 1) {
     parallel_for(team, groups_.size(), [&](std::size_t i, int slot) {
       build_histograms(bins_, {&groups_[i], 1}, gradients_, rows, scratch_of(slot).words,
@@ -200,15 +202,15 @@ void ScalarEngine::build(const ScalarLeaf& leaf) {
 
 // A feature's histogram in a node, taken out of its column's where it shares one: its bins follow
 // each other there, and all other rows of the node are in its bin of zeros. `room` is for that.
-FeatureHistogram ScalarEngine::feature_histogram(std::size_t feature, const Sum& node, Sum* column,
-                                                 Sum* room) const {
+FeatureHistogram ScalarEngine::feature_histogram(std::size_t feature, const GradientSum& node,
+                                                 GradientSum* column, GradientSum* room) const {
   const Place& place = bins_.places[feature];
   const int n_bins = bins_.n_bins[feature], index = static_cast<int>(feature);
   const double weight = constraints_.weight(feature);
   if (!place.is_shared()) return {column, index, n_bins, bins_.is_categorical[feature], weight};
-  Sum* sums = room;
-  std::fill_n(sums + n_bins, 8, Sum{0, 0});  // as far as a scan may read
-  Sum zeros = node;
+  GradientSum* sums = room;
+  std::fill_n(sums + n_bins, 8, GradientSum{0, 0});  // as far as a scan may read
+  GradientSum zeros = node;
   for (int bin = 0; bin < n_bins; ++bin) {
     if (bin == place.zero_bin) continue;
     sums[bin] = column[place.code(bin)];
@@ -219,24 +221,26 @@ FeatureHistogram ScalarEngine::feature_histogram(std::size_t feature, const Sum&
 }
 
 // Offers the features of a column to the search for a leaf's best split.
-void ScalarEngine::offer_column(const SplitSearch& search, int column, Sum* sums,
-                                const AllowedFeatures& allowed, Sum* room, Split& best) const {
+void ScalarEngine::offer_column(const SplitSearch& search, int column, GradientSum* sums,
+                                const AllowedFeatures& allowed, GradientSum* room,
+                                Split& best) const {
   for (const std::size_t feature : columns_.features_of(column)) {
     if (allowed[feature]) search.offer(feature_histogram(feature, search.node(), sums, room), best);
   }
 }
 
 // The same for the columns of a group, whose histograms stand side by side.
-void ScalarEngine::offer(const SplitSearch& search, const ColumnGroup& group, Sum* sums,
-                         const AllowedFeatures& allowed, Sum* room, Split& best) const {
+void ScalarEngine::offer(const SplitSearch& search, const ColumnGroup& group, GradientSum* sums,
+                         const AllowedFeatures& allowed, GradientSum* room, Split& best) const {
   for (int k = 0; k < group.count; ++k) {
     offer_column(search, group.column[k], sums + k * kColumnStride, allowed, room, best);
   }
 }
 
 // And for what remains of a parent when a child is taken away.
-void ScalarEngine::offer_sibling(const SplitSearch& search, const ColumnGroup& group, Sum* parent,
-                                 const Sum* child, const AllowedFeatures& allowed, Sum* room,
+void ScalarEngine::offer_sibling(const SplitSearch& search, const ColumnGroup& group,
+                                 GradientSum* parent, const GradientSum* child,
+                                 const AllowedFeatures& allowed, GradientSum* room,
                                  Split& best) const {
   for (int k = 0; k < group.count; ++k, parent += kColumnStride, child += kColumnStride) {
     const std::size_t first = columns_.features_of(group.column[k]).front();
@@ -265,7 +269,7 @@ void ScalarEngine::search(LeafSearch& search) {
   const bool is_kept = leaf.slot >= 0;
   parallel_for(team_for(is_kept ? 0 : rows.count), groups_.size(), [&](std::size_t i, int slot) {
     Scratch& own = scratch_of(slot);
-    Sum* sums = is_kept ? histogram(leaf.slot, groups_[i]) : own.group;
+    GradientSum* sums = is_kept ? histogram(leaf.slot, groups_[i]) : own.group;
     if (!is_kept) build_histograms(bins_, {&groups_[i], 1}, gradients_, rows, own.words, sums);
     group_best_[2 * i] = Split{};
     offer(of_leaf, groups_[i], sums, search.allowed, own.feature, group_best_[2 * i]);
@@ -275,9 +279,9 @@ void ScalarEngine::search(LeafSearch& search) {
 }
 
 // The sum over a leaf's rows: over all bins of any column.
-Sum ScalarEngine::sum_of_rows(const ScalarLeaf& leaf) const {
-  const Sum* sums = histogram(leaf.slot);
-  Sum sum = sums[kMissingBin];
+GradientSum ScalarEngine::sum_of_rows(const ScalarLeaf& leaf) const {
+  const GradientSum* sums = histogram(leaf.slot);
+  GradientSum sum = sums[kMissingBin];
   for (int b = 0; b < std::min(groups_.front().n_codes[0], kMissingBin); ++b) sum += sums[b];
   return sum;
 }
@@ -344,7 +348,7 @@ void ScalarEngine::evaluate_children(Division& division) {
     const ColumnGroup& group = groups_[i];
     Split best_small, best_large;
     if (scan_small || subtract) {
-      Sum* sums = small.slot >= 0 ? histogram(small.slot, group) : own.group;
+      GradientSum* sums = small.slot >= 0 ? histogram(small.slot, group) : own.group;
       if (!is_built) {
         build_histograms(bins_, {&group, 1}, gradients_, rows_small, own.words, sums);
       }
@@ -355,7 +359,7 @@ void ScalarEngine::evaluate_children(Division& division) {
       }
     }
     if (scan_large && !subtract) {
-      Sum* sums = large.slot >= 0 ? histogram(large.slot, group) : own.group;
+      GradientSum* sums = large.slot >= 0 ? histogram(large.slot, group) : own.group;
       build_histograms(bins_, {&group, 1}, gradients_, rows_large, own.words, sums);
       offer(search_large, group, sums, of_large.allowed, own.feature, best_large);
     }
@@ -375,20 +379,20 @@ void ScalarEngine::number_rows(const GrownTree& tree, std::span<const int> leave
   rows_.number_rows(tree, ranges, leaf_of_row);
 }
 
-Grower::Grower(const BinnedView& bins, const GrowthParams& params, const Constraints& constraints,
-               int threads, const EngineLimits& limits)
+ScalarGrower::ScalarGrower(const BinnedView& bins, const GrowthParams& params,
+                           const Constraints& constraints, int threads, const EngineLimits& limits)
     : engine_(std::make_unique<ScalarEngine>(bins, params, constraints, threads, limits)),
       builder_(std::make_unique<TreeBuilder>(
           params, constraints, std::span(bins.n_bins, static_cast<std::size_t>(bins.n_features)),
           limits.leaves_ahead)) {}
 
-Grower::~Grower() = default;
-Grower::Grower(Grower&&) noexcept = default;
+ScalarGrower::~ScalarGrower() = default;
+ScalarGrower::ScalarGrower(ScalarGrower&&) noexcept = default;
 
-GrownTree Grower::grow(const Gradients& gradients, std::span<const std::uint32_t> bag,
-                       std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
+GrownTree ScalarGrower::grow(const Gradients& gradients, std::span<const std::uint32_t> bag,
+                             std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
   engine_->set_gradients(gradients);
   return builder_->grow(*engine_, bag, tree_id, leaf_of_row);
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

@@ -10,18 +10,18 @@
 #include "table/binned_view.hpp"
 #include "tree/constraints.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 
 class ScalarEngine;
 class TreeBuilder;
 
 // Grows trees on one table; memory is kept from tree to tree.
-class Grower {
+class ScalarGrower {
  public:
-  Grower(const BinnedView& bins, const GrowthParams& params, const Constraints& constraints,
-         int threads, const EngineLimits& limits = {});
-  ~Grower();
-  Grower(Grower&&) noexcept;
+  ScalarGrower(const BinnedView& bins, const GrowthParams& params, const Constraints& constraints,
+               int threads, const EngineLimits& limits = {});
+  ~ScalarGrower();
+  ScalarGrower(ScalarGrower&&) noexcept;
 
   // Grows a tree on the rows in `bag` (increasing; empty: on all rows). tree_id tells apart the
   // random draws of different trees. leaf_of_row[i] becomes the leaf of row i, for every row of the
@@ -34,4 +34,4 @@ class Grower {
   std::unique_ptr<TreeBuilder> builder_;
 };
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

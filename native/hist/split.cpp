@@ -17,7 +17,7 @@
 #include <immintrin.h>
 #endif
 
-namespace hedgerow {
+namespace hedgerow::hist {
 namespace {
 
 typedef std::int64_t Long8 __attribute__((vector_size(64)));
@@ -41,7 +41,7 @@ double limited_score(const Penalties& penalties, double G, double H, const Limit
 struct SplitContext {
   const GrowthParams& params;
   const FixedPoint& fixed;
-  const Sum& total;
+  const GradientSum& total;
   const Least& least;
   int feature;
   double parent_score;
@@ -49,26 +49,28 @@ struct SplitContext {
   double gain_to_beat;  // or the scan need not report it
   LimitedLeaf limited;  // none if the feature's children have no limits
 
-  std::uint64_t h(const Sum& sum) const { return fixed.h_steps(sum); }
-  bool big_enough(const Sum& child) const {
+  std::uint64_t h(const GradientSum& sum) const { return fixed.h_steps(sum); }
+  bool big_enough(const GradientSum& child) const {
     return child.hc >= least.hc && fixed.most_steps(child) >= least.steps && h(child) >= least.h;
   }
-  bool allowed(const Sum& left) const { return big_enough(left) && big_enough(total - left); }
+  bool allowed(const GradientSum& left) const {
+    return big_enough(left) && big_enough(total - left);
+  }
   bool is_sparse() const { return fixed.count(total) < kSparseRows; }
   bool has_room() const { return least.fits_twice(fixed, total); }
   // Whether cuts can be compared as fractions: no weight is capped, no denominator is zero.
   bool has_fractions() const {
     return params.max_delta_step <= 0.0 && (params.reg_lambda > 0.0 || least.h > 0);
   }
-  double gain(const Sum& left, double extra_lambda = 0.0) const {
-    const Sum right = total - left;
+  double gain(const GradientSum& left, double extra_lambda = 0.0) const {
+    const GradientSum right = total - left;
     const Penalties penalties = params.penalties(extra_lambda);
     return split_gain(leaf_score(penalties, fixed.g(left), fixed.h(left)) +
                           leaf_score(penalties, fixed.g(right), fixed.h(right)),
                       parent_score, params.min_split_gain);
   }
-  double gain(const Sum& left, const SideLimits& limits, double extra_lambda = 0.0) const {
-    const Sum right = total - left;
+  double gain(const GradientSum& left, const SideLimits& limits, double extra_lambda = 0.0) const {
+    const GradientSum right = total - left;
     const Penalties penalties = params.penalties(extra_lambda);
     return split_gain(limited_score(penalties, fixed.g(left), fixed.h(left), limits.left) +
                           limited_score(penalties, fixed.g(right), fixed.h(right), limits.right),
@@ -102,18 +104,18 @@ inline ULong8 load8(const void* from) { return *static_cast<const ULong8Unaligne
 // The sums of a feature in scan order. Candidates are the cuts after the first, the second, … the
 // count-th; eight are read at a time, so sums that hold nothing follow the last.
 struct AllBins {
-  const Sum* sums;
+  const GradientSum* sums;
   int count;
 
   ULong8 four(int i) const { return load8(sums + i); }
-  Sum at(int i) const { return sums[i]; }
+  GradientSum at(int i) const { return sums[i]; }
   int bin(int i) const { return i; }
 };
 
 // What remains of a parent's histogram when a child's is taken away; it is left in the parent's.
 struct RemainingBins {
-  Sum* sums;
-  const Sum* child;
+  GradientSum* sums;
+  const GradientSum* child;
   int count;
 
   ULong8 four(int i) const {
@@ -121,18 +123,18 @@ struct RemainingBins {
     *reinterpret_cast<ULong8Unaligned*>(sums + i) = remaining;
     return remaining;
   }
-  Sum at(int i) const { return sums[i]; }
+  GradientSum at(int i) const { return sums[i]; }
   int bin(int i) const { return i; }
 };
 
 // The occupied bins alone.
 struct OccupiedBins {
-  Sum sums[kBins + 8];
+  GradientSum sums[kBins + 8];
   Occupied occupied;
   int count;
 
   ULong8 four(int i) const { return load8(sums + i); }
-  Sum at(int i) const { return sums[i]; }
+  GradientSum at(int i) const { return sums[i]; }
   int bin(int i) const { return occupied.nth(i); }
 };
 
@@ -178,7 +180,7 @@ struct Fractions {
       return two_sided_fraction(soft_threshold(to_double(left_g), alpha),
                                 soft_threshold(to_double(total_g - left_g), alpha), a, b);
     } else {
-      return cut_fraction(to_double(left_g), to_double(left_h), reg_lambda, both_sides, mean);
+      return split_fraction(to_double(left_g), to_double(left_h), reg_lambda, both_sides, mean);
     }
   }
 
@@ -191,17 +193,17 @@ struct Fractions {
 
 // The cuts of a feature whose children have limits: where they may lie, and how their weights must
 // be ordered.
-struct LimitedCuts {
+struct LimitedThresholds {
   int first, last;  // the first and the last bin with rows: cuts lie between numbers
   int all;          // the cut that parts missing values from all numbers; beyond all bins: none
   int direction;    // 1 if the left weight may not exceed the right one, −1 if the right the left
-  CutLimits limits;
+  SplitLimits limits;
 };
 
 // A cut's score within limits, over 1, in the units of g and h themselves: a limit is a weight.
 struct LimitedScores {
-  LimitedScores(const SplitContext& node, const LimitedCuts& given)
-      : params(node.params), fixed(node.fixed), cuts(given), total(node.total) {
+  LimitedScores(const SplitContext& node, const LimitedThresholds& thresholds)
+      : params(node.params), fixed(node.fixed), thresholds(thresholds), total(node.total) {
     total_h = static_cast<std::int64_t>(node.h(total));
     to_beat = node.parent_score + 2.0 * (node.gain_to_beat + params.min_split_gain);
     h_mask = Long8{} + static_cast<std::int64_t>(fixed.h_mask());
@@ -211,12 +213,12 @@ struct LimitedScores {
     const auto at = static_cast<std::size_t>(position[0]);
     Double8 w_left, w_right;
     const Double8 total_score =
-        score(left_g, left_h, cuts.limits.left, at, w_left) +
-        score(total.g - left_g, total_h - left_h, cuts.limits.right, at, w_right);
-    const Long8 is_all = position >= cuts.all;
-    Long8 allowed = (position >= cuts.first) & ((position < cuts.last) | is_all);
-    if (cuts.direction > 0) allowed &= (w_left <= w_right) | is_all;
-    if (cuts.direction < 0) allowed &= (w_left >= w_right) | is_all;
+        score(left_g, left_h, thresholds.limits.left, at, w_left) +
+        score(total.g - left_g, total_h - left_h, thresholds.limits.right, at, w_right);
+    const Long8 is_all = position >= thresholds.all;
+    Long8 allowed = (position >= thresholds.first) & ((position < thresholds.last) | is_all);
+    if (thresholds.direction > 0) allowed &= (w_left <= w_right) | is_all;
+    if (thresholds.direction < 0) allowed &= (w_left >= w_right) | is_all;
     const Double8 never = Double8{} - std::numeric_limits<double>::infinity();
     return {allowed ? total_score : never, Double8{} + 1.0};
   }
@@ -232,8 +234,8 @@ struct LimitedScores {
 
   const GrowthParams& params;
   const FixedPoint& fixed;
-  const LimitedCuts& cuts;
-  Sum total;
+  const LimitedThresholds& thresholds;
+  GradientSum total;
   std::int64_t total_h;
   double to_beat;
   Long8 h_mask;
@@ -241,9 +243,9 @@ struct LimitedScores {
 
 // Scans eight positions at a time with `start` already on the left side. Positions past the last
 // need no test: nothing would be left on the right, or less than nothing.
-template <class CutScore, class Scan>
-Best8 scan8(const SplitContext& node, const CutScore& fraction, const Scan& scan,
-            const Sum& start) {
+template <class SplitScore, class Scan>
+Best8 scan8(const SplitContext& node, const SplitScore& fraction, const Scan& scan,
+            const GradientSum& start) {
   // min ≤ left ≤ total − min in one comparison of unsigned numbers, for rows, for S + c and for S.
   const ULong8 min_hc = ULong8{} + node.least.hc, min_h = ULong8{} + node.least.h,
                min_steps = ULong8{} + node.least.steps;
@@ -296,10 +298,10 @@ int winner(const Best8& best, int count) {
 
 // The same search one position at a time, for capped weights and for children without a hessian.
 template <class Scan>
-int scan_one_by_one(const SplitContext& node, const Scan& scan, const Sum& start) {
+int scan_one_by_one(const SplitContext& node, const Scan& scan, const GradientSum& start) {
   int chosen = -1;
   double best = node.gain_to_beat;
-  Sum left = start;
+  GradientSum left = start;
   for (int i = 0; i < scan.count; ++i) {
     left += scan.at(i);
     if (!node.allowed(left)) continue;
@@ -313,7 +315,7 @@ int scan_one_by_one(const SplitContext& node, const Scan& scan, const Sum& start
 }
 
 template <class Scan>
-int best_position(const SplitContext& node, const Scan& scan, const Sum& start) {
+int best_position(const SplitContext& node, const Scan& scan, const GradientSum& start) {
   if (!node.has_fractions()) return scan_one_by_one(node, scan, start);
   const Best8 best = node.params.reg_alpha > 0.0 ? scan8(node, Fractions<true>(node), scan, start)
                                                  : scan8(node, Fractions<false>(node), scan, start);
@@ -321,8 +323,8 @@ int best_position(const SplitContext& node, const Scan& scan, const Sum& start) 
 }
 
 // Replaces `best` by a better cut of the same feature; of equals the lower bin is kept.
-void keep_better_cut(const SplitContext& node, double gain, int bin, const Sum& left,
-                     bool missing_left, Split& best) {
+void keep_better_threshold(const SplitContext& node, double gain, int bin, const GradientSum& left,
+                           bool missing_left, Split& best) {
   const bool wins_tie = gain == best.gain && bin < best.bin;
   if (!(gain > node.gain_to_beat) || !(gain > best.gain || wins_tie)) return;
   best.gain = gain;
@@ -333,16 +335,16 @@ void keep_better_cut(const SplitContext& node, double gain, int bin, const Sum& 
 
 // Tries the cuts of a scan; one better than `best` and than what is to be beaten replaces it.
 template <class Scan>
-void consider(const SplitContext& node, const Scan& scan, Sum left, bool missing_left,
+void consider(const SplitContext& node, const Scan& scan, GradientSum left, bool missing_left,
               Split& best) {
   const int position = best_position(node, scan, left);
   if (position < 0) return;
   for (int i = 0; i <= position; ++i) left += scan.at(i);
-  keep_better_cut(node, node.gain(left), scan.bin(position), left, missing_left, best);
+  keep_better_threshold(node, node.gain(left), scan.bin(position), left, missing_left, best);
 }
 
 // Takes the occupied ones of the first n_bins sums.
-void squeeze(const Sum* histogram, int n_bins, OccupiedBins& into) {
+void squeeze(const GradientSum* histogram, int n_bins, OccupiedBins& into) {
   int count = 0;
 #if defined(__AVX512F__) && defined(__AVX512BW__)
   for (int b = 0; b < n_bins; b += 8) {
@@ -351,16 +353,16 @@ void squeeze(const Sum* histogram, int n_bins, OccupiedBins& into) {
     // A pair (g, hc) is taken if hc, its odd half, is not zero.
     const unsigned halves = _mm512_test_epi64_mask(low, low) | _mm512_test_epi64_mask(high, high)
                                                                    << 8;
-    unsigned taken = _pext_u32(halves, 0xAAAA);
-    if (b + 8 > n_bins) taken &= (1u << (n_bins - b)) - 1;
-    const unsigned pairs = 3 * _pdep_u32(taken, 0x5555);
+    unsigned occupied_bits = _pext_u32(halves, 0xAAAA);
+    if (b + 8 > n_bins) occupied_bits &= (1u << (n_bins - b)) - 1;
+    const unsigned pairs = 3 * _pdep_u32(occupied_bits, 0x5555);
     const auto low_mask = static_cast<__mmask8>(pairs),
                high_mask = static_cast<__mmask8>(pairs >> 8);
     _mm512_storeu_si512(into.sums + count, _mm512_maskz_compress_epi64(low_mask, low));
-    count += std::popcount(taken & 15u);
+    count += std::popcount(occupied_bits & 15u);
     _mm512_storeu_si512(into.sums + count, _mm512_maskz_compress_epi64(high_mask, high));
-    count += std::popcount(taken >> 4);
-    into.occupied.byte[b / 8] = static_cast<std::uint8_t>(taken);
+    count += std::popcount(occupied_bits >> 4);
+    into.occupied.byte[b / 8] = static_cast<std::uint8_t>(occupied_bits);
   }
 #else
   for (int b = 0; b < n_bins; ++b) {
@@ -370,17 +372,17 @@ void squeeze(const Sum* histogram, int n_bins, OccupiedBins& into) {
     count += holds_rows;
   }
 #endif
-  std::fill_n(into.sums + count, 8, Sum{0, 0});
+  std::fill_n(into.sums + count, 8, GradientSum{0, 0});
   into.count = count;
 }
 
 // Where there is nothing to learn a direction from, missing values follow the larger child.
-bool missing_follow_left(const SplitContext& node, const Sum& left) {
+bool missing_follow_left(const SplitContext& node, const GradientSum& left) {
   return 2 * node.fixed.count(left) >= node.fixed.count(node.total);
 }
 
 template <class Scan>
-Split best_cut_without_missing(const SplitContext& node, const Scan& scan) {
+Split best_threshold_without_missing(const SplitContext& node, const Scan& scan) {
   Split best;
   consider(node, scan, {0, 0}, false, best);
   best.missing_left = missing_follow_left(node, best.left);
@@ -388,10 +390,10 @@ Split best_cut_without_missing(const SplitContext& node, const Scan& scan) {
 }
 
 template <class Scan>
-Split best_cut(const SplitContext& node, const Sum& missing, Scan& scan) {
+Split best_threshold(const SplitContext& node, const GradientSum& missing, Scan& scan) {
   if (missing.hc == 0) {
     --scan.count;
-    return best_cut_without_missing(node, scan);
+    return best_threshold_without_missing(node, scan);
   }
   Split best;  // the cut after the last bin parts the missing values from the rest
   consider(node, scan, {0, 0}, false, best);
@@ -403,29 +405,32 @@ Split best_cut(const SplitContext& node, const Sum& missing, Scan& scan) {
 // Tries the first `count` cuts, with `left` on the left side besides bins; if they are as many as
 // there are bins, the last one parts missing values from all numbers.
 void consider_within_limits(const SplitContext& node, const FeatureHistogram& histogram, int count,
-                            Sum left, int missing_left_from, Split& best) {
+                            GradientSum left, int missing_left_from, Split& best) {
   const AllBins scan{histogram.sums, count};
   const auto holds_rows = [&](int bin) { return histogram.sums[bin].hc != 0; };
   const bool takes_all = count == histogram.n_bins;
-  LimitedCuts cuts;
-  cuts.direction = node.limited.leaves->direction(histogram.feature);
-  cuts.all = takes_all ? count - 1 : kBins;
-  for (cuts.first = 0; cuts.first < count && !holds_rows(cuts.first);) ++cuts.first;
-  for (cuts.last = histogram.n_bins - 1; cuts.last > 0 && !holds_rows(cuts.last);) --cuts.last;
-  const CutSeries series = {static_cast<std::size_t>(count),
-                            [](std::size_t bin) { return static_cast<double>(bin); }, takes_all,
-                            static_cast<std::size_t>(missing_left_from)};
-  node.limited.leaves->limit_cuts(node.limited.node, histogram.feature, series, cuts.limits);
-  const int position = winner(scan8(node, LimitedScores(node, cuts), scan, left), count);
+  LimitedThresholds thresholds;
+  thresholds.direction = node.limited.leaves->direction(histogram.feature);
+  thresholds.all = takes_all ? count - 1 : kBins;
+  for (thresholds.first = 0; thresholds.first < count && !holds_rows(thresholds.first);)
+    ++thresholds.first;
+  for (thresholds.last = histogram.n_bins - 1; thresholds.last > 0 && !holds_rows(thresholds.last);)
+    --thresholds.last;
+  const ThresholdSeries series = {static_cast<std::size_t>(count),
+                                  [](std::size_t bin) { return static_cast<double>(bin); },
+                                  takes_all, static_cast<std::size_t>(missing_left_from)};
+  node.limited.leaves->limit_splits(node.limited.node, histogram.feature, series,
+                                    thresholds.limits);
+  const int position = winner(scan8(node, LimitedScores(node, thresholds), scan, left), count);
   if (position < 0) return;
   for (int i = 0; i <= position; ++i) left += scan.at(i);
-  const double gain = node.gain(left, cuts.limits[static_cast<std::size_t>(position)]);
-  keep_better_cut(node, gain, position, left, position >= missing_left_from, best);
+  const double gain = node.gain(left, thresholds.limits[static_cast<std::size_t>(position)]);
+  keep_better_threshold(node, gain, position, left, position >= missing_left_from, best);
 }
 
 // The first of `count` cuts with no fewer rows left than right.
 int first_with_half(const SplitContext& node, const FeatureHistogram& histogram, int count) {
-  Sum left = {0, 0};
+  GradientSum left = {0, 0};
   for (int bin = 0; bin < count; ++bin) {
     left += histogram.sums[bin];
     if (missing_follow_left(node, left)) return bin;
@@ -436,7 +441,7 @@ int first_with_half(const SplitContext& node, const FeatureHistogram& histogram,
 Split best_numeric_within_limits(const SplitContext& node, const FeatureHistogram& histogram) {
   Split best;
   const int n_bins = histogram.n_bins;
-  const Sum missing = histogram.sums[kMissingBin];
+  const GradientSum missing = histogram.sums[kMissingBin];
   if (missing.hc == 0) {
     const int half = first_with_half(node, histogram, n_bins - 1);
     consider_within_limits(node, histogram, n_bins - 1, {0, 0}, half, best);
@@ -447,42 +452,43 @@ Split best_numeric_within_limits(const SplitContext& node, const FeatureHistogra
   return best;
 }
 
-Split best_cut(const SplitContext& node, const FeatureHistogram& histogram) {
-  const Sum missing = histogram.sums[kMissingBin];
+Split best_threshold(const SplitContext& node, const FeatureHistogram& histogram) {
+  const GradientSum missing = histogram.sums[kMissingBin];
   if (node.is_sparse()) {
     OccupiedBins scan;
     squeeze(histogram.sums, histogram.n_bins, scan);
-    return best_cut(node, missing, scan);
+    return best_threshold(node, missing, scan);
   }
   AllBins scan{histogram.sums, histogram.n_bins};
-  return best_cut(node, missing, scan);
+  return best_threshold(node, missing, scan);
 }
 
 // A scan finds the cut that parts missing values from all numbers after the last bin with rows;
 // numbers larger than any of the node's are numbers too, so it is put after the last bin of all.
 Split best_numeric(const SplitContext& node, const FeatureHistogram& histogram) {
   if (node.limited.leaves) return best_numeric_within_limits(node, histogram);
-  Split best = best_cut(node, histogram);
-  const Sum missing = histogram.sums[kMissingBin];
+  Split best = best_threshold(node, histogram);
+  const GradientSum missing = histogram.sums[kMissingBin];
   if (missing.hc != 0 && !best.missing_left && best.left.hc == (node.total - missing).hc) {
     best.bin = static_cast<std::uint8_t>(histogram.n_bins - 1);
   }
   return best;
 }
 
-void keep_better(const SplitContext& node, const FeatureHistogram& of, Split found, Split& best) {
-  found.feature = of.feature;
-  found.weight = of.weight;
-  if (found.gain > node.least_gain && found.beats(best)) best = found;
+void keep_better(const SplitContext& node, const FeatureHistogram& of, Split candidate,
+                 Split& best) {
+  candidate.feature = of.feature;
+  candidate.weight = of.weight;
+  if (candidate.gain > node.least_gain && candidate.beats(best)) best = candidate;
 }
 
 void set_category(Split& split, int bin) { split.categories[bin >> 5] |= 1u << (bin & 31); }
 
 // One category against the rest: for features with few of them in the node.
 void consider_one_against_rest(const SplitContext& node, const std::uint8_t* occupied, int count,
-                               const Sum* histogram, Split& best) {
+                               const GradientSum* histogram, Split& best) {
   for (int i = 0; i < count; ++i) {
-    const Sum left = histogram[occupied[i]];
+    const GradientSum left = histogram[occupied[i]];
     if (!node.allowed(left)) continue;
     Split tried;
     set_category(tried, occupied[i]);
@@ -493,7 +499,8 @@ void consider_one_against_rest(const SplitContext& node, const std::uint8_t* occ
 }
 
 // Drops the categories whose Σh is too little to say where they belong; they will go right.
-int keep_heavy(const SplitContext& node, std::uint8_t* occupied, int count, const Sum* histogram) {
+int keep_heavy(const SplitContext& node, std::uint8_t* occupied, int count,
+               const GradientSum* histogram) {
   const auto too_light = [&](std::uint8_t bin) {
     return node.fixed.h(histogram[bin]) < node.params.min_category_weight;
   };
@@ -504,11 +511,11 @@ int keep_heavy(const SplitContext& node, std::uint8_t* occupied, int count, cons
 // subsets for a convex loss (Fisher). Rare ones would be sorted by their noise, to the ends where
 // the cuts begin: the lightest are left out, the smoothing and the extra λ keep the rest in check.
 void consider_sorted(const SplitContext& node, std::uint8_t* occupied, int count,
-                     const Sum* histogram, Split& best) {
+                     const GradientSum* histogram, Split& best) {
   count = keep_heavy(node, occupied, count, histogram);
   double ratio[kBins];
   for (int i = 0; i < count; ++i) {
-    const Sum& sum = histogram[occupied[i]];
+    const GradientSum& sum = histogram[occupied[i]];
     ratio[occupied[i]] = node.fixed.g(sum) / (node.fixed.h(sum) + node.params.cat_smooth);
   }
   std::stable_sort(occupied, occupied + count,
@@ -516,8 +523,8 @@ void consider_sorted(const SplitContext& node, std::uint8_t* occupied, int count
   const int longest = std::min(node.params.max_cat_threshold, count);
   for (const bool from_high : {false, true}) {
     Split tried;
-    for (int taken = 1; taken <= longest; ++taken) {
-      const int bin = occupied[from_high ? count - taken : taken - 1];
+    for (int size = 1; size <= longest; ++size) {
+      const int bin = occupied[from_high ? count - size : size - 1];
       set_category(tried, bin);
       tried.left += histogram[bin];
       if (!node.allowed(tried.left)) continue;
@@ -561,8 +568,8 @@ Limits widest_limits(const GrowthParams& params) {
   return cap > 0.0 ? Limits{-cap, cap} : Limits{};
 }
 
-SplitSearch::SplitSearch(const GrowthParams& params, const FixedPoint& fixed, const Sum& node,
-                         const LimitedLeaf& limited)
+SplitSearch::SplitSearch(const GrowthParams& params, const FixedPoint& fixed,
+                         const GradientSum& node, const LimitedLeaf& limited)
     : params_(params), fixed_(fixed), total_(node), least_(params, fixed), limited_(limited) {
   const double G = fixed.g(node), H = fixed.h(node);
   parent_score_ = score_size_ = leaf_score(params.penalties(), G, H);
@@ -602,7 +609,7 @@ void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
       best);
 }
 
-void SplitSearch::offer_sibling(const FeatureHistogram& parent, const Sum* child,
+void SplitSearch::offer_sibling(const FeatureHistogram& parent, const GradientSum* child,
                                 Split& best) const {
   const SplitContext node{
       params_,        fixed_,        total_,      least_,
@@ -617,7 +624,7 @@ void SplitSearch::offer_sibling(const FeatureHistogram& parent, const Sum* child
   // The cut after the last bin is scanned too, so that nothing is left unsubtracted; it leaves no
   // row on the right.
   RemainingBins scan{parent.sums, child, parent.n_bins};
-  keep_better(node, parent, best_cut_without_missing(node, scan), best);
+  keep_better(node, parent, best_threshold_without_missing(node, scan), best);
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

@@ -7,7 +7,7 @@
 #include "table/binned_view.hpp"
 #include "tree/monotone.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 
 struct Split {
   double gain = 0.0;  // ½[score(L) + score(R) − score(parent)] − γ; 0 when no split is worth making
@@ -17,7 +17,7 @@ struct Split {
   bool missing_left = false;
   bool categorical = false;
   std::uint32_t categories[8] = {};  // categorical: the bins that go left
-  Sum left = {0, 0};
+  GradientSum left = {0, 0};
 
   bool found() const { return feature >= 0; }
   // What splits compete by: the gain times the weight of the feature.
@@ -39,7 +39,7 @@ inline constexpr double kScanNoise = 0x1p-40;
 
 // A feature's histogram (kBins sums) in a node, and what its bins mean.
 struct FeatureHistogram {
-  Sum* sums;
+  GradientSum* sums;
   int feature;
   int n_bins;
   bool categorical;
@@ -53,7 +53,7 @@ struct Least {
 
   Least(const GrowthParams& params, const FixedPoint& fixed);
   // Whether two such children fit into a node.
-  bool fits_twice(const FixedPoint& fixed, const Sum& node) const {
+  bool fits_twice(const FixedPoint& fixed, const GradientSum& node) const {
     return node.hc >= 2 * hc && fixed.most_steps(node) >= 2 * steps && fixed.h_steps(node) >= 2 * h;
   }
 };
@@ -62,10 +62,10 @@ struct Least {
 // worked out once.
 class SplitSearch {
  public:
-  SplitSearch(const GrowthParams& params, const FixedPoint& fixed, const Sum& node,
+  SplitSearch(const GrowthParams& params, const FixedPoint& fixed, const GradientSum& node,
               const LimitedLeaf& limited = {});
 
-  const Sum& node() const { return total_; }
+  const GradientSum& node() const { return total_; }
 
   // Replaces `best` if the feature has a better split. Candidates come in their order: lower
   // feature, lower bin, missing values right before left; the first of equals wins.
@@ -73,12 +73,12 @@ class SplitSearch {
 
   // Turns a parent's histogram into that of its other child, the node of this search, and offers
   // it: the two go together because each is a walk through the same 4 KiB.
-  void offer_sibling(const FeatureHistogram& parent, const Sum* child, Split& best) const;
+  void offer_sibling(const FeatureHistogram& parent, const GradientSum* child, Split& best) const;
 
  private:
   const GrowthParams& params_;
   FixedPoint fixed_;
-  Sum total_;
+  GradientSum total_;
   Least least_;
   LimitedLeaf limited_;
   double parent_score_;
@@ -88,4 +88,4 @@ class SplitSearch {
   double gain_to_beat(const Split& best, double weight) const;
 };
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

@@ -9,7 +9,7 @@
 #include "shared/random.hpp"
 #include "tree/feature_sampling.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 namespace {
 
 AllowedFeatures only(const std::vector<int>& features, int n_features) {
@@ -66,7 +66,7 @@ void TreeBuilder::begin(std::uint64_t tree_id) {
 }
 
 void TreeBuilder::plant_root(std::span<const std::uint32_t> bag) {
-  Leaf root = {engine_->plant_root(bag)};
+  TreeLeaf root = {engine_->plant_root(bag)};
   root.node = add_node(root, -1);
   if (has_limits()) {
     monotone_.plant(constraints_.directions, widest_limits(params_), weight(root));
@@ -80,13 +80,13 @@ void TreeBuilder::plant_root(std::span<const std::uint32_t> bag) {
 }
 
 // What is known of a leaf before its split is looked for.
-bool TreeBuilder::may_split(const Leaf& leaf) const {
+bool TreeBuilder::may_split(const TreeLeaf& leaf) const {
   return leaf.count >= 2 * static_cast<std::size_t>(params_.fewest_rows()) &&
          (params_.max_depth == 0 || leaf.depth < params_.max_depth) && leaf.is_heavy;
 }
 
 // The heap's order: whether a waits longer than b.
-bool TreeBuilder::is_after(const Leaf& a, const Leaf& b) const {
+bool TreeBuilder::is_after(const TreeLeaf& a, const TreeLeaf& b) const {
   if (params_.is_leafwise()) {
     const double gain_a = a.best.weighted_gain(), gain_b = b.best.weighted_gain();
     return gain_a != gain_b ? gain_a < gain_b : a.node > b.node;
@@ -94,7 +94,7 @@ bool TreeBuilder::is_after(const Leaf& a, const Leaf& b) const {
   return a.depth != b.depth ? a.depth > b.depth : a.node > b.node;
 }
 
-void TreeBuilder::enqueue_or_close(const Leaf& leaf) {
+void TreeBuilder::enqueue_or_close(const TreeLeaf& leaf) {
   if (!leaf.best.found()) {
     engine_->close(leaf.id);
     closed_.push_back(leaf);
@@ -102,64 +102,64 @@ void TreeBuilder::enqueue_or_close(const Leaf& leaf) {
   }
   open_.push_back(leaf);
   std::push_heap(open_.begin(), open_.end(),
-                 [this](const Leaf& a, const Leaf& b) { return is_after(a, b); });
+                 [this](const TreeLeaf& a, const TreeLeaf& b) { return is_after(a, b); });
 }
 
-TreeBuilder::Leaf TreeBuilder::next() {
+TreeBuilder::TreeLeaf TreeBuilder::next() {
   std::pop_heap(open_.begin(), open_.end(),
-                [this](const Leaf& a, const Leaf& b) { return is_after(a, b); });
-  const Leaf leaf = open_.back();
+                [this](const TreeLeaf& a, const TreeLeaf& b) { return is_after(a, b); });
+  const TreeLeaf leaf = open_.back();
   open_.pop_back();
   return leaf;
 }
 
-void TreeBuilder::split(Leaf leaf) {
+void TreeBuilder::split(TreeLeaf leaf) {
   const bool is_evaluated = leaf.children >= 0;
   if (!is_evaluated) make_children(leaf);
   commit(leaf);
   if (!is_evaluated) evaluate_children(leaf);
   const Children children = children_[static_cast<std::size_t>(leaf.children)];
-  for (const Leaf& child : children) enqueue_or_close(child);
+  for (const TreeLeaf& child : children) enqueue_or_close(child);
   if (has_limits()) rescan_bounded_leaves(children);
 }
 
-void TreeBuilder::make_children(Leaf& leaf) {
+void TreeBuilder::make_children(TreeLeaf& leaf) {
   leaf.children = static_cast<int>(children_.size());
   const auto [left, right] = engine_->make_children(leaf.id, leaf.best);
-  children_.push_back({Leaf{left}, Leaf{right}});
-  for (Leaf& child : children_.back()) child.depth = leaf.depth + 1;
+  children_.push_back({TreeLeaf{left}, TreeLeaf{right}});
+  for (TreeLeaf& child : children_.back()) child.depth = leaf.depth + 1;
 }
 
 // Makes a leaf an inner node: its children get their numbers.
-void TreeBuilder::commit(const Leaf& leaf) {
+void TreeBuilder::commit(const TreeLeaf& leaf) {
   Children& children = children_[static_cast<std::size_t>(leaf.children)];
-  for (Leaf& child : children) child.node = add_node(child, leaf.node);
+  for (TreeLeaf& child : children) child.node = add_node(child, leaf.node);
   record_split(leaf, children);
   if (has_limits()) limit_children(leaf, children);
 }
 
 // The open leaves that are split next unless a new one gains more, in their order.
-std::vector<TreeBuilder::Leaf*> TreeBuilder::next_open(std::size_t most) {
-  std::vector<Leaf*> leaves;
-  for (Leaf& leaf : open_) leaves.push_back(&leaf);
+std::vector<TreeBuilder::TreeLeaf*> TreeBuilder::next_open(std::size_t most) {
+  std::vector<TreeLeaf*> leaves;
+  for (TreeLeaf& leaf : open_) leaves.push_back(&leaf);
   most = std::min(most, leaves.size());
   std::partial_sort(leaves.begin(), leaves.begin() + static_cast<std::ptrdiff_t>(most),
                     leaves.end(),
-                    [this](const Leaf* a, const Leaf* b) { return is_after(*b, *a); });
+                    [this](const TreeLeaf* a, const TreeLeaf* b) { return is_after(*b, *a); });
   leaves.resize(most);
   return leaves;
 }
 
 // Evaluates the children of a leaf that has just been split, and those that the next open leaves
 // would have. A child is searched only if the tree has room for another split after its parent's.
-void TreeBuilder::evaluate_children(Leaf& leaf) {
+void TreeBuilder::evaluate_children(TreeLeaf& leaf) {
   const int n_after = n_leaves() + 2;  // the leaf itself is no longer among them
-  std::vector<Leaf*> parents = {&leaf};
+  std::vector<TreeLeaf*> parents = {&leaf};
   std::vector<Division> divisions = {division(leaf, n_after < max_leaves_)};
   const int n_ahead = std::min(leaves_ahead_ - 1, max_leaves_ - n_after);
   if (n_ahead > 0) {
     int n_leaves = n_after;
-    for (Leaf* other : next_open(static_cast<std::size_t>(n_ahead))) {
+    for (TreeLeaf* other : next_open(static_cast<std::size_t>(n_ahead))) {
       ++n_leaves;
       if (other->children >= 0) continue;
       make_children(*other);
@@ -174,7 +174,7 @@ void TreeBuilder::evaluate_children(Leaf& leaf) {
   }
 }
 
-Division TreeBuilder::division(const Leaf& leaf, bool has_room) const {
+Division TreeBuilder::division(const TreeLeaf& leaf, bool has_room) const {
   Division division;
   division.leaf = leaf.id;
   division.split = leaf.best;
@@ -193,7 +193,7 @@ Division TreeBuilder::division(const Leaf& leaf, bool has_room) const {
   return division;
 }
 
-LeafSearch TreeBuilder::search_of(const Leaf& leaf, const std::vector<int>& tested) const {
+LeafSearch TreeBuilder::search_of(const TreeLeaf& leaf, const std::vector<int>& tested) const {
   return {leaf.id,
           allowed_features(leaf, tested),
           {has_limits() ? &monotone_ : nullptr, leaf.node},
@@ -214,7 +214,7 @@ std::vector<int> TreeBuilder::features_above(int node) const {
 
 // What the level drew, of that what interactions allow below the features tested, and of that what
 // the node drew.
-AllowedFeatures TreeBuilder::allowed_features(const Leaf& leaf,
+AllowedFeatures TreeBuilder::allowed_features(const TreeLeaf& leaf,
                                               const std::vector<int>& tested) const {
   const Interactions& interactions = constraints_.interactions;
   const bool draws = params_.colsample_bylevel < 1.0 || params_.colsample_bynode < 1.0;
@@ -231,12 +231,12 @@ AllowedFeatures TreeBuilder::allowed_features(const Leaf& leaf,
       n_features());
 }
 
-double TreeBuilder::weight(const Leaf& leaf, int output) const {
+double TreeBuilder::weight(const TreeLeaf& leaf, int output) const {
   const LeafSums sums = engine_->sums(leaf.id, output);
   return params_.weight(sums.G, sums.H);
 }
 
-int TreeBuilder::add_node(const Leaf& leaf, int parent) {
+int TreeBuilder::add_node(const TreeLeaf& leaf, int parent) {
   for (int k = 0; k < engine_->n_values(); ++k) {
     tree_.value.push_back(params_.learning_rate * weight(leaf, k));
   }
@@ -253,7 +253,7 @@ int TreeBuilder::add_node(const Leaf& leaf, int parent) {
   return tree_.n_nodes() - 1;
 }
 
-void TreeBuilder::record_split(const Leaf& leaf, const Children& children) {
+void TreeBuilder::record_split(const TreeLeaf& leaf, const Children& children) {
   const auto i = static_cast<std::size_t>(leaf.node);
   const Split& split = leaf.best;
   tree_.feature[i] = split.feature;
@@ -270,14 +270,15 @@ void TreeBuilder::record_split(const Leaf& leaf, const Children& children) {
 }
 
 // Gives two new leaves values that are monotone with those of all others.
-void TreeBuilder::limit_children(const Leaf& leaf, const Children& children) {
+void TreeBuilder::limit_children(const TreeLeaf& leaf, const Children& children) {
   const Split& split = leaf.best;
   const bool takes_all = split.bin + 1 == n_bins_[static_cast<std::size_t>(split.feature)];
   const double end = takes_all ? std::numeric_limits<double>::infinity() : split.bin;
-  const Cut cut = {split.feature, end, split.missing_left, split.categorical, split.categories};
-  monotone_.split(leaf.node, cut, children[0].node, children[1].node, weight(children[0]),
+  const BoxSplit box_split = {split.feature, end, split.missing_left, split.categorical,
+                              split.categories};
+  monotone_.split(leaf.node, box_split, children[0].node, children[1].node, weight(children[0]),
                   weight(children[1]));
-  for (const Leaf& child : children) {
+  for (const TreeLeaf& child : children) {
     tree_.value[static_cast<std::size_t>(child.node)] =
         params_.learning_rate * monotone_.value(child.node);
   }
@@ -292,17 +293,17 @@ void TreeBuilder::rescan_bounded_leaves(const Children& children) {
   std::erase_if(nodes,
                 [&](int node) { return node == children[0].node || node == children[1].node; });
   std::sort(nodes.begin(), nodes.end());
-  const auto is_changed = [&](const Leaf& leaf) {
+  const auto is_changed = [&](const TreeLeaf& leaf) {
     return std::binary_search(nodes.begin(), nodes.end(), leaf.node) && may_split(leaf);
   };
-  std::vector<Leaf> changed;
-  for (std::vector<Leaf>* leaves : {&open_, &closed_}) {
+  std::vector<TreeLeaf> changed;
+  for (std::vector<TreeLeaf>* leaves : {&open_, &closed_}) {
     std::copy_if(leaves->begin(), leaves->end(), std::back_inserter(changed), is_changed);
     std::erase_if(*leaves, is_changed);
   }
   std::make_heap(open_.begin(), open_.end(),
-                 [this](const Leaf& a, const Leaf& b) { return is_after(a, b); });
-  for (Leaf& leaf : changed) {
+                 [this](const TreeLeaf& a, const TreeLeaf& b) { return is_after(a, b); });
+  for (TreeLeaf& leaf : changed) {
     check_interrupt();
     const bool is_restricted = constraints_.interactions.any();
     LeafSearch search =
@@ -317,7 +318,7 @@ void TreeBuilder::rescan_bounded_leaves(const Children& children) {
 void TreeBuilder::choose_values() {
   std::vector<int> nodes;
   std::vector<double> target, weights;
-  for (const Leaf& leaf : closed_) {
+  for (const TreeLeaf& leaf : closed_) {
     nodes.push_back(leaf.node);
     target.push_back(weight(leaf));
     weights.push_back(engine_->sums(leaf.id, 0).H + params_.reg_lambda);
@@ -335,7 +336,7 @@ void TreeBuilder::apply_common_step() {
   const int n_values = engine_->n_values();
   for (int k = 0; k < n_values; ++k) {
     CommonStep common(params_.leaf, params_.learning_rate);
-    for (const Leaf& leaf : closed_) {
+    for (const TreeLeaf& leaf : closed_) {
       const LeafSums sums = engine_->sums(leaf.id, k);
       common.add(sums.G, sums.H, params_.learning_rate * weight(leaf, k));
     }
@@ -350,9 +351,9 @@ void TreeBuilder::apply_common_step() {
 void TreeBuilder::finish(std::uint16_t* leaf_of_row) {
   closed_.insert(closed_.end(), open_.begin(), open_.end());
   std::sort(closed_.begin(), closed_.end(),
-            [](const Leaf& a, const Leaf& b) { return a.node < b.node; });
+            [](const TreeLeaf& a, const TreeLeaf& b) { return a.node < b.node; });
   std::vector<int> ids;
-  for (const Leaf& leaf : closed_) {
+  for (const TreeLeaf& leaf : closed_) {
     tree_.leaf_node.push_back(leaf.node);
     ids.push_back(leaf.id);
   }
@@ -361,4 +362,4 @@ void TreeBuilder::finish(std::uint16_t* leaf_of_row) {
   apply_common_step();
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

@@ -16,7 +16,7 @@
 #include "tree/constraints.hpp"
 #include "tree/monotone.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 
 class TreeBuilder {
  public:
@@ -29,44 +29,44 @@ class TreeBuilder {
                  std::uint16_t* leaf_of_row);
 
  private:
-  struct Leaf : NewLeaf {
+  struct TreeLeaf : NewLeaf {
     int node = -1;  // its number in the tree; −1 as long as its parent is not split
     int depth = 0;
     int children = -1;  // a place in children_, once they are evaluated
     Split best = {};
   };
-  using Children = std::array<Leaf, 2>;
+  using Children = std::array<TreeLeaf, 2>;
 
   // Rules.
   int n_features() const { return static_cast<int>(n_bins_.size()); }
   int n_leaves() const { return static_cast<int>(open_.size() + closed_.size()); }
   bool is_full() const { return n_leaves() >= max_leaves_; }
-  bool may_split(const Leaf& leaf) const;
-  bool is_after(const Leaf& a, const Leaf& b) const;
+  bool may_split(const TreeLeaf& leaf) const;
+  bool is_after(const TreeLeaf& a, const TreeLeaf& b) const;
   std::vector<int> features_above(int node) const;
-  AllowedFeatures allowed_features(const Leaf& leaf, const std::vector<int>& tested) const;
+  AllowedFeatures allowed_features(const TreeLeaf& leaf, const std::vector<int>& tested) const;
   bool has_limits() const { return constraints_.are_monotone() && engine_->has_limits(); }
 
   // Steps.
   void begin(std::uint64_t tree_id);
   void plant_root(std::span<const std::uint32_t> bag);
-  Leaf next();
-  void split(Leaf leaf);
-  void make_children(Leaf& leaf);
-  void commit(const Leaf& leaf);
-  void evaluate_children(Leaf& leaf);
-  std::vector<Leaf*> next_open(std::size_t most);
-  Division division(const Leaf& leaf, bool has_room) const;
-  LeafSearch search_of(const Leaf& leaf, const std::vector<int>& tested) const;
-  void enqueue_or_close(const Leaf& leaf);
+  TreeLeaf next();
+  void split(TreeLeaf leaf);
+  void make_children(TreeLeaf& leaf);
+  void commit(const TreeLeaf& leaf);
+  void evaluate_children(TreeLeaf& leaf);
+  std::vector<TreeLeaf*> next_open(std::size_t most);
+  Division division(const TreeLeaf& leaf, bool has_room) const;
+  LeafSearch search_of(const TreeLeaf& leaf, const std::vector<int>& tested) const;
+  void enqueue_or_close(const TreeLeaf& leaf);
   void rescan_bounded_leaves(const Children& children);
   void finish(std::uint16_t* leaf_of_row);
 
   // Nodes and values.
-  double weight(const Leaf& leaf, int output = 0) const;
-  int add_node(const Leaf& leaf, int parent);
-  void record_split(const Leaf& leaf, const Children& children);
-  void limit_children(const Leaf& leaf, const Children& children);
+  double weight(const TreeLeaf& leaf, int output = 0) const;
+  int add_node(const TreeLeaf& leaf, int parent);
+  void record_split(const TreeLeaf& leaf, const Children& children);
+  void limit_children(const TreeLeaf& leaf, const Children& children);
   void choose_values();
   void apply_common_step();
 
@@ -82,11 +82,11 @@ class TreeBuilder {
   GrowthEngine* engine_ = nullptr;
   std::uint64_t tree_id_ = 0;
   GrownTree tree_;
-  std::vector<int> parent_of_;  // of each node; −1 for the root
-  std::vector<Leaf> open_;      // a heap: the next to split in front
-  std::vector<Leaf> closed_;    // will stay leaves
+  std::vector<int> parent_of_;    // of each node; −1 for the root
+  std::vector<TreeLeaf> open_;    // a heap: the next to split in front
+  std::vector<TreeLeaf> closed_;  // will stay leaves
   std::vector<Children> children_;
   MonotoneLeaves monotone_;  // the leaves, if their values have limits
 };
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

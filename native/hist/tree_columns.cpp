@@ -7,7 +7,7 @@
 
 #include "table/bundle.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 namespace {
 
 // Columns that repay reading a row's id and gradient.
@@ -18,12 +18,12 @@ constexpr std::size_t kNarrowestGroup = 4;
 // features.
 bool can_split(const std::uint8_t* bins, std::size_t n_rows, std::size_t fewest) {
   std::array<std::size_t, kBins> count{};
-  std::size_t seen = 0, most = 0;
+  std::size_t n_seen = 0, most = 0;
   fewest = std::min(fewest, n_rows);
   for (std::size_t look = std::min(n_rows, 4 * fewest);; look = std::min(n_rows, 2 * look)) {
-    for (; seen < look; ++seen) most = std::max(most, ++count[bins[seen]]);
-    if (seen - most >= fewest) return true;
-    if (seen == n_rows) return false;
+    for (; n_seen < look; ++n_seen) most = std::max(most, ++count[bins[n_seen]]);
+    if (n_seen - most >= fewest) return true;
+    if (n_seen == n_rows) return false;
   }
 }
 
@@ -59,7 +59,7 @@ std::size_t TreeColumns::mean_codes() const {
   return sum / columns_.size() + 1;
 }
 
-std::vector<ColumnGroup> TreeColumns::make_groups(std::size_t wanted, std::size_t widest) const {
+std::vector<ColumnGroup> TreeColumns::make_groups(std::size_t per_block, std::size_t widest) const {
   const int width = bins_.width;
   std::vector<ColumnGroup> groups;
   for (std::size_t begin = 0; begin < columns_.size();) {
@@ -68,7 +68,7 @@ std::vector<ColumnGroup> TreeColumns::make_groups(std::size_t wanted, std::size_
     while (end < columns_.size() && columns_[end] / width == block) ++end;
     const std::size_t fewest = (end - begin + widest - 1) / widest;
     const std::size_t most = std::max<std::size_t>(1, (end - begin) / kNarrowestGroup);
-    std::size_t parts = std::max(fewest, std::min(wanted, most));
+    std::size_t parts = std::max(fewest, std::min(per_block, most));
     for (; begin < end; --parts) {
       const std::size_t take = (end - begin + parts - 1) / parts;
       ColumnGroup group{};
@@ -89,4 +89,4 @@ std::vector<ColumnGroup> TreeColumns::make_groups(std::size_t wanted, std::size_
   return groups;
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

@@ -6,7 +6,7 @@
 #include "hist/histogram.hpp"
 #include "table/binned_view.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 
 class TreeColumns {
  public:
@@ -25,9 +25,10 @@ class TreeColumns {
   int n_codes(int column) const { return n_codes_[static_cast<std::size_t>(column)]; }
   // How many codes a column of the tree's has on average.
   std::size_t mean_codes() const;
-  // Groups of at most `widest` columns of the tree's that share a block, of nearly equal size, and
-  // if possible `wanted` a block.
-  std::vector<ColumnGroup> make_groups(std::size_t wanted, std::size_t widest = kGroupWidth) const;
+  // Divides the tree's columns into groups of nearly equal size within blocks: at most `widest`
+  // columns per group, and if possible `per_block` groups per block.
+  std::vector<ColumnGroup> make_groups(std::size_t per_block,
+                                       std::size_t widest = kGroupWidth) const;
 
  private:
   const BinnedView& bins_;
@@ -37,4 +38,4 @@ class TreeColumns {
   std::vector<int> columns_;     // in increasing order
 };
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

@@ -19,7 +19,7 @@
 #include "hist/vector_histogram.hpp"
 #include "hist/vector_split.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 namespace {
 
 // Words added to histograms that repay waking a thread, and what scanning a bin costs in updates.
@@ -74,7 +74,7 @@ struct VectorLeaf : EngineLeaf {
 };
 
 // A leaf that is looked at for a split.
-struct Candidate {
+struct LeafCandidate {
   LeafSearch& search;
   VectorSearch of_leaf;
 };
@@ -137,11 +137,11 @@ class VectorEngine final : public GrowthEngine {
   }
   std::size_t runs_for(const VectorLeaf& leaf) const;
   void build_by_runs(const VectorLeaf& leaf, std::size_t runs);
-  Candidate candidate(LeafSearch& search);
+  LeafCandidate candidate(LeafSearch& search);
   void evaluate_children(Division& division);
-  void choose(Candidate& candidate, std::size_t which);
-  void offer(const Candidate& candidate, const ColumnGroup& group, const VectorHistograms& of_group,
-             BinSet* occupied, VectorSplit& best) const;
+  void choose(LeafCandidate& candidate, std::size_t which);
+  void offer(const LeafCandidate& candidate, const ColumnGroup& group,
+             const VectorHistograms& of_group, BinSet* occupied, VectorSplit& best) const;
   template <class Use>
   void with_histograms(const VectorLeaf& leaf, const ColumnGroup& group, bool is_built, Use use);
 
@@ -242,15 +242,15 @@ std::array<NewLeaf, 2> VectorEngine::make_children(int leaf, const Split& split)
   return {describe(left), describe(right)};
 }
 
-Candidate VectorEngine::candidate(LeafSearch& search) {
+LeafCandidate VectorEngine::candidate(LeafSearch& search) {
   return {search, {params_, gradients_, at(search.leaf).sums.data()}};
 }
 
 // Threads share the rows of a node out where there are more threads than groups of columns.
 std::size_t VectorEngine::runs_for(const VectorLeaf& leaf) const {
   const auto team = static_cast<std::size_t>(team_for(leaf.rows.count));
-  const std::size_t wanted = (team + groups_.size() - 1) / groups_.size();
-  return leaf.slot < 0 ? 1 : std::clamp<std::size_t>(leaf.rows.count / kRowsPerRun, 1, wanted);
+  const std::size_t most_runs = (team + groups_.size() - 1) / groups_.size();
+  return leaf.slot < 0 ? 1 : std::clamp<std::size_t>(leaf.rows.count / kRowsPerRun, 1, most_runs);
 }
 
 void VectorEngine::build_by_runs(const VectorLeaf& leaf, std::size_t runs) {
@@ -308,7 +308,7 @@ void VectorEngine::with_histograms(const VectorLeaf& leaf, const ColumnGroup& gr
 }
 
 // Offers the features of a group to the search for a leaf's best split.
-void VectorEngine::offer(const Candidate& candidate, const ColumnGroup& group,
+void VectorEngine::offer(const LeafCandidate& candidate, const ColumnGroup& group,
                          const VectorHistograms& of_group, BinSet* occupied,
                          VectorSplit& best) const {
   for (int k = 0; k < group.count; ++k) {
@@ -327,7 +327,7 @@ void VectorEngine::offer(const Candidate& candidate, const ColumnGroup& group,
 void VectorEngine::search(LeafSearch& search) {
   VectorLeaf& leaf = at(search.leaf);
   if (leaf.rows.count >= kKeepFromRows) leaf.slot = take_slot(pool_, leaves_);
-  Candidate root = candidate(search);
+  LeafCandidate root = candidate(search);
   const std::size_t runs = runs_for(leaf);
   if (runs > 1) build_by_runs(leaf, runs);
   parallel_for(team_for(leaf.rows.count), groups_.size(), [&](std::size_t i) {
@@ -369,8 +369,8 @@ void VectorEngine::evaluate_children(Division& division) {
   }
   if (subtracts) large.slot = std::exchange(parent.slot, -1);
 
-  Candidate of_small = candidate(division.children[small_side]);
-  Candidate of_large = candidate(division.children[large_side]);
+  LeafCandidate of_small = candidate(division.children[small_side]);
+  LeafCandidate of_large = candidate(division.children[large_side]);
   const std::size_t runs = runs_for(small);
   if (runs > 1) build_by_runs(small, runs);
   parallel_for(team_for(small.rows.count), groups_.size(), [&](std::size_t i) {
@@ -401,7 +401,7 @@ void VectorEngine::evaluate_children(Division& division) {
 }
 
 // The best over the groups.
-void VectorEngine::choose(Candidate& candidate, std::size_t which) {
+void VectorEngine::choose(LeafCandidate& candidate, std::size_t which) {
   Words& left_sums = at(candidate.search.leaf).left_sums;
   for (std::array<VectorSplit, 2>& best : group_best_) {
     if (!best[which].beats(candidate.search.best)) continue;
@@ -433,4 +433,4 @@ GrownTree VectorGrower::grow(const VectorGradients& gradients, std::span<const s
   return builder_->grow(*engine_, bag, tree_id, leaf_of_row);
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

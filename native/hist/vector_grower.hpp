@@ -11,7 +11,7 @@
 #include "table/binned_view.hpp"
 #include "tree/constraints.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 
 class VectorEngine;
 class TreeBuilder;
@@ -34,4 +34,4 @@ class VectorGrower {
   std::unique_ptr<TreeBuilder> builder_;
 };
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstring>
 
-namespace hedgerow {
+namespace hedgerow::hist {
 namespace {
 
 // Rows to fetch ahead: about the latency of main memory divided by the time a row takes.
@@ -127,4 +127,4 @@ void add_up(const VectorGradients& gradients, const RowSet& rows, std::uint64_t*
   }
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

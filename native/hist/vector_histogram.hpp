@@ -6,7 +6,7 @@
 #include "gradient/vector_store.hpp"
 #include "hist/histogram.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 
 // The bins of a column that hold rows, as a set of bits.
 struct BinSet {
@@ -40,4 +40,4 @@ void clear_occupied(const VectorGradients& gradients, const VectorHistograms& hi
 // Adds the rows' words to words_per_row() sums.
 void add_up(const VectorGradients& gradients, const RowSet& rows, std::uint64_t* sums);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

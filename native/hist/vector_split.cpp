@@ -16,7 +16,7 @@
 #include "shared/least_weight.hpp"
 #include "tree/category_order.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 namespace {
 
 // More than any sum of weights in steps, and safe to double.
@@ -46,7 +46,7 @@ struct BinList {
 
 // What each cut would bring, but for what all cuts of a node have in common. The first panel sets
 // the values, the others add to them.
-struct CutValues {
+struct CandidateValues {
   alignas(64) double value[kBins + kPanelWidth];
   bool is_set = false;
 };
@@ -61,15 +61,15 @@ struct VectorSplitContext {
   bool is_plain;
   std::span<const PanelOfNode> panels;
 
-  Sum count_of(const std::uint64_t* sums) const { return gradients.lane(sums, 0); }
-  bool allowed(const Sum& left) const {
+  GradientSum count_of(const std::uint64_t* sums) const { return gradients.lane(sums, 0); }
+  bool allowed(const GradientSum& left) const {
     return least.fits(left) && least.fits(count_of(total) - left);
   }
-  double score(const Sum& side, int k, const Penalties& penalties) const {
+  double score(const GradientSum& side, int k, const Penalties& penalties) const {
     return leaf_score(penalties, gradients.g_unit[k] * static_cast<double>(side.g),
                       gradients.h_unit[k] * static_cast<double>(side.hc));
   }
-  double weight(const Sum& side, int k) const {
+  double weight(const GradientSum& side, int k) const {
     return params.weight(gradients.g_unit[k] * static_cast<double>(side.g),
                          gradients.h_unit[k] * static_cast<double>(side.hc));
   }
@@ -81,8 +81,8 @@ double VectorSplitContext::gain(const Words& left, double extra_lambda, int dire
   const Penalties penalties = params.penalties(extra_lambda);
   double children = 0.0;
   for (int k = 1; k <= gradients.lanes.n_outputs; ++k) {
-    const Sum all = gradients.lane(total, k), of_left = gradients.lane(left.data(), k);
-    const Sum of_right = all - of_left;
+    const GradientSum all = gradients.lane(total, k), of_left = gradients.lane(left.data(), k);
+    const GradientSum of_right = all - of_left;
     if (direction != 0 && direction * weight(of_left, k) > direction * weight(of_right, k)) {
       children += score(all, k, penalties);
     } else {
@@ -140,7 +140,7 @@ struct PlainShares {
         factor(load<W>(panel.factor)) {}
 
   Fractions<W> operator()(Double<W> g, Double<W> h) const {
-    const Fractions<W> cut = cut_fraction(g, h, reg_lambda, both_sides, mean);
+    const Fractions<W> cut = split_fraction(g, h, reg_lambda, both_sides, mean);
     return {factor * cut.numerator, cut.denominator};
   }
 
@@ -217,7 +217,7 @@ inline Double<8> add_lanes(const Fractions<8> (&v)[8]) {
 // of them all.
 template <int W, bool kWide, class Share>
 void add_values(const Share& share, const std::uint64_t* column, const std::uint64_t* start,
-                const BinList& bins, CutValues& cuts) {
+                const BinList& bins, CandidateValues& candidates) {
   constexpr int width = W * (kWide ? 2 : 1);
   Running<W, kWide> left;
   if (start) left.add(start);
@@ -227,19 +227,19 @@ void add_values(const Share& share, const std::uint64_t* column, const std::uint
       left.add(column + bins.code[i + j] * width);
       shares[j] = share(left.g(), left.h());
     }
-    auto& values = *reinterpret_cast<Double<W>*>(cuts.value + i);
-    values = cuts.is_set ? values + add_lanes(shares) : add_lanes(shares);
+    auto& values = *reinterpret_cast<Double<W>*>(candidates.value + i);
+    values = candidates.is_set ? values + add_lanes(shares) : add_lanes(shares);
   }
 }
 
 template <int W, bool kWide>
 void add_values(const VectorSplitContext& node, const PanelOfNode& panel,
                 const std::uint64_t* column, const std::uint64_t* start, const BinList& bins,
-                CutValues& cuts) {
+                CandidateValues& candidates) {
   if (node.is_plain) {
-    add_values<W, kWide>(PlainShares<W>(node, panel), column, start, bins, cuts);
+    add_values<W, kWide>(PlainShares<W>(node, panel), column, start, bins, candidates);
   } else {
-    add_values<W, kWide>(ScoreShares<W>(node, panel), column, start, bins, cuts);
+    add_values<W, kWide>(ScoreShares<W>(node, panel), column, start, bins, candidates);
   }
 }
 
@@ -251,15 +251,15 @@ std::uint64_t* sums_at(const VectorSplitContext& node, const VectorFeature& feat
 }
 
 void add_values(const VectorSplitContext& node, const VectorFeature& feature, int panel,
-                bool missing_left, const BinList& bins, CutValues& cuts) {
+                bool missing_left, const BinList& bins, CandidateValues& candidates) {
   const PanelOfNode& of_node = node.panels[static_cast<std::size_t>(panel)];
   const std::uint64_t* column = sums_at(node, feature, panel, 0);
   const std::uint64_t* start = missing_left ? sums_at(node, feature, panel, kMissingBin) : nullptr;
   const auto add = [&]<int W>() {
     if (node.gradients.wide) {
-      add_values<W, true>(node, of_node, column, start, bins, cuts);
+      add_values<W, true>(node, of_node, column, start, bins, candidates);
     } else {
-      add_values<W, false>(node, of_node, column, start, bins, cuts);
+      add_values<W, false>(node, of_node, column, start, bins, candidates);
     }
   };
   if (node.gradients.lanes.width(panel) == kPanelWidth) {
@@ -334,22 +334,23 @@ BinList bins_of(const VectorFeature& feature) {
 
 // The largest value above `to_beat` of an allowed cut, the first of equals; −1 for none.
 int largest_value(const VectorSplitContext& node, const VectorFeature& feature, const BinList& bins,
-                  const CutValues& cuts, bool missing_left, double to_beat) {
-  Sum left = missing_left ? node.count_of(sums_at(node, feature, 0, kMissingBin)) : Sum{0, 0};
+                  const CandidateValues& candidates, bool missing_left, double to_beat) {
+  GradientSum left =
+      missing_left ? node.count_of(sums_at(node, feature, 0, kMissingBin)) : GradientSum{0, 0};
   int chosen = -1;
   for (int i = 0; i < bins.count; ++i) {
     left += node.count_of(sums_at(node, feature, 0, bins.code[i]));
-    if (!(cuts.value[i] > to_beat) || !node.allowed(left)) continue;
-    to_beat = cuts.value[i];
+    if (!(candidates.value[i] > to_beat) || !node.allowed(left)) continue;
+    to_beat = candidates.value[i];
     chosen = i;
   }
   return chosen;
 }
 
 // Makes the cut after a bin the best if it is allowed and gains more.
-void consider_cut(const VectorSplitContext& node, int bin, const Words& left, bool missing_left,
-                  int direction, VectorSplit& best) {
-  const Sum count = node.count_of(left.data());
+void consider_threshold(const VectorSplitContext& node, int bin, const Words& left,
+                        bool missing_left, int direction, VectorSplit& best) {
+  const GradientSum count = node.count_of(left.data());
   if (!node.allowed(count)) return;
   const double gain = node.gain(left, 0.0, direction);
   const bool wins_tie = gain == best.gain && bin < best.bin;
@@ -369,7 +370,7 @@ void consider_ordered(const VectorSplitContext& node, const VectorFeature& featu
   if (missing_left) add_bin(node, feature, kMissingBin, left);
   for (int i = 0; i + 1 < bins.count; ++i) {
     add_bin(node, feature, bins.code[i], left);
-    consider_cut(node, bins.bin[i], left, missing_left, feature.direction, best);
+    consider_threshold(node, bins.bin[i], left, missing_left, feature.direction, best);
   }
 }
 
@@ -382,7 +383,7 @@ VectorSplit best_ordered(const VectorSplitContext& node, const VectorFeature& fe
   consider_ordered(node, feature, bins, true, best);
   Words numbers = no_sums(node);
   for (int i = 0; i < bins.count; ++i) add_bin(node, feature, bins.code[i], numbers);
-  consider_cut(node, feature.n_bins - 1, numbers, false, 0, best);
+  consider_threshold(node, feature.n_bins - 1, numbers, false, 0, best);
   return best;
 }
 
@@ -390,19 +391,19 @@ VectorSplit best_ordered(const VectorSplitContext& node, const VectorFeature& fe
 void consider(const VectorSplitContext& node, const VectorFeature& feature, const BinList& bins,
               bool missing_left, double gain_to_beat, VectorSplit& best) {
   if (bins.count <= 0) return;
-  CutValues cuts;
+  CandidateValues candidates;
   for (int panel = 0; panel < node.gradients.lanes.n_panels(); ++panel) {
-    add_values(node, feature, panel, missing_left, bins, cuts);
-    cuts.is_set = true;
+    add_values(node, feature, panel, missing_left, bins, candidates);
+    candidates.is_set = true;
   }
   const double to_beat =
       node.parent_score + 2.0 * (gain_to_beat + node.params.min_split_gain) - node.constant;
-  const int position = largest_value(node, feature, bins, cuts, missing_left, to_beat);
+  const int position = largest_value(node, feature, bins, candidates, missing_left, to_beat);
   if (position < 0) return;
   Words left = no_sums(node);
   if (missing_left) add_bin(node, feature, kMissingBin, left);
   for (int i = 0; i <= position; ++i) add_bin(node, feature, bins.code[i], left);
-  consider_cut(node, bins.bin[position], left, missing_left, 0, best);
+  consider_threshold(node, bins.bin[position], left, missing_left, 0, best);
 }
 
 // The cut after the last bin parts the missing values from the rest; from numbers larger than any
@@ -437,7 +438,7 @@ void set_category(Split& split, int bin) { split.categories[bin >> 5] |= 1u << (
 // Makes a split of these categories the best if it is allowed and gains more.
 void consider_categories(const VectorSplitContext& node, std::span<const std::uint8_t> chosen,
                          const Words& left, double extra_lambda, VectorSplit& best) {
-  const Sum count = node.count_of(left.data());
+  const GradientSum count = node.count_of(left.data());
   if (!node.allowed(count)) return;
   const double gain = node.gain(left, extra_lambda);
   if (!(gain > best.gain)) return;
@@ -476,7 +477,7 @@ void sort_categories(const VectorSplitContext& node, const VectorFeature& featur
                       (gradients.h(sums.data(), k) + node.params.cat_smooth));
     }
   }
-  cart::spread_out(weight, point, K, rank);
+  principal_coordinates(weight, point, K, rank);
   double rank_of[kBins];
   for (std::size_t i = 0; i < categories.size(); ++i) rank_of[categories[i]] = rank[i];
   std::stable_sort(categories.begin(), categories.end(),
@@ -487,7 +488,7 @@ void sort_categories(const VectorSplitContext& node, const VectorFeature& featur
 void consider_sorted(const VectorSplitContext& node, const VectorFeature& feature,
                      std::vector<std::uint8_t> categories, VectorSplit& best) {
   std::erase_if(categories, [&](std::uint8_t category) {
-    const Sum count = node.count_of(sums_at(node, feature, 0, category));
+    const GradientSum count = node.count_of(sums_at(node, feature, 0, category));
     const double weight = static_cast<double>(count.g) * node.gradients.g_unit[0];
     return weight < node.params.min_category_weight;
   });
@@ -497,9 +498,9 @@ void consider_sorted(const VectorSplitContext& node, const VectorFeature& featur
   for (const bool from_high : {false, true}) {
     if (from_high) std::reverse(categories.begin(), categories.end());
     Words left = no_sums(node);
-    for (std::size_t taken = 1; taken <= std::min(most, categories.size()); ++taken) {
-      add_bin(node, feature, categories[taken - 1], left);
-      consider_categories(node, std::span(categories).first(taken), left, node.params.cat_l2, best);
+    for (std::size_t size = 1; size <= std::min(most, categories.size()); ++size) {
+      add_bin(node, feature, categories[size - 1], left);
+      consider_categories(node, std::span(categories).first(size), left, node.params.cat_l2, best);
     }
   }
 }
@@ -546,7 +547,7 @@ VectorSearch::VectorSearch(const GrowthParams& params, const VectorGradients& gr
 void VectorSearch::describe_lane(int k) {
   PanelOfNode& panel = panels_[static_cast<std::size_t>(k / kPanelWidth)];
   const int place = k % kPanelWidth;
-  const Sum sum = gradients_.lane(node_, k);
+  const GradientSum sum = gradients_.lane(node_, k);
   const auto g = static_cast<double>(sum.g), h = static_cast<double>(sum.hc);
   const double g_unit = gradients_.g_unit[k], h_unit = gradients_.h_unit[k];
   const bool is_output = k >= 1 && k <= gradients_.lanes.n_outputs;
@@ -573,13 +574,13 @@ void VectorSearch::offer(const VectorFeature& feature, VectorSplit& best) const 
   // offered before.
   const double to_beat = best.weighted_gain() / feature.weight;
   const double noise = kScanNoise * (parent_score_ + 2.0 * (to_beat + params_.min_split_gain));
-  VectorSplit found = feature.categorical ? best_categorical(node, feature)
-                                          : best_numeric(node, feature, to_beat - noise);
-  found.feature = feature.feature;
-  found.weight = feature.weight;
-  if (found.gain > 0.5 * kRelativeNoise * parent_score_ && found.beats(best)) {
-    best = std::move(found);
+  VectorSplit candidate = feature.categorical ? best_categorical(node, feature)
+                                              : best_numeric(node, feature, to_beat - noise);
+  candidate.feature = feature.feature;
+  candidate.weight = feature.weight;
+  if (candidate.gain > 0.5 * kRelativeNoise * parent_score_ && candidate.beats(best)) {
+    best = std::move(candidate);
   }
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

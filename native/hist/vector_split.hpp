@@ -7,7 +7,7 @@
 #include "hist/split.hpp"
 #include "hist/vector_histogram.hpp"
 
-namespace hedgerow {
+namespace hedgerow::hist {
 
 // A feature in a node: where its sums stand, and what its bins mean.
 struct VectorFeature {
@@ -40,11 +40,11 @@ struct PanelOfNode {
 
 // What a child must have at least, in the units of lane 0 (see Least): `sum` holds S + c and c.
 struct VectorLeast {
-  Sum sum;
+  GradientSum sum;
   std::int64_t h;
 
   VectorLeast(const GrowthParams& params, const VectorGradients& gradients);
-  bool fits(const Sum& child, int times = 1) const {
+  bool fits(const GradientSum& child, int times = 1) const {
     const auto count = static_cast<std::int64_t>(child.hc);
     return child.hc >= times * sum.hc && child.g + count >= times * sum.g && child.g >= times * h;
   }
@@ -75,4 +75,4 @@ class VectorSearch {
   std::vector<PanelOfNode> panels_;
 };
 
-}  // namespace hedgerow
+}  // namespace hedgerow::hist

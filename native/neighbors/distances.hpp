@@ -20,8 +20,9 @@
 #include "core/compiler.hpp"
 #include "shared/double_double.hpp"
 #include "shared/math.hpp"
+#include "shared/named.hpp"
 
-namespace hedgerow {
+namespace hedgerow::neighbors {
 
 // Rows of a block; it is stored by feature: [feature][row].
 inline constexpr std::size_t kBlockRows = 32;
@@ -312,6 +313,19 @@ struct GowerDistance {
   double reduced_at_least(double radius) const { return radius; }
 };
 
+// The metrics that follow from scalar products of rows: panels and sparse rows are searched by
+// them.
+enum class ProductMetric { euclidean, cosine };
+inline constexpr Named<ProductMetric> kProductMetrics[] = {{"euclidean", ProductMetric::euclidean},
+                                                           {"cosine", ProductMetric::cosine}};
+
+// Calls `visit` with the distance of such a metric between rows of d numbers.
+template <class Visit>
+void with_product_distance(ProductMetric metric, std::size_t d, const Visit& visit) {
+  if (metric == ProductMetric::cosine) return visit(CosineDistance{d});
+  visit(NumberDistance<Squares>{d, {}});
+}
+
 // A metric by name, and its parameters.
 struct Metric {
   std::string_view name;
@@ -366,4 +380,4 @@ void with_distance(const Metric& metric, std::size_t d, const Visit& visit) {
   std::apply([&](const auto&... row) { (visit_if_named(row), ...); }, kMetrics);
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::neighbors

@@ -7,7 +7,7 @@
 #include "core/threads.hpp"
 #include "neighbors/euclidean_tiles.hpp"
 
-namespace hedgerow {
+namespace hedgerow::neighbors {
 namespace {
 
 using namespace euclidean_detail;
@@ -33,25 +33,25 @@ std::size_t queries_at_once(std::size_t d, std::size_t n_queries, std::size_t mo
   return tiles * kTileQueries;
 }
 
-template <class Distance, class Wanted>
+template <class Distance, class Output>
 void scan_all(const Matrix& rows, const PanelView& panels, const Distance& distance,
-              const Matrix& queries, const Wanted& wanted, int threads) {
-  const std::size_t width = queries_at_once(rows.d, queries.n, wanted.most_at_once(), threads);
+              const Matrix& queries, const Output& output, int threads) {
+  const std::size_t width = queries_at_once(rows.d, queries.n, output.most_at_once(), threads);
   parallel_for(threads, (queries.n + width - 1) / width, [&](std::size_t task) {
     const std::size_t first = task * width, end = std::min(first + width, queries.n);
-    using Asks = Asking<Distance, typename Wanted::Keeper>;
-    std::vector<Asks> asking;
-    asking.reserve(end - first);
+    using Query = TileQuery<Distance, typename Output::Keeper>;
+    std::vector<Query> tile_queries;
+    tile_queries.reserve(end - first);
     for (std::size_t q = first; q < end; ++q)
-      asking.emplace_back(rows, panels, distance, queries.row(q), wanted.keeper(distance));
-    Batch<Asks> batch(std::move(asking), panels, rows.d);
+      tile_queries.emplace_back(rows, panels, distance, queries.row(q), output.keeper(distance));
+    Batch<Query> batch(std::move(tile_queries), panels, rows.d);
     for (std::size_t panel = 0; panel < PanelView::count(rows.n); ++panel) {
       for (std::size_t begin = 0; begin < batch.size(); begin += kTileQueries)
         batch.scan(panel, begin);
       if (panel % 16 == 0) check_interrupt();
     }
-    batch.settle();
-    for (std::size_t q = first; q < end; ++q) wanted.answer(distance, q, batch[q - first].keeper());
+    batch.compute_distances();
+    for (std::size_t q = first; q < end; ++q) output.write(distance, q, batch[q - first].keeper());
   });
 }
 
@@ -70,8 +70,8 @@ class BoxDistances {
         least_(n_panels * kBoxLanes),
         order_(n_panels) {}
 
-  template <class Asks>
-  void find(Batch<Asks>& batch) {
+  template <class Query>
+  void find(Batch<Query>& batch) {
     const std::size_t d = distance_.d;
     for (std::size_t q = 0; q < kBoxLanes; ++q) {
       const double* query = batch[std::min(q, batch.size() - 1)].query();
@@ -132,9 +132,9 @@ class BoxDistances {
 
 // Queries in the order of a k-d tree of their own, a tile after another: those of a tile have much
 // the same panels near them, and pass over the others.
-template <class Distance, class Wanted>
+template <class Distance, class Output>
 void scan_near(const Matrix& rows, const PanelView& panels, const Distance& distance,
-               const Matrix& queries, const Wanted& wanted, int threads) {
+               const Matrix& queries, const Output& output, int threads) {
   constexpr std::size_t kQueriesOfTask = 8 * kTileQueries;
   std::vector<std::uint32_t> order(queries.n);
   order_by_tree(queries, kTileQueries, order.data(), threads);
@@ -144,11 +144,12 @@ void scan_near(const Matrix& rows, const PanelView& panels, const Distance& dist
     const std::size_t last = std::min((task + 1) * kQueriesOfTask, queries.n);
     for (std::size_t first = task * kQueriesOfTask; first < last; first += kTileQueries) {
       const std::size_t end = std::min(first + kTileQueries, last);
-      using Asks = Asking<Distance, typename Wanted::Keeper>;
-      std::vector<Asks> asking;
+      using Query = TileQuery<Distance, typename Output::Keeper>;
+      std::vector<Query> tile_queries;
       for (std::size_t q = first; q < end; ++q)
-        asking.emplace_back(rows, panels, distance, queries.row(order[q]), wanted.keeper(distance));
-      Batch<Asks> batch(std::move(asking), panels, rows.d);
+        tile_queries.emplace_back(rows, panels, distance, queries.row(order[q]),
+                                  output.keeper(distance));
+      Batch<Query> batch(std::move(tile_queries), panels, rows.d);
       boxes.find(batch);
       double bounds[kBoxLanes];
       batch.write_bounds(bounds, kBoxLanes);
@@ -157,22 +158,24 @@ void scan_near(const Matrix& rows, const PanelView& panels, const Distance& dist
         const bool is_first = place++ < boxes.kFirst;
         if (!boxes.may_matter(panel.index, bounds)) continue;
         batch.scan(panel.index, 0);
-        if (is_first) batch.settle();
+        if (is_first) batch.compute_distances();
         batch.write_bounds(bounds, kBoxLanes);
       }
-      batch.settle();
+      batch.compute_distances();
       for (std::size_t q = first; q < end; ++q)
-        wanted.answer(distance, order[q], batch[q - first].keeper());
+        output.write(distance, order[q], batch[q - first].keeper());
       check_interrupt();
     }
   });
 }
 
-template <class Distance, class Wanted>
-void search(const Matrix& rows, const PanelView& panels, const Distance& distance,
-            const Matrix& queries, const Wanted& wanted, int threads) {
-  if (panels.boxes) return scan_near(rows, panels, distance, queries, wanted, threads);
-  scan_all(rows, panels, distance, queries, wanted, threads);
+template <class Output>
+void search(const Matrix& rows, const PanelView& panels, ProductMetric metric,
+            const Matrix& queries, const Output& output, int threads) {
+  with_product_distance(metric, rows.d, [&](const auto& distance) {
+    if (panels.boxes) return scan_near(rows, panels, distance, queries, output, threads);
+    scan_all(rows, panels, distance, queries, output, threads);
+  });
 }
 
 }  // namespace
@@ -180,7 +183,7 @@ void search(const Matrix& rows, const PanelView& panels, const Distance& distanc
 double pack_panels(const Matrix& rows, const double* centre, double scale, float* values,
                    float* half_norms, double* boxes, int threads) {
   const std::size_t d = rows.d, n_panels = PanelView::count(rows.n);
-  const double kept = 1.0 - 2.0 * std::min(error_factor(d), 0.5);
+  const double shrink = 1.0 - 2.0 * std::min(error_factor(d), 0.5);
   std::vector<double> largest(n_panels);
   parallel_for(threads, n_panels, [&](std::size_t panel) {
     float* to = values + panel * kPanelRows * d;
@@ -204,23 +207,21 @@ double pack_panels(const Matrix& rows, const double* centre, double scale, float
         half_norms[i] = -FLT_MAX;
         continue;
       }
-      half_norms[i] = rounded_down(0.5 * kept * squared);
+      half_norms[i] = rounded_down(0.5 * shrink * squared);
       largest[panel] = std::max(largest[panel], std::sqrt(squared));
     }
   });
   return *std::max_element(largest.begin(), largest.end()) * (1.0 + 0x1p-20);
 }
 
-void nearest_in_panels(const Matrix& rows, const PanelView& panels, bool cosine,
-                       const Matrix& queries, const NearestWanted& wanted, int threads) {
-  if (cosine) return search(rows, panels, CosineDistance{rows.d}, queries, wanted, threads);
-  search(rows, panels, NumberDistance<Squares>{rows.d, {}}, queries, wanted, threads);
+void nearest_in_panels(const Matrix& rows, const PanelView& panels, ProductMetric metric,
+                       const Matrix& queries, const NearestOutput& output, int threads) {
+  search(rows, panels, metric, queries, output, threads);
 }
 
-void within_in_panels(const Matrix& rows, const PanelView& panels, bool cosine,
-                      const Matrix& queries, const RadiusWanted& wanted, int threads) {
-  if (cosine) return search(rows, panels, CosineDistance{rows.d}, queries, wanted, threads);
-  search(rows, panels, NumberDistance<Squares>{rows.d, {}}, queries, wanted, threads);
+void within_in_panels(const Matrix& rows, const PanelView& panels, ProductMetric metric,
+                      const Matrix& queries, const RadiusOutput& output, int threads) {
+  search(rows, panels, metric, queries, output, threads);
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::neighbors

@@ -12,7 +12,7 @@
 
 #include "neighbors/kd_tree.hpp"
 
-namespace hedgerow {
+namespace hedgerow::neighbors {
 
 // Rows of a panel; it is stored by feature.
 inline constexpr std::size_t kPanelRows = 64;
@@ -35,9 +35,9 @@ struct PanelView {
 double pack_panels(const Matrix& rows, const double* centre, double scale, float* values,
                    float* half_norms, double* boxes, int threads);
 
-void nearest_in_panels(const Matrix& rows, const PanelView& panels, bool cosine,
-                       const Matrix& queries, const NearestWanted& wanted, int threads);
-void within_in_panels(const Matrix& rows, const PanelView& panels, bool cosine,
-                      const Matrix& queries, const RadiusWanted& wanted, int threads);
+void nearest_in_panels(const Matrix& rows, const PanelView& panels, ProductMetric metric,
+                       const Matrix& queries, const NearestOutput& output, int threads);
+void within_in_panels(const Matrix& rows, const PanelView& panels, ProductMetric metric,
+                      const Matrix& queries, const RadiusOutput& output, int threads);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::neighbors

@@ -24,7 +24,7 @@
 #include "core/float_lanes.hpp"
 #include "neighbors/euclidean_scan.hpp"
 
-namespace hedgerow::euclidean_detail::inline HEDGEROW_LEVEL {
+namespace hedgerow::neighbors::euclidean_detail::inline HEDGEROW_LEVEL {
 
 inline constexpr std::size_t kTileQueries = 6;
 // Of lanes: as many as leave registers for a row of products, and one more.
@@ -71,10 +71,10 @@ inline float rounded_down(double x) { return -rounded_up(-x); }
 
 // A query: its limit in float32, rows that passed it and wait for their distance, and the keeper.
 template <class Distance, class Keeper>
-class Asking {
+class TileQuery {
  public:
-  Asking(const Matrix& rows, const PanelView& panels, const Distance& distance, const double* query,
-         Keeper keeper)
+  TileQuery(const Matrix& rows, const PanelView& panels, const Distance& distance,
+            const double* query, Keeper keeper)
       : rows_(rows),
         panels_(panels),
         distance_(distance),
@@ -100,10 +100,10 @@ class Asking {
     waiting_[n_waiting_++] = place;
     const double* row = rows_.row(place);
     for (std::size_t j = 0; j < std::min(rows_.d, kFetched); j += 8) __builtin_prefetch(row + j);
-    if (n_waiting_ == kMostWaiting) settle();
+    if (n_waiting_ == kMostWaiting) compute_distances();
   }
 
-  void settle() {
+  void compute_distances() {
     if (n_waiting_ == 0) return;
     for (std::size_t i = 0; i < n_waiting_; ++i) {
       const std::uint32_t place = waiting_[i];
@@ -142,15 +142,15 @@ class Asking {
 };
 
 // Queries as tiles read them: (n_tiles, d, kTileQueries), those beyond the last zero.
-template <class Asks>
-std::vector<float> packed_queries(const std::vector<Asks>& asking, const PanelView& panels,
+template <class Query>
+std::vector<float> packed_queries(const std::vector<Query>& tile_queries, const PanelView& panels,
                                   std::size_t d) {
-  const std::size_t n_tiles = (asking.size() + kTileQueries - 1) / kTileQueries;
+  const std::size_t n_tiles = (tile_queries.size() + kTileQueries - 1) / kTileQueries;
   std::vector<float> packed(n_tiles * d * kTileQueries);
-  for (std::size_t q = 0; q < asking.size(); ++q) {
-    if (asking[q].is_far()) continue;
+  for (std::size_t q = 0; q < tile_queries.size(); ++q) {
+    if (tile_queries[q].is_far()) continue;
     float* to = packed.data() + q / kTileQueries * d * kTileQueries + q % kTileQueries;
-    const double* row = asking[q].query();
+    const double* row = tile_queries[q].query();
     for (std::size_t j = 0; j < d; ++j)
       to[j * kTileQueries] = moved(row[j], panels.centre[j], panels.scale);
   }
@@ -199,20 +199,20 @@ void for_each_at_most(const float* sums, float limit, const Found& found) {
 }
 
 // The queries of a task.
-template <class Asks>
+template <class Query>
 class Batch {
  public:
-  Batch(std::vector<Asks> asking, const PanelView& panels, std::size_t d)
-      : asking_(std::move(asking)),
-        packed_(packed_queries(asking_, panels, d)),
+  Batch(std::vector<Query> tile_queries, const PanelView& panels, std::size_t d)
+      : queries_(std::move(tile_queries)),
+        packed_(packed_queries(queries_, panels, d)),
         limits_(packed_.size() / d, -std::numeric_limits<float>::infinity()),
         panels_(panels),
         d_(d) {
-    for (std::size_t q = 0; q < asking_.size(); ++q) limits_[q] = asking_[q].limit();
+    for (std::size_t q = 0; q < queries_.size(); ++q) limits_[q] = queries_[q].limit();
   }
 
-  std::size_t size() const { return asking_.size(); }
-  Asks& operator[](std::size_t q) { return asking_[q]; }
+  std::size_t size() const { return queries_.size(); }
+  Query& operator[](std::size_t q) { return queries_[q]; }
 
   // Holds all rows of a panel against a tile of queries from `begin` on.
   void scan(std::size_t panel, std::size_t begin) {
@@ -225,9 +225,9 @@ class Batch {
       for (; hits != 0; hits &= hits - 1) {
         const auto q = static_cast<std::size_t>(std::countr_zero(hits));
         for_each_at_most(sums + q * kTileRows, limits_[begin + q], [&](std::size_t row) {
-          asking_[begin + q].pass(static_cast<std::uint32_t>(first + row));
+          queries_[begin + q].pass(static_cast<std::uint32_t>(first + row));
         });
-        limits_[begin + q] = asking_[begin + q].limit();
+        limits_[begin + q] = queries_[begin + q].limit();
       }
     }
   }
@@ -235,23 +235,23 @@ class Batch {
   // Writes the bound of each query, and for those that are not there what nothing is below.
   void write_bounds(double* bounds, std::size_t room) const {
     for (std::size_t q = 0; q < room; ++q)
-      bounds[q] = q < asking_.size() ? asking_[q].bound() : -1.0;
+      bounds[q] = q < queries_.size() ? queries_[q].bound() : -1.0;
   }
 
   // Finds the distances of all that have passed so far.
-  void settle() {
-    for (std::size_t q = 0; q < asking_.size(); ++q) {
-      asking_[q].settle();
-      limits_[q] = asking_[q].limit();
+  void compute_distances() {
+    for (std::size_t q = 0; q < queries_.size(); ++q) {
+      queries_[q].compute_distances();
+      limits_[q] = queries_[q].limit();
     }
   }
 
  private:
-  std::vector<Asks> asking_;
+  std::vector<Query> queries_;
   std::vector<float> packed_;
   std::vector<float> limits_;  // of whole tiles: no row passes for a query that is not there
   const PanelView& panels_;
   std::size_t d_;
 };
 
-}  // namespace hedgerow::euclidean_detail::inline HEDGEROW_LEVEL
+}  // namespace hedgerow::neighbors::euclidean_detail::inline HEDGEROW_LEVEL

@@ -7,19 +7,19 @@
 #include "core/interrupt.hpp"
 #include "core/threads.hpp"
 
-namespace hedgerow {
+namespace hedgerow::neighbors {
 namespace {
 
 constexpr std::size_t kMostDepth = 64;
 
 // Part of a tree: a node and its blocks.
-struct Node {
+struct KdNode {
   std::size_t id, begin, end;
 
   bool is_leaf() const { return end - begin == 1; }
   std::size_t middle() const { return begin + left_blocks(end - begin); }
-  Node left() const { return {id + 1, begin, middle()}; }
-  Node right() const { return {id + 2 * (middle() - begin), middle(), end}; }
+  KdNode left() const { return {id + 1, begin, middle()}; }
+  KdNode right() const { return {id + 2 * (middle() - begin), middle(), end}; }
 };
 
 void fill_block(const Matrix& rows, const std::uint32_t* index, std::size_t b, double* values) {
@@ -32,20 +32,20 @@ void fill_block(const Matrix& rows, const std::uint32_t* index, std::size_t b, d
 }
 
 // Orders rows so that each leaf's follow one another. Nothing but their values decides the order.
-class TreeBuilder {
+class KdTreeBuilder {
  public:
-  TreeBuilder(const Matrix& rows, std::size_t leaf_rows, std::uint32_t* index, double* boxes)
+  KdTreeBuilder(const Matrix& rows, std::size_t leaf_rows, std::uint32_t* index, double* boxes)
       : rows_(rows), leaf_rows_(leaf_rows), index_(index), boxes_(boxes) {}
 
   void run(int threads) const {
     std::iota(index_, index_ + rows_.n, std::uint32_t{0});
     // Level by level until there are enough subtrees to share out.
     constexpr std::size_t kEnough = 64;
-    std::vector<Node> level{{0, 0, (rows_.n + leaf_rows_ - 1) / leaf_rows_}};
+    std::vector<KdNode> level{{0, 0, (rows_.n + leaf_rows_ - 1) / leaf_rows_}};
     while (level.size() < kEnough && !level.front().is_leaf()) {
       parallel_for(threads, level.size(), [&](std::size_t i) { divide(level[i]); });
-      std::vector<Node> next;
-      for (const Node& node : level) {
+      std::vector<KdNode> next;
+      for (const KdNode& node : level) {
         if (node.is_leaf()) continue;
         next.push_back(node.left());
         next.push_back(node.right());
@@ -57,7 +57,7 @@ class TreeBuilder {
 
  private:
   // Finds the node's box and halves its rows across the widest side.
-  void divide(const Node& node) const {
+  void divide(const KdNode& node) const {
     std::vector<double> own(boxes_ ? 0 : 2 * rows_.d);
     double* low = boxes_ ? boxes_ + node.id * 2 * rows_.d : own.data();
     double* high = low + rows_.d;
@@ -86,7 +86,7 @@ class TreeBuilder {
     check_interrupt();
   }
 
-  void divide_all(const Node& node) const {
+  void divide_all(const KdNode& node) const {
     divide(node);
     if (node.is_leaf()) return;
     divide_all(node.left());
@@ -129,20 +129,20 @@ class TreeSearch {
 
  private:
   struct Waiting {
-    Node node;
+    KdNode node;
     double distance;
   };
 
-  void push(const Node& node, double distance) { waiting_[depth_++] = {node, distance}; }
+  void push(const KdNode& node, double distance) { waiting_[depth_++] = {node, distance}; }
 
-  double to_box(const Node& node) const {
+  double to_box(const KdNode& node) const {
     const double* low = rows_.boxes + node.id * 2 * rows_.d;
     return distance_.to_box(query_, low, low + rows_.d);
   }
 
-  void descend(Node node) {
+  void descend(KdNode node) {
     while (!node.is_leaf()) {
-      Node near = node.left(), far = node.right();
+      KdNode near = node.left(), far = node.right();
       double to_near = to_box(near), to_far = to_box(far);
       if (to_far < to_near) {
         std::swap(near, far);
@@ -172,9 +172,9 @@ constexpr bool has_boxes =
 // use of a block while it is in the cache.
 constexpr std::size_t kTreeQueries = 32, kScanQueries = 64;
 
-template <class Distance, class Wanted>
+template <class Distance, class Output>
 void search_tree(const RowBlocks& rows, const Distance& distance, const Matrix& queries,
-                 const Wanted& wanted, int threads) {
+                 const Output& output, int threads) {
   const std::size_t tasks = (queries.n + kTreeQueries - 1) / kTreeQueries;
   // Queries that lie together follow one another, and find their blocks in the cache.
   std::vector<std::uint32_t> order(queries.n);
@@ -183,42 +183,42 @@ void search_tree(const RowBlocks& rows, const Distance& distance, const Matrix& 
     const std::size_t end = std::min((task + 1) * kTreeQueries, queries.n);
     for (std::size_t place = task * kTreeQueries; place < end; ++place) {
       const std::size_t q = order[place];
-      auto keeper = wanted.keeper(distance);
+      auto keeper = output.keeper(distance);
       TreeSearch(rows, distance, queries.row(q), keeper).run();
-      wanted.answer(distance, q, keeper);
+      output.write(distance, q, keeper);
       check_interrupt();
     }
   });
 }
 
-template <class Distance, class Wanted>
+template <class Distance, class Output>
 void scan_all(const RowBlocks& rows, const Distance& distance, const Matrix& queries,
-              const Wanted& wanted, int threads) {
+              const Output& output, int threads) {
   const std::size_t share =
       (queries.n + static_cast<std::size_t>(threads) - 1) / static_cast<std::size_t>(threads);
   const std::size_t width =
-      std::clamp<std::size_t>(share, 1, std::min(kScanQueries, wanted.most_at_once()));
+      std::clamp<std::size_t>(share, 1, std::min(kScanQueries, output.most_at_once()));
   parallel_for(threads, (queries.n + width - 1) / width, [&](std::size_t task) {
     const std::size_t first = task * width, count = std::min(width, queries.n - first);
-    std::vector<typename Wanted::Keeper> keepers;
-    for (std::size_t q = 0; q < count; ++q) keepers.push_back(wanted.keeper(distance));
+    std::vector<typename Output::Keeper> keepers;
+    for (std::size_t q = 0; q < count; ++q) keepers.push_back(output.keeper(distance));
     for (std::size_t b = 0; b < rows.n_blocks(); ++b) {
       for (std::size_t q = 0; q < count; ++q)
         scan_block(rows, distance, queries.row(first + q), b, keepers[q]);
       if (b % 16 == 0) check_interrupt();
     }
-    for (std::size_t q = 0; q < count; ++q) wanted.answer(distance, first + q, keepers[q]);
+    for (std::size_t q = 0; q < count; ++q) output.write(distance, first + q, keepers[q]);
   });
 }
 
-template <class Wanted>
+template <class Output>
 void search(const RowBlocks& rows, const Metric& metric, const Matrix& queries,
-            const Wanted& wanted, int threads) {
+            const Output& output, int threads) {
   with_distance(metric, rows.d, [&](const auto& distance) {
     if constexpr (has_boxes<decltype(distance)>) {
-      if (rows.boxes) return search_tree(rows, distance, queries, wanted, threads);
+      if (rows.boxes) return search_tree(rows, distance, queries, output, threads);
     }
-    scan_all(rows, distance, queries, wanted, threads);
+    scan_all(rows, distance, queries, output, threads);
   });
 }
 
@@ -232,23 +232,23 @@ void pack_blocks(const Matrix& rows, double* values, std::uint32_t* index, int t
 
 void build_kd_tree(const Matrix& rows, double* values, std::uint32_t* index, double* boxes,
                    int threads) {
-  TreeBuilder(rows, kBlockRows, index, boxes).run(threads);
+  KdTreeBuilder(rows, kBlockRows, index, boxes).run(threads);
   parallel_for(threads, (rows.n + kBlockRows - 1) / kBlockRows,
                [&](std::size_t b) { fill_block(rows, index, b, values); });
 }
 
 void order_by_tree(const Matrix& rows, std::size_t leaf_rows, std::uint32_t* index, int threads) {
-  TreeBuilder(rows, leaf_rows, index, nullptr).run(threads);
+  KdTreeBuilder(rows, leaf_rows, index, nullptr).run(threads);
 }
 
 void nearest_in_blocks(const RowBlocks& rows, const Metric& metric, const Matrix& queries,
-                       const NearestWanted& wanted, int threads) {
-  search(rows, metric, queries, wanted, threads);
+                       const NearestOutput& output, int threads) {
+  search(rows, metric, queries, output, threads);
 }
 
 void within_in_blocks(const RowBlocks& rows, const Metric& metric, const Matrix& queries,
-                      const RadiusWanted& wanted, int threads) {
-  search(rows, metric, queries, wanted, threads);
+                      const RadiusOutput& output, int threads) {
+  search(rows, metric, queries, output, threads);
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::neighbors

@@ -13,7 +13,7 @@
 #include "neighbors/distances.hpp"
 #include "neighbors/search_state.hpp"
 
-namespace hedgerow {
+namespace hedgerow::neighbors {
 
 struct Matrix {
   const double* values;  // (n, d), row by row
@@ -50,8 +50,8 @@ void order_by_tree(const Matrix& rows, std::size_t leaf_rows, std::uint32_t* ind
 
 // The k nearest rows of every query, or all within a radius.
 void nearest_in_blocks(const RowBlocks& rows, const Metric& metric, const Matrix& queries,
-                       const NearestWanted& wanted, int threads);
+                       const NearestOutput& output, int threads);
 void within_in_blocks(const RowBlocks& rows, const Metric& metric, const Matrix& queries,
-                      const RadiusWanted& wanted, int threads);
+                      const RadiusOutput& output, int threads);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::neighbors

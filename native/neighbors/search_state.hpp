@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-namespace hedgerow {
+namespace hedgerow::neighbors {
 
 struct Neighbor {
   double distance;
@@ -66,22 +66,22 @@ class RadiusKeeper {
   explicit RadiusKeeper(double bound) : bound_(bound) {}
 
   double bound() const { return bound_; }
-  void offer(double distance, std::uint32_t index) { found_.push_back({distance, index}); }
+  void offer(double distance, std::uint32_t index) { neighbors_.push_back({distance, index}); }
   void tighten() {}
 
   std::vector<Neighbor> take() {
-    std::sort(found_.begin(), found_.end(), nearer);
-    return std::move(found_);
+    std::sort(neighbors_.begin(), neighbors_.end(), nearer);
+    return std::move(neighbors_);
   }
 
  private:
   double bound_;
-  std::vector<Neighbor> found_;
+  std::vector<Neighbor> neighbors_;
 };
 
 // What is asked of every query, and where the answers go. `finish` makes a distance of a reduced
 // one.
-struct NearestWanted {
+struct NearestOutput {
   using Keeper = NearestKeeper;
   std::size_t k;
   double* distances;      // (n_queries, k)
@@ -96,19 +96,19 @@ struct NearestWanted {
   }
 
   template <class Distance>
-  void answer(const Distance& distance, std::size_t query, Keeper& keeper) const {
-    const std::vector<Neighbor> found = keeper.take();
+  void write(const Distance& distance, std::size_t query, Keeper& keeper) const {
+    const std::vector<Neighbor> neighbors = keeper.take();
     for (std::size_t i = 0; i < k; ++i) {
-      distances[query * k + i] = distance.finish(found[i].distance);
-      indices[query * k + i] = found[i].index;
+      distances[query * k + i] = distance.finish(neighbors[i].distance);
+      indices[query * k + i] = neighbors[i].index;
     }
   }
 };
 
-struct RadiusWanted {
+struct RadiusOutput {
   using Keeper = RadiusKeeper;
   double radius;
-  std::vector<Neighbor>* found;  // of each query
+  std::vector<Neighbor>* neighbors;  // of each query
 
   std::size_t most_at_once() const { return std::numeric_limits<std::size_t>::max(); }
 
@@ -119,11 +119,12 @@ struct RadiusWanted {
 
   // A reduced distance and the radius are compared as distances: as a brute force would.
   template <class Distance>
-  void answer(const Distance& distance, std::size_t query, Keeper& keeper) const {
-    found[query] = keeper.take();
-    for (Neighbor& neighbor : found[query]) neighbor.distance = distance.finish(neighbor.distance);
-    std::erase_if(found[query], [&](const Neighbor& n) { return !(n.distance <= radius); });
+  void write(const Distance& distance, std::size_t query, Keeper& keeper) const {
+    neighbors[query] = keeper.take();
+    for (Neighbor& neighbor : neighbors[query])
+      neighbor.distance = distance.finish(neighbor.distance);
+    std::erase_if(neighbors[query], [&](const Neighbor& n) { return !(n.distance <= radius); });
   }
 };
 
-}  // namespace hedgerow
+}  // namespace hedgerow::neighbors

@@ -7,7 +7,7 @@
 #include "core/threads.hpp"
 #include "neighbors/distances.hpp"
 
-namespace hedgerow {
+namespace hedgerow::neighbors {
 namespace {
 
 constexpr std::size_t kQueriesOfTask = 16;
@@ -53,23 +53,23 @@ double reduced(const CosineDistance&, const Sums& sums) {
 // A sum of m products is within m 2^-53 of Σ|x·q| ≤ (|x|² + |q|²)/2. What is stored of |x|² and
 // what a query's limit has of |q|² are lessened by more than that, and than what sums of squares
 // lose.
-double kept(std::size_t m) { return 1.0 - static_cast<double>(m + 8) * 0x1p-50; }
+double shrink_factor(std::size_t m) { return 1.0 - static_cast<double>(m + 8) * 0x1p-50; }
 
-template <class Distance, class Wanted>
+template <class Distance, class Output>
 class SparseSearch {
  public:
-  SparseSearch(const SparseRows& rows, const Distance& distance, const SparseMatrix& queries,
-               const Wanted& wanted)
-      : rows_(rows), distance_(distance), queries_(queries), wanted_(wanted) {
+  SparseSearch(const SparseIndex& rows, const Distance& distance, const SparseMatrix& queries,
+               const Output& output)
+      : rows_(rows), distance_(distance), queries_(queries), output_(output) {
     const SparseMatrix& by_row = rows.by_row;
     std::size_t longest = 0;
     for (std::size_t i = 0; i < by_row.n; ++i)
       longest = std::max(longest, by_row.end(i) - by_row.begin(i));
     for (std::size_t q = 0; q < queries.n; ++q)
       longest = std::max(longest, queries.end(q) - queries.begin(q));
-    kept_ = kept(longest);
+    shrink_ = shrink_factor(longest);
     norms_.resize(by_row.n);
-    for (std::size_t i = 0; i < by_row.n; ++i) norms_[i] = squared_norm(by_row, i) * kept_;
+    for (std::size_t i = 0; i < by_row.n; ++i) norms_[i] = squared_norm(by_row, i) * shrink_;
   }
 
   void run(int threads) const {
@@ -99,8 +99,8 @@ class SparseSearch {
   }
 
   void choose(std::size_t query, const std::vector<double>& products) const {
-    auto keeper = wanted_.keeper(distance_);
-    const double norm = squared_norm(queries_, query) * kept_;
+    auto keeper = output_.keeper(distance_);
+    const double norm = squared_norm(queries_, query) * shrink_;
     const auto limit_of = [&] {
       return distance_.exact_sum_at_most(keeper.bound()) - norm +
              std::numeric_limits<double>::min();
@@ -113,39 +113,35 @@ class SparseSearch {
       keeper.offer(found, static_cast<std::uint32_t>(i));
       limit = limit_of();
     }
-    wanted_.answer(distance_, query, keeper);
+    output_.write(distance_, query, keeper);
   }
 
-  const SparseRows& rows_;
+  const SparseIndex& rows_;
   const Distance& distance_;
   const SparseMatrix& queries_;
-  const Wanted& wanted_;
-  double kept_;
+  const Output& output_;
+  double shrink_;
   std::vector<double> norms_;
 };
 
-template <class Wanted>
-void search(const SparseRows& rows, bool cosine, const SparseMatrix& queries, const Wanted& wanted,
-            int threads) {
-  const std::size_t d = rows.by_row.d;
-  if (cosine) {
-    const CosineDistance distance{d};
-    return SparseSearch(rows, distance, queries, wanted).run(threads);
-  }
-  const NumberDistance<Squares> distance{d, {}};
-  SparseSearch(rows, distance, queries, wanted).run(threads);
+template <class Output>
+void search(const SparseIndex& rows, ProductMetric metric, const SparseMatrix& queries,
+            const Output& output, int threads) {
+  with_product_distance(metric, rows.by_row.d, [&](const auto& distance) {
+    SparseSearch(rows, distance, queries, output).run(threads);
+  });
 }
 
 }  // namespace
 
-void nearest_in_sparse(const SparseRows& rows, bool cosine, const SparseMatrix& queries,
-                       const NearestWanted& wanted, int threads) {
-  search(rows, cosine, queries, wanted, threads);
+void nearest_in_sparse(const SparseIndex& rows, ProductMetric metric, const SparseMatrix& queries,
+                       const NearestOutput& output, int threads) {
+  search(rows, metric, queries, output, threads);
 }
 
-void within_in_sparse(const SparseRows& rows, bool cosine, const SparseMatrix& queries,
-                      const RadiusWanted& wanted, int threads) {
-  search(rows, cosine, queries, wanted, threads);
+void within_in_sparse(const SparseIndex& rows, ProductMetric metric, const SparseMatrix& queries,
+                      const RadiusOutput& output, int threads) {
+  search(rows, metric, queries, output, threads);
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::neighbors

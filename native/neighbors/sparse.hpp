@@ -6,9 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "neighbors/distances.hpp"
 #include "neighbors/search_state.hpp"
 
-namespace hedgerow {
+namespace hedgerow::neighbors {
 
 struct SparseMatrix {
   const double* values;
@@ -21,13 +22,13 @@ struct SparseMatrix {
 };
 
 // The same numbers by row and by column; rows of the latter are columns of the former.
-struct SparseRows {
+struct SparseIndex {
   SparseMatrix by_row, by_column;
 };
 
-void nearest_in_sparse(const SparseRows& rows, bool cosine, const SparseMatrix& queries,
-                       const NearestWanted& wanted, int threads);
-void within_in_sparse(const SparseRows& rows, bool cosine, const SparseMatrix& queries,
-                      const RadiusWanted& wanted, int threads);
+void nearest_in_sparse(const SparseIndex& rows, ProductMetric metric, const SparseMatrix& queries,
+                       const NearestOutput& output, int threads);
+void within_in_sparse(const SparseIndex& rows, ProductMetric metric, const SparseMatrix& queries,
+                      const RadiusOutput& output, int threads);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::neighbors

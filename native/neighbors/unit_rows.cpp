@@ -5,7 +5,7 @@
 
 #include "core/threads.hpp"
 
-namespace hedgerow {
+namespace hedgerow::neighbors {
 namespace {
 
 constexpr std::size_t kRowsOfTask = 256;
@@ -40,4 +40,4 @@ void unit_rows(const double* values, const std::int64_t* starts, std::size_t n_r
   });
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::neighbors

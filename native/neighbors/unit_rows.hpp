@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace hedgerow {
+namespace hedgerow::neighbors {
 
 // `starts` has a number more than there are rows; whatever the scale of a row, nothing overflows.
 void unit_rows(const double* values, const std::int64_t* starts, std::size_t n_rows, double* out,
                int threads);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::neighbors

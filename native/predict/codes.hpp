@@ -14,10 +14,10 @@
 #include "core/compiler.hpp"
 #include "predict/predictor.hpp"
 
-namespace hedgerow {
+namespace hedgerow::predict {
 
-inline constexpr int missing_code = 255;
-inline constexpr std::size_t max_split_points = 254;  // codes 0 … 254, and 255 for missing
+inline constexpr int kMissingCode = 255;
+inline constexpr std::size_t kMaxSplitPoints = 254;  // codes 0 … 254, and 255 for missing
 
 inline bool has_bit(const std::uint32_t* bits, int code) {
   return bits[code >> 5] >> (code & 31) & 1;
@@ -26,13 +26,13 @@ inline bool has_bit(const std::uint32_t* bits, int code) {
 // A category's code is its bin number; what is not a bin number counts as missing.
 template <class T>
 int category_code(T value) {
-  const T in_range = ((value >= 0) & (value < missing_code)) ? value : T{missing_code};
+  const T in_range = ((value >= 0) & (value < kMissingCode)) ? value : T{kMissingCode};
   const int code = static_cast<int>(in_range);
-  return static_cast<T>(code) == in_range ? code : missing_code;
+  return static_cast<T>(code) == in_range ? code : kMissingCode;
 }
 
-// A search tree among others.
-struct SearchTree {
+// A search tree among others: where it begins, and its depth.
+struct RankTree {
   std::size_t begin = 0;
   int levels = 0;
 };
@@ -40,10 +40,10 @@ struct SearchTree {
 inline namespace HEDGEROW_LEVEL {
 
 // Ranks: how many split points of a feature lie strictly below a value, found in a search tree
-// of `lanes` branches a level: one vector comparison and a count of its bits.
+// of `kSearchLanes` branches a level: one vector comparison and a count of its bits.
 #if defined(__AVX512F__)
 template <class T>
-constexpr std::size_t lanes = 64 / sizeof(T);
+constexpr std::size_t kSearchLanes = 64 / sizeof(T);
 inline std::size_t count_below(const float* split, float value) {
   return std::popcount(
       _mm512_cmp_ps_mask(_mm512_loadu_ps(split), _mm512_set1_ps(value), _CMP_LT_OQ));
@@ -54,7 +54,7 @@ inline std::size_t count_below(const double* split, double value) {
 }
 #elif defined(__AVX2__)
 template <class T>
-constexpr std::size_t lanes = 32 / sizeof(T);
+constexpr std::size_t kSearchLanes = 32 / sizeof(T);
 inline std::size_t count_below(const float* split, float value) {
   const __m256 below = _mm256_cmp_ps(_mm256_loadu_ps(split), _mm256_set1_ps(value), _CMP_LT_OQ);
   return std::popcount(static_cast<unsigned>(_mm256_movemask_ps(below)));
@@ -65,23 +65,23 @@ inline std::size_t count_below(const double* split, double value) {
 }
 #else
 template <class T>
-constexpr std::size_t lanes = 4;
+constexpr std::size_t kSearchLanes = 4;
 template <class T>
 std::size_t count_below(const T* split, T value) {
   std::size_t count = 0;
-  for (std::size_t i = 0; i < lanes<T>; ++i) count += split[i] < value;
+  for (std::size_t i = 0; i < kSearchLanes<T>; ++i) count += split[i] < value;
   return count;
 }
 #endif
 
-// Appends a search tree to others, level by level: every entry of an upper level is the last of
-// `lanes` entries below it. Filled up with infinity, which no value exceeds.
+// Appends a rank tree to others, level by level: every entry of an upper level is the last of
+// `kSearchLanes` entries below it. Filled up with infinity, which no value exceeds.
 template <class T>
-SearchTree add_search_tree(const std::vector<T>& split_points, std::vector<T>& trees) {
-  SearchTree tree{trees.size(), 1};
-  std::size_t size = lanes<T>;
-  for (; size <= split_points.size(); size *= lanes<T>) ++tree.levels;
-  for (std::size_t step = size / lanes<T>; step >= 1; step /= lanes<T>)
+RankTree add_rank_tree(const std::vector<T>& split_points, std::vector<T>& trees) {
+  RankTree tree{trees.size(), 1};
+  std::size_t size = kSearchLanes<T>;
+  for (; size <= split_points.size(); size *= kSearchLanes<T>) ++tree.levels;
+  for (std::size_t step = size / kSearchLanes<T>; step >= 1; step /= kSearchLanes<T>)
     for (std::size_t i = step - 1; i < size; i += step)
       trees.push_back(i < split_points.size() ? split_points[i]
                                               : std::numeric_limits<T>::infinity());
@@ -94,8 +94,8 @@ template <int levels, class T>
 std::size_t rank(const T* table, T value) {
   std::size_t rank = 0, size = 1;
   for (int i = 0; i < levels; ++i) {
-    rank = rank * lanes<T> + count_below(table + rank * lanes<T>, value);
-    size *= lanes<T>;
+    rank = rank * kSearchLanes<T> + count_below(table + rank * kSearchLanes<T>, value);
+    size *= kSearchLanes<T>;
     table += size;
   }
   return rank;
@@ -107,7 +107,7 @@ void rank_codes(const T* table, Strided<const T> column, std::size_t n_rows, std
   for (std::size_t i = 0; i < n_rows; ++i) {
     const T x = column.at(i, 0);
     const auto value_code = static_cast<int>(rank<levels>(table, x));
-    code[i] = static_cast<std::int8_t>((x != x ? missing_code : value_code) - 128);
+    code[i] = static_cast<std::int8_t>((x != x ? kMissingCode : value_code) - 128);
   }
 }
 
@@ -138,4 +138,4 @@ inline float round_down(double x) {
   return nearest > x ? std::nextafter(nearest, -std::numeric_limits<float>::infinity()) : nearest;
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::predict

@@ -18,13 +18,13 @@
 #include "predict/codes.hpp"
 #include "predict/predictor.hpp"
 
-namespace hedgerow {
+namespace hedgerow::predict {
 
-inline constexpr std::size_t block_rows = 128;       // a tree's columns and slots stay in L1
-inline constexpr std::size_t max_flat_leaves = 256;  // a leaf's number is a byte
+inline constexpr std::size_t kBlockRows = 128;      // a tree's columns and slots stay in L1
+inline constexpr std::size_t kMaxFlatLeaves = 256;  // a leaf's number is a byte
 
 struct alignas(64) Column {
-  std::int8_t code[block_rows];
+  std::int8_t code[kBlockRows];
 };
 
 // "code > split goes right."
@@ -53,9 +53,9 @@ struct FlatTrees {
 inline CategoryTest category_test(const std::uint32_t* bits, bool missing_left,
                                   std::size_t column) {
   CategoryTest test{static_cast<std::uint16_t>(column), {}};
-  for (int code = 0; code <= missing_code; ++code) {
+  for (int code = 0; code <= kMissingCode; ++code) {
     const int biased = code ^ 128;
-    const bool left = code == missing_code ? missing_left : has_bit(bits, code);
+    const bool left = code == kMissingCode ? missing_left : has_bit(bits, code);
     test.goes_left[biased >> 3] |= static_cast<std::uint8_t>(left << (biased & 7));
   }
   return test;
@@ -78,7 +78,7 @@ FlatTree flatten(const TreeArrays& tree, std::size_t n_features, const Locate& l
     if (tree.is_leaf(node)) slot[node] = n_leaves++;
   for (std::size_t node = tree.n_nodes; node-- > 0;) {  // children before their parents
     if (tree.is_leaf(node)) continue;
-    slot[node] = static_cast<std::uint16_t>(max_flat_leaves + trees.nodes.size() - flat.node_begin);
+    slot[node] = static_cast<std::uint16_t>(kMaxFlatLeaves + trees.nodes.size() - flat.node_begin);
     const Located at = locate(node);
     const bool missing_left = tree.missing_left[node];
     std::size_t column = 2 * at.feature + missing_left;
@@ -103,9 +103,9 @@ inline namespace HEDGEROW_LEVEL {
 class FlatScratch {
  public:
   FlatScratch(std::size_t n_columns, std::size_t max_leaves)
-      : columns(n_columns), slots_(max_flat_leaves + max_leaves) {
+      : columns(n_columns), slots_(kMaxFlatLeaves + max_leaves) {
     for (std::size_t leaf = 0; leaf < max_leaves; ++leaf)
-      std::memset(slots_[leaf].code, static_cast<int>(leaf), block_rows);
+      std::memset(slots_[leaf].code, static_cast<int>(leaf), kBlockRows);
   }
 
   // The number of the leaf in which each row of the block ends.
@@ -116,8 +116,7 @@ class FlatScratch {
     run_nodes(trees.nodes.data() + tree.node_begin, tree.node_end - tree.node_begin, columns.data(),
               slots_.data());
     const bool is_leaf = tree.node_begin == tree.node_end;
-    const Column& root =
-        slots_[is_leaf ? 0 : max_flat_leaves + tree.node_end - tree.node_begin - 1];
+    const Column& root = slots_[is_leaf ? 0 : kMaxFlatLeaves + tree.node_end - tree.node_begin - 1];
     return reinterpret_cast<const std::uint8_t*>(root.code);
   }
 
@@ -125,14 +124,14 @@ class FlatScratch {
 
  private:
 #if defined(__AVX512BW__)
-  static constexpr std::size_t width = 64;
+  static constexpr std::size_t kWidth = 64;
 #elif defined(__AVX2__)
-  static constexpr std::size_t width = 32;
+  static constexpr std::size_t kWidth = 32;
 #else
-  static constexpr std::size_t width = 16;
+  static constexpr std::size_t kWidth = 16;
 #endif
-  typedef std::int8_t Bytes __attribute__((vector_size(width), may_alias));
-  typedef std::uint32_t Words __attribute__((vector_size(width), may_alias));
+  typedef std::int8_t Bytes __attribute__((vector_size(kWidth), may_alias));
+  typedef std::uint32_t Words __attribute__((vector_size(kWidth), may_alias));
 
   static void run_nodes(const FlatNode* nodes, std::size_t n_nodes, const Column* columns,
                         Column* slots) {
@@ -142,8 +141,8 @@ class FlatScratch {
       const auto* code = reinterpret_cast<const Bytes*>(columns[node.column].code);
       const auto* left = reinterpret_cast<const Bytes*>(slots[node.left].code);
       const auto* right = reinterpret_cast<const Bytes*>(slots[node.right].code);
-      auto* result = reinterpret_cast<Bytes*>(slots[max_flat_leaves + n].code);
-      for (std::size_t i = 0; i < block_rows / width; ++i)
+      auto* result = reinterpret_cast<Bytes*>(slots[kMaxFlatLeaves + n].code);
+      for (std::size_t i = 0; i < kBlockRows / kWidth; ++i)
         result[i] = code[i] > split ? right[i] : left[i];
     }
   }
@@ -155,7 +154,7 @@ class FlatScratch {
     const auto* set = reinterpret_cast<const __m128i*>(test.goes_left.data());
     const __m128i low = _mm_loadu_si128(set), high = _mm_loadu_si128(set + 1);
     const __m128i bit_of = _mm_set1_epi64x(static_cast<long long>(0x8040201008040201));
-    for (std::size_t i = 0; i < block_rows; i += 16) {
+    for (std::size_t i = 0; i < kBlockRows; i += 16) {
       const __m128i codes = _mm_load_si128(reinterpret_cast<const __m128i*>(code + i));
       const __m128i nibble = _mm_and_si128(_mm_srli_epi16(codes, 3), _mm_set1_epi8(15));
       const __m128i upper = _mm_cmplt_epi8(codes, _mm_setzero_si128());
@@ -168,7 +167,7 @@ class FlatScratch {
                       _mm_and_si128(is_out, _mm_set1_epi8(1)));
     }
 #else
-    for (std::size_t i = 0; i < block_rows; ++i) {
+    for (std::size_t i = 0; i < kBlockRows; ++i) {
       const auto biased = static_cast<std::uint8_t>(code[i]);
       result.code[i] = !(test.goes_left[biased >> 3] >> (biased & 7) & 1);
     }
@@ -179,4 +178,4 @@ class FlatScratch {
 };
 
 }  // namespace HEDGEROW_LEVEL
-}  // namespace hedgerow
+}  // namespace hedgerow::predict

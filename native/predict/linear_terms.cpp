@@ -4,7 +4,7 @@
 
 #include "core/threads.hpp"
 
-namespace hedgerow {
+namespace hedgerow::predict {
 
 constexpr std::size_t kBlockRows = 8192;
 
@@ -27,4 +27,4 @@ template void add_linear_leaves(const LinearTerms&, std::span<const std::uint16_
 template void add_linear_leaves(const LinearTerms&, std::span<const std::uint16_t>, const double*,
                                 std::size_t, Strided<const double>, double*, int);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::predict

@@ -10,7 +10,7 @@
 
 #include "table/strided.hpp"
 
-namespace hedgerow {
+namespace hedgerow::predict {
 
 // The slopes of leaves: those of leaf l are terms [start[l], start[l + 1]). A term has a
 // coefficient and a centre for each of the leaf's values.
@@ -29,8 +29,8 @@ struct LinearTerms {
     for (auto t = static_cast<std::size_t>(start[leaf]); t < end; ++t) {
       const auto x = static_cast<double>(rows.at(row, static_cast<std::size_t>(feature[t])));
       if (!std::isfinite(x)) continue;
-      const double held = x < low[t] ? low[t] : x > high[t] ? high[t] : x;
-      value += coefficient[t * n_values + k] * (held - centre[t * n_values + k]);
+      const double clipped = x < low[t] ? low[t] : x > high[t] ? high[t] : x;
+      value += coefficient[t * n_values + k] * (clipped - centre[t * n_values + k]);
     }
     return value;
   }
@@ -42,4 +42,4 @@ void add_linear_leaves(const LinearTerms& terms, std::span<const std::uint16_t> 
                        const double* value, std::size_t k, Strided<const T> table, double* scores,
                        int threads);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::predict

@@ -5,7 +5,7 @@
 
 #include "predict/predictor.hpp"
 
-namespace hedgerow {
+namespace hedgerow::predict {
 
 // The mean value of the leaves below each node, n_values a node, where `share` is the part of its
 // parent's rows that comes to a node.
@@ -23,4 +23,4 @@ inline std::vector<double> node_means(const TreeArrays& tree, const double* shar
   return mean;
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::predict

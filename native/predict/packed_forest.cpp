@@ -9,7 +9,7 @@
 #include "core/threads.hpp"
 #include "shared/random.hpp"
 
-namespace hedgerow {
+namespace hedgerow::predict {
 namespace {
 
 constexpr std::size_t kFewRows = 8;  // up to here trees are walked side by side, not rows
@@ -68,7 +68,7 @@ double LeafLoss::operator()(std::size_t leaf, std::size_t row) const {
 
 // The bins of a block of rows: each as it is, where a missing value is above all bins, and with one
 // added, where it wraps round to below them. Rows that are walked together lie side by side.
-class DeepForest::Codes {
+class PackedForest::Codes {
  public:
   Codes(std::size_t n_features, std::size_t n_rows)
       : stride_(2 * n_features * kWalkers), codes_((n_rows + kWalkers - 1) / kWalkers * stride_) {}
@@ -91,7 +91,7 @@ class DeepForest::Codes {
 };
 
 template <class F>
-DeepForest::DeepForest(const PackedTrees<F>& trees, const BinEdges& edges) {
+PackedForest::PackedForest(const PackedTrees<F>& trees, const BinEdges& edges) {
   for (std::size_t f = 0; f < edges.n_features(); ++f) {
     const auto begin = static_cast<std::size_t>(edges.threshold_starts[f]);
     const auto end = static_cast<std::size_t>(edges.threshold_starts[f + 1]);
@@ -99,8 +99,8 @@ DeepForest::DeepForest(const PackedTrees<F>& trees, const BinEdges& edges) {
                                      edges.thresholds.begin() + static_cast<std::ptrdiff_t>(end));
     std::vector<float> rounded(points.size());
     std::transform(points.begin(), points.end(), rounded.begin(), round_down);
-    edges_.push_back({edges.is_categorical[f], add_search_tree(points, double_splits_),
-                      add_search_tree(rounded, float_splits_)});
+    edges_.push_back({edges.is_categorical[f], add_rank_tree(points, double_splits_),
+                      add_rank_tree(rounded, float_splits_)});
   }
   nodes_.resize(trees.feature.size());
   leaf_.resize(trees.feature.size());
@@ -125,8 +125,9 @@ DeepForest::DeepForest(const PackedTrees<F>& trees, const BinEdges& edges) {
       std::uint32_t test = (trees.split_bin[n_inner] + missing_left) | (2 * feature + missing_left)
                                                                            << 8;
       if (edges.is_categorical[feature]) {
-        test = Node::categorical | static_cast<std::uint32_t>(tests_.size());
-        CategoryTest& added = tests_.emplace_back(CategoryTest{feature, missing_left, {}});
+        test = PackedNode::kCategorical | static_cast<std::uint32_t>(tests_.size());
+        PackedCategoryTest& added =
+            tests_.emplace_back(PackedCategoryTest{feature, missing_left, {}});
         std::copy_n(trees.category_bits.begin() + 8 * std::ptrdiff_t(tests_.size() - 1), 8,
                     added.bits);
       }
@@ -140,8 +141,8 @@ DeepForest::DeepForest(const PackedTrees<F>& trees, const BinEdges& edges) {
 }
 
 template <class T>
-void DeepForest::fill(Strided<const T> rows, std::size_t first_row, std::size_t n_rows,
-                      Codes& codes) const {
+void PackedForest::fill(Strided<const T> rows, std::size_t first_row, std::size_t n_rows,
+                        Codes& codes) const {
   const T* tables = nullptr;
   if constexpr (std::is_same_v<T, float>) {
     tables = float_splits_.data();
@@ -154,7 +155,7 @@ void DeepForest::fill(Strided<const T> rows, std::size_t first_row, std::size_t 
     for (std::size_t f = 0; f < edges_.size(); ++f) {
       const Strided<const T> column = rows.from(first_row + begin, f);
       const Coding& coding = edges_[f];
-      const SearchTree& search = std::is_same_v<T, float> ? coding.for_float : coding.for_double;
+      const RankTree& search = std::is_same_v<T, float> ? coding.for_float : coding.for_double;
       if (coding.is_categorical) {
         category_codes(column, n, strip);
       } else {
@@ -169,13 +170,13 @@ void DeepForest::fill(Strided<const T> rows, std::size_t first_row, std::size_t 
 
 // Where a walker goes from a node; `codes` are its row's, kWalkers apart.
 template <bool kCategories>
-inline std::uint32_t DeepForest::next(std::uint32_t node, const std::uint8_t* codes) const {
-  const Node at = nodes_[node];
+inline std::uint32_t PackedForest::next(std::uint32_t node, const std::uint8_t* codes) const {
+  const PackedNode at = nodes_[node];
   if constexpr (kCategories) {
-    if (at.test & Node::categorical) {
-      const CategoryTest& test = tests_[at.test & ~Node::categorical];
+    if (at.test & PackedNode::kCategorical) {
+      const PackedCategoryTest& test = tests_[at.test & ~PackedNode::kCategorical];
       const int code = codes[2 * test.feature * kWalkers];
-      const bool left = code == missing_code ? test.missing_left != 0 : has_bit(test.bits, code);
+      const bool left = code == kMissingCode ? test.missing_left != 0 : has_bit(test.bits, code);
       return at.left + !left;
     }
   }
@@ -184,7 +185,7 @@ inline std::uint32_t DeepForest::next(std::uint32_t node, const std::uint8_t* co
 
 // Follows every walker from its node to its leaf.
 template <bool kCategories>
-void DeepForest::walk(const std::uint8_t* group, Walkers& walkers) const {
+void PackedForest::walk(const std::uint8_t* group, Walkers& walkers) const {
   Walkers node = walkers;  // in registers
   const auto step = [&] {
 #pragma GCC unroll 8
@@ -203,13 +204,13 @@ void DeepForest::walk(const std::uint8_t* group, Walkers& walkers) const {
   walkers = node;
 }
 
-void DeepForest::walk(const std::uint8_t* group, Walkers& node) const {
+void PackedForest::walk(const std::uint8_t* group, Walkers& node) const {
   tests_.empty() ? walk<false>(group, node) : walk<true>(group, node);
 }
 
 // The leaf of each row; what is after the last row, up to a multiple of kWalkers, is overwritten.
-void DeepForest::walk_block(std::uint32_t root, const Codes& codes, std::size_t n_rows,
-                            std::uint32_t* leaf) const {
+void PackedForest::walk_block(std::uint32_t root, const Codes& codes, std::size_t n_rows,
+                              std::uint32_t* leaf) const {
   for (std::size_t first = 0; first < n_rows; first += kWalkers) {
     Walkers node;
     node.fill(root);
@@ -220,8 +221,8 @@ void DeepForest::walk_block(std::uint32_t root, const Codes& codes, std::size_t 
 
 // One row through many trees side by side.
 template <class T, class Sink>
-void DeepForest::visit_row(Strided<const T> rows, std::size_t row, std::size_t first,
-                           std::size_t last, const Sink& sink) const {
+void PackedForest::visit_row(Strided<const T> rows, std::size_t row, std::size_t first,
+                             std::size_t last, const Sink& sink) const {
   Codes codes(n_features(), kWalkers);
   fill(rows, row, 1, codes);
   for (std::size_t f = 0; f < n_features(); ++f) {
@@ -239,8 +240,8 @@ void DeepForest::visit_row(Strided<const T> rows, std::size_t row, std::size_t f
 
 // Calls sink(tree, first_row, leaves) for each tree in turn, for blocks of rows.
 template <class T, class Sink>
-void DeepForest::visit(Strided<const T> rows, std::size_t n_rows, std::size_t first,
-                       std::size_t last, int threads, const Sink& sink) const {
+void PackedForest::visit(Strided<const T> rows, std::size_t n_rows, std::size_t first,
+                         std::size_t last, int threads, const Sink& sink) const {
   if (n_rows <= kFewRows) {
     for (std::size_t row = 0; row < n_rows; ++row) visit_row(rows, row, first, last, sink);
     return;
@@ -263,8 +264,9 @@ void DeepForest::visit(Strided<const T> rows, std::size_t n_rows, std::size_t fi
 }
 
 template <class T>
-void DeepForest::add(Strided<const T> rows, std::size_t n_rows, std::size_t first, std::size_t last,
-                     const double* values, std::size_t n_values, double* sums, int threads) const {
+void PackedForest::add(Strided<const T> rows, std::size_t n_rows, std::size_t first,
+                       std::size_t last, const double* values, std::size_t n_values, double* sums,
+                       int threads) const {
   visit(rows, n_rows, first, last, threads,
         [&](std::size_t, std::size_t first_row, std::span<const std::uint32_t> leaf) {
           double* sum = sums + first_row * n_values;
@@ -276,8 +278,8 @@ void DeepForest::add(Strided<const T> rows, std::size_t n_rows, std::size_t firs
 }
 
 template <class T>
-void DeepForest::apply(Strided<const T> rows, std::size_t n_rows, Strided<std::int32_t> leaves,
-                       int threads) const {
+void PackedForest::apply(Strided<const T> rows, std::size_t n_rows, Strided<std::int32_t> leaves,
+                         int threads) const {
   visit(rows, n_rows, 0, n_trees(), threads,
         [&](std::size_t t, std::size_t first_row, std::span<const std::uint32_t> leaf) {
           for (std::size_t i = 0; i < leaf.size(); ++i) {
@@ -287,10 +289,10 @@ void DeepForest::apply(Strided<const T> rows, std::size_t n_rows, Strided<std::i
 }
 
 template <class T>
-void DeepForest::add_out_of_bag(Strided<const T> rows, std::size_t n_rows,
-                                const BagBits& out_of_bag, const double* values,
-                                std::size_t n_values, double* sums, std::int32_t* n_summed,
-                                int threads) const {
+void PackedForest::add_out_of_bag(Strided<const T> rows, std::size_t n_rows,
+                                  const BagBits& out_of_bag, const double* values,
+                                  std::size_t n_values, double* sums, std::int32_t* n_summed,
+                                  int threads) const {
   visit(rows, n_rows, 0, n_trees(), threads,
         [&](std::size_t t, std::size_t first_row, std::span<const std::uint32_t> leaf) {
           for (std::size_t i = 0; i < leaf.size(); ++i) {
@@ -304,23 +306,23 @@ void DeepForest::add_out_of_bag(Strided<const T> rows, std::size_t n_rows,
 }
 
 template <class T>
-void DeepForest::permute(Strided<const T> rows, std::size_t n_rows, const BagBits& out_of_bag,
-                         const LeafLoss& loss, std::uint64_t seed, double* rises,
-                         int threads) const {
+void PackedForest::permute(Strided<const T> rows, std::size_t n_rows, const BagBits& out_of_bag,
+                           const LeafLoss& loss, std::uint64_t seed, double* increases,
+                           int threads) const {
   parallel_for(threads, n_trees(), [&](std::size_t t) {
     std::vector<std::uint32_t> out;
     for (std::size_t row = 0; row < n_rows; ++row) {
       if (out_of_bag.is_out(t, row)) out.push_back(static_cast<std::uint32_t>(row));
     }
-    permute_tree(rows, out, t, loss, seed, rises + t * (n_features() + 1));
+    permute_tree(rows, out, t, loss, seed, increases + t * (n_features() + 1));
   });
 }
 
 template <class T>
-void DeepForest::permute_tree(Strided<const T> rows, std::span<const std::uint32_t> out_of_bag,
-                              std::size_t tree, const LeafLoss& loss, std::uint64_t seed,
-                              double* rises) const {
-  std::fill_n(rises, n_features() + 1, 0.0);
+void PackedForest::permute_tree(Strided<const T> rows, std::span<const std::uint32_t> out_of_bag,
+                                std::size_t tree, const LeafLoss& loss, std::uint64_t seed,
+                                double* increases) const {
+  std::fill_n(increases, n_features() + 1, 0.0);
   const std::size_t n = out_of_bag.size();
   if (n == 0) return;
   Codes codes(n_features(), n);
@@ -336,15 +338,15 @@ void DeepForest::permute_tree(Strided<const T> rows, std::span<const std::uint32
     for (std::size_t i = 0; i < n; ++i) sum += loss(leaf[i], out_of_bag[i]);
     return sum / static_cast<double>(n);
   };
-  rises[0] = mean_loss();
+  increases[0] = mean_loss();
   const std::uint32_t end =
       tree + 1 < roots_.size() ? roots_[tree + 1] : static_cast<std::uint32_t>(nodes_.size());
   std::vector<bool> is_used(n_features());
   for (std::uint32_t node = roots_[tree]; node < end; ++node) {
     const std::uint32_t test = nodes_[node].test;
     if (nodes_[node].left == node) continue;
-    is_used[test & Node::categorical ? tests_[test & ~Node::categorical].feature : test >> 9] =
-        true;
+    is_used[test & PackedNode::kCategorical ? tests_[test & ~PackedNode::kCategorical].feature
+                                            : test >> 9] = true;
   }
   std::vector<std::uint8_t> column(n);
   std::vector<std::uint32_t> order(n);
@@ -359,27 +361,27 @@ void DeepForest::permute_tree(Strided<const T> rows, std::span<const std::uint32
     }
     for (std::size_t i = 0; i < n; ++i) column[i] = codes.at(i, f);
     for (std::size_t i = 0; i < n; ++i) codes.set(i, f, column[order[i]]);
-    rises[f + 1] = mean_loss() - rises[0];
+    increases[f + 1] = mean_loss() - increases[0];
     for (std::size_t i = 0; i < n; ++i) codes.set(i, f, column[i]);
   }
 }
 
 template void preorder_links(std::span<const std::int16_t>, std::int32_t*, std::int32_t*);
 template void preorder_links(std::span<const std::int32_t>, std::int32_t*, std::int32_t*);
-template DeepForest::DeepForest(const PackedTrees<std::int16_t>&, const BinEdges&);
-template DeepForest::DeepForest(const PackedTrees<std::int32_t>&, const BinEdges&);
-#define HEDGEROW_INSTANTIATE(T)                                                                \
-  template void DeepForest::add(Strided<const T>, std::size_t, std::size_t, std::size_t,       \
-                                const double*, std::size_t, double*, int) const;               \
-  template void DeepForest::apply(Strided<const T>, std::size_t, Strided<std::int32_t>, int)   \
-      const;                                                                                   \
-  template void DeepForest::add_out_of_bag(Strided<const T>, std::size_t, const BagBits&,      \
-                                           const double*, std::size_t, double*, std::int32_t*, \
-                                           int) const;                                         \
-  template void DeepForest::permute(Strided<const T>, std::size_t, const BagBits&,             \
-                                    const LeafLoss&, std::uint64_t, double*, int) const;
+template PackedForest::PackedForest(const PackedTrees<std::int16_t>&, const BinEdges&);
+template PackedForest::PackedForest(const PackedTrees<std::int32_t>&, const BinEdges&);
+#define HEDGEROW_INSTANTIATE(T)                                                                  \
+  template void PackedForest::add(Strided<const T>, std::size_t, std::size_t, std::size_t,       \
+                                  const double*, std::size_t, double*, int) const;               \
+  template void PackedForest::apply(Strided<const T>, std::size_t, Strided<std::int32_t>, int)   \
+      const;                                                                                     \
+  template void PackedForest::add_out_of_bag(Strided<const T>, std::size_t, const BagBits&,      \
+                                             const double*, std::size_t, double*, std::int32_t*, \
+                                             int) const;                                         \
+  template void PackedForest::permute(Strided<const T>, std::size_t, const BagBits&,             \
+                                      const LeafLoss&, std::uint64_t, double*, int) const;
 HEDGEROW_INSTANTIATE(float)
 HEDGEROW_INSTANTIATE(double)
 #undef HEDGEROW_INSTANTIATE
 
-}  // namespace hedgerow
+}  // namespace hedgerow::predict

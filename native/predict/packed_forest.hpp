@@ -14,7 +14,7 @@
 #include "predict/codes.hpp"
 #include "predict/predictor.hpp"
 
-namespace hedgerow {
+namespace hedgerow::predict {
 
 // How values become bins: of feature f, the thresholds [threshold_starts[f], [f + 1]).
 struct BinEdges {
@@ -66,10 +66,10 @@ struct LeafLoss {
   double operator()(std::size_t leaf, std::size_t row) const;
 };
 
-class DeepForest {
+class PackedForest {
  public:
   template <class F>
-  DeepForest(const PackedTrees<F>& trees, const BinEdges& edges);
+  PackedForest(const PackedTrees<F>& trees, const BinEdges& edges);
 
   std::size_t n_trees() const { return roots_.size(); }
   std::size_t n_leaves() const { return n_leaves_; }
@@ -91,22 +91,23 @@ class DeepForest {
                       const double* values, std::size_t n_values, double* sums,
                       std::int32_t* n_summed, int threads) const;
 
-  // Mean loss of each tree on the rows that it did not draw, in rises[tree × (n_features + 1)], and
-  // after it, by how much it rises when the values of each feature are shuffled among those rows.
+  // Mean loss of each tree on the rows that it did not draw, in increases[tree × (n_features + 1)],
+  // and after it, by how much it increases when the values of each feature are shuffled among those
+  // rows.
   template <class T>
   void permute(Strided<const T> rows, std::size_t n_rows, const BagBits& out_of_bag,
-               const LeafLoss& loss, std::uint64_t seed, double* rises, int threads) const;
+               const LeafLoss& loss, std::uint64_t seed, double* increases, int threads) const;
 
  private:
   // Siblings are adjacent; a leaf leads to itself. `test` is a split bin and, above it, which of a
   // row's codes it is for; or, for a test of a category, its place among them.
-  struct Node {
-    static constexpr std::uint32_t categorical = 1u << 31;
+  struct PackedNode {
+    static constexpr std::uint32_t kCategorical = 1u << 31;
     std::uint32_t left;
     std::uint32_t test;
   };
 
-  struct CategoryTest {
+  struct PackedCategoryTest {
     std::uint32_t feature;
     std::uint32_t missing_left;
     std::uint32_t bits[8];
@@ -114,7 +115,7 @@ class DeepForest {
 
   struct Coding {
     bool is_categorical;
-    SearchTree for_double, for_float;
+    RankTree for_double, for_float;
   };
 
   // Paths that are followed side by side: their cache misses overlap.
@@ -140,16 +141,16 @@ class DeepForest {
   template <class T>
   void permute_tree(Strided<const T> rows, std::span<const std::uint32_t> out_of_bag,
                     std::size_t tree, const LeafLoss& loss, std::uint64_t seed,
-                    double* rises) const;
+                    double* increases) const;
 
-  std::vector<Node> nodes_;
+  std::vector<PackedNode> nodes_;
   std::vector<std::uint32_t> leaf_;  // of each node: its number among all leaves, if it is one
   std::vector<std::uint32_t> roots_;
-  std::vector<CategoryTest> tests_;
+  std::vector<PackedCategoryTest> tests_;
   std::vector<Coding> edges_;
   std::vector<double> double_splits_;
   std::vector<float> float_splits_;
   std::size_t n_leaves_ = 0;
 };
 
-}  // namespace hedgerow
+}  // namespace hedgerow::predict

@@ -15,7 +15,7 @@
 #include "predict/flat_tree.hpp"
 #include "predict/linear_terms.hpp"
 
-namespace hedgerow {
+namespace hedgerow::predict {
 
 TreeArrays EnsembleArrays::tree(std::size_t t) const {
   const std::int64_t begin = tree_offset[t];
@@ -33,15 +33,15 @@ TreeArrays EnsembleArrays::tree(std::size_t t) const {
 
 namespace {
 
-constexpr std::size_t few_rows = 7;                 // up to here steps are faster than a block
-constexpr std::size_t max_chunk_rows = 2048;        // rows a thread takes at a time
-constexpr std::size_t max_segment_features = 2048;  // half a megabyte of codes
+constexpr std::size_t kFewRows = 7;                // up to here steps are faster than a block
+constexpr std::size_t kMaxChunkRows = 2048;        // rows a thread takes at a time
+constexpr std::size_t kMaxSegmentFeatures = 2048;  // half a megabyte of codes
 
 // A feature of a segment, and how its values become codes.
 struct CodedFeature {
   std::size_t feature;
   bool is_categorical;
-  SearchTree for_double, for_float;
+  RankTree for_double, for_float;
 };
 
 // Consecutive trees that share codes.
@@ -52,7 +52,7 @@ struct Segment {
 
 // A node to step through. Siblings are adjacent; a leaf leads to itself.
 struct StepNode {
-  static constexpr std::uint32_t categorical = 1u << 31, missing_left = 1u << 30;
+  static constexpr std::uint32_t kCategorical = 1u << 31, kMissingLeft = 1u << 30;
   double threshold;       // of a categorical node: the row of category_bits
   std::uint32_t feature;  // and the flags above
   std::uint32_t left;
@@ -67,7 +67,7 @@ struct TreeForms {
 };
 
 // The slopes of all leaves; none has any if there is no start.
-struct Slopes {
+struct LeafSlopes {
   std::vector<std::int64_t> start;
   std::vector<std::int32_t> feature;
   std::vector<double> coefficient, centre, low, high;
@@ -87,7 +87,7 @@ struct Forest {
   std::vector<double> leaf_value;  // n_values a leaf
   std::size_t n_values = 1;
   std::vector<std::int32_t> leaf_node;
-  Slopes slopes;
+  LeafSlopes slopes;
   std::vector<StepNode> steps;
   std::vector<std::uint32_t> step_leaf;  // the number among its tree's leaves, of a leaf
   FlatTrees flat;
@@ -118,11 +118,11 @@ class SegmentPlan {
     for (std::size_t node = 0; node < tree.n_nodes; ++node) {
       if (tree.is_leaf(node)) continue;
       std::vector<double>& points = points_[key(tree, node)];
-      if (points_.size() > max_segment_features) return false;
+      if (points_.size() > kMaxSegmentFeatures) return false;
       if (tree.is_categorical(node)) continue;
       const auto at = std::lower_bound(points.begin(), points.end(), tree.threshold[node]);
       if (at != points.end() && *at == tree.threshold[node]) continue;
-      if (points.size() == max_split_points) return false;
+      if (points.size() == kMaxSplitPoints) return false;
       points.insert(at, tree.threshold[node]);
     }
     return true;
@@ -158,8 +158,8 @@ class SegmentPlan {
     if (feature.is_categorical) return feature;
     std::vector<float> rounded(points.size());
     std::transform(points.begin(), points.end(), rounded.begin(), round_down);
-    feature.for_double = add_search_tree(points, forest.double_splits);
-    feature.for_float = add_search_tree(rounded, forest.float_splits);
+    feature.for_double = add_rank_tree(points, forest.double_splits);
+    feature.for_float = add_rank_tree(rounded, forest.float_splits);
     return feature;
   }
 
@@ -183,9 +183,9 @@ class SegmentPlan {
 
 StepNode step_node(const TreeArrays& tree, std::size_t node, std::uint32_t left) {
   auto feature = static_cast<std::uint32_t>(tree.feature[node]);
-  if (tree.missing_left[node]) feature |= StepNode::missing_left;
+  if (tree.missing_left[node]) feature |= StepNode::kMissingLeft;
   if (!tree.is_categorical(node)) return {tree.threshold[node], feature, left};
-  return {static_cast<double>(tree.category_set[node]), feature | StepNode::categorical, left};
+  return {static_cast<double>(tree.category_set[node]), feature | StepNode::kCategorical, left};
 }
 
 // Numbers the nodes level by level, so that siblings are neighbours.
@@ -198,7 +198,7 @@ void add_steps(const TreeArrays& tree, const std::vector<std::uint32_t>& leaf_nu
     const std::size_t node = order[i];
     if (tree.is_leaf(node)) {
       const auto self = static_cast<std::uint32_t>(root + i);
-      forest.steps.push_back({infinity, StepNode::missing_left, self});
+      forest.steps.push_back({infinity, StepNode::kMissingLeft, self});
     } else {
       const auto left = static_cast<std::uint32_t>(root + order.size());
       forest.steps.push_back(step_node(tree, node, left));
@@ -232,7 +232,7 @@ void add_slopes(const EnsembleArrays& ensemble, Forest& forest) {
   if (!ensemble.linear) return;
   const LinearTerms& terms = *ensemble.linear;
   const std::size_t n_nodes = ensemble.nodes.n_nodes, width = terms.n_values;
-  Slopes& slopes = forest.slopes;
+  LeafSlopes& slopes = forest.slopes;
   for (std::size_t node = 0; node < n_nodes; ++node) {
     if (ensemble.nodes.is_leaf(node)) slopes.start.push_back(terms.start[node]);
   }
@@ -257,7 +257,7 @@ std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
     for (std::size_t node = 0; node < tree.n_nodes; ++node)
       n_sets = std::max(n_sets, tree.category_set[node] + 1);
     const std::size_t n_leaves = add_tree(tree, ensemble.tree_output[t], *forest);
-    if (n_leaves > max_flat_leaves) continue;
+    if (n_leaves > kMaxFlatLeaves) continue;
     bool fits = plan.add(tree);
     if (!fits) {
       plan.finish(ensemble, begin, t, *forest);
@@ -276,20 +276,20 @@ std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
 
 // Stepping.
 
-constexpr std::size_t walkers = 8;  // paths followed side by side: their cache misses overlap
-using Nodes = std::array<std::uint32_t, walkers>;
-using RowNumbers = std::array<std::size_t, walkers>;
+constexpr std::size_t kWalkers = 8;  // paths followed side by side: their cache misses overlap
+using Nodes = std::array<std::uint32_t, kWalkers>;
+using RowNumbers = std::array<std::size_t, kWalkers>;
 
 template <class T>
 std::uint32_t next_node(const Forest& forest, std::uint32_t node, Strided<const T> rows,
                         std::size_t row) {
   const StepNode& step = forest.steps[node];
-  const T x = rows.at(row, step.feature & ~(StepNode::categorical | StepNode::missing_left));
-  const bool missing_left = step.feature & StepNode::missing_left;
-  if (step.feature & StepNode::categorical) [[unlikely]] {
+  const T x = rows.at(row, step.feature & ~(StepNode::kCategorical | StepNode::kMissingLeft));
+  const bool missing_left = step.feature & StepNode::kMissingLeft;
+  if (step.feature & StepNode::kCategorical) [[unlikely]] {
     const int code = category_code(x);
     const auto* bits = forest.category_bits.data() + 8 * static_cast<std::size_t>(step.threshold);
-    return step.left + !(code == missing_code ? missing_left : has_bit(bits, code));
+    return step.left + !(code == kMissingCode ? missing_left : has_bit(bits, code));
   }
   const bool left = (static_cast<double>(x) <= step.threshold) | ((x != x) & missing_left);
   return step.left + !left;
@@ -301,7 +301,7 @@ void walk(const Forest& forest, Strided<const T> rows, const RowNumbers& row, No
   std::uint32_t moved;
   do {
     moved = 0;
-    for (std::size_t i = 0; i < walkers; ++i) {
+    for (std::size_t i = 0; i < kWalkers; ++i) {
       const std::uint32_t next = next_node(forest, node[i], rows, row[i]);
       moved |= next ^ node[i];
       node[i] = next;
@@ -314,10 +314,10 @@ void visit_row(const Forest& forest, Strided<const T> rows, std::size_t row, Sin
   sink.begin(row, 1);
   RowNumbers same;
   same.fill(row);
-  for (std::size_t t = sink.first_tree(); t < sink.last_tree(); t += walkers) {
-    const std::size_t n = std::min(walkers, sink.last_tree() - t);
+  for (std::size_t t = sink.first_tree(); t < sink.last_tree(); t += kWalkers) {
+    const std::size_t n = std::min(kWalkers, sink.last_tree() - t);
     Nodes node;
-    for (std::size_t i = 0; i < walkers; ++i) node[i] = forest.trees[t + std::min(i, n - 1)].root;
+    for (std::size_t i = 0; i < kWalkers; ++i) node[i] = forest.trees[t + std::min(i, n - 1)].root;
     walk(forest, rows, same, node);
     for (std::size_t i = 0; i < n; ++i) sink.add(t + i, &forest.step_leaf[node[i]]);
   }
@@ -326,13 +326,13 @@ void visit_row(const Forest& forest, Strided<const T> rows, std::size_t row, Sin
 template <class T>
 void walk_block(const Forest& forest, std::uint32_t root, Strided<const T> rows,
                 std::size_t first_row, std::size_t n_rows, std::uint32_t* leaf) {
-  for (std::size_t i = 0; i < n_rows; i += walkers) {
+  for (std::size_t i = 0; i < n_rows; i += kWalkers) {
     RowNumbers row;
     Nodes node;
     node.fill(root);
-    for (std::size_t j = 0; j < walkers; ++j) row[j] = first_row + std::min(i + j, n_rows - 1);
+    for (std::size_t j = 0; j < kWalkers; ++j) row[j] = first_row + std::min(i + j, n_rows - 1);
     walk(forest, rows, row, node);
-    for (std::size_t j = 0; j < walkers; ++j) leaf[i + j] = forest.step_leaf[node[j]];
+    for (std::size_t j = 0; j < kWalkers; ++j) leaf[i + j] = forest.step_leaf[node[j]];
   }
 }
 
@@ -347,7 +347,7 @@ void fill_codes(const Forest& forest, const CodedFeature& feature, Strided<const
     category_codes(column, n_rows, code);
   else
     rank_codes(levels, table, column, n_rows, code);
-  for (std::size_t i = 0; i < block_rows; ++i)
+  for (std::size_t i = 0; i < kBlockRows; ++i)
     pair[1].code[i] = static_cast<std::int8_t>(code[i] + 1);
 }
 
@@ -370,7 +370,7 @@ void visit_block(const Forest& forest, Strided<const T> rows, std::size_t first_
       if (tree.is_flat) {
         sink.add(t, scratch.select_leaves(tree.flat, forest.flat, 2 * n_features));
       } else {
-        std::uint32_t leaf[block_rows];
+        std::uint32_t leaf[kBlockRows];
         walk_block(forest, tree.root, rows, first_row, n_rows, leaf);
         sink.add(t, leaf);
       }
@@ -381,8 +381,8 @@ void visit_block(const Forest& forest, Strided<const T> rows, std::size_t first_
 // Rows a thread takes at a time: enough to make its scratch pay, few enough to share the work.
 std::size_t chunk_rows(std::size_t n_rows, int threads) {
   const std::size_t share = n_rows / (4 * static_cast<std::size_t>(std::max(threads, 1)));
-  const std::size_t rounded = (share / block_rows + 1) * block_rows;
-  return std::min(rounded, max_chunk_rows);
+  const std::size_t rounded = (share / kBlockRows + 1) * kBlockRows;
+  return std::min(rounded, kMaxChunkRows);
 }
 
 template <class Task>
@@ -395,7 +395,7 @@ void for_each_chunk(std::size_t n_rows, int threads, const Task& task) {
 template <class T, class Sink>
 void visit(const Forest& forest, Strided<const T> rows, std::size_t n_rows, int threads,
            const Sink& shared) {
-  if (n_rows <= few_rows) {
+  if (n_rows <= kFewRows) {
     Sink sink = shared;
     for (std::size_t row = 0; row < n_rows; ++row) visit_row(forest, rows, row, sink);
     return;
@@ -403,8 +403,8 @@ void visit(const Forest& forest, Strided<const T> rows, std::size_t n_rows, int 
   for_each_chunk(n_rows, threads, [&](std::size_t begin, std::size_t end) {
     Sink sink = shared;
     FlatScratch scratch(forest.max_columns, forest.max_leaves);
-    for (std::size_t row = begin; row < end; row += block_rows)
-      visit_block(forest, rows, row, std::min(block_rows, end - row), scratch, sink);
+    for (std::size_t row = begin; row < end; row += kBlockRows)
+      visit_block(forest, rows, row, std::min(kBlockRows, end - row), scratch, sink);
   });
 }
 
@@ -413,7 +413,7 @@ void visit(const Forest& forest, Strided<const T> rows, std::size_t n_rows, int 
 class ScoreSink {
  public:
   ScoreSink(const Forest& forest, const Stages& stages)
-      : forest_(forest), stages_(stages), scores_(forest.base_score.size() * block_rows) {}
+      : forest_(forest), stages_(stages), scores_(forest.base_score.size() * kBlockRows) {}
 
   std::size_t first_tree() const { return stages_.first_tree; }
   std::size_t last_tree() const {
@@ -427,7 +427,7 @@ class ScoreSink {
     stage_ = stages_.stages;
     for (std::size_t k = 0; k < forest_.base_score.size(); ++k)
       for (std::size_t i = 0; i < n_rows; ++i)
-        scores_[k * block_rows + i] =
+        scores_[k * kBlockRows + i] =
             stages_.start.data ? stages_.start.at(first_row + i, k) : forest_.base_score[k];
     if (pending_ == 0) write();
   }
@@ -437,13 +437,13 @@ class ScoreSink {
     const TreeForms& tree = forest_.trees[t];
     const std::size_t width = forest_.n_values;
     const double* value = &forest_.leaf_value[tree.leaf_begin * width];
-    double* __restrict scores = &scores_[static_cast<std::size_t>(tree.output) * block_rows];
+    double* __restrict scores = &scores_[static_cast<std::size_t>(tree.output) * kBlockRows];
     if (width == 1) {
       for (std::size_t i = 0, n = n_rows_; i < n; ++i) scores[i] += value[leaf[i]];
     } else {
       for (std::size_t k = 0; k < width; ++k)
         for (std::size_t i = 0; i < n_rows_; ++i)
-          scores[k * block_rows + i] += value[leaf[i] * width + k];
+          scores[k * kBlockRows + i] += value[leaf[i] * width + k];
     }
     end_tree();
   }
@@ -456,7 +456,7 @@ class ScoreSink {
   void write() {
     for (std::size_t k = 0; k < forest_.base_score.size(); ++k)
       for (std::size_t i = 0; i < n_rows_; ++i)
-        stage_.at(first_row_ + i, k) = scores_[k * block_rows + i];
+        stage_.at(first_row_ + i, k) = scores_[k * kBlockRows + i];
     stage_.data += stages_.stage_stride;
     pending_ = stages_.stage_trees;
   }
@@ -482,7 +482,7 @@ class LinearSink : public ScoreSink {
     for (std::size_t i = 0; i < n_rows_; ++i) {
       const std::size_t of_row = tree.leaf_begin + leaf[i];
       for (std::size_t k = 0; k < width; ++k) {
-        scores_[(output + k) * block_rows + i] +=
+        scores_[(output + k) * kBlockRows + i] +=
             terms_.add_to(forest_.leaf_value[of_row * width + k], of_row, k, rows_, first_row_ + i);
       }
     }
@@ -561,7 +561,7 @@ struct BinnedTree {
     std::size_t node = 0;
     while (!tree.is_leaf(node)) {
       const int bin = by_column[static_cast<std::size_t>(tree.feature[node]) * n_rows + row];
-      const bool left = bin == missing_code         ? tree.missing_left[node]
+      const bool left = bin == kMissingCode         ? tree.missing_left[node]
                         : tree.is_categorical(node) ? has_bit(tree.bits(node), bin)
                                                     : bin <= split_bin[node];
       node = static_cast<std::size_t>(left ? tree.left[node] : tree.right[node]);
@@ -642,7 +642,7 @@ void add_tree_binned(const TreeArrays& tree, const std::uint8_t* split_bin,
                      std::optional<std::span<const std::int32_t>> rows, double* scores,
                      int threads) {
   const BinnedTree binned{tree, split_bin, by_column, n_rows};
-  if (tree.n_nodes > 2 * max_flat_leaves - 1) {
+  if (tree.n_nodes > 2 * kMaxFlatLeaves - 1) {
     for_each_chunk(n_rows, threads, [&](std::size_t begin, std::size_t end) {
       RowList{rows}.within(begin, end).for_each(begin, end, [&](std::size_t row) {
         scores[row] += tree.value[binned.leaf_of(row)];
@@ -653,8 +653,8 @@ void add_tree_binned(const TreeArrays& tree, const std::uint8_t* split_bin,
   const BinnedFlat flat(binned);
   for_each_chunk(n_rows, threads, [&](std::size_t chunk, std::size_t chunk_end) {
     FlatScratch scratch(flat.n_columns(), flat.leaf_value.size());
-    for (std::size_t begin = chunk; begin < chunk_end; begin += block_rows) {
-      const std::size_t end = std::min(begin + block_rows, chunk_end);
+    for (std::size_t begin = chunk; begin < chunk_end; begin += kBlockRows) {
+      const std::size_t end = std::min(begin + kBlockRows, chunk_end);
       const RowList chosen = RowList{rows}.within(begin, end);
       if (chosen.is_empty()) continue;
       const std::uint8_t* leaf = flat.select_leaves(binned, begin, end, scratch);
@@ -664,4 +664,4 @@ void add_tree_binned(const TreeArrays& tree, const std::uint8_t* split_bin,
   });
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::predict

@@ -13,7 +13,7 @@
 
 #include "table/strided.hpp"
 
-namespace hedgerow {
+namespace hedgerow::predict {
 
 // The arrays of one tree, as described in docs/architecture.md.
 struct TreeArrays {
@@ -87,4 +87,4 @@ void add_tree_binned(const TreeArrays& tree, const std::uint8_t* split_bin,
                      std::optional<std::span<const std::int32_t>> rows, double* scores,
                      int threads);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::predict

@@ -7,36 +7,36 @@
 #include "core/threads.hpp"
 #include "shared/math.hpp"
 
-namespace hedgerow {
+namespace hedgerow::predict {
 
 namespace {
 
-constexpr std::size_t chunk = 4096;  // about ten microseconds of work
-constexpr std::size_t width = 64;    // rows transposed at a time, so that exp is vectorised
+constexpr std::size_t kChunk = 4096;  // about ten microseconds of work
+constexpr std::size_t kWidth = 64;    // rows transposed at a time, so that exp is vectorised
 
 template <class Task>
 void for_each_chunk(std::size_t count, int threads, const Task& task) {
-  parallel_for(threads, (count + chunk - 1) / chunk,
-               [&](std::size_t i) { task(i * chunk, std::min(count, (i + 1) * chunk)); });
+  parallel_for(threads, (count + kChunk - 1) / kChunk,
+               [&](std::size_t i) { task(i * kChunk, std::min(count, (i + 1) * kChunk)); });
 }
 
 void softmax_rows(Strided<double> scores, std::size_t begin, std::size_t n, std::size_t n_outputs,
                   double* buffer) {
-  double largest[width], sum[width] = {};
-  std::fill_n(largest, width, -std::numeric_limits<double>::infinity());
+  double largest[kWidth], sum[kWidth] = {};
+  std::fill_n(largest, kWidth, -std::numeric_limits<double>::infinity());
   for (std::size_t k = 0; k < n_outputs; ++k)
     for (std::size_t i = 0; i < n; ++i) {
       const double score = scores.at(begin + i, k);
-      buffer[k * width + i] = score;
+      buffer[k * kWidth + i] = score;
       largest[i] = largest[i] < score ? score : largest[i];
     }
   for (std::size_t k = 0; k < n_outputs; ++k)
-    for (std::size_t i = 0; i < width; ++i) {
-      buffer[k * width + i] = exp(buffer[k * width + i] - largest[i]);
-      sum[i] += buffer[k * width + i];
+    for (std::size_t i = 0; i < kWidth; ++i) {
+      buffer[k * kWidth + i] = exp(buffer[k * kWidth + i] - largest[i]);
+      sum[i] += buffer[k * kWidth + i];
     }
   for (std::size_t k = 0; k < n_outputs; ++k)
-    for (std::size_t i = 0; i < n; ++i) scores.at(begin + i, k) = buffer[k * width + i] / sum[i];
+    for (std::size_t i = 0; i < n; ++i) scores.at(begin + i, k) = buffer[k * kWidth + i] / sum[i];
 }
 
 }  // namespace
@@ -50,10 +50,10 @@ void sigmoid_inplace(double* scores, std::size_t count, int threads) {
 void softmax_inplace(Strided<double> scores, std::size_t n_rows, std::size_t n_outputs,
                      int threads) {
   for_each_chunk(n_rows, threads, [&](std::size_t begin, std::size_t end) {
-    std::vector<double> buffer(n_outputs * width);
-    for (std::size_t row = begin; row < end; row += width)
-      softmax_rows(scores, row, std::min(width, end - row), n_outputs, buffer.data());
+    std::vector<double> buffer(n_outputs * kWidth);
+    for (std::size_t row = begin; row < end; row += kWidth)
+      softmax_rows(scores, row, std::min(kWidth, end - row), n_outputs, buffer.data());
   });
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::predict

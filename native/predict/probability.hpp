@@ -4,7 +4,7 @@
 
 #include "predict/predictor.hpp"
 
-namespace hedgerow {
+namespace hedgerow::predict {
 
 void sigmoid_inplace(double* scores, std::size_t count, int threads);
 
@@ -12,4 +12,4 @@ void sigmoid_inplace(double* scores, std::size_t count, int threads);
 void softmax_inplace(Strided<double> scores, std::size_t n_rows, std::size_t n_outputs,
                      int threads);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::predict

@@ -25,8 +25,8 @@ inline DoubleDouble exact_sum(double a, double b) {
 
 // a · b exactly, for magnitudes between about 1e-140 and 1e140.
 inline DoubleDouble exact_product(double a, double b) {
-  constexpr double split = 0x1p27 + 1.0;
-  const double a_scaled = split * a, b_scaled = split * b;
+  constexpr double kSplit = 0x1p27 + 1.0;
+  const double a_scaled = kSplit * a, b_scaled = kSplit * b;
   const double a_high = a_scaled - (a_scaled - a), b_high = b_scaled - (b_scaled - b);
   const double a_low = a - a_high, b_low = b - b_high;
   const double product = a * b;

@@ -12,22 +12,26 @@ namespace hedgerow {
 // A sum of gradients in fixed point. Integers add up to the same bits in any order, which is what
 // makes a model independent of the number of threads. `hc` holds Σh in its low bits and the number
 // of rows above them, so one 16-byte addition updates all three, and counts are exact.
-struct Sum {
+struct GradientSum {
   std::int64_t g;
   std::uint64_t hc;
 
-  Sum& operator+=(const Sum& other) {
+  GradientSum& operator+=(const GradientSum& other) {
     g += other.g;
     hc += other.hc;
     return *this;
   }
-  friend Sum operator-(const Sum& a, const Sum& b) { return {a.g - b.g, a.hc - b.hc}; }
-  friend Sum operator+(const Sum& a, const Sum& b) { return {a.g + b.g, a.hc + b.hc}; }
+  friend GradientSum operator-(const GradientSum& a, const GradientSum& b) {
+    return {a.g - b.g, a.hc - b.hc};
+  }
+  friend GradientSum operator+(const GradientSum& a, const GradientSum& b) {
+    return {a.g + b.g, a.hc + b.hc};
+  }
 };
 
 // How the reals of one tree become integers.
 //
-// Wide rows (16 bytes) use all of Sum's range: the unit of g is Σ|g| / 2^62, finer than the
+// Wide rows (16 bytes) use all of GradientSum's range: the unit of g is Σ|g| / 2^62, finer than the
 // rounding of a float64 sum. Packed rows (4 bytes) serve when there are many rows and none towers
 // over the rest: widened to one 64-bit word that holds g, h and a count of one, they make a
 // histogram update one load, one addition and one store of 8 bytes.
@@ -42,14 +46,14 @@ struct FixedPoint {
   bool has_zero_h = true;  // whether a row may have no h at all, and not a step
 
   std::uint64_t h_mask() const { return (std::uint64_t{1} << count_shift) - 1; }
-  std::uint64_t count(const Sum& s) const { return s.hc >> count_shift; }
-  std::uint64_t h_steps(const Sum& s) const { return s.hc & h_mask(); }
+  std::uint64_t count(const GradientSum& s) const { return s.hc >> count_shift; }
+  std::uint64_t h_steps(const GradientSum& s) const { return s.hc & h_mask(); }
   // The steps of Σh, and one for each row: what least_weight.hpp compares.
-  std::uint64_t most_steps(const Sum& s) const { return h_steps(s) + count(s); }
+  std::uint64_t most_steps(const GradientSum& s) const { return h_steps(s) + count(s); }
   // Whether every row's h is one step, so that no step was rounded.
   bool has_equal_h() const { return packed && row_h_bits == 1; }
-  double g(const Sum& s) const { return static_cast<double>(s.g) * g_unit; }
-  double h(const Sum& s) const {
+  double g(const GradientSum& s) const { return static_cast<double>(s.g) * g_unit; }
+  double h(const GradientSum& s) const {
     return static_cast<double>(static_cast<std::int64_t>(h_steps(s))) * h_unit;
   }
   // Words that may be added up before a field could overflow.
@@ -62,7 +66,7 @@ struct FixedPoint {
     return static_cast<std::uint64_t>(row_g(row)) << (h_bits + count_bits) |
            row_h(row) << count_bits | 1u;
   }
-  Sum widen(std::int32_t row) const {
+  GradientSum widen(std::int32_t row) const {
     return {row_g(row), row_h(row) | std::uint64_t{1} << count_shift};
   }
 };
@@ -70,10 +74,10 @@ struct FixedPoint {
 // The gradients of one output, quantised: one of the two arrays is in use, as FixedPoint says.
 struct Gradients {
   const std::int32_t* packed = nullptr;
-  const Sum* wide = nullptr;
+  const GradientSum* wide = nullptr;
   FixedPoint fixed;
 
-  Sum row(std::size_t i) const { return fixed.packed ? fixed.widen(packed[i]) : wide[i]; }
+  GradientSum row(std::size_t i) const { return fixed.packed ? fixed.widen(packed[i]) : wide[i]; }
 };
 
 // What the choice of units depends on.
@@ -196,7 +200,7 @@ struct WideQuantiser {
         per_h(1.0 / fixed.h_unit),
         one(std::uint64_t{1} << fixed.count_shift) {}
 
-  Sum operator()(double g, double h) const {
+  GradientSum operator()(double g, double h) const {
     const auto g_steps = static_cast<std::int64_t>(std::floor(g * per_g + 0.5));
     const auto h_steps = static_cast<std::int64_t>(std::floor(h * per_h + 0.5));
     const std::int64_t positive = h_steps < 1 ? 1 : h_steps;

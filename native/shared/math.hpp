@@ -12,16 +12,16 @@ namespace hedgerow {
 namespace math_detail {
 
 // ln 2 in two parts: the first ends in 21 zero bits, so its product with an exponent is exact.
-inline constexpr double ln2_high = 0x1.62e42fee00000p-1;
-inline constexpr double ln2_low = 0x1.a39ef35793c76p-33;
-inline constexpr double inverse_ln2 = 0x1.71547652b82fep+0;
+inline constexpr double kLn2High = 0x1.62e42fee00000p-1;
+inline constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
+inline constexpr double kInverseLn2 = 0x1.71547652b82fep+0;
 
 // Adding 1.5 · 2^52 leaves a number rounded to an integer in the low bits of the sum.
-inline constexpr double rounder = 0x1.8p52;
+inline constexpr double kRounder = 0x1.8p52;
 
 // 2^n for an integer n in [-1022, 1023].
 inline double power_of_two(double n) {
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(n + (rounder + 1023.0)) << 52);
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(n + (kRounder + 1023.0)) << 52);
 }
 
 // (e^r − 1 − r) / r² for |r| ≤ ½ ln 2: interpolation at Chebyshev nodes, within 2^-55 of e^r.
@@ -43,13 +43,13 @@ struct Decomposed {
 
 // x must be positive and normal.
 inline Decomposed decompose(double x) {
-  constexpr std::uint64_t one = std::bit_cast<std::uint64_t>(1.0);
-  constexpr std::uint64_t sqrt_half = 0x3fe6a09e667f3bcd;
-  constexpr std::uint64_t mantissa = (std::uint64_t{1} << 52) - 1;
-  const std::uint64_t shifted = std::bit_cast<std::uint64_t>(x) + (one - sqrt_half);
+  constexpr std::uint64_t kOne = std::bit_cast<std::uint64_t>(1.0);
+  constexpr std::uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd;
+  constexpr std::uint64_t kMantissa = (std::uint64_t{1} << 52) - 1;
+  const std::uint64_t shifted = std::bit_cast<std::uint64_t>(x) + (kOne - kSqrtHalf);
   const double biased =
       std::bit_cast<double>((shifted >> 52) | std::bit_cast<std::uint64_t>(0x1p52)) - 0x1p52;
-  return {biased - 1023.0, std::bit_cast<double>((shifted & mantissa) + sqrt_half) - 1.0};
+  return {biased - 1023.0, std::bit_cast<double>((shifted & kMantissa) + kSqrtHalf) - 1.0};
 }
 
 // log(1 + f) − f. With s = f / (2 + f), log(1 + f) = 2 artanh(s), whose series needs eleven terms
@@ -71,39 +71,39 @@ inline double exp(double x) {
   // Past these bounds the result is infinite or zero anyway; written so that NaN passes.
   x = 710.0 < x ? 710.0 : x;
   x = -746.0 > x ? -746.0 : x;
-  const double n = (x * inverse_ln2 + rounder) - rounder;
-  const double r = (x - n * ln2_high) - n * ln2_low;
+  const double n = (x * kInverseLn2 + kRounder) - kRounder;
+  const double r = (x - n * kLn2High) - n * kLn2Low;
   const double fraction = 1.0 + (r + r * r * exp_tail(r));
   // In two steps, because 2^n alone may be out of range where the product is not.
-  const double half = (0.5 * n + rounder) - rounder;
+  const double half = (0.5 * n + kRounder) - kRounder;
   return fraction * power_of_two(half) * power_of_two(n - half);
 }
 
 inline double log(double x) {
   using namespace math_detail;
-  constexpr double smallest_normal = std::numeric_limits<double>::min();
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const bool subnormal = x < smallest_normal;
+  constexpr double kSmallestNormal = std::numeric_limits<double>::min();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const bool subnormal = x < kSmallestNormal;
   const Decomposed d = decompose(subnormal ? x * 0x1p54 : x);
   const double k = d.exponent - (subnormal ? 54.0 : 0.0);
-  double result = k * ln2_high + (d.f + (log_tail(d.f) + k * ln2_low));
-  result = x < infinity ? result : x;  // infinity and NaN are their own logarithms
+  double result = k * kLn2High + (d.f + (log_tail(d.f) + k * kLn2Low));
+  result = x < kInfinity ? result : x;  // infinity and NaN are their own logarithms
   result = !(x <= 0.0) ? result : std::numeric_limits<double>::quiet_NaN();
-  return x == 0.0 ? -infinity : result;
+  return x == 0.0 ? -kInfinity : result;
 }
 
 // log(1 + x), accurate for small x too.
 inline double log1p(double x) {
   using namespace math_detail;
-  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double u = 1.0 + x;
   const double lost = x < 1.0 ? x - (u - 1.0) : 1.0 - (u - x);  // what rounding u left out
   const Decomposed d = decompose(u);
   double result =
-      d.exponent * ln2_high + (d.f + (log_tail(d.f) + (d.exponent * ln2_low + lost / u)));
-  result = x < infinity ? result : x;
+      d.exponent * kLn2High + (d.f + (log_tail(d.f) + (d.exponent * kLn2Low + lost / u)));
+  result = x < kInfinity ? result : x;
   result = !(x <= -1.0) ? result : std::numeric_limits<double>::quiet_NaN();
-  return x == -1.0 ? -infinity : result;
+  return x == -1.0 ? -kInfinity : result;
 }
 
 inline double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }

@@ -144,8 +144,8 @@ Fraction<Real> two_sided_fraction(const Real& T_left, const Real& T_right, const
 //     G_L²/a + G_R²/b = G²/S + S · t²/(a b),   t = G_L − (G/S) a,
 // and the best cut has the largest t²/(a b). `mean` is G/S.
 template <class Real, class Constant>
-Fraction<Real> cut_fraction(const Real& G_left, const Real& H_left, const Constant& lambda,
-                            const Constant& both_sides, const Constant& mean) {
+Fraction<Real> split_fraction(const Real& G_left, const Real& H_left, const Constant& lambda,
+                              const Constant& both_sides, const Constant& mean) {
   const Real a = H_left + lambda, b = both_sides - a, t = G_left - mean * a;
   return {t * t, a * b};
 }

@@ -14,7 +14,7 @@ enum class Purpose : std::uint64_t {
   level_features = 4,   // which of those a level of it may use: a = tree and depth, b = feature
   node_features = 5,    // which of those a node may use: a = tree and node, b = feature
   cart_features = 6,    // in which order a node tries features: a = node, b = place in the order
-  cart_cut = 7,         // where a node cuts a feature: a = node, b = feature
+  cart_threshold = 7,   // where a node cuts a feature: a = node, b = feature
   cart_categories = 8,  // in which order a cut takes categories: a = node and feature, b = category
   bootstrap = 9,        // which rows a tree is grown on: a = tree, b = number of the draw
   permutation = 10,     // how a feature is shuffled: a = tree and feature, b = place

@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-namespace hedgerow::linear {
+namespace hedgerow::svm::linear {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -108,4 +108,4 @@ void CrammerSinger::visit(const Rows& x) {
   }
 }
 
-}  // namespace hedgerow::linear
+}  // namespace hedgerow::svm::linear

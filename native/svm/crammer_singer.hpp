@@ -13,7 +13,7 @@
 #include "svm/descent.hpp"
 #include "svm/linear_rows.hpp"
 
-namespace hedgerow::linear {
+namespace hedgerow::svm::linear {
 
 class CrammerSinger final : public Descent {
  public:
@@ -40,4 +40,4 @@ class CrammerSinger final : public Descent {
   std::vector<double> gradient_, bound_, sorted_, change_;  // of the row at hand
 };
 
-}  // namespace hedgerow::linear
+}  // namespace hedgerow::svm::linear

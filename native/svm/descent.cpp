@@ -7,7 +7,7 @@
 #include "core/interrupt.hpp"
 #include "shared/random.hpp"
 
-namespace hedgerow::linear {
+namespace hedgerow::svm::linear {
 
 Descent::Descent(std::size_t n_coordinates, std::uint64_t seed)
     : n_coordinates_(n_coordinates), seed_(seed) {}
@@ -60,4 +60,4 @@ int Descent::run_epochs(int epochs, double tolerance) {
   return epochs;
 }
 
-}  // namespace hedgerow::linear
+}  // namespace hedgerow::svm::linear

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace hedgerow::linear {
+namespace hedgerow::svm::linear {
 
 class Descent {
  public:
@@ -48,4 +48,4 @@ class Descent {
   bool afresh_ = true, converged_ = false;
 };
 
-}  // namespace hedgerow::linear
+}  // namespace hedgerow::svm::linear

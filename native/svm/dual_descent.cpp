@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace hedgerow::linear {
+namespace hedgerow::svm::linear {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -64,7 +64,7 @@ template <class Rows>
 void DualDescent::visit(const Rows& x) {
   const double epsilon = epsilon_;
   double up = 0.0, down = 0.0;
-  std::size_t kept = 0;
+  std::size_t n_active = 0;
   for (std::size_t k = 0; k < active_.size(); ++k) {
     fetch_ahead(x, k);
     const std::size_t i = active_[k];
@@ -77,7 +77,7 @@ void DualDescent::visit(const Rows& x) {
     const bool may_rise = b<c.upper, may_fall = b> c.lower;
     // A bound, or the corner, that no gradient of the last epoch's size would move β off.
     if ((!may_rise || right > falling_) && (!may_fall || left < -rising_)) continue;
-    active_[kept++] = static_cast<std::uint32_t>(i);
+    active_[n_active++] = static_cast<std::uint32_t>(i);
     if (may_rise) up = std::max(up, -right);
     if (may_fall) down = std::max(down, left);
     if ((may_rise && right < 0.0) || (may_fall && left > 0.0)) {
@@ -85,10 +85,10 @@ void DualDescent::visit(const Rows& x) {
       if (c.beta != b) x.add(i, c.beta - b, w_);
     }
   }
-  active_.resize(kept);
+  active_.resize(n_active);
   violation_ = up + down;
   rising_ = up > 0.0 ? up : kInfinity;
   falling_ = down > 0.0 ? down : kInfinity;
 }
 
-}  // namespace hedgerow::linear
+}  // namespace hedgerow::svm::linear

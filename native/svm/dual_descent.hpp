@@ -14,7 +14,7 @@
 #include "svm/descent.hpp"
 #include "svm/linear_rows.hpp"
 
-namespace hedgerow::linear {
+namespace hedgerow::svm::linear {
 
 struct DualProblem {
   const double *target, *lower, *upper, *ridge;  // [n_rows]; 0 is within the bounds
@@ -48,4 +48,4 @@ class DualDescent final : public Descent {
   double rising_, falling_;  // the last epoch's largest violations, upwards and downwards
 };
 
-}  // namespace hedgerow::linear
+}  // namespace hedgerow::svm::linear

@@ -13,10 +13,10 @@
 #include "core/threads.hpp"
 #include "shared/math.hpp"
 
-namespace hedgerow {
+namespace hedgerow::svm {
 namespace {
 
-// A tile is of kTileRows asked rows and kVectors vectors of the table's: as many sums as registers
+// A tile is of kTileRows query rows and kVectors vectors of table rows: as many sums as registers
 // hold beside what is being read.
 #if defined(__AVX512F__)
 constexpr std::size_t kVectorBytes = 64, kVectors = 4, kTileRows = 6;
@@ -26,10 +26,10 @@ constexpr std::size_t kVectorBytes = 32, kVectors = 2, kTileRows = 6;
 constexpr std::size_t kVectorBytes = 16, kVectors = 2, kTileRows = 6;
 #endif
 constexpr std::size_t kPanelRows = 64;   // of the table
-constexpr std::size_t kRowsAtOnce = 48;  // asked about by one task
+constexpr std::size_t kRowsAtOnce = 48;  // query rows of a task
 
 template <class T>
-struct Vectors {
+struct TileVectors {
   typedef T Lanes __attribute__((vector_size(kVectorBytes)));
   static constexpr std::size_t kCount = kVectorBytes / sizeof(T);
   static constexpr std::size_t kWidth = kVectors * kCount;  // of a tile
@@ -87,16 +87,16 @@ struct Product {
 
 struct Distance {
   template <class T, class Lanes>
-  static Lanes add(Lanes sum, T asked, Lanes row) {
-    const Lanes apart = asked - row;
+  static Lanes add(Lanes sum, T queries, Lanes row) {
+    const Lanes apart = queries - row;
     return sum + (apart < 0 ? -apart : apart);
   }
 };
 
-// Sums over the features of kTileRows asked rows, (d, kTileRows), with a panel of the table.
+// Sums over the features of kTileRows query rows, (d, kTileRows), with a panel of the table.
 template <class Term, class T>
-void sum_tile(const T* asked, const T* panel, std::size_t d, T* out) {
-  using V = Vectors<T>;
+void sum_tile(const T* queries, const T* panel, std::size_t d, T* out) {
+  using V = TileVectors<T>;
   for (std::size_t first = 0; first < kPanelRows; first += V::kWidth) {
     typename V::Lanes sums[kTileRows][kVectors] = {};
     for (std::size_t j = 0; j < d; ++j) {
@@ -105,7 +105,7 @@ void sum_tile(const T* asked, const T* panel, std::size_t d, T* out) {
         row[v] = V::load(panel + j * kPanelRows + first + v * V::kCount);
       }
       for (std::size_t q = 0; q < kTileRows; ++q) {
-        const T x = asked[j * kTileRows + q];
+        const T x = queries[j * kTileRows + q];
         for (std::size_t v = 0; v < kVectors; ++v) sums[q][v] = Term::add(sums[q][v], x, row[v]);
       }
     }
@@ -224,9 +224,9 @@ void weighted_sums(const double* values, std::size_t n_rows, std::size_t n,
   }
 }
 
-// Rows that are asked about: (n_tiles, d, kTileRows), those beyond the last zero.
+// Query rows in tiles: (n_tiles, d, kTileRows), padded with zeros.
 template <class T>
-struct KernelTable<T>::Asked {
+struct KernelTable<T>::QueryTiles {
   std::size_t n;
   std::vector<T> values, half_norms;
 };
@@ -239,7 +239,7 @@ T KernelTable<T>::centred(double value, std::size_t feature) const {
 }
 
 template <class T>
-KernelTable<T>::KernelTable(const KernelRule& rule, const DenseRows& rows,
+KernelTable<T>::KernelTable(const KernelRule& rule, const RowMatrix& rows,
                             std::span<const double> centre)
     : rule_(rule),
       n_(rows.n),
@@ -262,46 +262,47 @@ KernelTable<T>::KernelTable(const KernelRule& rule, const DenseRows& rows,
 }
 
 template <class T>
-typename KernelTable<T>::Asked KernelTable<T>::room_for(std::size_t n) const {
+typename KernelTable<T>::QueryTiles KernelTable<T>::room_for(std::size_t n) const {
   const std::size_t n_tiles = (n + kTileRows - 1) / kTileRows;
   return {n, std::vector<T>(n_tiles * d_ * kTileRows), std::vector<T>(n_tiles * kTileRows)};
 }
 
 // Rows from first to last, not among the table's.
 template <class T>
-typename KernelTable<T>::Asked KernelTable<T>::asked(const DenseRows& rows, std::size_t first,
-                                                     std::size_t last) const {
-  Asked asked = room_for(last - first);
-  for (std::size_t q = 0; q < asked.n; ++q) {
-    T* to = asked.values.data() + q / kTileRows * d_ * kTileRows + q % kTileRows;
+typename KernelTable<T>::QueryTiles KernelTable<T>::pack(const RowMatrix& rows, std::size_t first,
+                                                         std::size_t last) const {
+  QueryTiles queries = room_for(last - first);
+  for (std::size_t q = 0; q < queries.n; ++q) {
+    T* to = queries.values.data() + q / kTileRows * d_ * kTileRows + q % kTileRows;
     double squares = 0.0;
     for (std::size_t j = 0; j < d_; ++j) {
       const T x = centred(rows.row(first + q)[j], j);
       to[j * kTileRows] = x;
       squares += static_cast<double>(x) * static_cast<double>(x);
     }
-    asked.half_norms[q] = static_cast<T>(0.5 * squares);
+    queries.half_norms[q] = static_cast<T>(0.5 * squares);
   }
-  return asked;
+  return queries;
 }
 
 // Rows of the table.
 template <class T>
-typename KernelTable<T>::Asked KernelTable<T>::asked(std::span<const std::int64_t> rows) const {
-  Asked asked = room_for(rows.size());
-  for (std::size_t q = 0; q < asked.n; ++q) {
+typename KernelTable<T>::QueryTiles KernelTable<T>::pack(std::span<const std::int64_t> rows) const {
+  QueryTiles queries = room_for(rows.size());
+  for (std::size_t q = 0; q < queries.n; ++q) {
     const auto row = static_cast<std::size_t>(rows[q]);
-    T* to = asked.values.data() + q / kTileRows * d_ * kTileRows + q % kTileRows;
+    T* to = queries.values.data() + q / kTileRows * d_ * kTileRows + q % kTileRows;
     const T* from = panels_.data() + row / kPanelRows * kPanelRows * d_ + row % kPanelRows;
     for (std::size_t j = 0; j < d_; ++j) to[j * kTileRows] = from[j * kPanelRows];
-    asked.half_norms[q] = half_norms_[row];
+    queries.half_norms[q] = half_norms_[row];
   }
-  return asked;
+  return queries;
 }
 
 template <class T>
-void KernelTable<T>::tile(const Asked& asked, std::size_t first, std::size_t panel, T* out) const {
-  const T* rows = asked.values.data() + first * d_;
+void KernelTable<T>::tile(const QueryTiles& queries, std::size_t first, std::size_t panel,
+                          T* out) const {
+  const T* rows = queries.values.data() + first * d_;
   const T* columns = panels_.data() + panel * kPanelRows * d_;
   if (rule_.kind == KernelKind::laplacian) {
     sum_tile<Distance>(rows, columns, d_, out);
@@ -309,7 +310,7 @@ void KernelTable<T>::tile(const Asked& asked, std::size_t first, std::size_t pan
     sum_tile<Product>(rows, columns, d_, out);
   }
   for (std::size_t q = 0; q < kTileRows; ++q) {
-    finish_row(rule_, out + q * kPanelRows, kPanelRows, asked.half_norms[first + q],
+    finish_row(rule_, out + q * kPanelRows, kPanelRows, queries.half_norms[first + q],
                half_norms_.data() + panel * kPanelRows);
   }
 }
@@ -321,7 +322,7 @@ void KernelTable<T>::fill(std::span<const std::int64_t> rows, std::span<const st
   constexpr std::size_t kNear = 1 << 18;
   const std::size_t panel_bytes = kPanelRows * std::max<std::size_t>(d_, 1) * sizeof(T);
   const std::size_t at_once = std::clamp<std::size_t>(kNear / panel_bytes, 2, 16);
-  const Asked all = asked(rows);
+  const QueryTiles all = pack(rows);
   const std::size_t n_panels = (n_ + kPanelRows - 1) / kPanelRows;
   parallel_for(threads, (n_panels + at_once - 1) / at_once, [&](std::size_t task) {
     alignas(64) T out[kTileRows * kPanelRows];
@@ -352,12 +353,12 @@ void KernelTable<T>::fill_diagonal(double* values) const {
 }
 
 template <class T>
-void KernelTable<T>::sum(const DenseRows& queries, std::span<const double> coefficients,
+void KernelTable<T>::sum(const RowMatrix& queries, std::span<const double> coefficients,
                          std::size_t n_sums, double* out, int threads) const {
   const std::size_t n_panels = (n_ + kPanelRows - 1) / kPanelRows;
   parallel_for(threads, (queries.n + kRowsAtOnce - 1) / kRowsAtOnce, [&](std::size_t task) {
     const std::size_t begin = task * kRowsAtOnce, end = std::min(begin + kRowsAtOnce, queries.n);
-    const Asked all = asked(queries, begin, end);
+    const QueryTiles all = pack(queries, begin, end);
     alignas(64) T values[kTileRows * kPanelRows];
     std::fill(out + begin * n_sums, out + end * n_sums, 0.0);
     for (std::size_t panel = 0; panel < n_panels; ++panel) {
@@ -380,4 +381,4 @@ void KernelTable<T>::sum(const DenseRows& queries, std::span<const double> coeff
 template class KernelTable<float>;
 template class KernelTable<double>;
 
-}  // namespace hedgerow
+}  // namespace hedgerow::svm

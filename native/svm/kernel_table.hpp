@@ -10,9 +10,17 @@
 #include <span>
 #include <vector>
 
-namespace hedgerow {
+#include "shared/named.hpp"
+
+namespace hedgerow::svm {
 
 enum class KernelKind { linear, polynomial, gaussian, sigmoid, laplacian };
+
+inline constexpr Named<KernelKind> kKernels[] = {{"linear", KernelKind::linear},
+                                                 {"poly", KernelKind::polynomial},
+                                                 {"rbf", KernelKind::gaussian},
+                                                 {"sigmoid", KernelKind::sigmoid},
+                                                 {"laplacian", KernelKind::laplacian}};
 
 struct KernelRule {
   KernelKind kind = KernelKind::linear;
@@ -35,7 +43,7 @@ void weighted_sums(const double* values, std::size_t n_rows, std::size_t n,
                    std::span<const double> coefficients, std::size_t n_sums, double* out);
 
 // A table of n × d numbers, row by row.
-struct DenseRows {
+struct RowMatrix {
   const double* values;
   std::size_t n, d;
   const double* row(std::size_t i) const { return values + i * d; }
@@ -46,7 +54,7 @@ class KernelTable {
  public:
   // The centre is subtracted from all rows. Distances do not change; about the middle of the rows
   // less of them is lost. Where products count, it must be 0.
-  KernelTable(const KernelRule& rule, const DenseRows& rows, std::span<const double> centre);
+  KernelTable(const KernelRule& rule, const RowMatrix& rows, std::span<const double> centre);
 
   std::size_t size() const { return n_; }
   std::size_t n_features() const { return d_; }
@@ -60,17 +68,17 @@ class KernelTable {
   void fill_diagonal(double* values) const;
 
   // out(i, m) = Σ k(query i, row r) · coefficients(m, r), out being (n, n_sums).
-  void sum(const DenseRows& queries, std::span<const double> coefficients, std::size_t n_sums,
+  void sum(const RowMatrix& queries, std::span<const double> coefficients, std::size_t n_sums,
            double* out, int threads) const;
 
  private:
-  struct Asked;  // rows as tiles read them
+  struct QueryTiles;  // rows as tiles read them
 
   T centred(double value, std::size_t feature) const;
-  Asked room_for(std::size_t n) const;
-  Asked asked(const DenseRows& rows, std::size_t first, std::size_t last) const;
-  Asked asked(std::span<const std::int64_t> rows) const;
-  void tile(const Asked& asked, std::size_t first, std::size_t panel, T* out) const;
+  QueryTiles room_for(std::size_t n) const;
+  QueryTiles pack(const RowMatrix& rows, std::size_t first, std::size_t last) const;
+  QueryTiles pack(std::span<const std::int64_t> rows) const;
+  void tile(const QueryTiles& queries, std::size_t first, std::size_t panel, T* out) const;
 
   KernelRule rule_;
   std::size_t n_, d_;
@@ -79,4 +87,4 @@ class KernelTable {
   std::vector<T> panels_, half_norms_;
 };
 
-}  // namespace hedgerow
+}  // namespace hedgerow::svm

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace hedgerow::linear {
+namespace hedgerow::svm::linear {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -40,7 +40,7 @@ void LassoDescent::epoch(bool afresh) {
 }
 
 template <class Columns>
-LassoDescent::Slopes LassoDescent::slopes(const Columns& x, std::size_t j) const {
+LassoDescent::OneSidedSlopes LassoDescent::slopes(const Columns& x, std::size_t j) const {
   double gradient = 0.0, curvature = 0.0;
   x.each(j, [&](std::size_t i, double value) {
     const double pull = slack_[i] > 0.0 ? C_[i] * value : 0.0;
@@ -63,7 +63,7 @@ double LassoDescent::loss_after(const Columns& x, std::size_t j, double change) 
 }
 
 template <class Columns>
-void LassoDescent::step(const Columns& x, std::size_t j, Slopes at) {
+void LassoDescent::step(const Columns& x, std::size_t j, OneSidedSlopes at) {
   const double w = w_[j], whole = newton_step(at.gradient, at.curvature, w);
   const double promised = at.gradient * whole + std::abs(w + whole) - std::abs(w);
   double part = 1.0;
@@ -80,20 +80,20 @@ void LassoDescent::step(const Columns& x, std::size_t j, Slopes at) {
 template <class Columns>
 void LassoDescent::visit(const Columns& x) {
   violation_ = 0.0;
-  std::size_t kept = 0;
+  std::size_t n_active = 0;
   for (std::size_t k = 0; k < active_.size(); ++k) {
     const std::size_t j = active_[k];
     look_after(4 * x.stored(j) + 8);
-    const Slopes at = slopes(x, j);
+    const OneSidedSlopes at = slopes(x, j);
     if (w_[j] == 0.0 && std::abs(at.gradient) < 1.0 - settled_) continue;
-    active_[kept++] = static_cast<std::uint32_t>(j);
+    active_[n_active++] = static_cast<std::uint32_t>(j);
     const double away = distance(at.gradient, w_[j]);
     violation_ = std::max(violation_, away);
     if (away > 0.0) step(x, j, at);
   }
-  active_.resize(kept);
+  active_.resize(n_active);
   // The worst weight's violation, shared out: as the others move, gradients change by far less.
   settled_ = violation_ > 0.0 ? violation_ / static_cast<double>(n_rows(columns_)) : kInfinity;
 }
 
-}  // namespace hedgerow::linear
+}  // namespace hedgerow::svm::linear

@@ -12,7 +12,7 @@
 #include "svm/descent.hpp"
 #include "svm/linear_rows.hpp"
 
-namespace hedgerow::linear {
+namespace hedgerow::svm::linear {
 
 class LassoDescent final : public Descent {
  public:
@@ -22,7 +22,7 @@ class LassoDescent final : public Descent {
                std::uint64_t seed);
 
  private:
-  struct Slopes {
+  struct OneSidedSlopes {
     double gradient, curvature;
   };
 
@@ -30,9 +30,9 @@ class LassoDescent final : public Descent {
   template <class Columns>
   void visit(const Columns& x);
   template <class Columns>
-  Slopes slopes(const Columns& x, std::size_t j) const;
+  OneSidedSlopes slopes(const Columns& x, std::size_t j) const;
   template <class Columns>
-  void step(const Columns& x, std::size_t j, Slopes at);
+  void step(const Columns& x, std::size_t j, OneSidedSlopes at);
   template <class Columns>
   double loss_after(const Columns& x, std::size_t j, double change) const;
 
@@ -42,4 +42,4 @@ class LassoDescent final : public Descent {
   double settled_;  // how far within its bounds the gradient of a weight at 0 lets it stay there
 };
 
-}  // namespace hedgerow::linear
+}  // namespace hedgerow::svm::linear

@@ -9,7 +9,7 @@
 #include "core/interrupt.hpp"
 #include "core/threads.hpp"
 
-namespace hedgerow::linear {
+namespace hedgerow::svm::linear {
 namespace {
 
 // Numbers of X that one piece of work reads: about a quarter of a millisecond.
@@ -292,4 +292,4 @@ void solve(const double* factored, std::size_t size, double* b) {
   }
 }
 
-}  // namespace hedgerow::linear
+}  // namespace hedgerow::svm::linear

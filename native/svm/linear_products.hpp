@@ -9,7 +9,7 @@
 
 #include "svm/linear_rows.hpp"
 
-namespace hedgerow::linear {
+namespace hedgerow::svm::linear {
 
 // out[i][c] = x_i · w_c for each row and each w_c of [n_vectors][width].
 void times(const AnyRows& rows, const double* w, std::size_t n_vectors, double* out, int threads);
@@ -34,4 +34,4 @@ std::size_t factor(double* matrix, std::size_t size);
 // Solves L Lᵀ x = b in place.
 void solve(const double* factored, std::size_t size, double* b);
 
-}  // namespace hedgerow::linear
+}  // namespace hedgerow::svm::linear

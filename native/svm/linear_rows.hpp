@@ -10,7 +10,7 @@
 
 #include "core/compiler.hpp"
 
-namespace hedgerow::linear {
+namespace hedgerow::svm::linear {
 
 inline namespace HEDGEROW_LEVEL {
 
@@ -177,4 +177,4 @@ inline std::size_t width(const AnyRows& rows) {
   return std::visit([](const auto& x) { return x.width(); }, rows);
 }
 
-}  // namespace hedgerow::linear
+}  // namespace hedgerow::svm::linear

@@ -8,7 +8,7 @@
 #include "core/interrupt.hpp"
 #include "core/threads.hpp"
 
-namespace hedgerow {
+namespace hedgerow::svm {
 namespace {
 
 constexpr std::size_t kLanes = 8;
@@ -26,7 +26,7 @@ void store(const Lanes& lanes, double* to) { std::memcpy(to, &lanes, sizeof lane
 Lanes all(double value) { return value - Lanes{}; }
 
 // The largest of many numbers and its place, the first of equal ones, found lane by lane.
-class Largest {
+class LaneMaximum {
  public:
   void see(const Lanes& values, const Places& places) {
     const auto more = values > values_;
@@ -96,7 +96,7 @@ class Group {
     const double* growing = rows_.data() + grows * width_;
     const double* shrinking = rows_.data() + shrinks * width_;
     const Lanes size = all(step_size);
-    Largest top;
+    LaneMaximum top;
     Lanes bottom = all(-kNever);
     Places places = kFirstPlaces;
     for (std::size_t i = 0; i < width_; i += kLanes, places += kLanes) {
@@ -112,11 +112,11 @@ class Group {
   }
 
   // Moves a variable against the one with which that gains most.
-  struct Step {
+  struct PairStep {
     std::size_t grows, shrinks;
     double size;
   };
-  Step step(std::size_t i) {
+  PairStep step(std::size_t i) {
     const std::size_t j = best_partner(i);
     const double curvature = self_[i] + self_[j] - 2.0 * row_of(i)[j];
     double size = (pull_[i] - pull_[j]) / (curvature > kFlat ? curvature : kFlat);
@@ -145,7 +145,7 @@ class Group {
   std::size_t best_partner(std::size_t i) const {
     const double* row = row_of(i);
     const Lanes mine = all(self_[i]), my_pull = all(pull_[i]), flat = all(kFlat);
-    Largest best;
+    LaneMaximum best;
     Places places = kFirstPlaces;
     for (std::size_t j = 0; j < width_; j += kLanes, places += kLanes) {
       const Lanes apart = my_pull - load(&pull_[j]);
@@ -245,4 +245,4 @@ template void add_products(const KernelRows<float>&, std::span<const std::int64_
 template void add_products(const KernelRows<double>&, std::span<const std::int64_t>,
                            std::span<const double>, double*, int);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::svm

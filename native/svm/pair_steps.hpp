@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace hedgerow {
+namespace hedgerow::svm {
 
 // Kernel values of many rows with all rows, some of which are held in slots.
 template <class T>
@@ -48,4 +48,4 @@ template <class T>
 void add_products(const KernelRows<T>& kernel, std::span<const std::int64_t> slot,
                   std::span<const double> change, double* products, int threads);
 
-}  // namespace hedgerow
+}  // namespace hedgerow::svm

@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "table/binned_view.hpp"
+
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #define HEDGEROW_AVX512 1
 #include <immintrin.h>
@@ -20,8 +22,6 @@
 #include "core/compiler.hpp"
 
 namespace hedgerow {
-
-inline constexpr std::uint8_t missing_bin = 255;
 
 // The largest Real that is at most t, so that x <= t and x <= round_down(t) agree for every Real x.
 template <class Real>
@@ -153,7 +153,7 @@ struct Walk {
       (descend<level>(x, index), ...);
     }(std::make_integer_sequence<int, depth>{});
     if constexpr (depth < 8) index = _mm512_xor_si512(index, L::fill(1 << depth));
-    return L::set(index, L::nan(x), missing_bin);
+    return L::set(index, L::nan(x), kMissingBin);
   }
 };
 
@@ -181,20 +181,20 @@ bool search_at_depth(const Real* node, const Real* x, std::size_t count, std::ui
 
 template <int depth, class Real>
 bool search_at_depth(const Real* node, const Real* x, std::size_t count, std::uint8_t* bins) {
-  constexpr std::size_t walks = 16;
+  constexpr std::size_t kWalks = 16;
   bool finite = true;
-  for (std::size_t i = 0; i < count; i += walks) {
-    const std::size_t n = std::min(walks, count - i);
-    Real value[walks] = {};
-    std::uint32_t index[walks];
+  for (std::size_t i = 0; i < count; i += kWalks) {
+    const std::size_t n = std::min(kWalks, count - i);
+    Real value[kWalks] = {};
+    std::uint32_t index[kWalks];
     std::copy_n(x + i, n, value);
-    std::fill_n(index, walks, 1u);
+    std::fill_n(index, kWalks, 1u);
     for (int level = 0; level < depth; ++level)
-      for (std::size_t j = 0; j < walks; ++j)
+      for (std::size_t j = 0; j < kWalks; ++j)
         index[j] = 2 * index[j] + (node[index[j]] < value[j] ? 1 : 0);
-    for (std::size_t j = 0; j < walks; ++j) {
+    for (std::size_t j = 0; j < kWalks; ++j) {
       finite &= !(std::fabs(value[j]) == std::numeric_limits<Real>::infinity());
-      index[j] = value[j] != value[j] ? missing_bin : index[j] - (1u << depth);
+      index[j] = value[j] != value[j] ? kMissingBin : index[j] - (1u << depth);
     }
     for (std::size_t j = 0; j < n; ++j) bins[i + j] = static_cast<std::uint8_t>(index[j]);
   }
@@ -203,7 +203,7 @@ bool search_at_depth(const Real* node, const Real* x, std::size_t count, std::ui
 
 #endif
 
-// bins[i] = number of thresholds below x[i], or missing_bin for NaN; false if some x is infinite.
+// bins[i] = number of thresholds below x[i], or kMissingBin for NaN; false if some x is infinite.
 template <class Real>
 bool search(const SearchTree<Real>& tree, const Real* x, std::size_t count, std::uint8_t* bins) {
   switch (tree.depth) {

@@ -14,17 +14,17 @@
 namespace hedgerow {
 namespace {
 
-constexpr std::size_t max_width = 32;
-constexpr std::size_t tile_rows = 256;     // a tile of 32 float columns is 34 KiB: it stays in L1
-constexpr std::size_t task_rows = 4096;    // some 30 us of work for 28 columns
-constexpr std::size_t small_work = 65536;  // values mapped in the time it takes to wake a thread
+constexpr std::size_t kMaxWidth = 32;
+constexpr std::size_t kTileRows = 256;     // a tile of 32 float columns is 34 KiB: it stays in L1
+constexpr std::size_t kTaskRows = 4096;    // some 30 us of work for 28 columns
+constexpr std::size_t kSmallWork = 65536;  // values mapped in the time it takes to wake a thread
 
-// One tile of rows and columns on its way from values to bins. A column's values lie `pitch` apart,
-// not a power of two: columns 1 KiB apart would fall into the same few sets of the cache.
+// One tile of rows and columns on its way from values to bins. A column's values lie `kPitch`
+// apart, not a power of two: columns 1 KiB apart would fall into the same few sets of the cache.
 struct Tile {
-  static constexpr std::size_t pitch = tile_rows + 16;
-  alignas(64) double values[max_width * pitch];
-  alignas(64) std::uint8_t bins[max_width * pitch];
+  static constexpr std::size_t kPitch = kTileRows + 16;
+  alignas(64) double values[kMaxWidth * kPitch];
+  alignas(64) std::uint8_t bins[kMaxWidth * kPitch];
 
   float* reals(float) { return reinterpret_cast<float*>(values); }
   double* reals(double) { return values; }
@@ -53,7 +53,7 @@ void map_codes(std::span<const std::uint8_t> table, const ColumnView& column, st
     std::int32_t code;
     std::memcpy(&code, column.values + static_cast<std::ptrdiff_t>(row + i) * column.stride,
                 sizeof code);
-    bins[i] = static_cast<std::uint32_t>(code) < table.size() ? table[code] : missing_bin;
+    bins[i] = static_cast<std::uint32_t>(code) < table.size() ? table[code] : kMissingBin;
   }
 }
 
@@ -86,11 +86,11 @@ bool map_interleaved(std::span<const Rule> rules, std::span<const ColumnView> co
     using T = decltype(zero);
     Real<T>* values = tile.reals(Real<T>{});
     load_interleaved<T>(
-        columns, [row](std::size_t i) { return row + i; }, count, values, Tile::pitch);
+        columns, [row](std::size_t i) { return row + i; }, count, values, Tile::kPitch);
     bool finite = true;
     for (std::size_t j = 0; j < columns.size(); ++j)
-      finite &= search(std::get<SearchTree<Real<T>>>(rules[j]), values + j * Tile::pitch, count,
-                       tile.bins + j * Tile::pitch);
+      finite &= search(std::get<SearchTree<Real<T>>>(rules[j]), values + j * Tile::kPitch, count,
+                       tile.bins + j * Tile::kPitch);
     return finite;
   });
 }
@@ -120,7 +120,7 @@ void write_rows(const Tile& tile, std::size_t n_columns, std::size_t count, std:
     for (std::size_t first = 0; first < stride; first += 16) {
       Bytes block[16] = {};
       for (std::size_t j = first; j < std::min(first + 16, n_columns); ++j)
-        std::memcpy(&block[j - first], tile.bins + j * Tile::pitch + row, 16);
+        std::memcpy(&block[j - first], tile.bins + j * Tile::kPitch + row, 16);
       transpose(block);
       const std::size_t bytes = std::min<std::size_t>(16, stride - first);
       std::uint8_t* at = out + row * stride + first;
@@ -135,12 +135,12 @@ void write_rows(const Tile& tile, std::size_t n_columns, std::size_t count, std:
 // Calls task(tile, row, count) for every tile of rows.
 template <class Task>
 void for_each_tile(std::size_t n_rows, std::size_t n_features, int threads, const Task& task) {
-  if (n_rows * n_features < small_work) threads = 1;
-  parallel_for(threads, (n_rows + task_rows - 1) / task_rows, [&](std::size_t t) {
+  if (n_rows * n_features < kSmallWork) threads = 1;
+  parallel_for(threads, (n_rows + kTaskRows - 1) / kTaskRows, [&](std::size_t t) {
     const auto tile = std::make_unique_for_overwrite<Tile>();
-    const std::size_t end = std::min(n_rows, (t + 1) * task_rows);
-    for (std::size_t row = t * task_rows; row < end; row += tile_rows)
-      task(*tile, row, std::min(tile_rows, end - row));
+    const std::size_t end = std::min(n_rows, (t + 1) * kTaskRows);
+    for (std::size_t row = t * kTaskRows; row < end; row += kTileRows)
+      task(*tile, row, std::min(kTileRows, end - row));
   });
 }
 
@@ -157,7 +157,7 @@ bool map_block(std::span<const Rule> rules, std::span<const ColumnView> columns,
   if (interleaved(columns)) return map_interleaved(rules, columns, row, count, tile);
   bool finite = true;
   for (std::size_t j = 0; j < columns.size(); ++j)
-    finite &= map_column(rules[j], columns[j], row, count, tile, tile.bins + j * Tile::pitch);
+    finite &= map_column(rules[j], columns[j], row, count, tile, tile.bins + j * Tile::kPitch);
   return finite;
 }
 
@@ -171,8 +171,8 @@ bool scatter_column(const SparseView& table, std::span<const double> thresholds,
   const Rule rule = is_single(table.type) ? Rule(SearchTree<float>(thresholds))
                                           : Rule(SearchTree<double>(thresholds));
   bool finite = true;
-  for (std::int64_t at = table.starts[f]; at < table.starts[f + 1]; at += tile_rows) {
-    const std::int64_t count = std::min<std::int64_t>(tile_rows, table.starts[f + 1] - at);
+  for (std::int64_t at = table.starts[f]; at < table.starts[f + 1]; at += kTileRows) {
+    const std::int64_t count = std::min<std::int64_t>(kTileRows, table.starts[f + 1] - at);
     finite &= map_column(rule, stored, at, count, tile, tile.bins);
     for (std::int64_t i = 0; i < count; ++i) bins[table.row(at + i)] = tile.bins[i];
   }
@@ -217,8 +217,8 @@ bool map_to_bins(std::span<const ColumnView> columns, const BinRules& rules, con
           if (!map_block(all.subspan(first, count), columns.subspan(first, count), row, n, tile))
             finite.store(false, std::memory_order_relaxed);
           for (std::size_t j = 0; j < count; ++j)
-            std::memcpy(out.by_column + (first + j) * out.n_rows + row, tile.bins + j * Tile::pitch,
-                        n);
+            std::memcpy(out.by_column + (first + j) * out.n_rows + row,
+                        tile.bins + j * Tile::kPitch, n);
           if (rows) write_rows(tile, count, n, rows, out.stride);
         });
       });
@@ -243,7 +243,7 @@ void interleave(const BinLayouts& out, std::span<const Place> places, int thread
       out.n_rows, out.n_columns, threads, [&](Tile& tile, std::size_t row, std::size_t n) {
         for_each_block(out, row, [&](std::size_t first, std::size_t count, std::uint8_t* rows) {
           for (std::size_t j = 0; j < count; ++j) {
-            std::uint8_t* codes = tile.bins + j * Tile::pitch;
+            std::uint8_t* codes = tile.bins + j * Tile::kPitch;
             std::memset(codes, 0, n);
             for (const std::size_t f : members[first + j])
               add_codes(places[f], out.by_column + f * out.n_rows + row, n, codes);

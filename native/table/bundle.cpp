@@ -1,6 +1,6 @@
-// First fit: a feature joins the first bundle in which no row is taken. Rows are bits, and a test
-// ends at the first row that two features want, which for features that are not exclusive comes
-// soon.
+// First fit: a feature joins the first bundle in which no row is occupied. Rows are bits, and a
+// test ends at the first row that two features want, which for features that are not exclusive
+// comes soon.
 #include "table/bundle.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr double kLargestShare = 0.9;
 using Bits = std::vector<std::uint64_t>;
 
 struct Bundle {
-  Bits taken;
+  Bits occupied;
   std::size_t n_taken = 0;
   int n_codes = 1;
   std::vector<std::size_t> features;
@@ -45,9 +45,9 @@ bool looks_sparse(const std::uint8_t* bins, std::size_t n_rows, std::uint8_t zer
 // value has no code.
 std::optional<Occupancy> occupied_rows(const std::uint8_t* bins, std::size_t n_rows,
                                        std::uint8_t zero) {
-  Occupancy found;
-  found.rows.resize((n_rows + 63) / 64);
-  for (std::size_t word = 0; word < found.rows.size(); ++word) {
+  Occupancy occupancy;
+  occupancy.rows.resize((n_rows + 63) / 64);
+  for (std::size_t word = 0; word < occupancy.rows.size(); ++word) {
     const std::size_t begin = 64 * word, count = std::min<std::size_t>(64, n_rows - begin);
     std::uint64_t differ = 0;
     bool missing = false;
@@ -56,10 +56,10 @@ std::optional<Occupancy> occupied_rows(const std::uint8_t* bins, std::size_t n_r
       missing |= bins[begin + i] == kMissingBin;
     }
     if (missing) return std::nullopt;
-    found.rows[word] = differ;
-    found.count += static_cast<std::size_t>(std::popcount(differ));
+    occupancy.rows[word] = differ;
+    occupancy.count += static_cast<std::size_t>(std::popcount(differ));
   }
-  return found;
+  return occupancy;
 }
 
 bool are_disjoint(const Bits& a, const Bits& b) {
@@ -78,7 +78,7 @@ class Packing {
       if (fits(bundle, n_bins, occupancy)) return join(bundle, feature, n_bins, occupancy);
     }
     if (bundles_.size() == kMostBundles) return;
-    bundles_.emplace_back().taken.resize(occupancy.rows.size());
+    bundles_.emplace_back().occupied.resize(occupancy.rows.size());
     join(bundles_.back(), feature, n_bins, occupancy);
   }
 
@@ -88,11 +88,12 @@ class Packing {
   bool fits(const Bundle& bundle, int n_bins, const Occupancy& occupancy) const {
     return bundle.n_codes + n_bins - 1 <= kMostCodes &&
            bundle.n_taken + occupancy.count <= n_rows_ &&
-           are_disjoint(bundle.taken, occupancy.rows);
+           are_disjoint(bundle.occupied, occupancy.rows);
   }
 
   static void join(Bundle& bundle, std::size_t feature, int n_bins, const Occupancy& occupancy) {
-    for (std::size_t i = 0; i < bundle.taken.size(); ++i) bundle.taken[i] |= occupancy.rows[i];
+    for (std::size_t i = 0; i < bundle.occupied.size(); ++i)
+      bundle.occupied[i] |= occupancy.rows[i];
     bundle.n_taken += occupancy.count;
     bundle.n_codes += n_bins - 1;
     bundle.features.push_back(feature);

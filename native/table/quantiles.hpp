@@ -128,10 +128,10 @@ class Quantiles {
   bool set_heavy_values_apart() {
     set_target();
     const std::size_t n_known = heavy_.size();
-    std::size_t known = 0;
+    std::size_t next_heavy = 0;
     runs_.for_each([&](std::size_t index, auto, std::uint64_t weight) {
-      if (known < n_known && heavy_[known] == index) {
-        ++known;
+      if (next_heavy < n_known && heavy_[next_heavy] == index) {
+        ++next_heavy;
       } else if (weight >= target_) {
         heavy_.push_back(index);
         light_weight_ -= weight;

@@ -12,25 +12,25 @@
 namespace hedgerow {
 namespace {
 
-constexpr std::size_t block_columns = 16;
-constexpr std::size_t tile_rows = 256;
-constexpr std::size_t task_rows = 16384;
+constexpr std::size_t kBlockColumns = 16;
+constexpr std::size_t kTileRows = 256;
+constexpr std::size_t kTaskRows = 16384;
 
-// Tells known values from others, many at a time. Searched as thresholds, the values give the place
-// at which x stands if it is one of them; at every other place there is a NaN, which equals
+// Tells values values from others, many at a time. Searched as thresholds, the values give the
+// place at which x stands if it is one of them; at every other place there is a NaN, which equals
 // nothing.
 template <class Real>
 class Recogniser {
  public:
-  explicit Recogniser(std::span<const double> known) : tree_(known) {
+  explicit Recogniser(std::span<const double> values) : tree_(values) {
     std::ranges::fill(value_, std::numeric_limits<Real>::quiet_NaN());
-    for (std::size_t i = 0; i < known.size(); ++i) value_[i] = static_cast<Real>(known[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) value_[i] = static_cast<Real>(values[i]);
   }
 
-  // Calls visit(i) for each finite x[i] that is not known.
+  // Calls visit(i) for each finite x[i] that is not values.
   template <class Visitor>
   void for_each_stranger(const Real* x, std::size_t count, Visitor&& visit) const {
-    std::uint8_t place[tile_rows];
+    std::uint8_t place[kTileRows];
     search(tree_, x, count, place);
     unsigned any = 0;
     for (std::size_t i = 0; i < count; ++i) any |= !(value_[place[i]] == x[i]);
@@ -46,21 +46,21 @@ class Recogniser {
 
 using AnyRecogniser = std::variant<Recogniser<float>, Recogniser<double>>;
 
-AnyRecogniser recogniser_of(ValueType type, const FewValues& known) {
-  if (is_single(type)) return Recogniser<float>(known.values());
-  return Recogniser<double>(known.values());
+AnyRecogniser recogniser_of(ValueType type, const FewValues& values) {
+  if (is_single(type)) return Recogniser<float>(values.values());
+  return Recogniser<double>(values.values());
 }
 
-// Adds to `found` what the recognisers do not know in rows [begin, end).
+// Adds to `rare` what the recognisers do not know in rows [begin, end).
 void look_through(std::span<const ColumnView> columns, std::span<const AnyRecogniser> recognisers,
                   std::span<const double> row_weight, std::size_t begin, std::size_t end,
-                  std::span<FewValues> found) {
-  const auto memory = std::make_unique_for_overwrite<double[]>(block_columns * tile_rows);
-  const Slots slots{reinterpret_cast<std::byte*>(memory.get()), tile_rows * sizeof(double)};
-  for (std::size_t row = begin; row < end; row += tile_rows)
-    for (std::size_t first = 0; first < columns.size(); first += block_columns) {
-      const std::size_t n_columns = std::min(block_columns, columns.size() - first);
-      const std::size_t n_rows = std::min(tile_rows, end - row);
+                  std::span<FewValues> rare) {
+  const auto memory = std::make_unique_for_overwrite<double[]>(kBlockColumns * kTileRows);
+  const Slots slots{reinterpret_cast<std::byte*>(memory.get()), kTileRows * sizeof(double)};
+  for (std::size_t row = begin; row < end; row += kTileRows)
+    for (std::size_t first = 0; first < columns.size(); first += kBlockColumns) {
+      const std::size_t n_columns = std::min(kBlockColumns, columns.size() - first);
+      const std::size_t n_rows = std::min(kTileRows, end - row);
       const auto row_at = [row](std::size_t i) { return row + i; };
       load_block(columns.subspan(first, n_columns), row_at, 0, n_rows, slots);
       for (std::size_t j = 0; j < n_columns; ++j)
@@ -68,7 +68,7 @@ void look_through(std::span<const ColumnView> columns, std::span<const AnyRecogn
             [&]<class R>(const Recogniser<R>& recogniser) {
               const R* x = slots.column<R>(j);
               recogniser.for_each_stranger(x, n_rows, [&](std::size_t i) {
-                if (row_weight.empty() || row_weight[row + i] > 0) found[first + j].insert(x[i]);
+                if (row_weight.empty() || row_weight[row + i] > 0) rare[first + j].insert(x[i]);
               });
             },
             recognisers[first + j]);
@@ -78,21 +78,21 @@ void look_through(std::span<const ColumnView> columns, std::span<const AnyRecogn
 }  // namespace
 
 void add_rare_values(std::span<const ColumnView> columns, std::size_t n_rows,
-                     std::span<const double> row_weight, std::span<FewValues> known, int threads) {
+                     std::span<const double> row_weight, std::span<FewValues> values, int threads) {
   std::vector<AnyRecogniser> recognisers;
   for (std::size_t j = 0; j < columns.size(); ++j)
-    recognisers.push_back(recogniser_of(columns[j].type, known[j]));
-  const std::vector<FewValues> before(known.begin(), known.end());
+    recognisers.push_back(recogniser_of(columns[j].type, values[j]));
+  const std::vector<FewValues> before(values.begin(), values.end());
   std::mutex merging;
-  parallel_for(threads, (n_rows + task_rows - 1) / task_rows, [&](std::size_t t) {
+  parallel_for(threads, (n_rows + kTaskRows - 1) / kTaskRows, [&](std::size_t t) {
     // A task adds to sets of its own. If one of them grows too large, so does the union: what comes
     // out does not depend on who was first.
-    std::vector<FewValues> found(before);
-    look_through(columns, recognisers, row_weight, t * task_rows,
-                 std::min(n_rows, (t + 1) * task_rows), found);
+    std::vector<FewValues> rare(before);
+    look_through(columns, recognisers, row_weight, t * kTaskRows,
+                 std::min(n_rows, (t + 1) * kTaskRows), rare);
     const std::scoped_lock lock(merging);
     for (std::size_t j = 0; j < columns.size(); ++j)
-      for (const double value : found[j].values()) known[j].insert(value);
+      for (const double value : rare[j].values()) values[j].insert(value);
   });
 }
 

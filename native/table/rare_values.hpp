@@ -29,9 +29,9 @@ class FewValues {
   std::vector<double> values_;
 };
 
-// Adds to known[j], which must not be too large yet, the finite values of columns[j] that it lacks,
-// from rows with weight (any row if row_weight is empty).
+// Adds to values[j], which must not be too large yet, the finite values of columns[j] that it
+// lacks, from rows with weight (any row if row_weight is empty).
 void add_rare_values(std::span<const ColumnView> columns, std::size_t n_rows,
-                     std::span<const double> row_weight, std::span<FewValues> known, int threads);
+                     std::span<const double> row_weight, std::span<FewValues> values, int threads);
 
 }  // namespace hedgerow

@@ -9,18 +9,18 @@
 namespace hedgerow {
 namespace {
 
-constexpr std::size_t max_sample = std::size_t{1} << 31;  // sorting counts in 32 bits
+constexpr std::size_t kMaxSample = std::size_t{1} << 31;  // sorting counts in 32 bits
 
-// The `wanted` rows of smallest rank, in order, among the n_weighty that weigh something. Only
-// ranks that are likely to be small enough are kept while looking: six standard deviations more of
-// them than wanted, so that a second look is next to never needed.
+// The `n_sampled` rows of smallest rank, in order, among the n_weighty that weigh something. Only
+// ranks that are likely to be small enough are n_kept while looking: six standard deviations more
+// of them than n_sampled, so that a second look is next to never needed.
 std::vector<std::int64_t> rows_of_smallest_rank(std::size_t n_rows, std::size_t n_weighty,
-                                                std::size_t wanted, std::uint64_t seed,
+                                                std::size_t n_sampled, std::uint64_t seed,
                                                 std::span<const double> row_weight) {
   std::vector<std::int64_t> rows;
   std::vector<std::uint64_t> ranks;
   for (double margin = 6;; margin *= 4) {
-    const double share = (wanted + margin * std::sqrt(wanted + 1.0)) / n_weighty;
+    const double share = (n_sampled + margin * std::sqrt(n_sampled + 1.0)) / n_weighty;
     const std::uint64_t bound = share < 1 ? static_cast<std::uint64_t>(share * 0x1p64) : ~0ull;
     rows.clear();
     ranks.clear();
@@ -30,15 +30,15 @@ std::vector<std::int64_t> rows_of_smallest_rank(std::size_t n_rows, std::size_t 
       rows.push_back(static_cast<std::int64_t>(row));
       ranks.push_back(rank);
     }
-    if (ranks.size() >= wanted) break;
+    if (ranks.size() >= n_sampled) break;
   }
-  if (wanted == 0) return {};
+  if (n_sampled == 0) return {};
   std::vector<std::uint64_t> order(ranks);
-  std::ranges::nth_element(order, order.begin() + (wanted - 1));
-  std::size_t kept = 0;
+  std::ranges::nth_element(order, order.begin() + (n_sampled - 1));
+  std::size_t n_kept = 0;
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (ranks[i] <= order[wanted - 1]) rows[kept++] = rows[i];
-  rows.resize(kept);
+    if (ranks[i] <= order[n_sampled - 1]) rows[n_kept++] = rows[i];
+  rows.resize(n_kept);
   return rows;
 }
 
@@ -67,7 +67,7 @@ Sample choose_sample(std::size_t n_rows, std::span<const double> row_weight, std
   sample.n_weighty = n_rows;
   if (!row_weight.empty())
     sample.n_weighty = std::ranges::count_if(row_weight, [](double w) { return w > 0; });
-  sample.size = std::min({sample.n_weighty, size, max_sample});
+  sample.size = std::min({sample.n_weighty, size, kMaxSample});
   if (sample.size < n_rows)
     sample.rows = rows_of_smallest_rank(n_rows, sample.n_weighty, sample.size, seed, row_weight);
   if (!row_weight.empty()) sample.weights = integer_weights(row_weight, sample);

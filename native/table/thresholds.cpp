@@ -13,9 +13,9 @@
 namespace hedgerow {
 namespace {
 
-constexpr std::size_t batch_columns = 16;  // one cache line of a float32 row is gathered at once
-constexpr std::size_t gather_rows = 4096;
-constexpr std::size_t small_work = 32768;  // values sorted in the time it takes to wake a thread
+constexpr std::size_t kBatchColumns = 16;  // one cache line of a float32 row is gathered at once
+constexpr std::size_t kGatherRows = 4096;
+constexpr std::size_t kSmallWork = 32768;  // values sorted in the time it takes to wake a thread
 
 // What a sample says of one feature: its thresholds and, where each distinct value in the sample
 // has a bin of its own, those values.
@@ -65,17 +65,17 @@ Finding find_in_values(const R* values, const Sample& sample, int max_bins) {
 // The findings of a batch of columns, of which one line of each sampled row is read at once.
 void find_in_batch(std::span<const ColumnView> columns, const Sample& sample, int max_bins,
                    int threads, Finding* findings) {
-  if (sample.size * columns.size() < small_work) threads = 1;
+  if (sample.size * columns.size() < kSmallWork) threads = 1;
   const bool single = std::ranges::all_of(columns, is_single, &ColumnView::type);
   const std::size_t pitch = sample.size * (single ? sizeof(float) : sizeof(double));
   const auto memory =
       std::make_unique_for_overwrite<double[]>(columns.size() * pitch / sizeof(double) + 1);
   const Slots slots{reinterpret_cast<std::byte*>(memory.get()), pitch};
-  parallel_for(threads, (sample.size + gather_rows - 1) / gather_rows, [&](std::size_t t) {
-    const std::size_t first = t * gather_rows;
+  parallel_for(threads, (sample.size + kGatherRows - 1) / kGatherRows, [&](std::size_t t) {
+    const std::size_t first = t * kGatherRows;
     load_block(
         columns, [&](std::size_t i) { return sample.row(i); }, first,
-        std::min(sample.size, first + gather_rows), slots);
+        std::min(sample.size, first + kGatherRows), slots);
   });
   parallel_for(threads, columns.size(), [&](std::size_t j) {
     const ValueType type = columns[j].type;
@@ -90,17 +90,16 @@ void add_rare_values(std::span<const ColumnView> columns, std::size_t n_rows,
                      std::span<const double> row_weight, std::span<Finding> findings, int threads) {
   std::vector<std::size_t> features;
   std::vector<ColumnView> views;
-  std::vector<FewValues> known;
+  std::vector<FewValues> few;
   for (std::size_t f = 0; f < columns.size(); ++f) {
     if (!findings[f].few) continue;
     features.push_back(f);
     views.push_back(columns[f]);
-    known.push_back(*findings[f].few);
+    few.push_back(*findings[f].few);
   }
-  add_rare_values(views, n_rows, row_weight, known, threads);
+  add_rare_values(views, n_rows, row_weight, few, threads);
   for (std::size_t i = 0; i < features.size(); ++i)
-    if (!known[i].too_many())
-      findings[features[i]].thresholds = thresholds_between(known[i].values());
+    if (!few[i].too_many()) findings[features[i]].thresholds = thresholds_between(few[i].values());
 }
 
 // ---- sparse columns
@@ -163,8 +162,8 @@ std::vector<std::vector<double>> find_thresholds(std::span<const ColumnView> col
                                                  const ThresholdOptions& options, int threads) {
   const Sample sample = choose_sample(n_rows, row_weight, options.sample_size, options.seed);
   std::vector<Finding> findings(columns.size());
-  for (std::size_t first = 0; first < columns.size(); first += batch_columns)
-    find_in_batch(columns.subspan(first, std::min(batch_columns, columns.size() - first)), sample,
+  for (std::size_t first = 0; first < columns.size(); first += kBatchColumns)
+    find_in_batch(columns.subspan(first, std::min(kBatchColumns, columns.size() - first)), sample,
                   options.max_bins, threads, &findings[first]);
   if (sample.size < sample.n_weighty)
     add_rare_values(columns, n_rows, row_weight, findings, threads);

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace hedgerow::cart {
+namespace hedgerow {
 namespace {
 
 constexpr int kSteps = 12;
@@ -71,8 +71,8 @@ Vector step(std::span<const double> weight, std::span<const double> point,
 
 }  // namespace
 
-void spread_out(std::span<const double> weight, std::span<double> point, int n_numbers,
-                std::span<double> rank) {
+void principal_coordinates(std::span<const double> weight, std::span<double> point, int n_numbers,
+                           std::span<double> rank) {
   const auto width = static_cast<std::size_t>(n_numbers);
   Vector direction(width, 1.0);
   if (width > 1) {
@@ -86,4 +86,4 @@ void spread_out(std::span<const double> weight, std::span<double> point, int n_n
   for (std::size_t i = 0; i < rank.size(); ++i) rank[i] = dot(point.data() + i * width, direction);
 }
 
-}  // namespace hedgerow::cart
+}  // namespace hedgerow

@@ -25,7 +25,7 @@ constexpr double kLeastWeight = 0x1p-60;
 using Items = std::vector<std::size_t>;
 
 // A way over a link, up, or down if something moved up there before.
-struct Step {
+struct FlowEdge {
   std::size_t link;
   bool is_up;
 };
@@ -73,12 +73,12 @@ class Regression {
   std::span<const Link> links_;
   std::span<const double> target_;
   std::vector<double> weight_;
-  std::vector<std::vector<Step>> steps_;  // from each item
-  std::vector<double> moved_;             // along each link
-  std::vector<double> excess_;            // of each item: supply left, or demand if negative
-  std::vector<std::size_t> block_;        // of each item
+  std::vector<std::vector<FlowEdge>> steps_;  // from each item
+  std::vector<double> moved_;                 // along each link
+  std::vector<double> excess_;                // of each item: supply left, or demand if negative
+  std::vector<std::size_t> block_;            // of each item
   std::vector<bool> is_reached_;
-  std::vector<Step> came_by_;
+  std::vector<FlowEdge> came_by_;
   std::vector<double> value_;
 
   // Gives a block its mean, and parts what is pulled up more than that from the rest.
@@ -89,7 +89,7 @@ class Regression {
       value_[item] = mean;
       excess_[item] = weight_[item] * (target_[item] - mean);
       supply += std::max(excess_[item], 0.0);
-      for (const Step& step : steps_[item]) moved_[step.link] = 0.0;
+      for (const FlowEdge& step : steps_[item]) moved_[step.link] = 0.0;
     }
     move_supply(block, kNoise * supply);
     std::pair<Items, Items> parts;
@@ -108,11 +108,11 @@ class Regression {
     return sum / total;
   }
 
-  std::size_t far_end(const Step& step) const {
+  std::size_t far_end(const FlowEdge& step) const {
     const Link& link = links_[step.link];
     return static_cast<std::size_t>(step.is_up ? link.upper : link.lower);
   }
-  std::size_t near_end(const Step& step) const { return far_end({step.link, !step.is_up}); }
+  std::size_t near_end(const FlowEdge& step) const { return far_end({step.link, !step.is_up}); }
 
   // Moves supply to demand as long as there is a way, and marks what is reached in vain. What was
   // reached in vain once stays so: all that it leads to was, too, and later ways lead past it.
@@ -135,7 +135,7 @@ class Regression {
     is_reached_[source] = true;
     for (std::size_t next = 0; next < reached.size(); ++next) {
       const std::size_t item = reached[next];
-      for (const Step& step : steps_[item]) {
+      for (const FlowEdge& step : steps_[item]) {
         const std::size_t end = far_end(step);
         const bool open = step.is_up || moved_[step.link] > 0.0;
         if (!open || is_reached_[end] || block_[end] != block_[item]) continue;
@@ -151,11 +151,11 @@ class Regression {
   void move_along(std::size_t source, std::size_t end) {
     double amount = std::min(excess_[source], -excess_[end]);
     for (std::size_t at = end; at != source; at = near_end(came_by_[at])) {
-      const Step& step = came_by_[at];
+      const FlowEdge& step = came_by_[at];
       if (!step.is_up) amount = std::min(amount, moved_[step.link]);
     }
     for (std::size_t at = end; at != source; at = near_end(came_by_[at])) {
-      const Step& step = came_by_[at];
+      const FlowEdge& step = came_by_[at];
       moved_[step.link] += step.is_up ? amount : -amount;
     }
     excess_[source] -= amount;

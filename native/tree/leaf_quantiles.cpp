@@ -33,15 +33,15 @@ double weighted_quantile(std::span<Corner> corners, double level) {
   double total = 0.0;
   for (const Corner& corner : corners) total += corner.weight;
   if (!(total > 0.0)) return 0.0;
-  const double wanted = level * total, rounding = rounding_of(corners.size(), total);
+  const double target_weight = level * total, rounding = rounding_of(corners.size(), total);
   double passed = 0.0;
   for (std::size_t i = 0; i < corners.size(); ++i) {
     passed += corners[i].weight;
-    if (passed < wanted - rounding || corners[i].weight == 0.0) continue;
+    if (passed < target_weight - rounding || corners[i].weight == 0.0) continue;
     // Corners without weight change nothing: the next that counts ends the level stretch.
     std::size_t next = i + 1;
     while (next < corners.size() && corners[next].weight == 0.0) ++next;
-    const bool is_level = std::fabs(passed - wanted) <= rounding && next < corners.size();
+    const bool is_level = std::fabs(passed - target_weight) <= rounding && next < corners.size();
     return is_level ? 0.5 * (corners[i].at + corners[next].at) : corners[i].at;
   }
   return corners.back().at;
@@ -50,11 +50,11 @@ double weighted_quantile(std::span<Corner> corners, double level) {
 // The same of corners that all weigh the same: order statistics, without a sort.
 double quantile(std::span<double> corners, double level) {
   const auto count = static_cast<double>(corners.size());
-  const double wanted = level * count, rounding = rounding_of(corners.size(), count);
-  const double rank = std::clamp(std::ceil(wanted - rounding), 1.0, count);
+  const double target_weight = level * count, rounding = rounding_of(corners.size(), count);
+  const double rank = std::clamp(std::ceil(target_weight - rounding), 1.0, count);
   const auto nth = corners.begin() + static_cast<std::ptrdiff_t>(rank) - 1;
   std::nth_element(corners.begin(), nth, corners.end());
-  if (std::fabs(rank - wanted) > rounding || nth + 1 == corners.end()) return *nth;
+  if (std::fabs(rank - target_weight) > rounding || nth + 1 == corners.end()) return *nth;
   return 0.5 * (*nth + *std::min_element(nth + 1, corners.end()));
 }
 

@@ -230,15 +230,15 @@ void SlopeFit<T, RowGradient>::centre() {
   per_range_.assign(n_terms, 0.0);
   weight_.assign(n_terms, 0.0);
   for (std::size_t t = 0; t < n_terms; ++t) {
-    const Spread& found = spread[t];
-    const double mean = found.hx / found.h, per_range = 1.0 / (found.high - found.low);
+    const Spread& of_term = spread[t];
+    const double mean = of_term.hx / of_term.h, per_range = 1.0 / (of_term.high - of_term.low);
     if (!std::isfinite(mean) || !std::isfinite(per_range) || !(per_range > 0.0)) continue;
     per_range_[t] = per_range;
-    weight_[t] = found.h;
-    terms_.centre[t] = std::clamp(mean, found.low, found.high);
-    const double beyond = kBeyond * (found.high - found.low);
-    terms_.low[t] = found.low - beyond;
-    terms_.high[t] = found.high + beyond;
+    weight_[t] = of_term.h;
+    terms_.centre[t] = std::clamp(mean, of_term.low, of_term.high);
+    const double beyond = kBeyond * (of_term.high - of_term.low);
+    terms_.low[t] = of_term.low - beyond;
+    terms_.high[t] = of_term.high + beyond;
   }
 }
 
@@ -345,7 +345,7 @@ FittedTerms fit_slopes(const TreeNodes& tree, const TreeRows& rows, Strided<cons
     return SlopeFit<T, decltype(of_row)>(tree, rows, table, of_row, rules, threads).run();
   }
   const auto of_row = [own = gradients.output(output)](std::size_t row) {
-    const Sum sum = own.row(row);
+    const GradientSum sum = own.row(row);
     return GradientPair{own.fixed.g(sum), own.fixed.h(sum)};
   };
   return SlopeFit<T, decltype(of_row)>(tree, rows, table, of_row, rules, threads).run();

@@ -50,12 +50,12 @@ std::size_t first_true(std::size_t count, const Test& test) {
 
 }  // namespace
 
-std::size_t CutSeries::first_from(double number) const {
+std::size_t ThresholdSeries::first_from(double number) const {
   if (number == kInfinity) return count;
   return first_true(count, [&](std::size_t i) { return end(i) >= number; });
 }
 
-std::size_t CutSeries::first_beyond(double number) const {
+std::size_t ThresholdSeries::first_beyond(double number) const {
   if (number == -kInfinity) return 0;
   return first_true(count, [&](std::size_t i) { return end(i) > number; });
 }
@@ -100,9 +100,9 @@ void MonotoneLeaves::plant(std::span<const std::int8_t> directions, const Limits
 
 const MonotoneLeaves::Extent* MonotoneLeaves::extent(int node, int feature) const {
   const std::vector<Extent>& extents = leaf(node).extents;
-  const auto found = std::find_if(extents.begin(), extents.end(),
-                                  [&](const Extent& each) { return each.feature == feature; });
-  return found == extents.end() ? nullptr : &*found;
+  const auto extent = std::find_if(extents.begin(), extents.end(),
+                                   [&](const Extent& each) { return each.feature == feature; });
+  return extent == extents.end() ? nullptr : &*extent;
 }
 
 // Whether two leaves have a value of a feature in common.
@@ -114,40 +114,41 @@ bool MonotoneLeaves::overlap(int node, int other, int feature) const {
 }
 
 // The extents of a child.
-std::vector<MonotoneLeaves::Extent> MonotoneLeaves::part(const Leaf& parent, const Cut& cut,
-                                                         bool is_left) const {
+std::vector<MonotoneLeaves::Extent> MonotoneLeaves::child_extents(const LeafBox& parent,
+                                                                  const BoxSplit& split,
+                                                                  bool is_left) const {
   std::vector<Extent> extents = parent.extents;
-  const auto is_cut = [&](const Extent& each) { return each.feature == cut.feature; };
-  auto found = std::find_if(extents.begin(), extents.end(), is_cut);
-  if (found == extents.end()) {
-    Extent whole{cut.feature, -kInfinity, kInfinity, true, {}};
-    if (cut.categorical) {
+  const auto is_tested = [&](const Extent& each) { return each.feature == split.feature; };
+  auto extent = std::find_if(extents.begin(), extents.end(), is_tested);
+  if (extent == extents.end()) {
+    Extent whole{split.feature, -kInfinity, kInfinity, true, {}};
+    if (split.categorical) {
       whole.high = -kInfinity;
       whole.categories.fill(~std::uint32_t{0});
     }
-    found = extents.insert(extents.end(), whole);
+    extent = extents.insert(extents.end(), whole);
   }
-  found->missing = found->missing && cut.missing_left == is_left;
-  if (cut.categorical) {
-    found->categories = is_left ? both(found->categories, cut.categories)
-                                : without(found->categories, cut.categories);
+  extent->missing = extent->missing && split.missing_left == is_left;
+  if (split.categorical) {
+    extent->categories = is_left ? both(extent->categories, split.categories)
+                                 : without(extent->categories, split.categories);
   } else if (is_left) {
-    found->high = std::min(found->high, cut.end);
+    extent->high = std::min(extent->high, split.end);
   } else {
-    found->low = std::max(found->low, cut.end);
+    extent->low = std::max(extent->low, split.end);
   }
   return extents;
 }
 
 // Whether a child touches what its parent touched: what lies in the same feature as the cut does
 // touches the child next to it, if that has numbers, and all else those that share values of it.
-bool MonotoneLeaves::inherits(const Touch& touch, const Cut& cut, int left, int right,
+bool MonotoneLeaves::inherits(const Touch& touch, const BoxSplit& split, int left, int right,
                               bool is_left) const {
-  if (touch.feature != cut.feature) {
-    return overlap(is_left ? left : right, touch.node, cut.feature);
+  if (touch.feature != split.feature) {
+    return overlap(is_left ? left : right, touch.node, split.feature);
   }
-  const bool is_beyond = touch.is_upper == (direction(cut.feature) > 0);  // in numbers
-  const bool has_numbers = extent(is_beyond ? right : left, cut.feature)->holds_numbers();
+  const bool is_beyond = touch.is_upper == (direction(split.feature) > 0);  // in numbers
+  const bool has_numbers = extent(is_beyond ? right : left, split.feature)->holds_numbers();
   return is_left == (is_beyond != has_numbers);
 }
 
@@ -158,37 +159,37 @@ void MonotoneLeaves::connect(int lower, int upper, int feature) {
 
 // The limits of both children hold the parent's value. So does what they have in common, where the
 // lower one must stay if the upper one is to find a place above it.
-void MonotoneLeaves::split(int node, const Cut& cut, int left, int right, double left_value,
+void MonotoneLeaves::split(int node, const BoxSplit& split, int left, int right, double left_value,
                            double right_value) {
-  const bool are_ordered = part_box(node, cut, left, right);
-  const bool rises = direction(cut.feature) >= 0;
-  const int lower = rises ? left : right, upper = rises ? right : left;
+  const bool are_ordered = split_box(node, split, left, right);
+  const bool is_increasing = direction(split.feature) >= 0;
+  const int lower = is_increasing ? left : right, upper = is_increasing ? right : left;
   Limits of_lower = limits(lower);
   if (are_ordered) of_lower.high = std::min(of_lower.high, limits(upper).high);
-  leaf(lower).value = of_lower.clamp(rises ? left_value : right_value);
-  leaf(upper).value = limits(upper).clamp(rises ? right_value : left_value);
+  leaf(lower).value = of_lower.clamp(is_increasing ? left_value : right_value);
+  leaf(upper).value = limits(upper).clamp(is_increasing ? right_value : left_value);
 }
 
 // Returns whether the children touch.
-bool MonotoneLeaves::part_box(int node, const Cut& cut, int left, int right) {
-  const Leaf parent = std::move(leaf(node));
+bool MonotoneLeaves::split_box(int node, const BoxSplit& split, int left, int right) {
+  const LeafBox parent = std::move(leaf(node));
   leaves_.resize(std::max(leaves_.size(), static_cast<std::size_t>(std::max(left, right)) + 1));
-  leaf(left).extents = part(parent, cut, true);
-  leaf(right).extents = part(parent, cut, false);
+  leaf(left).extents = child_extents(parent, split, true);
+  leaf(right).extents = child_extents(parent, split, false);
   for (const Touch& touch : parent.touches) {
     std::erase_if(leaf(touch.node).touches, [&](const Touch& back) { return back.node == node; });
     for (const bool is_left : {true, false}) {
-      if (!inherits(touch, cut, left, right, is_left)) continue;
+      if (!inherits(touch, split, left, right, is_left)) continue;
       const int child = is_left ? left : right;
       connect(touch.is_upper ? child : touch.node, touch.is_upper ? touch.node : child,
               touch.feature);
     }
   }
   const bool have_numbers =
-      extent(left, cut.feature)->holds_numbers() && extent(right, cut.feature)->holds_numbers();
-  if (direction(cut.feature) == 0 || !have_numbers) return false;
-  const bool rises = direction(cut.feature) > 0;
-  connect(rises ? left : right, rises ? right : left, cut.feature);
+      extent(left, split.feature)->holds_numbers() && extent(right, split.feature)->holds_numbers();
+  if (direction(split.feature) == 0 || !have_numbers) return false;
+  const bool is_increasing = direction(split.feature) > 0;
+  connect(is_increasing ? left : right, is_increasing ? right : left, split.feature);
   return true;
 }
 
@@ -206,7 +207,7 @@ Limits MonotoneLeaves::limits(int node) const {
 
 // From which cut on the left child touches what the leaf touches, and up to which the right one.
 std::pair<std::size_t, std::size_t> MonotoneLeaves::reach(int node, const Touch& touch, int feature,
-                                                          const CutSeries& cuts) const {
+                                                          const ThresholdSeries& cuts) const {
   const bool same = touch.feature == feature;
   const Extent* mine = extent(node, feature);
   const Extent* its = same ? nullptr : extent(touch.node, feature);
@@ -228,8 +229,8 @@ std::pair<std::size_t, std::size_t> MonotoneLeaves::reach(int node, const Touch&
 
 // Most leaves limit all cuts of a feature alike. One that does not limits the left child from some
 // cut on and the right one up to some cut: it is noted there, and then passed on.
-void MonotoneLeaves::limit_cuts(int node, int feature, const CutSeries& cuts,
-                                CutLimits& limits) const {
+void MonotoneLeaves::limit_splits(int node, int feature, const ThresholdSeries& cuts,
+                                  SplitLimits& limits) const {
   const std::size_t count = cuts.count;
   Limits all_left = widest_, all_right = widest_;
   bool are_alike = true;
@@ -293,9 +294,9 @@ std::vector<Link> monotone_links(const TreeSplits& tree, std::span<const std::in
     const std::uint32_t* categories =
         categorical ? &tree.category_bits[8 * static_cast<std::size_t>(tree.category_set[i])]
                     : nullptr;
-    const Cut cut = {tree.feature[i], takes_all ? kInfinity : tree.threshold[i],
-                     tree.missing_left[i], categorical, categories};
-    leaves.split(node, cut, tree.left[i], tree.right[i], 0.0, 0.0);
+    const BoxSplit split = {tree.feature[i], takes_all ? kInfinity : tree.threshold[i],
+                            tree.missing_left[i], categorical, categories};
+    leaves.split(node, split, tree.left[i], tree.right[i], 0.0, 0.0);
   }
   std::vector<Link> links = leaves.links(nodes);
   for (Link& link : links) {

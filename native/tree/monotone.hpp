@@ -37,7 +37,7 @@ struct Limits {
 
 // A split as boxes see it. Numbers are in any units that keep their order, the same for all splits
 // of a feature. Of a set of categories, bit b & 31 of word b >> 5 is category b, of eight words.
-struct Cut {
+struct BoxSplit {
   int feature;
   double end;  // numbers up to it go left; infinite: all
   bool missing_left;
@@ -46,7 +46,7 @@ struct Cut {
 };
 
 // Cuts of a leaf on a numeric feature that are tried together, ascending.
-struct CutSeries {
+struct ThresholdSeries {
   std::size_t count;
   std::function<double(std::size_t)> end;  // of a cut, as above
   bool takes_all;                          // whether the last one leaves no number on the right
@@ -73,7 +73,7 @@ struct LimitSeries {
 struct SideLimits {
   Limits left, right;
 };
-struct CutLimits {
+struct SplitLimits {
   LimitSeries left, right;
 
   SideLimits operator[](std::size_t i) const { return {left[i], right[i]}; }
@@ -86,7 +86,8 @@ class MonotoneLeaves {
   void plant(std::span<const std::int8_t> directions, const Limits& widest, double value);
 
   // Replaces a leaf by its children. Their values are the ones given, as far as limits allow.
-  void split(int node, const Cut& cut, int left, int right, double left_value, double right_value);
+  void split(int node, const BoxSplit& split, int left, int right, double left_value,
+             double right_value);
   double value(int node) const { return leaf(node).value; }
 
   int direction(int feature) const { return directions_[static_cast<std::size_t>(feature)]; }
@@ -94,7 +95,7 @@ class MonotoneLeaves {
   bool matters(int node, int feature) const;
   Limits limits(int node) const;
   // Within what the children of each cut must stay.
-  void limit_cuts(int node, int feature, const CutSeries& cuts, CutLimits& limits) const;
+  void limit_splits(int node, int feature, const ThresholdSeries& cuts, SplitLimits& limits) const;
   // If these categories go left, and all else right.
   SideLimits limit_sets(int node, int feature, const std::uint32_t* left) const;
 
@@ -121,27 +122,28 @@ class MonotoneLeaves {
     int feature;
     bool is_upper;  // whether its value may not be exceeded; else it may not exceed
   };
-  struct Leaf {
+  struct LeafBox {
     double value = std::numeric_limits<double>::quiet_NaN();  // limits nothing until it is set
     std::vector<Extent> extents;
     std::vector<Touch> touches;
   };
 
-  Leaf& leaf(int node) { return leaves_[static_cast<std::size_t>(node)]; }
-  const Leaf& leaf(int node) const { return leaves_[static_cast<std::size_t>(node)]; }
+  LeafBox& leaf(int node) { return leaves_[static_cast<std::size_t>(node)]; }
+  const LeafBox& leaf(int node) const { return leaves_[static_cast<std::size_t>(node)]; }
   const Extent* extent(int node, int feature) const;
   bool overlap(int node, int other, int feature) const;
   static bool shares_rest(const Extent* mine, const Extent& its, const std::uint32_t* left);
   std::pair<std::size_t, std::size_t> reach(int node, const Touch& touch, int feature,
-                                            const CutSeries& cuts) const;
-  std::vector<Extent> part(const Leaf& parent, const Cut& cut, bool is_left) const;
-  bool inherits(const Touch& touch, const Cut& cut, int left, int right, bool is_left) const;
+                                            const ThresholdSeries& cuts) const;
+  std::vector<Extent> child_extents(const LeafBox& parent, const BoxSplit& split,
+                                    bool is_left) const;
+  bool inherits(const Touch& touch, const BoxSplit& split, int left, int right, bool is_left) const;
   void connect(int lower, int upper, int feature);
-  bool part_box(int node, const Cut& cut, int left, int right);
+  bool split_box(int node, const BoxSplit& split, int left, int right);
 
   std::span<const std::int8_t> directions_;
   Limits widest_;
-  std::vector<Leaf> leaves_;
+  std::vector<LeafBox> leaves_;
 };
 
 // A grown tree, node by node as docs/architecture.md describes it.

@@ -1,7 +1,7 @@
-"""Hedgerow: learning from tables.
+"""Hedgerow: machine learning on tables.
 
-Names are imported when they are first asked for: the command line tells its options in a tenth of
-the time that all of the library takes. `__init__.pyi` tells type checkers and editors the same.
+Names are imported on first use, so that `hedgerow --help` takes a tenth of the time that importing
+the whole library takes. `__init__.pyi` has the same names for type checkers and editors.
 """
 
 from importlib import import_module
@@ -49,9 +49,9 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = import_module(f"{__name__}.{name}")
     else:
-        from hedgerow._arguments import about_module
+        from hedgerow._arguments import unknown_name_error
 
-        raise about_module(__name__, name, __all__)
+        raise unknown_name_error(__name__, name, __all__)
     globals()[name] = value
     return value
 

@@ -1,9 +1,9 @@
-"""What packages of the library ask of an estimator, beyond the methods that users call.
+"""The interface of estimators for other packages of the library, beyond the public methods.
 
-Of an estimator of any library they ask what the protocols below name. Of one of this library they
-ask `internals`: explanations, plots, theory, reports, validation, model files and the command line
-all work on fitted models, and need the model itself, or a table as its trees see it. Families
-return a class of their own from `__hedgerow__` where they have more to offer.
+The protocols describe estimators of any library. Estimators of this library also return their
+`internals`: explanations, plots, theory, reports, validation, model files and the command line
+work on fitted models, and need the model itself, or a table as its trees read it. A family with
+more to offer returns a subclass of `Internals` from `__hedgerow__`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ I_any = TypeVar("I_any")
 
 
 class SklearnEstimator(Protocol):
-    """An estimator in scikit-learn's sense, of this library or another: parameters, and a fit."""
+    """An estimator in scikit-learn's sense, of this library or another."""
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit the estimator to a table and its target."""
@@ -49,7 +49,7 @@ class HasInternals(Protocol[I_co]):
     """An estimator of this library."""
 
     def __hedgerow__(self) -> I_co:
-        """Return what other packages may ask of the estimator."""
+        """Return what other packages of the library may use."""
 
 
 def internals(estimator: HasInternals[I_any]) -> I_any:
@@ -59,14 +59,14 @@ def internals(estimator: HasInternals[I_any]) -> I_any:
 
 @dataclass(frozen=True)
 class Internals(Generic[M]):
-    """What every estimator of the library offers to its other packages.
+    """What every estimator offers to other packages of the library.
 
     Attributes
     ----------
     model : function
-        Returns what `fit` learned; raises scikit-learn's `NotFittedError` before it.
+        Returns the fitted model; raises scikit-learn's `NotFittedError` before `fit`.
     additive_trees : function
-        Returns the fitted model as a sum of trees; raises `ParameterError` if it is none.
+        Returns the fitted model as a sum of trees; raises `ParameterError` if it is not one.
     can_be_additive : bool
         Whether models of this kind can be sums of trees.
     bins_tables : function
@@ -81,14 +81,14 @@ class Internals(Generic[M]):
 
 @dataclass(frozen=True)
 class TableInternals(Internals[M]):
-    """What estimators offer that read tables of numbers and categories.
+    """What estimators that read tables with categorical features offer in addition.
 
     Attributes
     ----------
     read : function of a table and a schema
-        Returns the table column by column, as the estimator's parameters have it.
+        Returns the table column by column, read according to the estimator's parameters.
     matrix : function of a table
-        Returns it as the fitted trees see it: the matrix that thresholds and category sets are of.
+        Returns the matrix of floats that thresholds and category sets of the trees refer to.
     """
 
     read: Callable[[Any, TableSchema], Table]

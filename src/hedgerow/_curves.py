@@ -1,7 +1,6 @@
-"""Points of the curves that judge predictions, from ROC to calibration and residuals.
+"""The data of diagnostic plots of predictions: ROC, calibration, residuals, survival.
 
-Both `hedgerow.plot` and the report draw what is computed here, so that a figure and a page about
-the same model show the same numbers.
+Both `hedgerow.plot` and the report show what is computed here, so that their numbers agree.
 """
 
 from __future__ import annotations
@@ -13,21 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from hedgerow._types import Floats
+from hedgerow._types import Bools, Floats
 
 CONFIDENCE = 0.95
-# Rows that a point of a running median is made of: this share of them, but not fewer than these.
+# Rows in a window of a running median: this fraction of all rows, but at least so many.
 WINDOW, FEWEST_ROWS = 0.1, 15
 MEDIAN_POINTS = 100
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class ThresholdCounts:
-    """Weights of the rows called positive at each threshold, from the highest to the lowest.
+    """Weights of the rows predicted positive at each threshold, from the highest to the lowest.
 
-    The first threshold is infinite: no row is called positive.
+    The first threshold is infinite: no row is predicted positive.
     """
 
     thresholds: Floats
@@ -41,7 +38,7 @@ class ThresholdCounts:
         score = score[order]
         weight = np.ones(len(score)) if weight is None else weight[order]
         positive = np.where(is_positive[order], weight, 0.0)
-        # The last row of each score: all rows with the same score are called positive together.
+        # The last row of each score: rows with the same score are predicted positive together.
         last = np.append(np.flatnonzero(np.diff(score)), len(score) - 1)
         return cls(
             thresholds=np.concatenate([[np.inf], score[last]]),
@@ -71,9 +68,10 @@ class ThresholdCounts:
 
     @property
     def precision(self) -> Floats:
-        """The precision at each threshold; 1 where no row is called positive."""
-        called = self.true_positive + self.false_positive
-        return np.divide(self.true_positive, called, out=np.ones_like(called), where=called > 0.0)
+        """The precision at each threshold; 1 where no row is predicted positive."""
+        predicted = self.true_positive + self.false_positive
+        ones = np.ones_like(predicted)
+        return np.divide(self.true_positive, predicted, out=ones, where=predicted > 0.0)
 
     @property
     def roc_auc(self) -> float:
@@ -176,9 +174,9 @@ def kaplan_meier(times: Floats, is_event: Bools) -> tuple[Floats, Floats]:
 def histogram(values: Floats, most_bars: int) -> tuple[Floats, NDArray[np.int64]]:
     """Return the edges and counts of bars; values beyond the middle 99.8 % are in the outer bars.
 
-    Whole numbers of a small range have a bar each.
+    If the values are integers in a small range, each integer has its own bar.
     """
-    # Halves, because the difference of two numbers may be beyond the largest one.
+    # Halves, because the difference of two large numbers may overflow.
     halves = 0.5 * values[np.isfinite(values)]
     if len(halves) == 0:
         return np.empty(0), np.empty(0, np.int64)
@@ -199,5 +197,5 @@ def _histogram_edges(halves: Floats, low: float, high: float, most_bars: int) ->
 
 
 def thinned(n: int, most: int) -> NDArray[np.intp]:
-    """Return the indices of at most so many of n points, the first and the last among them."""
+    """Return the indices of at most `most` of n points, including the first and the last."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_random_state
 
 from hedgerow._arguments import (
-    about_attribute,
-    answering,
+    add_argument_hints,
+    attribute_hint,
     explain_arguments,
     explain_parameters,
-    let_methods_answer,
+    with_argument_hints,
 )
 from hedgerow._contract import Internals, TableInternals
 from hedgerow._data.intake import Table, TableSchema, as_matrix, read_table
 from hedgerow._data.names import COLUMN_NAMES, name_attributes
+from hedgerow._data.target import columns_of, has_columns, read_weights
 from hedgerow._params import Parameter
 from hedgerow._threads import effective_n_jobs
 from hedgerow.exceptions import ParameterError
@@ -29,12 +30,12 @@ from hedgerow.exceptions import ParameterError
 if TYPE_CHECKING:
     from hedgerow._tree.additive import AdditiveTrees
 
-# Below this, finding out how many threads there may be takes longer than the rows do.
+# For fewer rows, determining the number of threads takes longer than predicting them.
 FEW_ROWS = 32
 
 
 class TableModel(Protocol):
-    """What a fit leaves behind, as far as reading a table for it goes."""
+    """The part of a fitted model that reading a table needs."""
 
     @property
     def schema(self) -> TableSchema:
@@ -42,13 +43,14 @@ class TableModel(Protocol):
 
     @property
     def category_bins(self) -> list[Any]:
-        """Of each categorical feature, the bin of each category code."""
+        """The bin of each category code, for each categorical feature."""
 
 
 class Estimator(BaseEstimator):
     """An estimator that declares its parameters and, once fitted, holds a model."""
 
     _parameters: ClassVar[tuple[Parameter, ...]]
+    _can_be_additive: ClassVar[bool] = False  # whether a subclass defines `_additive_trees`
     _model: Any
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -56,32 +58,33 @@ class Estimator(BaseEstimator):
         explain_arguments(cls, args, kwargs)
         return super().__new__(cls)
 
-    def __init_subclass__(cls, **named: Any) -> None:
-        """Let methods suggest the right name for arguments that they do not take."""
-        super().__init_subclass__(**named)
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Add suggestions to the errors of public methods about unknown arguments."""
+        super().__init_subclass__(**kwargs)
+        cls._can_be_additive = cls._additive_trees is not Estimator._additive_trees
         if cls.__module__.partition(".")[0] == __name__.partition(".")[0]:
-            let_methods_answer(cls)
+            add_argument_hints(cls)
 
-    @answering
+    @with_argument_hints
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, as in scikit-learn; ``<component>__<parameter>`` those of a part."""
+        """Set parameters by name, as in scikit-learn; nested ones as ``component__parameter``."""
         explain_parameters(self, params)
         super().set_params(**params)
         return self
 
-    if not TYPE_CHECKING:  # else any attribute would seem to be there
+    if not TYPE_CHECKING:  # a type checker would take any attribute for granted
 
         def __getattr__(self, name: str) -> Any:
             why = None if name.startswith("_") else self._why_not(name)
             if why is None:
-                return object.__getattribute__(self, name)  # which raises again, in its own words
-            raise AttributeError(why, name=name, obj=None)  # without a guess of Python's behind it
+                return object.__getattribute__(self, name)  # which raises Python's own error
+            raise AttributeError(why, name=name, obj=None)  # obj=None: Python adds no guess
 
     def _why_not(self, name: str) -> str | None:
-        """Return why an attribute is missing, or what to use instead, if there is an answer."""
-        return about_attribute(type(self), name)
+        """Return why an attribute is missing, or what to use instead, if that is known."""
+        return attribute_hint(type(self), name)
 
-    @answering
+    @with_argument_hints
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file, which `hedgerow.load` reads."""
         from hedgerow import _model_file
@@ -93,7 +96,7 @@ class Estimator(BaseEstimator):
         return Internals(
             model=self._fitted_model,
             additive_trees=self._additive_trees,
-            can_be_additive=type(self)._additive_trees is not Estimator._additive_trees,  # noqa: SLF001
+            can_be_additive=self._can_be_additive,
             bins_tables=self._bins_tables,
         )
 
@@ -113,9 +116,9 @@ class Estimator(BaseEstimator):
         """Return the fitted model as a sum of trees, for explanations."""
         self._fitted_model()
         raise ParameterError(
-            f"{type(self).__name__} is no sum of Hedgerow's trees, which is what can be explained "
-            "exactly. Any model can be given to partial_dependence, accumulated_effects, "
-            "interaction_strength and permutation_importance of hedgerow.explain."
+            f"{type(self).__name__} is not a sum of trees, which this explanation needs. For any "
+            "model, use partial_dependence, accumulated_effects, interaction_strength or "
+            "permutation_importance of hedgerow.explain."
         )
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -181,13 +184,38 @@ def _is_fitted(attribute: str) -> bool:
 
 
 def column_attributes(schema: TableSchema) -> dict[str, Any]:
-    """Return scikit-learn's attributes about the columns that a fit saw."""
+    """Return scikit-learn's attributes for the columns of a fitted table."""
     attributes: dict[str, Any] = {"n_features_in_": schema.n_features}
     return attributes | name_attributes(schema.feature_names)
 
 
 def seed_of(random_state: int | np.random.RandomState | None) -> int:
-    """Return the seed that a `random_state` means for one fit."""
+    """Return the seed of one fit with this `random_state`."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**31))
     return int(random_state)
+
+
+class ScoredClassifier(ClassifierMixin):
+    """A classifier that is scored by its accuracy; several columns of y must all be right."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy; a row with several outputs counts if all are predicted correctly.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+            The test set.
+        """
+        if not has_columns(y):
+            return float(super().score(X, y, sample_weight))
+        # scikit-learn's accuracy supports only 0/1 columns, not strings or several classes.
+        predicted = self.predict(X)
+        columns = [np.asarray(column) for column in columns_of(y)]
+        if predicted.shape != (len(columns[0]), len(columns)):
+            return float(super().score(X, y, sample_weight))  # which raises the right error
+        is_right = [
+            own.astype(predicted.dtype) == of for own, of in zip(columns, predicted.T, strict=True)
+        ]
+        weights = read_weights(sample_weight, len(predicted))
+        return float(np.average(np.all(is_right, axis=0), weights=weights))

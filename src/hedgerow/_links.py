@@ -1,19 +1,21 @@
-"""Links: what raw scores mean as predictions and as probabilities."""
+"""From raw scores to predictions: link functions, and Platt scaling."""
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
 
 from hedgerow import _native
+from hedgerow._arithmetic import sum_of
 from hedgerow._types import Floats
 
 Link = Literal["identity", "log", "sigmoid", "half_sigmoid", "margin", "softmax", "sorted"]
 
 
 def prediction_of(scores: Floats, link: Link, n_threads: int = 1) -> Floats:
-    """Return what raw scores (n, K) mean: a number a row, or (n, K) of them if K is more than 1."""
+    """Return the predictions for raw scores (n, K): (n,) if K is 1, else (n, K)."""
     prediction = scores[:, 0].copy() if scores.shape[1] == 1 else scores.copy()
     if link == "softmax":
         _native.softmax_inplace(prediction, n_threads)
@@ -38,10 +40,78 @@ def class_probabilities(scores: Floats, link: Link, n_threads: int = 1) -> Float
 
 
 def both_classes(p: Floats) -> Floats:
-    """Return (n, 2) for the probabilities (n,) of class 1 of two, and any others as they are."""
+    """Return (n, 2) for the probabilities (n,) of the second of two classes; (n, K) unchanged."""
     if p.ndim == 2:
         return p
     both = np.empty((len(p), 2))
     both[:, 1] = p
     np.subtract(1.0, p, out=both[:, 0])
     return both
+
+
+STEPS = 100
+SMALLEST_STEP = 1e-10
+
+
+def fit_sigmoid(scores: Floats, y: Floats, weights: Floats) -> tuple[float, float]:
+    """Return the maximum-likelihood A and B of P(y = 1) = 1 / (1 + exp(A score + B)).
+
+    The targets are Platt's (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2), so that probabilities do not become 0
+    and 1. Newton's method with step halving.
+    """
+    positive = y > 0.0
+    n_positive, n_negative = sum_of(weights[positive]), sum_of(weights[~positive])
+    target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+    A, B = 0.0, math.log((n_negative + 1) / (n_positive + 1))
+    loss = _log_loss(A * scores + B, target, weights)
+    for _ in range(STEPS):
+        p = probability(A * scores + B)
+        residual, curvature = weights * (target - p), weights * p * (1 - p)
+        gradient = np.array([sum_of(residual * scores), sum_of(residual)])
+        if np.abs(gradient).max() < 1e-10 * sum_of(weights):
+            break
+        step = _newton_step(gradient, curvature, scores)
+        A, B, loss, moved = _search(A, B, step, loss, scores, target, weights)
+        if not moved:
+            break
+    return A, B
+
+
+def _newton_step(gradient: Floats, curvature: Floats, scores: Floats) -> Floats:
+    """Solve the two equations of a step, regularised so that they are not singular."""
+    aa = sum_of(curvature * scores * scores) + 1e-12
+    ab = sum_of(curvature * scores)
+    bb = sum_of(curvature) + 1e-12
+    determinant = aa * bb - ab * ab
+    a, b = gradient
+    return np.array([bb * a - ab * b, aa * b - ab * a]) / -determinant
+
+
+def _search(
+    A: float, B: float, step: Floats, loss: float, scores: Floats, target: Floats, weights: Floats
+) -> tuple[float, float, float, bool]:
+    """Halve the step until the loss decreases."""
+    size = 1.0
+    while size >= SMALLEST_STEP:
+        next_A, next_B = A + size * float(step[0]), B + size * float(step[1])
+        next_loss = _log_loss(next_A * scores + next_B, target, weights)
+        if next_loss < loss:
+            return next_A, next_B, next_loss, True
+        size *= 0.5
+    return A, B, loss, False
+
+
+def probability(exponent: Floats) -> Floats:
+    """Return 1 / (1 + e^exponent)."""
+    p = -exponent
+    _native.sigmoid_inplace(p)
+    return p
+
+
+def _log_loss(exponent: Floats, target: Floats, weights: Floats) -> float:
+    # −t log p − (1 − t) log(1 − p) = log(1 + e^z) − (1 − t) z
+    soft = -np.abs(exponent)
+    _native.exp_inplace(soft)
+    _native.log1p_inplace(soft)
+    losses = soft + np.maximum(exponent, 0.0) - (1.0 - target) * exponent
+    return sum_of(weights * losses)

@@ -1,7 +1,7 @@
-"""A fitted estimator in a notebook: what it is, what it saw and chose, which features matter most.
+"""The HTML summary of a fitted estimator in a notebook: data, size, parameters, importances.
 
-Plain HTML with styles of its own, in the colours of the page it is in, light or dark. Estimators
-that are not fitted, and those within pipelines, keep scikit-learn's diagram.
+Plain HTML with inline styles that suit light and dark pages. Estimators that are not fitted, and
+those within pipelines, keep scikit-learn's diagram.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from hedgerow._estimator import Estimator
 from hedgerow._params import parameters_of
 from hedgerow._types import Floats
 
-TOP = 5  # features that are shown
+TOP = 5  # features to show
 LONGEST = 60  # characters of a parameter's value
-WIDEST = 12.0  # a bar, in letters
-# Importances of forests are sums over their nodes; for more nodes they take too long.
+WIDEST = 12.0  # width of the longest bar, in em
+# Importances of a forest are sums over its nodes; for more nodes they take too long.
 MOST_NODES = 2_000_000
 
 _BOX = (
     "display:inline-block;max-width:46em;padding:.6em .9em;border:1px solid rgba(128,128,128,.45);"
     "border-radius:.4em;font-size:.92em;line-height:1.5"
 )
-# Some pages would give tables colours and sizes of their own.
+# Overrides the colours and sizes that some pages set for tables.
 _TABLE = "border-collapse:collapse;margin:.2em 0;color:inherit;font-size:inherit;background:none"
 _PALE = "opacity:.7"
 _CELL = "padding:0 .9em 0 0;text-align:left;vertical-align:top;border:none;background:none"
@@ -38,11 +38,11 @@ _BAR = "display:inline-block;height:.65em;background:#4a90c2;border-radius:.1em;
 def summary(estimator: Estimator) -> str:
     """Return the essentials of a fitted estimator as HTML."""
     lines = [
-        _line("saw", list(_seen(estimator))),
-        _line("has", list(_size(estimator))),
-        _line("chose", list(_chosen(estimator))),
-        _line("scored", list(_scored(estimator))),
-        _line("parameters", list(_changed(estimator))),
+        _line("data", list(_data(estimator))),
+        _line("model", list(_size(estimator))),
+        _line("auto", list(_automatic_choice(estimator))),
+        _line("score", list(_scores(estimator))),
+        _line("parameters", list(_changed_parameters(estimator))),
     ]
     facts = "".join(line for line in lines if line)
     name = escape(type(estimator).__name__)
@@ -54,12 +54,12 @@ def summary(estimator: Estimator) -> str:
 def _line(label: str, facts: list[str]) -> str:
     if not facts:
         return ""
-    words = escape(", ".join(facts))
-    return f"<tr><td style='{_CELL};{_PALE}'>{label}</td><td style='{_CELL}'>{words}</td></tr>"
+    text = escape(", ".join(facts))
+    return f"<tr><td style='{_CELL};{_PALE}'>{label}</td><td style='{_CELL}'>{text}</td></tr>"
 
 
-def _seen(estimator: Estimator) -> Iterator[str]:
-    """Tell the rows, where they are known, the columns and the classes of fit."""
+def _data(estimator: Estimator) -> Iterator[str]:
+    """Yield the number of rows, if it is known, of columns and of classes."""
     rows = _rows(estimator)
     if rows is not None:
         yield rows
@@ -74,24 +74,24 @@ def _seen(estimator: Estimator) -> Iterator[str]:
 
 
 def _rows(estimator: Estimator) -> str | None:
-    """Tell the rows of fit; a boosted model knows those of its trees, which may be drawn."""
+    """Return the number of rows; a boosted model stores that of its trees, which may be sampled."""
     model = getattr(estimator, "_model", None)
     ensemble = getattr(model, "ensemble", None)
     if ensemble is not None and len(ensemble.count):
         n_rows = _counted(int(ensemble.count[0]), "row")
         return n_rows if ensemble.n_trees == 1 else f"{n_rows} in the first tree"
     shape = getattr(estimator, "shape_fit_", (None,))
-    known = (
+    candidates = (
         getattr(model, "n_rows", None),
         getattr(getattr(model, "sampling", None), "n_rows", None),
         getattr(estimator, "n_samples_fit_", None),
         shape[0] if len(shape) else None,
     )
-    return next((_counted(int(n), "row") for n in known if n is not None), None)
+    return next((_counted(int(n), "row") for n in candidates if n is not None), None)
 
 
 def _size(estimator: Estimator) -> Iterator[str]:
-    """Tell what the model is made of."""
+    """Yield the number of trees and leaves, or of support vectors."""
     model = getattr(estimator, "_model", None)
     trees = getattr(model, "forest", None) or getattr(model, "ensemble", None)
     if trees is not None:
@@ -103,15 +103,15 @@ def _size(estimator: Estimator) -> Iterator[str]:
         yield _counted(len(vectors), "support vector")
 
 
-def _chosen(estimator: Estimator) -> Iterator[str]:
-    """Tell what the automatic choice came to."""
+def _automatic_choice(estimator: Estimator) -> Iterator[str]:
+    """Yield the parameters that were chosen automatically."""
     choice = getattr(estimator, "auto_", None)
     if choice is not None:
         yield from (f"{name}={_short(value)}" for name, value in choice.parameters.items())
 
 
-def _scored(estimator: Estimator) -> Iterator[str]:
-    """Tell how good the model was where its fit measured that."""
+def _scores(estimator: Estimator) -> Iterator[str]:
+    """Yield the validation and out-of-bag scores, if the fit measured them."""
     best = getattr(estimator, "best_iteration_", None)
     if best is not None:
         yield f"{_metric(estimator)} {estimator.best_score_:.4g} in round {best}, the best"
@@ -121,7 +121,7 @@ def _scored(estimator: Estimator) -> Iterator[str]:
 
 
 def _metric(estimator: Estimator) -> str:
-    """Name what rounds are judged by: the first metric on the last evaluation set."""
+    """Return the name of the validation metric: the first metric on the last evaluation set."""
     history = getattr(estimator, "evals_result_", None)
     if not history:
         return "loss"
@@ -129,8 +129,8 @@ def _metric(estimator: Estimator) -> str:
     return f"{next(iter(by_metric))} on {name}"
 
 
-def _changed(estimator: Estimator) -> Iterator[str]:
-    """Tell the parameters that are not the defaults."""
+def _changed_parameters(estimator: Estimator) -> Iterator[str]:
+    """Yield the parameters that differ from their defaults."""
     for parameter in parameters_of(estimator):
         value = getattr(estimator, parameter.name)
         if repr(value) != repr(parameter.default):
@@ -138,7 +138,7 @@ def _changed(estimator: Estimator) -> Iterator[str]:
 
 
 def _features(estimator: Estimator) -> str:
-    """Show the most important features as small bars."""
+    """Return the most important features as a bar chart."""
     importances = _importances(estimator)
     if importances is None or not np.isfinite(importances).all() or importances.max() <= 0.0:
         return ""

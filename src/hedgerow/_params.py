@@ -1,9 +1,9 @@
 """Declarations of parameters: name, default, allowed values, description.
 
 A parameter is declared once, in the `_parameters` of its estimators. Everything else follows from
-the declaration: the constructor (`hedgerow._constructor`), the check at the start of `fit`, the
-docstring and the tables of the documentation (`hedgerow._parameter_docs`), the typed stub
-(`tools/stubs.py`), and what the command line accepts.
+the declaration: the constructor, the docstring and the tables of the documentation
+(`hedgerow._constructor`), the check at the start of `fit`, the typed stub (`tools/stubs.py`), and
+what the command line accepts.
 """
 
 from __future__ import annotations
@@ -235,15 +235,15 @@ class Parameter:
     def check(self, value: Any) -> None:
         """Raise unless the value is allowed."""
         if value not in self.allowed:
-            meant = value_instead(self.name, value, _options(self.allowed)) or self._written(value)
-            refused = (
-                f"{self.name}={shown(value)} is not allowed; {meant}{'It' if meant else 'it'} "
+            hint = value_instead(self.name, value, _options(self.allowed)) or self._hint(value)
+            message = (
+                f"{self.name}={short_repr(value)} is not allowed; {hint}{'It' if hint else 'it'} "
                 f"must be {self.allowed}{_too_large(value, self.allowed)}. {self.remark}"
             )
-            raise ParameterError(refused.rstrip())
+            raise ParameterError(message.rstrip())
 
-    def _written(self, value: Any) -> str:
-        """Say how to write what a value was probably meant to be, if that is allowed."""
+    def _hint(self, value: Any) -> str:
+        """Suggest a similar value of another type, if that is allowed."""
         if isinstance(value, type):
             return f"it is a class; write {self.name}={value.__name__}(). "
         for other in _other_forms(value):
@@ -252,15 +252,15 @@ class Parameter:
         return ""
 
     def is_default(self, value: Any) -> bool:
-        """Tell whether a value is the default."""
+        """Return whether a value is the default."""
         return value is self.default or bool(np.array_equal(value, self.default))
 
 
-def shown(value: Any) -> str:
-    """Write a value in a message: as it is if that is short, else what kind of thing it is."""
-    written = repr(value)
-    if len(written) <= _LONGEST and "\n" not in written:
-        return written
+def short_repr(value: Any) -> str:
+    """Return the repr of a value for a message, or its type if the repr is long."""
+    text = repr(value)
+    if len(text) <= _LONGEST and "\n" not in text:
+        return text
     name, shape = type(value).__name__, getattr(value, "shape", None)
     return f"<{name}>" if shape is None else f"<{name} of shape {shape}>"
 
@@ -275,7 +275,7 @@ def _options(allowed: Allowed) -> Iterator[str]:
 
 
 def _other_forms(value: Any) -> Iterator[Any]:
-    """Yield a value as a number, as a whole number, as a part of 1, and in a list."""
+    """Yield a value as a number, as an int, as a fraction of 1, and in a list."""
     if isinstance(value, str):
         for kind in (int, float):
             with suppress(ValueError):
@@ -289,7 +289,7 @@ def _other_forms(value: Any) -> Iterator[Any]:
 
 
 def _too_large(value: Any, allowed: Allowed) -> str:
-    """Name the upper end of a range where that is what the value exceeds."""
+    """Return the upper end of a range, if the value exceeds it."""
     if isinstance(allowed, AnyOf):
         return "".join(_too_large(value, kind) for kind in allowed.kinds)
     is_number = isinstance(value, Real) and not isinstance(value, bool)
@@ -298,7 +298,7 @@ def _too_large(value: Any, allowed: Allowed) -> str:
     return ""
 
 
-# What several estimators have.
+# Parameters that several families share.
 MAX_BINS = Parameter(
     "max_bins",
     255,
@@ -405,7 +405,7 @@ def check_parameters(estimator: Declared) -> None:
 
 
 def warn_of_unused(estimator: Declared) -> None:
-    """Warn of parameters that were set but have no effect beside what others are."""
+    """Warn of parameters that were set, but have no effect with the values of other parameters."""
     idle = [
         f"{parameter.name}={value!r} has no effect without {used.parameter}={used.allowed}"
         for parameter in parameters_of(estimator)

@@ -1,8 +1,8 @@
-"""What XGBoost, LightGBM, CatBoost and scikit-learn call values of parameters that are here.
+"""Values of parameters in XGBoost, LightGBM, CatBoost and scikit-learn, and what to write here.
 
-Losses and metrics have tables of their own, by the estimator that has them: a loss may belong to
-another one. Of all other parameters, `VALUES` has the values by the parameter's name here.
-Strings are compared without regard to capitals; of other objects, the name of their type counts.
+Losses and metrics have tables by estimator, since a loss may belong to another estimator. `VALUES`
+has the values of all other parameters, by our name of the parameter. Strings are compared without
+regard to case; other objects are identified by the name of their type.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from hedgerow._spelling import did_you_mean
 
-# Our name, and theirs.
+# Our name of a loss, and its names in other libraries.
 LOSSES: Mapping[str, Mapping[str, str]] = {
     "GradientBoostingClassifier": {
         "log_loss": "auto bernoulli binary binary:logistic binary:logitraw binary_crossentropy "
@@ -110,7 +110,7 @@ _NO_FEATURES = (
     "scikit-learn's 'auto' meant 'sqrt' for classifiers and None (all features) for regressors"
 )
 
-# Each value with names of ours, of which the first that is allowed is meant, or with a sentence.
+# For each value our names, of which the first that is allowed is suggested, or a sentence.
 VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
     "algorithm": {"ball_tree": ("kd_tree",), "kdtree": ("kd_tree",)},
     "boosting": {
@@ -259,13 +259,13 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
 
 
 def _by_theirs(tables: Mapping[str, Mapping[str, str]]) -> Mapping[str, list[tuple[str, str]]]:
-    """Return, of each name of ours or theirs, who has it and our name."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    """Return for each name, ours or theirs, the owners and our names."""
+    by_name: dict[str, list[tuple[str, str]]] = {}
     for owner, table in tables.items():
         for ours, theirs in table.items():
             for name in (ours, *theirs.split()):
-                found.setdefault(name, []).append((owner, ours))
-    return MappingProxyType(found)
+                by_name.setdefault(name, []).append((owner, ours))
+    return MappingProxyType(by_name)
 
 
 _LOSSES = _by_theirs(LOSSES)
@@ -273,52 +273,52 @@ _METRICS = _by_theirs(METRICS)
 
 
 def value_instead(parameter: str, value: Any, options: Iterable[str]) -> str:
-    """Say what to write instead of a value that a parameter does not take; a space follows."""
-    known = list(options)
+    """Suggest a value instead of one that is not allowed, with a space at the end; else ""."""
+    allowed = list(options)
     key = _key(value)
     candidates: tuple[str, ...]
     if parameter == "loss":
-        candidates = _loss_instead(key, known)
+        candidates = _loss_instead(key, allowed)
     else:
         candidates = VALUES.get(parameter, {}).get(key, ())
-    for one in candidates:
-        if one in known:
-            return f"did you mean {one!r}? "
-        if " " in one:
-            return f"{one.format(name=parameter)}. "
-    return did_you_mean(value, known)
+    for candidate in candidates:
+        if candidate in allowed:
+            return f"did you mean {candidate!r}? "
+        if " " in candidate:
+            return f"{candidate.format(name=parameter)}. "
+    return did_you_mean(value, allowed)
 
 
-def _loss_instead(key: Any, known: Iterable[str]) -> tuple[str, ...]:
-    """Return our names of a loss, and a sentence if it is none of this estimator's."""
+def _loss_instead(key: Any, allowed: Iterable[str]) -> tuple[str, ...]:
+    """Return our names of a loss, or a sentence if it belongs to another estimator."""
     if key in OTHER_LOSSES:
         return (OTHER_LOSSES[key],)
-    found = _LOSSES.get(key, [])
-    owners = {owner for owner, table in LOSSES.items() if table.keys() <= set(known)}
-    own = [ours for owner, ours in found if owner in owners or (not owners and ours in known)]
-    if own or not found:
+    entries = _LOSSES.get(key, [])
+    owners = {owner for owner, table in LOSSES.items() if table.keys() <= set(allowed)}
+    own = [ours for owner, ours in entries if owner in owners or (not owners and ours in allowed)]
+    if own or not entries:
         return tuple(own)
-    owner, ours = found[0]
+    owner, ours = entries[0]
     return (f"it is {'a loss' if ours == key else f'loss={ours!r}'} of {owner}",)
 
 
-def metric_instead(metric: Any, known: Iterable[str]) -> str:
-    """Say what to write instead of a metric that is not among those known; a space follows."""
-    names = list(known)
-    found = _METRICS.get(_key(metric), [])
-    for _, ours in found:
-        if ours in names:
+def metric_instead(metric: Any, options: Iterable[str]) -> str:
+    """Suggest a metric instead of one that is not allowed, with a space at the end; else ""."""
+    allowed = list(options)
+    entries = _METRICS.get(_key(metric), [])
+    for _, ours in entries:
+        if ours in allowed:
             return f"did you mean {ours!r}? "
-    if found:
-        owner, ours = found[0]
+    if entries:
+        owner, ours = entries[0]
         return f"it is {'a metric' if ours == metric else repr(ours)} of {owner}. "
-    return did_you_mean(metric, names)
+    return did_you_mean(metric, allowed)
 
 
 def _key(value: Any) -> Any:
-    """Return what tables have of a value: of strings, small letters without CatBoost's options."""
+    """Return the key of a value in the tables: strings in lower case, no options of CatBoost's."""
     if isinstance(value, bool):
-        return str(value)  # for True is 1 otherwise
+        return str(value)  # as a key, True equals 1
     if isinstance(value, str):
         name, _, option = value.partition(":")
         return (name if "=" in option else value).strip().casefold()

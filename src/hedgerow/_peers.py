@@ -1,9 +1,9 @@
-"""What XGBoost, LightGBM, CatBoost and scikit-learn call what is here, and where it is here.
+"""Names of XGBoost, LightGBM, CatBoost and scikit-learn, with what to write here instead.
 
-A table for each place where their names turn up: constructors, `fit`, `predict` and the like,
-`cross_validate`, attributes of estimators, and names of the module. The parameters of estimators
-have their peers' names in their declarations (`Peers`); `ALIASES` has what their native interfaces
-call them. `hedgerow._arguments` looks names up; values of parameters are in `peer_values`.
+There is a table for each place where such a name may be used: constructors, `fit`, `predict` and
+the like, `cross_validate`, attributes of estimators, and names of the modules. Parameters have
+their names in other libraries in their declarations (`Peers`); `ALIASES` adds those of the native
+interfaces. `hedgerow._arguments` looks names up; values of parameters are in `_peer_values`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Instead:
     Attributes
     ----------
     needs : str
-        A method or parameter without which an estimator cannot be answered so; empty if any can.
-        Of several answers, the first that applies is given.
+        A method or parameter that an estimator must have for the hint to apply; empty for all.
+        If there are several hints, the first that applies is used.
     """
 
     text: str
@@ -39,23 +39,23 @@ LIBRARIES = {
 
 
 def library_of(value: Any) -> str | None:
-    """Return which of the other libraries an object, a class or a function is from."""
+    """Return the library that an object, a class or a function is from, if it is one of these."""
     module = getattr(value, "__module__", None) or type(value).__module__
     return LIBRARIES.get(module.partition(".")[0]) if isinstance(module, str) else None
 
 
-def answers(table: Table, name: str) -> Iterator[Instead]:
-    """Yield what a table has for a name, in its order."""
-    found = table.get(name, ())
-    if isinstance(found, str):
-        yield Instead(found)
-    elif isinstance(found, Instead):
-        yield found
+def hints(table: Table, name: str) -> Iterator[Instead]:
+    """Yield a table's hints for a name, in order."""
+    entry = table.get(name, ())
+    if isinstance(entry, str):
+        yield Instead(entry)
+    elif isinstance(entry, Instead):
+        yield entry
     else:
-        yield from found
+        yield from entry
 
 
-# What XGBoost, LightGBM and CatBoost call parameters that their estimators have another name for.
+# Names of the native interfaces of other libraries, and abbreviations, for our parameters.
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "alpha": ("reg_alpha", "quantile", "delta"),
     "application": ("loss",),
@@ -74,6 +74,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "lambda_l1": ("reg_alpha",),
     "lambda_l2": ("reg_lambda",),
     "logging_level": ("verbose",),
+    "lr": ("learning_rate",),
     "max_cat_to_onehot": ("max_categories",),
     "max_leaf": ("max_leaves",),
     "metric": ("eval_metric",),
@@ -114,15 +115,15 @@ _STOPPING = Instead(
 _PROCESSORS = "training runs on the CPU"
 _FOREST_OF_TREES = "use RandomForestClassifier, ExtraTreesClassifier or their regressors"
 
-_OF_THE_BASE = Instead("set it in the base estimator, {cls}(estimator=…)", "estimator")
+_BASE_ESTIMATOR = Instead("set it in the base estimator, {cls}(estimator=…)", "estimator")
 
 CONSTRUCTOR: Table = {
-    "criterion": _OF_THE_BASE,
-    "max_depth": _OF_THE_BASE,
-    "max_leaf_nodes": _OF_THE_BASE,
-    "max_leaves": _OF_THE_BASE,
-    "min_samples_leaf": _OF_THE_BASE,
-    "splitter": _OF_THE_BASE,
+    "criterion": _BASE_ESTIMATOR,
+    "max_depth": _BASE_ESTIMATOR,
+    "max_leaf_nodes": _BASE_ESTIMATOR,
+    "max_leaves": _BASE_ESTIMATOR,
+    "min_samples_leaf": _BASE_ESTIMATOR,
+    "splitter": _BASE_ESTIMATOR,
     "early_stopping_rounds": _STOPPING,
     "early_stopping_round": _STOPPING,
     "importance_type": Instead("call importances(kind) on the fitted model", "importances"),
@@ -134,10 +135,10 @@ CONSTRUCTOR: Table = {
     "param_grid": "pass it to scikit-learn's GridSearchCV, with {cls}() as the estimator",
 }
 
-# What other libraries' boosting is asked for that is not needed here, and why.
+# Parameters of other libraries' boosting that are not needed here, and why.
 NOT_NEEDED_FOR_BOOSTING: Mapping[str, str] = {
     "allow_writing_files": "training writes no files",
-    "bagging_freq": "subsample is drawn in every round",
+    "bagging_freq": "rows are sampled in every round",
     "bagging_temperature": "split scores are not randomised",
     "base_score": "scores start at the best constant",
     "boost_from_average": "scores start at the best constant",
@@ -165,7 +166,7 @@ NOT_NEEDED_FOR_BOOSTING: Mapping[str, str] = {
     "path_smooth": "use reg_lambda to shrink leaf values",
     "predictor": _PROCESSORS,
     "random_strength": "split scores are not randomised",
-    "subsample_freq": "subsample is drawn in every round",
+    "subsample_freq": "rows are sampled in every round",
     "task_type": _PROCESSORS,
     "train_dir": "training writes no files",
     "use_best_model": "with early_stopping=True the best round is kept",
@@ -178,10 +179,10 @@ _NO_OFFSET = (
     "per-row initial scores are not supported; init_model=… continues from a fitted model",
     "init_model",
 )
-_JUDGED = "use score(X, y) or hedgerow.cross_validate"
+_SCORES = "use score(X, y) or hedgerow.cross_validate"
 # AdaBoost and stagewise models, which have rounds, but take no evaluation sets.
-_STAGES = Instead(f"{_JUDGED}, or staged_predict(X) for each round", "staged_predict")
-_NO_ROUNDS = f"it has no boosting rounds to evaluate; {_JUDGED}"
+_STAGES = Instead(f"{_SCORES}, or staged_predict(X) for each round", "staged_predict")
+_NO_ROUNDS = f"it has no boosting rounds to evaluate; {_SCORES}"
 _WEIGHTS_OF_SETS = Instead("pass them in eval_set=[(X, y, sample_weight)]", "eval_set")
 _QUERIES_OF_SETS = (
     Instead("pass them in eval_set=[(X, y, qid)]", "qid"),
@@ -367,7 +368,7 @@ _TREES = (
 _IMPORTANCES = (
     Instead(
         "use feature_importances_ (by gain), importances(kind), or "
-        "hedgerow.explain._importance(model) for a table",
+        "hedgerow.explain.importance(model) for a table",
         "importances",
     ),
     Instead("use feature_importances_", "feature_importances_"),
@@ -400,7 +401,7 @@ _PROBABILITIES = (
     Instead("only classifiers predict probabilities"),
 )
 
-_OUT_OF_BAG = Instead("it is there after a fit with oob_score=True", "oob_score")
+_OUT_OF_BAG = Instead("it is set by a fit with oob_score=True", "oob_score")
 _NO_TRANSFORM = (
     Instead("apply(X) returns the leaf of every row in every tree", "apply"),
     Instead("it does not transform X"),

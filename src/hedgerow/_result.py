@@ -1,23 +1,25 @@
-"""What results share that are more than a number: a readable repr, a plot and a data frame.
+"""The base class of results: a readable repr, a plot and a data frame.
 
-A result is a frozen dataclass whose fields are plain numbers and arrays. It says what its title,
-its figures and its columns are, and how it is drawn; the rest is here. matplotlib and pandas are
-imported when they are asked for.
+A result is a frozen dataclass whose fields are plain numbers and arrays. It defines its title, its
+figures, its columns and its plot; the rest is here. matplotlib and pandas are imported on use.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._types import Floats
+
 Columns = Mapping[str, NDArray[Any]]
 
-# Lines and areas: what a bound promises, what was measured, what is only a help to the eye.
+# Colours of lines and areas: bounds, measurements, reference lines.
 GREEN, BROWN, GREY = "#2f6f4f", "#b5651d", "#8a8a8a"
 # Rows of a table that its repr shows at the beginning and at the end.
 FIRST_ROWS, LAST_ROWS = 3, 2
@@ -31,14 +33,14 @@ class Result(ABC):
         """Return one line that says what this is."""
 
     def _figures(self) -> Mapping[str, float]:
-        """Return the numbers that sum it up, by the words to show them under."""
+        """Return the summary statistics by their labels."""
         return {}
 
     @abstractmethod
     def _columns(self) -> Columns:
         """Return the columns of the data frame, all of one length."""
 
-    def _shown_columns(self) -> Columns:
+    def _repr_columns(self) -> Columns:
         """Return the columns that the repr shows."""
         return self._columns()
 
@@ -75,7 +77,7 @@ class Result(ABC):
         return ax
 
     def __repr__(self) -> str:
-        return "\n".join([self._title(), *_list(self._figures()), *_table(self._shown_columns())])
+        return "\n".join([self._title(), *_list(self._figures()), *_table(self._repr_columns())])
 
 
 def _list(figures: Mapping[str, float]) -> list[str]:
@@ -103,8 +105,8 @@ def _table(columns: Columns) -> list[str]:
 def _ends(values: NDArray[Any]) -> list[str]:
     if len(values) <= FIRST_ROWS + LAST_ROWS + 1:
         return texts(values)
-    shown = texts(np.concatenate([values[:FIRST_ROWS], values[-LAST_ROWS:]]))
-    return [*shown[:FIRST_ROWS], "…", *shown[FIRST_ROWS:]]
+    ends = texts(np.concatenate([values[:FIRST_ROWS], values[-LAST_ROWS:]]))
+    return [*ends[:FIRST_ROWS], "…", *ends[FIRST_ROWS:]]
 
 
 def texts(values: NDArray[Any]) -> list[str]:
@@ -133,17 +135,84 @@ def _decimals(size: float) -> int:
 
 
 def drawings() -> Any:
-    """Return the module that draws results which do not do so themselves.
-
-    It is above everything that makes results, and so is imported only when one is drawn.
-    """
+    """Return the module that draws results, which imports the classes of all of them."""
     return import_module("hedgerow.plot._results")
 
 
 def imported(module: str, what: str) -> Any:
-    """Import an optional dependency, or say what needs it and how to install it."""
+    """Import an optional dependency; the error says what needs it and how to install it."""
     package = module.partition(".")[0]
     try:
         return import_module(module)
     except ImportError as error:
         raise ImportError(f"{what} needs {package}. Install it: pip install {package}") from error
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PermutationImportance(Result):
+    """How much worse a model does if a column, or a group of columns, is shuffled.
+
+    Attributes
+    ----------
+    feature : array
+        Names of the columns or groups; numbers, if a forest was fitted to columns without names.
+    mean : array of shape (features,)
+        By how much a score falls, or an error rises: the mean over the repeats, or over the trees.
+    std : array of shape (features,)
+        The standard deviation over the repeats or trees.
+    repeats : array of shape (features, n_repeats)
+        The value of each repeat or tree.
+    baseline : float
+        The score or error without shuffling.
+    metric : str
+        What is measured.
+    higher_is_better : bool
+        Whether that is a score rather than an error.
+    is_by_tree : bool
+        Whether repeats are the trees of a forest.
+    """
+
+    feature: NDArray[Any]
+    mean: Floats
+    std: Floats
+    repeats: Floats
+    baseline: float
+    metric: str
+    higher_is_better: bool
+    is_by_tree: bool = False
+
+    @property
+    def by_tree(self) -> Floats:
+        """The rise of each tree's out-of-bag loss, (n_trees, features)."""
+        if not self.is_by_tree:
+            raise AttributeError("by_tree: rows were shuffled for the whole model, not by tree.")
+        return self.repeats.T
+
+    @property
+    def standard_error(self) -> Floats:
+        """The standard error of the mean."""
+        return self.std / np.sqrt(self.repeats.shape[1])
+
+    @property
+    def z(self) -> Floats:
+        """The mean over its standard error, Breiman's z-score; 0 where repeats do not differ."""
+        error = self.standard_error
+        return np.divide(self.mean, error, out=np.zeros_like(self.mean), where=error > 0)
+
+    @property
+    def change(self) -> str:
+        """How the metric changes if a useful column is shuffled: a "fall" or a "rise"."""
+        return "fall" if self.higher_is_better else "rise"
+
+    def _title(self) -> str:
+        n_features, n_repeats = self.repeats.shape
+        return (
+            f"PermutationImportance of {n_features} features, largest first: {self.change} of "
+            f"{self.metric} from {self.baseline:.4g}, {n_repeats} "
+            + ("trees" if self.is_by_tree else "repeats")
+        )
+
+    def _columns(self) -> Columns:
+        order = np.argsort(-self.mean, kind="stable")
+        columns = {"feature": self.feature, "mean": self.mean, "std": self.std, "z": self.z}
+        return {name: column[order] for name, column in columns.items()}

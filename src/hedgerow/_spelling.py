@@ -1,8 +1,8 @@
-"""Which of the names that are allowed a misspelt one was probably meant to be.
+"""Spelling suggestions: which of the allowed names a misspelt one is probably.
 
-A suggestion that is wrong misleads more than none: names come near if a few letters differ, in
-proportion to their length, or if one is a whole word of the other. Digits must agree ("x10" is not
-a misspelt "x11"), and of very short names nothing is guessed.
+A wrong suggestion is worse than none. Names are similar if few letters differ, in proportion to
+their length, or if one is a whole word of the other. Digits must agree ("x10" is not a misspelt
+"x11"), and nothing is suggested for very short names.
 """
 
 from __future__ import annotations
@@ -11,52 +11,46 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-# The length of a name from which on so many typing errors are forgiven.
-_FORGIVEN = ((13, 3), (8, 2), (4, 1))
+# The number of typing errors that are tolerated in names of at least this length.
+_TOLERANCE = ((13, 3), (8, 2), (4, 1))
 _SHORTEST_WORD = 4
 _MOST = 3  # suggestions at once
 
 
-def near(word: Any, words: Iterable[str]) -> list[str]:
-    """Return the names that are spelt most like this one, if any is."""
-    if not isinstance(word, str):
+def near(name: Any, names: Iterable[str]) -> list[str]:
+    """Return the names that are spelt most like this one, if any is similar."""
+    if not isinstance(name, str):
         return []
-    known = list(dict.fromkeys(words))
-    distances = {each: _distance(word, each) for each in known}
+    candidates = list(dict.fromkeys(names))
+    distances = {each: _distance(name, each) for each in candidates}
     least = min((d for d in distances.values() if d is not None), default=None)
     if least is not None:
-        return [each for each in known if distances[each] == least][:_MOST]
-    sharing = [each for each in known if _shares_words(word, each)]
+        return [each for each in candidates if distances[each] == least][:_MOST]
+    sharing = [each for each in candidates if _shares_words(name, each)]
     return sharing if len(sharing) <= _MOST else []
 
 
-def nearest(word: Any, words: Iterable[str]) -> str | None:
-    """Return the name that is spelt most like this one, if any is."""
-    found = near(word, words)
-    return found[0] if found else None
+def did_you_mean(name: Any, names: Iterable[str]) -> str:
+    """Return the question, with a space at the end; "" if no name is similar."""
+    similar = near(name, names)
+    return f"did you mean {' or '.join(map(repr, similar))}? " if similar else ""
 
 
-def did_you_mean(word: Any, words: Iterable[str]) -> str:
-    """Return the question, with a space behind it; nothing if no name comes near."""
-    found = near(word, words)
-    return f"did you mean {' or '.join(map(repr, found))}? " if found else ""
-
-
-def _distance(word: str, other: str) -> int | None:
-    """Return how many typing errors lie between two names, None if more than are forgiven."""
-    a, b = _letters(word), _letters(other)
+def _distance(name: str, other: str) -> int | None:
+    """Return the number of typing errors between two names; None if there are too many."""
+    a, b = _letters(name), _letters(other)
     if a == b:
         return 0
     longer = max(len(a), len(b))
-    forgiven = next((count for length, count in _FORGIVEN if longer >= length), 0)
-    if abs(len(a) - len(b)) > forgiven or _digits(a) != _digits(b):
+    tolerance = next((count for length, count in _TOLERANCE if longer >= length), 0)
+    if abs(len(a) - len(b)) > tolerance or _digits(a) != _digits(b):
         return None
     errors = _typing_errors(a, b)
-    return errors if errors <= forgiven else None
+    return errors if errors <= tolerance else None
 
 
 def _letters(name: str) -> str:
-    """Return a name without what is easily mistaken: capitals and separators."""
+    """Return a name in lower case and without separators."""
     return re.sub(r"[\s_\-.:]+", "", name.casefold())
 
 
@@ -79,11 +73,11 @@ def _typing_errors(a: str, b: str) -> int:
     return last[-1]
 
 
-def _shares_words(word: str, other: str) -> bool:
-    """Tell whether one of two names begins the other, is made of its last words, or its number."""
-    if word.isdigit():
-        return word == _digits(other)
-    a, b = (_words(name) for name in (word, other))
+def _shares_words(name: str, other: str) -> bool:
+    """Return whether one of two names is the other's beginning, its last words, or its number."""
+    if name.isdigit():
+        return name == _digits(other)
+    a, b = _words(name), _words(other)
     if min(len("".join(a)), len("".join(b))) < _SHORTEST_WORD:
         return False
     (_, short), (_, long) = sorted([(len("".join(w)), w) for w in (a, b)])
@@ -91,6 +85,6 @@ def _shares_words(word: str, other: str) -> bool:
 
 
 def _words(name: str) -> list[str]:
-    """Part a name at separators, and where a capital follows a small letter."""
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
-    return [part for part in re.split(r"[\s_\-.:]+", parted.casefold()) if part]
+    """Split a name at separators, and where a capital follows a lower-case letter."""
+    separated = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return [word for word in re.split(r"[\s_\-.:]+", separated.casefold()) if word]

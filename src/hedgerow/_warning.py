@@ -20,16 +20,20 @@ _LIBRARY_FOLDERS = tuple(
 
 # Warnings issued so far by a call that fits several models to the same table; None outside of one.
 _WARNED: ContextVar[set[str] | None] = ContextVar("warned", default=None)
-# Marks that no further warnings about columns and targets are wanted.
-_ALL_DATA = "all data"
+# Marks that a model was fitted to the same table before, with its warnings.
+_REPEATED_FIT = "repeated fit"
 
 
 @contextmanager
-def deduplicate_warnings(*, skip_data_warnings: bool = False) -> Iterator[None]:
-    """Issue each warning once while several models are fitted; optionally none about the data."""
+def deduplicate_warnings(*, is_repeated_fit: bool = False) -> Iterator[None]:
+    """Issue each warning once while several models are fitted to the same table.
+
+    With `is_repeated_fit`, warnings with a subject are not issued at all: an earlier fit, perhaps
+    in another thread or process, has issued them.
+    """
     warned = _WARNED.get()
     warned = set() if warned is None else warned
-    token = _WARNED.set(warned | {_ALL_DATA} if skip_data_warnings else warned)
+    token = _WARNED.set(warned | {_REPEATED_FIT} if is_repeated_fit else warned)
     try:
         yield
     finally:
@@ -41,8 +45,8 @@ def warn_user(
 ) -> None:
     """Warn about the arguments of a call.
 
-    `about` is the column, or "y", that a warning is about, so that folds and base models, which
-    have other rows of it, do not repeat the warning.
+    `about` is the subject of the warning: a column, "y" or "splits". Folds and base models, which
+    have different rows, do not repeat a warning about the same subject.
     """
     if _is_repeated(message, about):
         return
@@ -58,7 +62,7 @@ def _is_repeated(message: str, about: str | None) -> bool:
     if warned is None:
         return False
     key = message if about is None else about
-    if key in warned or (about is not None and _ALL_DATA in warned):
+    if key in warned or (about is not None and _REPEATED_FIT in warned):
         return True
     warned.add(key)
     return False

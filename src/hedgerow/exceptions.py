@@ -1,4 +1,4 @@
-"""What Hedgerow raises, each also the built-in exception that a caller expects; and warnings."""
+"""Exceptions and warnings; an exception is also the built-in one that a caller would expect."""
 
 __all__ = [
     "DataError",
@@ -11,7 +11,7 @@ __all__ = [
 
 
 class HedgerowError(Exception):
-    """Base of every exception of Hedgerow's own."""
+    """Base class of Hedgerow's exceptions."""
 
 
 class DataError(HedgerowError, ValueError):
@@ -19,16 +19,16 @@ class DataError(HedgerowError, ValueError):
 
 
 class DataWarning(UserWarning):
-    """A column or target that can be learned from, but is probably not what was meant."""
+    """A column or target that is valid, but probably not what was intended."""
 
 
 class ParameterError(HedgerowError, ValueError):
-    """A parameter outside what is allowed."""
+    """A parameter with a value that is not allowed."""
 
 
 class ModelFileError(HedgerowError, ValueError):
-    """A file that is not an intact model of a version this library reads."""
+    """A file that is damaged, is not a model, or has a version that this library cannot read."""
 
 
 class NoSplitWarning(UserWarning):
-    """A model of trees none of which has a split: every row gets the same prediction."""
+    """No tree of the model has a split: the prediction is the same for every row."""

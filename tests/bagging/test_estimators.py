@@ -29,8 +29,7 @@ from hedgerow import DataError, ParameterError
 from hedgerow._bagging import BaggingClassifier, BaggingRegressor
 from hedgerow._bagging.sampling import BaggingSamples
 from hedgerow._data.intake import learn_schema
-from hedgerow._tree.cart import BootstrapSamples, grow_trees
-from hedgerow._tree.cart_params import cart_params
+from hedgerow._tree.cart import BootstrapSamples, CartParams, grow_trees
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hedgerow.theory import forest_bound
 
@@ -211,7 +210,7 @@ def test_trees_grown_together_are_what_the_kernel_grows_on_their_samples():
     model = bag._model
     _, table = learn_schema(X)
     binned = model.binner.transform(table, columns_only=True, threads=1)
-    params = cart_params(bag.estimator_, len(y), X.shape[1], float(len(y)), 0)
+    params = CartParams.of(bag.estimator_, len(y), X.shape[1], float(len(y)), 0)
     target = model.outputs.target(y[:, np.newaxis])
     for index, sample in enumerate(bag.estimators_samples_):
         weights = np.bincount(sample, minlength=len(y)).astype(float)

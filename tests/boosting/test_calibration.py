@@ -19,7 +19,7 @@ from hedgerow import (
     ParameterError,
 )
 from hedgerow._boosting.fit.calibration import calibrate, interval
-from hedgerow._boosting.losses import EVEN, Spread
+from hedgerow._boosting.losses import CONSTANT_SPREAD, Spread
 from hedgerow._model_file import boosted
 from hedgerow._model_file.stored import Stored
 
@@ -247,7 +247,7 @@ def test_a_file_without_a_spread_has_even_intervals():
     document, arrays = boosted.write(model)
     del document["spread"]
     read = boosted.read(type(model), Stored(document, arrays))
-    assert read["_model"].spread == EVEN
+    assert read["_model"].spread == CONSTANT_SPREAD
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hedgerow import DataError, GradientBoostingRanker, GradientBoostingSurvival
 from hedgerow._boosting.estimators.ranker_parameters import OWN as OF_RANKERS
 from hedgerow._boosting.estimators.survival_parameters import OWN as OF_SURVIVAL
 from hedgerow._boosting.fit import warm_start as resuming
-from hedgerow._parameter_docs import parameter_table
+from hedgerow._constructor import parameter_table
 from hedgerow._params import check_parameters
 
 RNG = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from hedgerow import (
 from hedgerow._boosting.estimators.parameters import PARAMETER_GROUPS, PARAMETERS
 from hedgerow._boosting.fit.auto.search import KINDS, KINDS_OF_FEW_ROWS
 from hedgerow._boosting.fit.settings import PLAIN
-from hedgerow._parameter_docs import grouped, grouped_tables
+from hedgerow._constructor import grouped, grouped_tables
 from hedgerow._params import Number
 from hedgerow._tree.engine import MOST_LEAVES
 

@@ -82,8 +82,10 @@ def test_predictions_follow_from_the_text_alone(tmp_path):
         return 1.0 / (1.0 + math.exp(-score))
 
     rows = TABLE[schema["feature_names"]].astype(object).where(TABLE[FEATURES].notna(), None)
-    found = [probability(row) for row in rows.to_numpy().tolist()]
-    np.testing.assert_allclose(found, model.predict_proba(TABLE[FEATURES])[:, 1], rtol=1e-14)
+    probabilities = [probability(row) for row in rows.to_numpy().tolist()]
+    np.testing.assert_allclose(
+        probabilities, model.predict_proba(TABLE[FEATURES])[:, 1], rtol=1e-14
+    )
 
 
 def test_numbers_that_json_has_not_survive():

@@ -92,9 +92,9 @@ def test_blank_fields_among_numbers_are_gaps(read):
     assert np.isnan(read("a,b\n  ,1\n3,2\n")["a"][0])
 
 
-@pytest.mark.parametrize("words", [("true", "false"), ("TRUE", "False")])
-def test_true_and_false_are_flags(read, words):
-    frame = read("flag,x\n{},1\n{},2\n".format(*words))
+@pytest.mark.parametrize("flags", [("true", "false"), ("TRUE", "False")])
+def test_true_and_false_are_flags(read, flags):
+    frame = read("flag,x\n{},1\n{},2\n".format(*flags))
     assert frame["flag"].dtype == bool
     assert frame["flag"].tolist() == [True, False]
 
@@ -105,7 +105,7 @@ def test_numbers_with_leading_zeros_are_text(read):
 
 
 def test_dates_are_text_and_a_warning(read):
-    with pytest.warns(UserWarning, match="'day' holds dates"):
+    with pytest.warns(UserWarning, match="'day' has dates"):
         assert read("day,x\n2024-01-31,1\n2024-02-01,2\n")["day"][0] == "2024-01-31"
 
 

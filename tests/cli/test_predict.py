@@ -81,12 +81,12 @@ def test_training_and_predicting_are_the_python_apis_bit_for_bit(run, tmp_path, 
         WRITERS[kind](frame, tmp_path / f"{name}.{kind}", index=False)
     few = ("--param", "n_estimators=12", "--test-size", 0, "--quiet", "--out", tmp_path)
     assert run("train", tmp_path / f"data.{kind}", "--target", "target", *few).code == 0
-    out, written = tmp_path / f"p.{kind}", tmp_path / "model.hedgerow"
-    asked = ("--proba",) if classes else ()
-    assert run("predict", written, tmp_path / f"new.{kind}", *asked, "-o", out).code == 0
+    out, model_path = tmp_path / f"p.{kind}", tmp_path / "model.hedgerow"
+    options = ("--proba",) if classes else ()
+    assert run("predict", model_path, tmp_path / f"new.{kind}", *options, "-o", out).code == 0
 
     model.save(tmp_path / "api.hedgerow")
-    assert written.read_bytes() == (tmp_path / "api.hedgerow").read_bytes()
+    assert model_path.read_bytes() == (tmp_path / "api.hedgerow").read_bytes()
     predicted = read_exactly(out) if kind == "csv" else pd.read_parquet(out)
     assert predicted["prediction"].tolist() == model.predict(new[X.columns]).tolist()
     if classes:
@@ -98,8 +98,8 @@ def test_an_id_is_kept_as_it_stands(run, numbers, tmp_path):
     table = make_people(5).assign(person=["007", "1e3", "", "a,b", "12345678901234567890"])
     table.to_csv(tmp_path / "t.csv", index=False)
     answer = run("predict", numbers, tmp_path / "t.csv", "--id", "person")
-    kept = pd.read_csv(io.StringIO(answer.out), dtype=str, keep_default_na=False)["person"]
-    assert kept.tolist() == table["person"].tolist()
+    ids = pd.read_csv(io.StringIO(answer.out), dtype=str, keep_default_na=False)["person"]
+    assert ids.tolist() == table["person"].tolist()
 
 
 def test_a_feature_may_be_the_id(run, numbers, new):
@@ -119,19 +119,19 @@ def test_columns_are_found_by_name_and_types_are_those_of_the_training(run, numb
 
 
 def test_intervals_are_those_of_the_model(run, people, new, tmp_path):
-    asked = ("train", people, "--target", "amount", *without("amount"), *FEW, "--out", tmp_path)
-    assert run(*asked, "--param", "calibration=conformal", "--no-report").code == 0
+    options = ("train", people, "--target", "amount", *without("amount"), *FEW, "--out", tmp_path)
+    assert run(*options, "--param", "calibration=conformal", "--no-report").code == 0
     model = tmp_path / "model.hedgerow"
     answer = run("predict", model, new, "--interval", "--coverage", 0.8)
-    found = read_exactly(io.StringIO(answer.out))[["low", "high"]].to_numpy()
+    bounds = read_exactly(io.StringIO(answer.out))[["low", "high"]].to_numpy()
     expected = hr.load(model).predict_interval(read_exactly(new)[FEATURES], coverage=0.8)
-    assert np.ascontiguousarray(found).tobytes() == expected.tobytes()
+    assert np.ascontiguousarray(bounds).tobytes() == expected.tobytes()
 
 
 def test_quantiles_have_a_column_each(run, people, new, tmp_path):
-    asked = ("train", people, "--target", "amount", *without("amount"), *FEW, "--test-size", 0)
-    given = ("--param", "loss=quantile", "--param", "quantile=[0.1, 0.9]", "--out", tmp_path)
-    assert run(*asked, *given).code == 0
+    options = ("train", people, "--target", "amount", *without("amount"), *FEW, "--test-size", 0)
+    quantiles = ("--param", "loss=quantile", "--param", "quantile=[0.1, 0.9]", "--out", tmp_path)
+    assert run(*options, *quantiles).code == 0
     answer = run("predict", tmp_path / "model.hedgerow", new)
     assert answer.out.splitlines()[0] == "prediction_0,prediction_1"
 
@@ -156,11 +156,11 @@ def test_standard_input_is_predicted(run, numbers, new, monkeypatch, tmp_path, k
 
 
 def test_what_is_wrong_with_standard_input_is_said_of_it(run, numbers, monkeypatch):
-    for text, said in ((b"", "is empty"), (b"a,b\n1,2\n", "has no column 'town'")):
+    for text, message in ((b"", "is empty"), (b"a,b\n1,2\n", "has no column 'town'")):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
         answer = run("predict", numbers, "-")
         assert answer.code == 2
-        assert answer.err.startswith(f"hedgerow: error: standard input {said}")
+        assert answer.err.startswith(f"hedgerow: error: standard input {message}")
 
 
 def test_the_probability_of_the_positive_class_alone(run, classes, new):

@@ -42,9 +42,9 @@ def test_completion_is_a_script_that_asks_the_program(run, shell):
 
 def test_completion_knows_commands_and_options(run, monkeypatch, capsys):
     monkeypatch.setenv("_HEDGEROW_COMPLETE", "bash_complete")
-    for words, expected in (("hedgerow tr", "train"), ("hedgerow train --tas", "--task")):
-        monkeypatch.setenv("COMP_WORDS", words)
-        monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+    for typed, expected in (("hedgerow tr", "train"), ("hedgerow train --tas", "--task")):
+        monkeypatch.setenv("COMP_WORDS", typed)
+        monkeypatch.setenv("COMP_CWORD", str(typed.count(" ")))
         with pytest.raises(SystemExit, match="0"):
             run()
         assert f"plain,{expected}" in capsys.readouterr().out.splitlines()
@@ -78,16 +78,16 @@ COMPLETING = {"_HEDGEROW_COMPLETE": "bash_complete", "COMP_WORDS": "hedgerow tra
 
 
 @pytest.mark.parametrize(
-    ("arguments", "environment", "said"),
+    ("arguments", "environment", "message"),
     [
         (["--help"], {}, "Commands:"),
         (["train", "--help"], {}, "--target"),
         ([], COMPLETING | {"COMP_CWORD": "2"}, "--target"),
     ],
 )
-def test_help_and_completion_are_quick(arguments, environment, said):
+def test_help_and_completion_are_quick(arguments, environment, message):
     out, modules = loaded_by(*arguments, **environment)
-    assert said in out
+    assert message in out
     assert modules.isdisjoint({"numpy", "pandas", "pyarrow", "scipy", "sklearn", "altair"})
 
 
@@ -95,15 +95,15 @@ def test_closed_standard_output_is_an_error_if_the_answer_goes_there(
     numbers, new, monkeypatch, capsys
 ):
     monkeypatch.setattr(sys, "stdout", None)
-    for asked in (("predict", numbers, new), ("inspect", numbers), ("inspect", numbers, "--json")):
-        assert main(list(map(str, asked))) == 2
+    for call in (("predict", numbers, new), ("inspect", numbers), ("inspect", numbers, "--json")):
+        assert main(list(map(str, call))) == 2
         assert capsys.readouterr().err == "hedgerow: error: standard output is closed\n"
 
 
 def test_closed_standard_error_stops_nothing(people, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(sys, "stderr", None)
-    asked = ("--target", "amount", "--param", "n_estimators=3", "--no-report", "--json")
-    assert main(["train", str(people), *asked, "--out", str(tmp_path)]) == 0
+    options = ("--target", "amount", "--param", "n_estimators=3", "--no-report", "--json")
+    assert main(["train", str(people), *options, "--out", str(tmp_path)]) == 0
     json.loads(capsys.readouterr().out)
     assert main(["inspect", "missing.hedgerow"]) == 2
 
@@ -125,16 +125,16 @@ def test_the_commands_of_the_documentation_run_and_answer_as_shown(run, tmp_path
     steps = [step for block in blocks for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
     assert len(steps) > 5
     for step in steps:
-        line, _, shown = step.replace("\\\n", "").partition("\n")
+        line, _, documented = step.replace("\\\n", "").partition("\n")
         answer = run(*line.split()[1:])
         assert answer.code == 0, answer.err
-        _assert_shown(shown, answer.out)
+        _assert_documented(documented, answer.out)
 
 
-def _assert_shown(shown, printed):
+def _assert_documented(documented, printed):
     """Compare what a page shows with what is printed; a line of … stands for any lines."""
-    parts = [part.strip("\n") for part in re.split(r"^…$", shown, flags=re.MULTILINE)]
-    assert all(part in printed for part in parts), (shown, printed)
+    parts = [part.strip("\n") for part in re.split(r"^…$", documented, flags=re.MULTILINE)]
+    assert all(part in printed for part in parts), (documented, printed)
 
 
 def test_metrics_are_json_of_finite_numbers(run, people, tmp_path):

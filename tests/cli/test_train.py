@@ -55,8 +55,8 @@ def test_metrics_are_those_of_the_rows_held_out(people, train, tmp_path):
     answer, model = train(people, "--target", "answer", *without("answer"), *options)
     assert same_model(model, expected, table[FEATURES])
     assert answer["test"]["metrics"]["log_loss"] == pytest.approx(loss, rel=1e-12)
-    written = json.loads((tmp_path / "out" / "metrics.json").read_text())
-    assert written == {name: answer[name] for name in written}
+    metrics_file = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert metrics_file == {name: answer[name] for name in metrics_file}
 
 
 def test_the_summary_for_people_says_what_was_inferred_and_written(run, people, tmp_path):
@@ -64,8 +64,8 @@ def test_the_summary_for_people_says_what_was_inferred_and_written(run, people, 
     answer = run("train", people, "--target", "answer", *without("answer"), *FEW, "--out", out)
     assert answer.code == 0
     assert answer.err == ""
-    assert "classification, since the target is text, with 2 different values" in answer.out
-    assert "60 rows held out; trained on the other 240" in answer.out
+    assert "classification, since the target is text with 2 distinct values" in answer.out
+    assert "60 rows of the file; trained on the other 240" in answer.out
     assert str(out / "model.hedgerow") in answer.out
     assert {"metrics.json", "model.hedgerow"} <= set(everything_in(out))
     assert not [name for name in everything_in(out) if name.startswith(".")]
@@ -81,8 +81,8 @@ def test_all_formats_give_the_same_model(people, train, tmp_path, name):
         table.to_parquet(path)
     else:
         table.to_csv(path, index=False, sep="\t" if "tsv" in name else ",")
-    asked = ("--target", "answer", *without("answer"), "--test-size", 0)
-    assert same_model(train(path, *asked)[1], train(people, *asked)[1], table[FEATURES])
+    options = ("--target", "answer", *without("answer"), "--test-size", 0)
+    assert same_model(train(path, *options)[1], train(people, *options)[1], table[FEATURES])
 
 
 def test_a_format_may_be_said(train, people, tmp_path):
@@ -94,8 +94,10 @@ def test_a_format_may_be_said(train, people, tmp_path):
 
 def test_another_file_may_judge(run, train, people, new, tmp_path):
     answer, _ = train(people, "--target", "answer", *without("answer"), "--test", new)
-    judged = run("evaluate", tmp_path / "out/model.hedgerow", new, "--target", "answer", "--json")
-    assert answer["test"]["metrics"] == json.loads(judged.out)["metrics"]
+    evaluation = run(
+        "evaluate", tmp_path / "out/model.hedgerow", new, "--target", "answer", "--json"
+    )
+    assert answer["test"]["metrics"] == json.loads(evaluation.out)["metrics"]
 
 
 def test_a_test_file_is_read_with_the_types_of_the_other(train, people, tmp_path):
@@ -103,23 +105,23 @@ def test_a_test_file_is_read_with_the_types_of_the_other(train, people, tmp_path
     test["town"] = "7"  # a category that looks like a number
     test["income"] = None
     test.to_csv(tmp_path / "test.csv", index=False)
-    asked = ("--target", "answer", *without("answer"), "--test", tmp_path / "test.csv")
-    assert train(people, *asked)[0]["test"]["metrics"]["accuracy"] > 0.3
+    options = ("--target", "answer", *without("answer"), "--test", tmp_path / "test.csv")
+    assert train(people, *options)[0]["test"]["metrics"]["accuracy"] > 0.3
 
 
 def test_folds_judge_and_the_model_is_of_all_rows(people, train):
-    asked = ("--target", "amount", *without("amount"))
-    answer, model = train(people, *asked, "--cv", 3)
-    _, of_all = train(people, *asked, "--test-size", 0)
+    options = ("--target", "amount", *without("amount"))
+    answer, model = train(people, *options, "--cv", 3)
+    _, of_all = train(people, *options, "--test-size", 0)
     X = pd.read_csv(people)[FEATURES]
     assert model.predict(X).tobytes() == of_all.predict(X).tobytes()
     assert set(answer["test"]["standard_deviation"]) == {"rmse", "mae", "r2"}
 
 
 def test_folds_have_no_report_and_the_summary_says_so(run, people, tmp_path):
-    asked = ("train", people, "--target", "amount", *without("amount"), "--cv", 3)
-    answer = run(*asked, *FEW, "--out", tmp_path)
-    assert "no report: no rows were held out to report on" in answer.out
+    options = ("train", people, "--target", "amount", *without("amount"), "--cv", 3)
+    answer = run(*options, *FEW, "--out", tmp_path)
+    assert "no report: there is no test set to report on" in answer.out
 
 
 def refuse(constant):
@@ -131,24 +133,24 @@ def test_metrics_that_are_not_defined_in_a_fold_are_null(run, tmp_path):
     group = np.repeat([0, 1, 2], 20)
     table = pd.DataFrame({"x": np.arange(60.0), "g": group, "y": (group > 0) * (np.arange(60) % 2)})
     table.to_csv(tmp_path / "t.csv", index=False)
-    asked = ("train", tmp_path / "t.csv", "--target", "y", "--groups", "g", "--cv", 3, *FEW)
-    answer = run(*asked, "--out", tmp_path / "out", "--json")
+    options = ("train", tmp_path / "t.csv", "--target", "y", "--groups", "g", "--cv", 3, *FEW)
+    answer = run(*options, "--out", tmp_path / "out", "--json")
     assert answer.code == 0, answer.err
     for text in (answer.out, (tmp_path / "out" / "metrics.json").read_text()):
         test = json.loads(text, parse_constant=refuse)["test"]
         assert test["metrics"]["auc"] is test["standard_deviation"]["auc"] is None
         assert test["metrics"]["accuracy"] > 0
-    lines = run(*asked, "--out", tmp_path / "out").out.splitlines()
+    lines = run(*options, "--out", tmp_path / "out").out.splitlines()
     (line,) = [line for line in lines if " auc " in line]
-    assert line.split(maxsplit=1)[1] == "– (not defined in every fold)"
+    assert line.split(maxsplit=1)[1] == "– (undefined in some folds)"
 
 
 @pytest.mark.parametrize("way", [("--cv", 3), ("--test-size", 0.3)])
 @pytest.mark.parametrize("target", ["answer", "amount"])
 def test_weights_and_groups_are_no_features(people, train, target, way):
     drop = ("--drop", "person," + ("amount" if target == "answer" else "answer"))
-    asked = ("--target", target, "--weights", "weight", "--groups", "group", *drop)
-    answer, model = train(people, *asked, *way)
+    options = ("--target", target, "--weights", "weight", "--groups", "group", *drop)
+    answer, model = train(people, *options, *way)
     assert list(model.feature_names_in_) == FEATURES
     assert answer["test"]["metrics"]
 
@@ -158,8 +160,8 @@ def test_weights_are_used(people, train):
     expected = hr.GradientBoostingClassifier(**PARAMETERS)
     expected.fit(table[FEATURES], table["answer"], sample_weight=table["weight"])
     drop = ("--drop", "person,group,amount")
-    asked = ("--target", "answer", "--weights", "weight", *drop, "--test-size", 0)
-    assert same_model(train(people, *asked)[1], expected, table[FEATURES])
+    options = ("--target", "answer", "--weights", "weight", *drop, "--test-size", 0)
+    assert same_model(train(people, *options)[1], expected, table[FEATURES])
 
 
 @pytest.mark.parametrize("way", [("--cv", 3), ("--test-size", 0.3)])
@@ -169,17 +171,17 @@ def test_svmlight_with_queries_is_a_ranking(train, tmp_path, way):
     y = np.digitize(X[:, 0], [0.0, 1.0])
     dump_svmlight_file(X, y, str(tmp_path / "t.svm"), query_id=qid, zero_based=False)
     answer, model = train(tmp_path / "t.svm", *way)
-    assert answer["task"] == {"name": "ranking", "why": "since queries are given"}
+    assert answer["task"] == {"name": "ranking", "why": "since the file has queries"}
     assert answer["test"]["metrics"]["ndcg"] > 0.8
     assert isinstance(model, hr.GradientBoostingRanker)
 
 
 def test_queries_of_a_column_stay_together(train, people):
-    asked = ("--target", "age_group", "--qid", "group", "--drop", "person,answer,amount,weight")
+    options = ("--target", "age_group", "--qid", "group", "--drop", "person,answer,amount,weight")
     table = make_people().assign(age_group=lambda t: (t["amount"] > 4).astype(int))
     path = people.with_name("queries.csv")
     table.to_csv(path, index=False)
-    answer, model = train(path, *asked)
+    answer, model = train(path, *options)
     assert answer["task"]["name"] == "ranking"
     assert list(model.feature_names_in_) == FEATURES
 
@@ -189,7 +191,7 @@ def test_dates_that_name_queries_are_no_features_to_warn_of(run, tmp_path):
     days = np.repeat([f"2024-01-{day:02}" for day in range(1, 21)], 5)
     table = pd.DataFrame({"day": days, "x": rng.normal(size=100), "y": rng.integers(0, 3, 100)})
     table.to_csv(tmp_path / "t.csv", index=False)
-    asked = (
+    options = (
         "train",
         tmp_path / "t.csv",
         "--target",
@@ -199,9 +201,9 @@ def test_dates_that_name_queries_are_no_features_to_warn_of(run, tmp_path):
         tmp_path / "out",
         "--no-report",
     )
-    answer = run(*asked, "--qid", "day")
+    answer = run(*options, "--qid", "day")
     assert (answer.code, answer.err) == (0, "")
-    assert "'day' holds dates" in run(*asked).err
+    assert "'day' has dates" in run(*options).err
 
 
 @pytest.mark.parametrize("flags", [(0, 1), (False, True)])
@@ -242,14 +244,14 @@ def test_tasks_are_inferred_from_targets(values, task):
 
 def test_a_task_may_be_said(train, people):
     drop = ("--drop", "answer,amount,person")
-    asked = ("--target", "group", *drop, "--task", "counts")
-    answer, model = train(people, *asked)
+    options = ("--target", "group", *drop, "--task", "counts")
+    answer, model = train(people, *options)
     assert model.loss == "poisson"
     assert answer["parameters"]["loss"] == "poisson"
 
 
 def test_parameters_are_read_by_their_declarations(train, people):
-    given = {
+    parameters = {
         "learning_rate": ("0.25", 0.25),
         "max_depth": ("4", 4),
         "reg_lambda": ("auto", "auto"),
@@ -259,16 +261,18 @@ def test_parameters_are_read_by_their_declarations(train, people):
         "calibration": ("none", None),
         "eval_metric": ("auc", "auc"),
     }
-    options = [part for name, (text, _) in given.items() for part in ("--param", f"{name}={text}")]
+    options = [
+        part for name, (text, _) in parameters.items() for part in ("--param", f"{name}={text}")
+    ]
     _, model = train(people, "--target", "answer", *without("answer"), *options)
-    assert {name: getattr(model, name) for name in given} == {
-        name: value for name, (_, value) in given.items()
+    assert {name: getattr(model, name) for name in parameters} == {
+        name: value for name, (_, value) in parameters.items()
     }
 
 
 def test_seed_and_budget_are_parameters(train, people):
-    asked = ("--target", "amount", *without("amount"), "--seed", 9, "--budget", "quick")
-    _, model = train(people, *asked)
+    options = ("--target", "amount", *without("amount"), "--seed", 9, "--budget", "quick")
+    _, model = train(people, *options)
     assert (model.random_state, model.budget) == (9, "quick")
 
 
@@ -295,8 +299,8 @@ def test_machines_by_name(train, people, family, target):
 
 
 def test_progress_goes_to_standard_error(run, people, tmp_path):
-    asked = ("train", people, "--target", "answer", *without("answer"), "--out", tmp_path / "out")
-    answer = run(*asked, "--param", "n_estimators=100", "--json", "--no-report")
+    options = ("train", people, "--target", "answer", *without("answer"), "--out", tmp_path / "out")
+    answer = run(*options, "--param", "n_estimators=100", "--json", "--no-report")
     assert "round 100/100" in answer.err
     json.loads(answer.out)
 
@@ -357,15 +361,15 @@ def test_values_that_mean_missing_are_remembered_by_the_model(run, train, tmp_pa
     clean.to_csv(tmp_path / "clean.csv", index=False)
     write(marked, tmp_path / f"marked.{kind}", index=False)
 
-    asked = ("--target", "y", "--test-size", 0)
-    _, expected = train(tmp_path / "clean.csv", *asked)
-    _, model = train(tmp_path / f"marked.{kind}", *asked, "--na", "?", "--na", "-999")
+    options = ("--target", "y", "--test-size", 0)
+    _, expected = train(tmp_path / "clean.csv", *options)
+    _, model = train(tmp_path / f"marked.{kind}", *options, "--na", "?", "--na", "-999")
     X = clean[["a", "b"]]
     assert model.predict(X).tobytes() == expected.predict(X).tobytes()
     assert model.na_values_ == ["?", "-999"]
     predicted = run("predict", tmp_path / "out/model.hedgerow", tmp_path / f"marked.{kind}").out
-    found = [float(line) for line in predicted.splitlines()[1:]]
-    assert found == model.predict(X).tolist()
+    predictions = [float(line) for line in predicted.splitlines()[1:]]
+    assert predictions == model.predict(X).tolist()
     assert "missing     also '?', '-999'\n" in run("inspect", tmp_path / "out/model.hedgerow").out
     again = tmp_path / "again.hedgerow"
     assert run("convert", tmp_path / "out/model.hedgerow", tmp_path / "m.json").code == 0
@@ -377,7 +381,7 @@ def test_nearly_numeric_columns_are_one_line_that_names_the_option(run, tmp_path
     ages = ["?" if i % 9 == 0 else str(20 + i % 40) for i in range(60)]
     rows = [f"{age},{i % 7 + 0.5}\n" for i, age in enumerate(ages)]
     (tmp_path / "t.csv").write_text("age,y\n" + "".join(rows))
-    asked = (
+    options = (
         "train",
         tmp_path / "t.csv",
         "--target",
@@ -389,36 +393,36 @@ def test_nearly_numeric_columns_are_one_line_that_names_the_option(run, tmp_path
         tmp_path / "out",
         "--no-report",
     )
-    (line,) = run(*asked).err.splitlines()
+    (line,) = run(*options).err.splitlines()
     assert line == (
-        "hedgerow: warning: column 'age' is read as categories: 7 of 60 values are not numbers "
-        "('?'). If that means missing: --na '?'."
+        "hedgerow: warning: column 'age' is read as categorical: 7 of 60 values are not numbers "
+        "('?'). If that means missing, use --na '?'."
     )
-    assert run(*asked, "--na", "?").err == ""
+    assert run(*options, "--na", "?").err == ""
 
 
 def test_rows_without_a_target_may_be_left_out(train, run, people, tmp_path):
     table = pd.read_csv(people)
     table["amount"] = table["amount"].astype(str).where(table.index % 10 != 0, "?")
     table.to_csv(tmp_path / "t.csv", index=False)
-    asked = ("--target", "amount", "--na", "?", "--drop-missing-target", *without("amount"))
-    answer, _ = train(tmp_path / "t.csv", *asked)
+    options = ("--target", "amount", "--na", "?", "--drop-missing-target", *without("amount"))
+    answer, _ = train(tmp_path / "t.csv", *options)
     assert (answer["data"]["rows"], answer["task"]["name"]) == (270, "regression")
-    judged = run("evaluate", tmp_path / "out/model.hedgerow", tmp_path / "t.csv", *asked[:2])
-    assert "--drop-missing-target" in judged.err  # '?' is still missing
+    evaluation = run("evaluate", tmp_path / "out/model.hedgerow", tmp_path / "t.csv", *options[:2])
+    assert "--drop-missing-target" in evaluation.err  # '?' is still missing
 
 
 @pytest.mark.parametrize("way", [("--cv", 3), ("--test-size", 0.3)])
 def test_metrics_of_a_positive_class(train, people, way):
-    asked = ("--target", "answer", *without("answer"), "--positive-class", "no", *way)
-    metrics = train(people, *asked)[0]["test"]["metrics"]
+    options = ("--target", "answer", *without("answer"), "--positive-class", "no", *way)
+    metrics = train(people, *options)[0]["test"]["metrics"]
     assert list(metrics)[3:] == ["average_precision", "precision", "recall", "f1"]
     assert all(0.5 < value <= 1 for value in list(metrics.values())[3:])
 
 
 def test_standard_input_is_a_file_like_others(train, people, monkeypatch):
-    asked = ("--target", "answer", *without("answer"), "--test-size", 0)
-    _, expected = train(people, *asked)
+    options = ("--target", "answer", *without("answer"), "--test-size", 0)
+    _, expected = train(people, *options)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(people.read_bytes())))
-    _, model = train("-", *asked)
+    _, model = train("-", *options)
     assert same_model(model, expected, pd.read_csv(people, float_precision="round_trip")[FEATURES])

@@ -119,7 +119,7 @@ def test_trees_are_the_same_with_and_without_shared_columns(n_rows, fraction, op
     shared = binned(X)
     assert shared.bundle_slots[-1, 0] < 10 < len(shared.bundle_slots)
     alone = shared.with_bundle_slots(own_columns(X.shape[1]))
-    options = options | {"draws": RowSampler(n_rows, fraction)}
+    options = options | {"row_sampler": RowSampler(n_rows, fraction)}
     assert trees(shared, y, **options) == trees(alone, y, n_threads=1, **options)
 
 

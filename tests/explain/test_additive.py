@@ -188,8 +188,8 @@ NUMBERS_ONLY = X[["b", "d"]].to_numpy()
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (hr.SVC().fit(NUMBERS_ONLY, TWO), "SVC is no sum of Hedgerow's trees"),
-        (hr.KNeighborsClassifier().fit(NUMBERS_ONLY, TWO), "no sum of Hedgerow's trees"),
+        (hr.SVC().fit(NUMBERS_ONLY, TWO), "SVC is not a sum of trees"),
+        (hr.KNeighborsClassifier().fit(NUMBERS_ONLY, TWO), "not a sum of trees"),
         (hr.AdaBoostRegressor(n_estimators=2).fit(X, NUMBER), "median"),
         (
             hr.AdaBoostClassifier(hr.DecisionTreeClassifier(max_depth=1), n_estimators=2).fit(
@@ -206,8 +206,8 @@ NUMBERS_ONLY = X[["b", "d"]].to_numpy()
         (hr.BaggingClassifier(LogisticRegression()).fit(NUMBERS_ONLY, TWO), "one by one"),
         (make_pipeline(StandardScaler(), hr.DecisionTreeClassifier()), r"pipeline\[-1\]"),
         (GridSearchCV(hr.DecisionTreeClassifier(), {}).fit(X, TWO), "best_estimator_"),
-        (LogisticRegression(), "fitted tree model of Hedgerow's"),
-        (None, "fitted tree model of Hedgerow's"),
+        (LogisticRegression(), "fitted tree model of Hedgerow"),
+        (None, "fitted tree model of Hedgerow"),
     ],
 )
 def test_what_is_no_sum_of_trees_is_refused(model: object, words: str) -> None:

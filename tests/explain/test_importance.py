@@ -97,5 +97,5 @@ def test_what_cannot_be_asked_is_refused() -> None:
     with pytest.raises(hr.ParameterError, match="X is for kind='shap'"):
         importance(model, "gain", X=X)
     numbers = X.drop(columns="e").to_numpy()
-    with pytest.raises(hr.ParameterError, match="no sum of Hedgerow's trees"):
+    with pytest.raises(hr.ParameterError, match="not a sum of trees"):
         importance(hr.SVR().fit(numbers, NUMBER))

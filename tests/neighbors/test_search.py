@@ -295,11 +295,13 @@ def test_kernels_refuse_arrays_that_do_not_fit():
     centre, room = np.zeros(2), (np.zeros((3, 2)), np.zeros((3, 2), np.int64))
     with pytest.raises(ValueError, match="panels and rows must fit"):
         _native.pack_panels(rows, np.zeros(3), 1.0, values, half_norms, None, 1)
-    panels = (rows, values, half_norms, centre, 1.0, 1.0, None, None, False)
+    panels = (rows, values, half_norms, centre, 1.0, 1.0, None, None, "euclidean")
     with pytest.raises(ValueError, match="queries must have the rows' features"):
         _native.nearest_in_panels(*panels, np.zeros((3, 1)), *room, 1)
     with pytest.raises(ValueError, match="every query must have room"):
         _native.nearest_in_panels(*panels, np.zeros((4, 2)), *room, 1)
+    with pytest.raises(ValueError, match="no metric of products is called gower"):
+        _native.nearest_in_panels(*panels[:-1], "gower", np.zeros((3, 2)), *room, 1)
     blocks, index = np.zeros((1, 2, 32)), np.zeros(5, np.uint32)
     with pytest.raises(ValueError, match="every node must have a box"):
         _native.pack_blocks(rows, blocks, index, np.zeros((2, 2, 2)), 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,28 @@ def test_possible_leakage_is_said_at_the_top() -> None:
     assert "Possible target leakage:</strong> outcome_code" in top
 
 
+def test_the_positive_class_can_be_chosen(summary: dict[str, Any]) -> None:
+    model = hr.GradientBoostingClassifier(n_estimators=8, early_stopping=True).fit(X, TWO)
+    other = summarise(model, NEW, NEW_TWO, replace(OPTIONS, positive_class=EVIL))
+    assert (summary["threshold"]["positive"], other["threshold"]["positive"]) == (1, 0)
+    before, after = (one["threshold"]["at_start"] for one in (summary, other))
+    assert [before[name] for name in ("tp", "fp", "fn", "tn")] == [
+        after[name] for name in ("tn", "fn", "fp", "tp")
+    ]
+    assert {point["class"] for point in other["outcomes"][0]["curves"]["roc"]} == {EVIL}
+    false_positives = other["mistakes"]["kinds"][0]
+    assert false_positives["meaning"].startswith("Predicted </script>")
+    assert '<option value="0" selected>' in render(other)
+
+
+def test_the_curves_of_the_positive_class_come_first() -> None:
+    three = np.digitize(NEW_NUMBER, [1.5, 2.5])
+    model = hr.GradientBoostingClassifier(n_estimators=3).fit(NEW, three)
+    summary = summarise(model, NEW, three, replace(OPTIONS, positive_class=2))
+    curves = [point["class"] for point in summary["outcomes"][0]["curves"]["roc"]]
+    assert list(dict.fromkeys(curves)) == ["2", "0", "1"]
+
+
 def report_of(path: Any, **options: Any) -> None:
     model = hr.GradientBoostingRegressor(n_estimators=3).fit(X, NUMBER)
     hr.report(model, NEW, NEW_NUMBER, path, **({"n_bootstrap": 3} | options))
@@ -193,7 +216,7 @@ def test_an_error_leaves_no_file(tmp_path: Path) -> None:
             hr.report(*arguments, path)
     for options in (
         *({"n_bootstrap": -1}, {"n_mistakes": 1.5}, {"n_mistakes": 51}, {"random_state": None}),
-        *({"title": 3}, {"target_name": object()}),
+        *({"title": 3}, {"target_name": object()}, {"positive_class": "yes"}),
     ):
         with pytest.raises(ParameterError, match=next(iter(options))):
             report_of(path, **options)

@@ -104,13 +104,13 @@ def test_small_trees_are_those_of_scikit_learn(max_depth):
     np.testing.assert_allclose(ours.value, theirs.value[:, 0])
 
 
-@pytest.mark.parametrize("random_cuts", [False, True])
+@pytest.mark.parametrize("random_thresholds", [False, True])
 @pytest.mark.parametrize(
     ("n_rows", "n_features", "max_features"),
     [(600, 3, 2), (600, 40, 2), (600, 300, 300), (20_000, 3, 2), (20_000, 40, 2)],
 )
 def test_two_classes_are_cut_alike_however_much_all_rows_weigh(
-    n_rows, n_features, max_features, random_cuts
+    n_rows, n_features, max_features, random_thresholds
 ):
     # Rows of weight one, of other integers and of fractions are added up in different ways.
     rng = np.random.default_rng(n_rows)
@@ -119,7 +119,7 @@ def test_two_classes_are_cut_alike_however_much_all_rows_weigh(
     labels = (np.nan_to_num(X[:, 0]) + rng.standard_normal(n_rows) > 0).astype(np.uint16)
     matrix = binned(X)
     params = CartParams(
-        max_features=max_features, min_samples_leaf=3, random_cuts=random_cuts, seed=1
+        max_features=max_features, min_samples_leaf=3, random_thresholds=random_thresholds, seed=1
     )
     grown = [
         grow_trees(
@@ -140,13 +140,15 @@ def test_two_classes_are_cut_alike_however_much_all_rows_weigh(
                 np.testing.assert_array_equal(getattr(tree, name), getattr(other, name))
 
 
-@pytest.mark.parametrize("random_cuts", [False, True])
-def test_a_forest_is_the_same_on_any_number_of_threads(random_cuts):
+@pytest.mark.parametrize("random_thresholds", [False, True])
+def test_a_forest_is_the_same_on_any_number_of_threads(random_thresholds):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((6_000, 8))  # more rows than a node that takes its bins along
     labels = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(np.uint16)
     matrix = binned(X)
-    params = CartParams(max_features=3, min_samples_leaf=2, random_cuts=random_cuts, seed=4)
+    params = CartParams(
+        max_features=3, min_samples_leaf=2, random_thresholds=random_thresholds, seed=4
+    )
     draws = BootstrapSamples(n_draws=6_000, seed=4)
     forests = [
         grow_trees(matrix, TreeTarget.of_classes(labels, 2), params, draws, n_trees=7, n_threads=n)

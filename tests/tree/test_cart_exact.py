@@ -369,11 +369,11 @@ def test_a_bootstrap_is_a_weighting_by_counts():
         assert weighted == tree
 
 
-def test_random_cuts_are_uniform_between_the_least_and_the_largest_value():
+def test_random_thresholds_are_uniform_between_the_smallest_and_the_largest_value():
     X = np.array([[0.0], [1e-3], [2e-3], [10.0]])
     numbers = np.arange(4.0)[:, None]
     for criterion in ("squared_error", "absolute_error"):
-        params = CartParams(criterion=criterion, max_depth=1, random_cuts=True)
+        params = CartParams(criterion=criterion, max_depth=1, random_thresholds=True)
         matrix = SortedMatrix.from_matrix(X)
         trees = grow_trees(
             matrix, TreeTarget.of_numbers(numbers), params, BootstrapSamples.all(4), n_trees=2_000
@@ -388,7 +388,7 @@ def test_random_cuts_are_uniform_between_the_least_and_the_largest_value():
 
 
 @pytest.mark.parametrize("criterion", ["gini", "squared_error", "absolute_error"])
-def test_random_cuts_part_the_rows_they_say(criterion):
+def test_random_thresholds_divide_the_rows_they_say(criterion):
     rng = np.random.default_rng(16)
     n_rows = 9_000
     X = table(rng, n_rows, missing=True, n_values=500)
@@ -397,7 +397,9 @@ def test_random_cuts_part_the_rows_they_say(criterion):
     labels = (score > 20 * X[:, 3]).astype(np.uint16)
     classes = criterion == "gini"
     values = np.eye(2)[labels] if classes else score[:, None]
-    params = CartParams(criterion=criterion, min_samples_leaf=20, random_cuts=True, max_features=2)
+    params = CartParams(
+        criterion=criterion, min_samples_leaf=20, random_thresholds=True, max_features=2
+    )
     task = Task(X, np.arange(4) == 3, values, np.ones(n_rows), params)
     (tree,) = grow(task, labels if classes else None)
     assert tree.n_leaves > 30
@@ -412,8 +414,8 @@ def test_random_cuts_part_the_rows_they_say(criterion):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("random_cuts", [False, True])
-def test_no_value_falls_on_the_wrong_side_of_its_cut(dtype, random_cuts):
+@pytest.mark.parametrize("random_thresholds", [False, True])
+def test_no_value_falls_on_the_wrong_side_of_its_threshold(dtype, random_thresholds):
     tiny, huge = np.finfo(dtype).smallest_subnormal, np.finfo(dtype).max
     one = dtype(1.0)
     columns = (
@@ -429,7 +431,11 @@ def test_no_value_falls_on_the_wrong_side_of_its_cut(dtype, random_cuts):
     for column in columns:
         X = np.array([column], dtype).T
         task = Task(
-            X, np.zeros(1, bool), np.eye(2), np.ones(2), CartParams(random_cuts=random_cuts)
+            X,
+            np.zeros(1, bool),
+            np.eye(2),
+            np.ones(2),
+            CartParams(random_thresholds=random_thresholds),
         )
         (tree,) = grow(task, np.array([0, 1], np.uint16))
         assert tree.n_leaves == 2
@@ -515,7 +521,11 @@ def varied_trees(n_threads):
             **runs,
         ),
         *grow_trees(
-            matrix, TreeTarget.of_classes(labels, 3), CartParams(random_cuts=True), drawn, **runs
+            matrix,
+            TreeTarget.of_classes(labels, 3),
+            CartParams(random_thresholds=True),
+            drawn,
+            **runs,
         ),
         *grow_trees(
             matrix,

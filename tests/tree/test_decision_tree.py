@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from contract import parametrize_with_checks, run_check
 from hedgerow import DataError, DecisionTreeClassifier, DecisionTreeRegressor, ParameterError, load
-from hedgerow._tree.cart_params import n_candidate_features
+from hedgerow._tree.cart import n_candidate_features
 
 CANCER = load_breast_cancer(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)

@@ -183,7 +183,7 @@ def test_a_tree_is_the_same_on_any_number_of_threads(n_rows):
     rng = np.random.default_rng(7)
     binned = binned_table(rng, n_rows, 40, n_categorical=2)
     g, h = rng.standard_normal(n_rows), rng.uniform(0.1, 1, n_rows)
-    sampled = {"draws": RowSampler(binned.n_rows, 0.7), "colsample_bytree": 0.8}
+    sampled = {"row_sampler": RowSampler(binned.n_rows, 0.7), "colsample_bytree": 0.8}
     first = grow(binned, g, h, **sampled)
     for n_threads in (2, 3, 8, 90):
         assert grow(binned, g, h, n_threads=n_threads, **sampled) == first
@@ -198,7 +198,7 @@ def test_a_small_budget_for_histograms_changes_no_tree():
 
     def grow_within(histogram_bytes):
         params = GrowthParams(max_leaves=60)
-        grower = _native.Grower(
+        grower = _native.ScalarGrower(
             binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical,
             binned.bundle_slots,
             binned.width, binned.threshold_values, binned.threshold_starts,
@@ -215,7 +215,7 @@ def test_a_small_budget_for_histograms_changes_no_tree():
 
 def native_tree(binned, params, store, *, leaves_ahead, n_outputs=1, vector=False, **limits):
     """Grow a tree on the gradients of a store; return its arrays and each row's leaf."""
-    grower = (_native.VectorGrower if vector else _native.Grower)(
+    grower = (_native.VectorGrower if vector else _native.ScalarGrower)(
         binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical, binned.bundle_slots,
         binned.width, binned.threshold_values, binned.threshold_starts,
         _native.GrowthParams(params), _native.Constraints(params), 2,
@@ -263,7 +263,7 @@ def test_scores_are_the_sum_of_the_trees_in_and_out_of_the_bag(n_rows, subsample
     X = np.where(binned.by_column == 255, np.nan, binned.by_column).T
     y = rng.standard_normal(n_rows) + binned.by_column[1]
     draws = RowSampler(n_rows, subsample)
-    trainer = make_trainer(binned, target=y, base_score=np.array([3.0]), draws=draws)
+    trainer = make_trainer(binned, target=y, base_score=np.array([3.0]), row_sampler=draws)
     trees = [tree for round_ in range(5) for tree in trainer.boost(round_)]
     model = Ensemble.from_trees(trees, [0] * 5, np.array([3.0]), 5)
     np.testing.assert_array_equal(trainer.scores[0], model.predict_raw(X)[:, 0])

@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow._tree.engine import leaf_numbers
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.leaf_slopes import LeafSlopes
+from hedgerow._tree.leaves import LeafSlopes
 from hedgerow._tree.linear_leaves import mixed_slopes
 from hedgerow._tree.structure import Ensemble
 from oracles import linear_leaves as oracle

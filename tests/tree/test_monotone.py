@@ -118,7 +118,7 @@ def test_no_two_leaves_of_a_histogram_tree_are_in_the_wrong_order(seed):
     most_bins = int(rng.choice([4, 40, 255]))
     binned, directions, g = draw_binned(rng, n_rows, n_features, most_bins)
     h = rng.uniform(0.01, 0.25, n_rows)
-    sampled = {"draws": RowSampler(n_rows, 0.7), "colsample_bytree": 0.8}
+    sampled = {"row_sampler": RowSampler(n_rows, 0.7), "colsample_bytree": 0.8}
     params = replace(random_params(rng), directions=directions, colsample_bynode=0.8)
     tree = grow(binned, g, h, params, **(sampled if seed % 3 == 0 else {}))
     assert_monotone(tree, directions, binned.is_categorical)

@@ -99,14 +99,14 @@ def test_balanced_draws_have_as_many_rows_of_each_class():
     kind = RNG.choice(3, 30_000, p=[0.9, 0.08, 0.02]).astype(np.int32)
     rarest = np.bincount(kind).min()
     for fraction in (1.0, 0.5):
-        draws = RowSampler(30_000, fraction, sampling="balanced", kind=kind)
+        draws = RowSampler(30_000, fraction, sampling="balanced", row_class=kind)
         counts = np.mean([np.bincount(kind[draws.bag(r, None).rows]) for r in range(50)], axis=0)
         np.testing.assert_allclose(counts, fraction * rarest, rtol=0.05)
 
 
 def test_groups_are_drawn_whole():
     unit = RNG.integers(0, 400, 20_000).astype(np.int32)
-    draws = RowSampler(20_000, 0.3, sampling="group", unit=unit)
+    draws = RowSampler(20_000, 0.3, sampling="group", row_group=unit)
     rows = draws.bag(0, None).rows
     kept = np.unique(unit[rows])
     assert np.isin(unit, kept).sum() == len(rows)

@@ -101,7 +101,7 @@ def test_a_tree_is_the_same_on_any_number_of_threads(n_rows, n_outputs):
     rng = np.random.default_rng(7)
     binned = binned_table(rng, n_rows, 40, n_categorical=2)
     g, h = some_gradients(rng, binned, n_outputs)
-    sampled = {"draws": RowSampler(binned.n_rows, 0.7), "colsample_bytree": 0.8}
+    sampled = {"row_sampler": RowSampler(binned.n_rows, 0.7), "colsample_bytree": 0.8}
     first = grow_vector(binned, g, h, **sampled)
     assert first.n_leaves > 15
     for n_threads in (2, 3, 8, 90):
@@ -162,9 +162,12 @@ def test_trees_are_the_same_with_and_without_shared_columns(n_rows, fraction, op
     h = rng.uniform(0.1, 1, (n_rows, 4))
     params = GrowthParams(max_leaves=24, min_samples_leaf=3, colsample_bynode=0.7, seed=5)
     first = grow_vector(
-        shared, g, h, params, n_threads=2, draws=RowSampler(n_rows, fraction), **options
+        shared, g, h, params, n_threads=2, row_sampler=RowSampler(n_rows, fraction), **options
     )
-    assert grow_vector(alone, g, h, params, draws=RowSampler(n_rows, fraction), **options) == first
+    assert (
+        grow_vector(alone, g, h, params, row_sampler=RowSampler(n_rows, fraction), **options)
+        == first
+    )
 
 
 @pytest.mark.parametrize("n_rows", [1_000, 40_000])
@@ -177,7 +180,7 @@ def test_scores_are_the_sum_of_the_trees_in_and_out_of_the_bag(n_rows, subsample
     base = np.array([0.0, 1.0, -1.0, 0.5, 0.0, 0.0, 3.0])
     trainer = make_trainer(
         binned, target=y, loss=MultinomialLogLoss(7), base_score=base, vector=True,
-        draws=RowSampler(n_rows, subsample),
+        row_sampler=RowSampler(n_rows, subsample),
     )  # fmt: skip
     trees = [tree for round_ in range(5) for tree in trainer.boost(round_)]
     assert len(trees) == 5

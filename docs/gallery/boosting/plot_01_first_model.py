@@ -1,10 +1,9 @@
 """
-A first model, and when to stop
-===============================
+A first model, and early stopping
+=================================
 
-Boosting adds one small tree after another. The training error keeps falling; the error on rows
-that the trees have not seen falls, turns, and rises again. Early stopping keeps the rounds before
-the turn.
+Boosting adds one small tree after another. The training loss keeps falling; the validation loss
+falls, reaches a minimum and rises again. Early stopping keeps the rounds up to the minimum.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -18,26 +17,28 @@ y = y.map({0: "malignant", 1: "benign"})
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
 
 # %%
-# Rows to watch are given as ``eval_set``. The last of them decides when to stop: after sixty rounds
-# in a row that were no better than the best one. That is patient, to see what comes after the turn.
+# ``eval_set`` takes the evaluation sets. The last one is the validation set: the fit stops when
+# its metric has not improved for sixty rounds. Such a long patience shows what happens after the
+# minimum.
 model = hr.GradientBoostingClassifier(
     n_estimators=400, learning_rate=0.1, early_stopping=True, n_iter_no_change=60
 )
-watched = [(X_train, y_train), (X_test, y_test)]
-model.fit(X_train, y_train, eval_set=watched, eval_names=["training", "held out"])
+eval_set = [(X_train, y_train), (X_test, y_test)]
+model.fit(X_train, y_train, eval_set=eval_set, eval_names=["training", "validation"])
 print("rounds kept:", model.best_iteration_)
-print(f"accuracy on the rows watched: {model.score(X_test, y_test):.3f}")
+print(f"accuracy on the validation set: {model.score(X_test, y_test):.3f}")
 
 # %%
 # The learning curve
 # ------------------
 #
-# The gap between the two curves is what the trees have learned by heart. The point is the round
-# that predictions use.
+# The difference between the two curves shows how much the model overfits. The point marks the
+# best round, which is the last one that predictions use.
 hr.plot.LearningCurveDisplay.from_estimator(model)
 
 # %%
-# The rows that chose the round have been looked at, so their score is a little too good. For a
-# figure to report, keep a third part, or cross-validate: there every fold stops by rows of its own.
+# The validation set has chosen the number of rounds, so its score is slightly optimistic. For a
+# score to report, use a separate test set, or cross-validate: each fold then splits a validation
+# set off its training rows.
 patient = hr.GradientBoostingClassifier(n_estimators=400, learning_rate=0.1, early_stopping=True)
 print(hr.cross_validate(patient, X, y))

@@ -1,10 +1,9 @@
 """
-Where to draw the line: costs and thresholds
-============================================
+Decision thresholds and costs
+=============================
 
-``predict`` calls a row positive from a probability of one half on. That is the cheapest rule only
-if both kinds of mistakes cost the same. A tumour that is missed is worse than an alarm for
-nothing.
+``predict`` returns the positive class if its probability is at least one half. That minimises the
+cost only if both kinds of errors cost the same. Missing a tumour is worse than a false alarm.
 """
 
 import matplotlib.pyplot as plt
@@ -18,25 +17,26 @@ X = X[["mean texture", "mean smoothness", "mean symmetry", "mean fractal dimensi
 y = y.map({0: "malignant", 1: "benign"})
 
 # %%
-# Four weak columns, so that there is something to weigh up, and probabilities from five folds, each
-# by a model that has not seen the row. The classes are in alphabetical order, so the second column
-# is the probability of "malignant".
+# The four features are weak, so that the errors differ between thresholds. The probabilities come
+# from five-fold cross-validation. The classes are in alphabetical order, so the second column is
+# the probability of "malignant".
 model = hr.GradientBoostingClassifier(n_estimators=60, learning_rate=0.05)
 probability = cross_val_predict(model, X, y, cv=5, method="predict_proba")[:, 1]
 
 # %%
-# A miss is priced ten times an alarm. The square is what ``predict`` does, the circle is the
-# cheapest threshold on these rows: it accepts more alarms to find more tumours, and halves the cost
-# or better.
+# A false negative costs ten times as much as a false positive. The square marks the threshold of
+# ``predict``, the circle the threshold with the lowest cost on these rows. It accepts more false
+# alarms to find more tumours, and reduces the cost by half or more.
 costs = {"cost_false_positive": 1.0, "cost_false_negative": 10.0, "pos_label": "malignant"}
 figure, axes = plt.subplots(1, 2, figsize=(11.4, 5.0), layout="constrained")
 hr.plot.RocDisplay.from_predictions(y, probability, ax=axes[0], **costs)
 hr.plot.PrecisionRecallDisplay.from_predictions(y, probability, ax=axes[1], **costs)
 
 # %%
-# For probabilities that are true, theory knows the threshold without any curve: call a row positive
-# if p times the cost of a miss is more than (1 - p) times that of an alarm.
-print(f"threshold in theory: {1 / (1 + 10):.3f}")
-found = hr.plot.RocDisplay.from_predictions(y, probability, **costs).operation.chosen
+# If the probabilities are calibrated, the optimal threshold follows from the costs alone: predict
+# the positive class if p times the cost of a false negative exceeds (1 - p) times that of a false
+# positive.
+print(f"theoretical threshold: {1 / (1 + 10):.3f}")
+best = hr.plot.RocDisplay.from_predictions(y, probability, **costs).operation.chosen
 plt.close()
-print(f"cheapest threshold found: {found.threshold:.3f}, cost per row {found.cost:.3f}")
+print(f"best threshold on these rows: {best.threshold:.3f}, cost per row {best.cost:.3f}")

@@ -1,9 +1,9 @@
 """
-Intervals: quantiles, and conformal ones
-========================================
+Prediction intervals: quantiles and conformal calibration
+=========================================================
 
-A single number hides how sure a model is. Quantiles give a range that is wide where the target
-scatters; rows held out then make sure that the range covers what it promises.
+A single number does not show how uncertain a prediction is. Quantiles give an interval that is
+wide where the noise is large, and conformal calibration on a holdout corrects its coverage.
 """
 
 import matplotlib.pyplot as plt
@@ -24,8 +24,9 @@ X, y = draw_rows(1_500)
 X_new, y_new = draw_rows(4_000)
 
 # %%
-# Three quantiles are learned by one model. They never cross. ``calibration="conformal"`` holds rows
-# out, and ``predict_interval`` moves both ends by as much as those rows ask for.
+# One model predicts three quantiles, which never cross. ``calibration="conformal"`` sets a
+# holdout aside, and ``predict_interval`` moves both ends so that the interval has the chosen
+# coverage on it.
 model = hr.GradientBoostingRegressor(
     loss="quantile",
     quantile=[0.05, 0.5, 0.95],
@@ -49,9 +50,10 @@ ax.set(xlabel="x", ylabel="y")
 ax.legend(frameon=False, loc="upper left")
 
 # %%
-# The quantiles fit the rows they were learned from, and cover fewer new ones than they should. The
-# conformal interval covers its nine of ten, whatever the quantiles are worth, for rows like those
-# held out. The promise is of all rows together: a part of them may be covered less, another more.
+# The quantiles overfit the training rows and cover too few new rows. The conformal interval
+# covers 90 % of them, however good or bad the quantiles are, as long as new rows follow the same
+# distribution as the holdout. The coverage is an average: it may be lower for some kinds of rows
+# and higher for others.
 low, _, high = model.predict(X_new).T
 ends = model.predict_interval(X_new, coverage=0.9)
 print(f"quantiles cover {np.mean((low <= y_new) & (y_new <= high)):.1%} of new rows")

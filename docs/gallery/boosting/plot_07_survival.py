@@ -1,10 +1,10 @@
 """
-Survival curves: times that are not known yet
-=============================================
+Survival analysis: censored times
+=================================
 
-Machines that still run when the study ends have not failed *yet*. To leave them out, or to take
-the end of the study for their failure, makes lives look shorter than they are. Survival models
-use what is known of them: they lasted at least so long.
+Machines that still run when the study ends have not failed *yet*: their times are censored.
+Omitting them, or treating the end of the study as their failure, underestimates lifetimes.
+Survival models use what is known: that they lasted at least until then.
 """
 
 import matplotlib.pyplot as plt
@@ -17,17 +17,17 @@ n_rows = 2_000
 X = np.column_stack([random.uniform(0.0, 1.0, n_rows), random.uniform(0.0, 1.0, n_rows)])
 load, _ = X.T
 years = random.weibull(2.0, n_rows) * 6.0 * np.exp(-1.5 * load)
-until = random.uniform(0.5, 6.0, n_rows)  # when a machine was looked at for the last time
+until = random.uniform(0.5, 6.0, n_rows)  # the time of the last observation
 
 # %%
-# A negative time says "not before": the machine still ran then.
+# A negative time is censored: the machine still ran at that time.
 y = np.where(years <= until, years, -until)
-print(f"failures seen: {np.mean(y > 0):.0%}")
+print(f"observed failures: {np.mean(y > 0):.0%}")
 model = hr.GradientBoostingSurvival(n_estimators=60, learning_rate=0.1, max_depth=2).fit(X, y)
 print(f"concordance: {model.score(X, y):.3f}")
 
 # %%
-# Curves of three machines; dashed lines are the truth that the data were made by. The heavier the
+# The survival curves of three machines; the dashed lines are the true curves. The heavier the
 # load, the earlier the curve falls.
 times = np.linspace(0.05, 5.5, 120)
 figure, ax = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
@@ -36,14 +36,14 @@ for level, color in ((0.1, "#0072b2"), (0.5, "#e69f00"), (0.9, "#d55e00")):
     truth = np.exp(-((times / (6.0 * np.exp(-1.5 * level))) ** 2))
     ax.plot(times, curve, color=color, label=f"load {level}")
     ax.plot(times, truth, color=color, linestyle="--", linewidth=1.0)
-ax.set(xlabel="years", ylabel="share of machines that still run", ylim=(0.0, 1.02))
-ax.legend(frameon=False, title="dashed: the truth")
+ax.set(xlabel="years", ylabel="fraction still running", ylim=(0.0, 1.02))
+ax.legend(frameon=False, title="dashed: true curve")
 
 # %%
-# The mean of the failures that were seen is far too short: long lives are the ones that the study's
-# end cuts off. The model's medians are near the true ones.
-print(f"mean of failures seen  {years[years <= until].mean():.2f} years")
-print(f"true mean              {years.mean():.2f} years")
+# The mean of the observed failures is far too short, because long lifetimes are more likely to be
+# censored. The median that the model predicts is close to the true one.
+print(f"mean of observed failures {years[years <= until].mean():.2f} years")
+print(f"true mean                 {years.mean():.2f} years")
 true_median = 6.0 * np.exp(-0.75) * np.log(2.0) ** 0.5
 median = model.predict_quantile([[0.5, 0.5]], 0.5)[0]
 print(f"median at load 0.5: predicted {median:.2f}, true {true_median:.2f} years")

@@ -1,11 +1,11 @@
 """
-One page about a model
-======================
+A report on a model
+===================
 
-``hr.report`` writes what one wants to know of a model into one HTML file that needs no server and
-no network: metrics, importances, SHAP values, partial dependence, the worst mistakes, a profile of
-the data, and a what-if form. Of a classifier with two classes, its reader also chooses the decision
-threshold and the costs of errors.
+``hr.report`` writes a single HTML file that needs neither a server nor a network: metrics,
+importances, SHAP values, partial dependence, the worst mistakes, a data profile, and a what-if
+form. For a binary classifier, the reader can also choose the decision threshold and the costs of
+errors.
 """
 
 import tempfile
@@ -21,14 +21,15 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 model = hr.GradientBoostingRegressor(n_estimators=40, learning_rate=0.05).fit(X_train, y_train)
 
 # %%
-# Give it rows that the model was not fitted to: only those tell how good it is.
+# Pass a test set: only rows that the model was not fitted to show how good it is.
 page = Path(tempfile.mkdtemp()) / "report.html"
 hr.report(model, X_test, y_test, page)
 print(f"{page.name}: {page.stat().st_size / 1024:.0f} KiB in one file")
 
 # %%
-# Two of its pictures, drawn by hand. The median of the residuals wanders around 0, by less than
-# their own scatter. Body mass index (bmi) and a blood value (s5) matter most.
+# Two of its figures can also be drawn separately. The median of the residuals stays close to 0
+# compared with their spread. Body mass index (bmi) and a blood value (s5) are the most important
+# features.
 hr.plot.ResidualDisplay.from_estimator(model, X_test, y_test)
 
 # %%

@@ -1,9 +1,9 @@
 """
-Shapley values: from many rows to one
-=====================================
+Shapley values of all rows and of one row
+=========================================
 
-The Shapley values of a row say how much each column moves its prediction away from the mean
-prediction. They add up to the prediction exactly, so they can be read row by row, or all at once.
+The Shapley values of a row say how much each feature moves its prediction away from the mean
+prediction. They add up to the prediction exactly, for every row.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ model = hr.GradientBoostingRegressor(n_estimators=80, learning_rate=0.05).fit(X,
 explained = hr.explain.shap_values(model, X)
 
 # %%
-# They add up: the base value and a row's Shapley values make its prediction.
+# The base value and the Shapley values of a row add up to its prediction.
 total = explained.base_values + explained.values.sum(axis=1)
 print("largest difference:", np.abs(total - model.predict(X)).max())
 
@@ -31,26 +31,26 @@ print("largest difference:", np.abs(total - model.predict(X)).max())
 # All rows
 # --------
 #
-# A dot is a row, its colour the value of the column. High triglycerides and a high body mass index
-# (bmi) raise the prediction; a high HDL cholesterol, the good one, lowers it.
+# Each dot is a row; its colour is the value of the feature. High triglycerides and a high body
+# mass index (bmi) raise the prediction; high HDL cholesterol lowers it.
 hr.plot.ShapBeeswarmDisplay.from_values(explained)
 
 # %%
-# The mean size of a column's dots is its importance.
+# The mean absolute Shapley value of a feature is its importance.
 hr.plot.ShapBarDisplay.from_values(explained)
 
 # %%
 # One row
 # -------
 #
-# The row with the highest prediction, from the base value at the bottom to the prediction at the
-# top.
+# This is the row with the highest prediction, from the base value at the bottom to the prediction
+# at the top.
 hr.plot.ShapWaterfallDisplay.from_values(explained, int(model.predict(X).argmax()))
 
 # %%
-# One column
-# ----------
+# One feature
+# -----------
 #
-# Along the body mass index the effect is a step rather than a line. Where dots of one place differ
-# in height, other columns have a say in what the index does. The colour is one that might.
+# The effect of the body mass index is a step rather than a line. If dots with the same index
+# differ in height, its effect depends on other features; the colour shows one candidate.
 hr.plot.ShapDependenceDisplay.from_values(explained, "bmi", color="blood pressure")

@@ -1,9 +1,9 @@
 """
-Which column matters? Four answers
-==================================
+Four kinds of feature importance
+================================
 
-Gain, permutation and Shapley values ask different questions. Columns that say the same thing
-share one importance, so each of them may look as if it did not matter.
+Gain, permutation importance and Shapley values answer different questions. Features that contain
+the same information share their importance, so each of them may seem unimportant.
 """
 
 import matplotlib.pyplot as plt
@@ -26,26 +26,27 @@ X = pd.DataFrame(
     }
 )
 # %%
-# Three sensors measure the same heat, which matters more than the pressure does. The serial number
-# is noise, but it has many values to split at.
+# Three sensors measure the same heat, which has a stronger effect than the pressure. The serial
+# number is noise, but it has many values to split at.
 y = 1.2 * heat + X["pressure"] + random.normal(0.0, 0.8, n_rows)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 model = hr.GradientBoostingRegressor(n_estimators=150, learning_rate=0.1).fit(X_train, y_train)
 
 # %%
-# * *Gain*, from training alone: the noise gets some of it, for trees have learned by heart.
-# * *Permutation* of one column of rows held out: the noise has none. Each sensor seems to matter
-#   less than the pressure, for the others stand in for it.
-# * *Shapley values* share the heat among the sensors.
-# * *Permutation of groups* shuffles the three together: now the heat comes first.
-together = {"all sensors": ["sensor A", "sensor B", "sensor C"]}
+# * *Gain* is computed from the training set. Because of overfitting, the noise has some.
+# * *Permutation* shuffles one column of the test set. The noise has no importance. Each sensor
+#   seems less important than the pressure, because the other two sensors replace it.
+# * *Shapley values* divide the effect of the heat among the sensors.
+# * *Permutation of groups* shuffles the three sensors together, which makes the heat the most
+#   important.
+groups = {"all sensors": ["sensor A", "sensor B", "sensor C"]}
 score = {"scoring": "rmse", "n_repeats": 10}
 results = {
     "gain": hr.explain.importance(model, "gain"),
     "Shapley values": hr.explain.importance(model, "shap", X=X_test),
     "permutation": hr.explain.permutation_importance(model, X_test, y_test, **score),
     "permutation of groups": hr.explain.permutation_importance(
-        model, X_test, y_test, groups=together, **score
+        model, X_test, y_test, groups=groups, **score
     ),
 }
 figure, axes = plt.subplots(2, 2, figsize=(11.0, 5.6), layout="constrained")

@@ -1,9 +1,9 @@
 """
-Reading a tree
-==============
+Reading a decision tree
+=======================
 
-A small tree is a model that can be read aloud. Every box is a question; rows go left where the
-answer is yes. Leaves say the class of most of their rows.
+A small tree can be read directly. Each inner node is a condition; rows that meet it go left. Each
+leaf predicts the majority class of its training rows.
 """
 
 import matplotlib.pyplot as plt
@@ -17,20 +17,20 @@ y = y.map(dict(enumerate(names)))
 tree = hr.DecisionTreeClassifier(max_depth=3).fit(X, y)
 
 # %%
-# The width of a line is the share of rows that take it, the bars are the classes of the rows. One
-# question about petals finds all *setosa*; the others are told apart by two more.
+# The width of a line is the fraction of rows that follow it, and the bars show the classes of the
+# rows. One split on the petals separates all *setosa*; two more separate the other species.
 hr.plot.TreeDisplay.from_estimator(tree)
 
 # %%
-# The same as text:
+# The same tree as text:
 print(tree.export_text())
 
 # %%
-# Trees cut parallel to the axes
-# ------------------------------
+# Axis-parallel splits
+# --------------------
 #
-# Each question compares one column with one number, so every border is upright or level, whatever
-# the classes look like.
+# Each split compares one feature with a threshold, so all boundaries are parallel to the axes,
+# whatever the shape of the classes.
 petals = X[["petal length (cm)", "petal width (cm)"]]
 small = hr.DecisionTreeClassifier(max_depth=3).fit(petals, y)
 hr.plot.DecisionBoundaryDisplay.from_estimator(small, petals, y)
@@ -39,10 +39,10 @@ hr.plot.DecisionBoundaryDisplay.from_estimator(small, petals, y)
 # Pruning
 # -------
 #
-# A tree grown to the end knows the training rows by heart. Cost-complexity pruning takes subtrees
-# away that do not pay for their leaves: the higher the price of a leaf, the smaller the tree.
-prices = [0.0, 0.005, 0.01, 0.02, 0.05, 0.2]
-models = [hr.DecisionTreeClassifier(ccp_alpha=price).fit(X, y) for price in prices]
+# A fully grown tree overfits. Cost-complexity pruning removes subtrees whose improvement is
+# smaller than the penalty on their leaves: the larger the penalty, the smaller the tree.
+alphas = [0.0, 0.005, 0.01, 0.02, 0.05, 0.2]
+models = [hr.DecisionTreeClassifier(ccp_alpha=alpha).fit(X, y) for alpha in alphas]
 figure, ax = plt.subplots(figsize=(6.0, 3.4), layout="constrained")
-ax.plot(prices, [model.get_n_leaves() for model in models], "o-", color="#0072b2")
-ax.set(xlabel="price of a leaf (ccp_alpha)", ylabel="leaves")
+ax.plot(alphas, [model.get_n_leaves() for model in models], "o-", color="#0072b2")
+ax.set(xlabel="penalty per leaf (ccp_alpha)", ylabel="leaves")

@@ -1,9 +1,9 @@
 """
-AdaBoost: its bound, and margins that go on growing
-===================================================
+AdaBoost: the bound on its training error, and its margins
+==========================================================
 
-If every round is right a little more often than not, the training error falls exponentially: that
-is a theorem, and it can be watched. After the error is 0, rounds go on to make the votes clearer.
+If the classifier of every round is slightly better than chance, the training error decreases
+exponentially. Once it is 0, further rounds continue to widen the margins.
 """
 
 import matplotlib.pyplot as plt
@@ -17,10 +17,11 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, strati
 model = hr.AdaBoostClassifier(n_estimators=150).fit(X_train, y_train)
 
 # %%
-# Left, the margins of the training rows: how much of the vote is for the right class, from -1 to 1.
-# A curve that is 0 left of 0 has no mistakes. From there on its left end still moves to the right:
-# more rounds make the least sure rows surer. Right, the error and the bound, a product of one
-# factor for each round, which is below 1 as long as a stump is better than chance.
+# On the left are the margins of the training rows: the weight of the votes for the correct class
+# minus that of the others, from -1 to 1. If the curve is 0 to the left of 0, there are no
+# training errors. More rounds then still move its left end to the right, and so increase the
+# smallest margins. On the right are the error and its bound, a product with one factor per round,
+# which is below 1 as long as a stump is better than chance.
 hr.plot.MarginDisplay.from_estimator(model, X_train, y_train)
 
 # %%
@@ -28,11 +29,11 @@ bound = hr.theory.adaboost_bound(model, X_train, y_train)
 print(bound)
 
 # %%
-# Rows held out do not suffer from the rounds after the training error is 0: the margin explains why
-# the larger committee is not the worse one here.
+# The test error does not increase in the rounds after the training error has reached 0. The
+# growing margins explain why more rounds do no harm here.
 rounds = range(1, 151)
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 ax.plot(rounds, [1 - s for s in model.staged_score(X_train, y_train)], label="training")
-ax.plot(rounds, [1 - s for s in model.staged_score(X_test, y_test)], label="held out")
+ax.plot(rounds, [1 - s for s in model.staged_score(X_test, y_test)], label="test")
 ax.set(xlabel="round", ylabel="error")
 ax.legend(frameon=False)

@@ -1,10 +1,10 @@
 """
-Bias and variance, measured
+Measuring bias and variance
 ===========================
 
-Draw the training set many times, fit each time, and look at one place: how far the mean
-prediction is from the truth is bias, how much predictions differ is variance. Bagging and
-boosting start from opposite ends.
+Draw many training sets and fit a model to each. The distance of the mean prediction from the true
+value is the bias, and the spread of the predictions is the variance. Bagging and boosting start
+from opposite ends.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ import hedgerow as hr
 
 
 def wave(random, n_rows):
-    """Return rows of a noisy wave, their targets, and the truth behind them."""
+    """Return inputs, noisy targets and true values of a sine wave."""
     x = random.uniform(0.0, 6.0, n_rows)
     return x[:, np.newaxis], np.sin(x) + random.normal(0.0, 0.5, n_rows), np.sin(x)
 
@@ -31,8 +31,9 @@ models = {
 # Twelve training sets
 # --------------------
 #
-# Thin lines are fits to one set each, the thick one is their mean. Stumps are much alike, and alike
-# wrong. Full trees are right on average, and each of them is wild.
+# Each thin line is the fit to one training set; the thick line is their mean. The stumps are
+# similar to one another and similarly wrong: high bias, low variance. The full trees are correct
+# on average, but each of them is far off: low bias, high variance.
 grid = np.linspace(0.0, 6.0, 200)[:, np.newaxis]
 figure, axes = plt.subplots(
     2, 2, figsize=(9.0, 6.0), layout="constrained", sharex=True, sharey=True
@@ -42,7 +43,7 @@ for ax, (name, model) in zip(axes.flat, models.items(), strict=True):
     fits = np.array([model.fit(X, y).predict(grid) for X, y, _ in sets])
     ax.plot(grid, fits.T, color="#56b4e9", linewidth=0.6)
     ax.plot(grid, fits.mean(axis=0), color="#0072b2", linewidth=2.0, label="mean of the fits")
-    ax.plot(grid, np.sin(grid), "--", color="#1a1a1a", linewidth=1.0, label="truth")
+    ax.plot(grid, np.sin(grid), "--", color="#1a1a1a", linewidth=1.0, label="true value")
     ax.set_title(name, fontsize="medium")
 axes[0, 0].legend(frameon=False)
 figure.supxlabel("x")
@@ -52,8 +53,8 @@ figure.supylabel("prediction")
 # Noise + bias² + variance = error
 # --------------------------------
 #
-# Bagging takes variance away from trees that have next to no bias. Boosting takes most of the bias
-# away from stumps. The noise is the same for all, and stays.
+# Bagging reduces the variance of trees that have almost no bias. Boosting removes most of the
+# bias of stumps. The noise is the same for all of them and cannot be reduced.
 terms = {
     name: hr.theory.bias_variance(model, draw=wave, n_train=60, n_repeats=15, random_state=0)
     for name, model in models.items()

@@ -1,10 +1,10 @@
 """
-The widest street: hard and soft margins
-========================================
+Hard and soft margins
+=====================
 
-A support vector machine looks for the widest street between two classes. ``C`` is the price of a
-row that is on the street or on the wrong side of it: a high price makes the street narrow, a low
-one accepts some rows on it.
+A support vector machine finds the widest margin between two classes. ``C`` is the cost of rows
+inside the margin or on the wrong side: a large ``C`` makes the margin narrow, a small one
+tolerates rows inside it.
 """
 
 import matplotlib.pyplot as plt
@@ -17,19 +17,19 @@ X, y = make_blobs(
 )
 
 # %%
-# The line is where f is 0, dashed lines are where it is ±1, and circles are the support vectors:
-# the rows that the street depends on. All others could be taken away without moving it. The width
-# of the street is 2 / ‖w‖.
+# The solid line is where f is 0, the dashed lines are where it is ±1, and circles mark the
+# support vectors, the rows that determine the boundary. Removing any other row would not change
+# it. The width of the margin is 2 / ‖w‖.
 figure, axes = plt.subplots(1, 3, figsize=(12.6, 4.2), layout="constrained", sharey=True)
 for ax, C in zip(axes, (100.0, 1.0, 0.02), strict=True):
-    machine = hr.SVC(kernel="linear", C=C).fit(X, y)
+    svm = hr.SVC(kernel="linear", C=C).fit(X, y)
     hr.plot.DecisionBoundaryDisplay.from_estimator(
-        machine, X, y, ax=ax, legend="lower right" if C < 1.0 else False
+        svm, X, y, ax=ax, legend="lower right" if C < 1.0 else False
     )
-    width = 2.0 / (machine.coef_ @ machine.coef_.T).item() ** 0.5
-    ax.set_title(f"C = {C:g}: {sum(machine.n_support_)} support vectors, width {width:.2f}")
+    width = 2.0 / (svm.coef_ @ svm.coef_.T).item() ** 0.5
+    ax.set_title(f"C = {C:g}: {sum(svm.n_support_)} support vectors, width {width:.2f}")
 
 # %%
-# How close to the optimum is it? The duality gap is proof: no machine has an objective that is
-# better by more than this part.
-print(f"duality gap: {machine.duality_gap_.max():.1e}")
+# The relative duality gap bounds the distance from the optimum: no solution has an objective that
+# is better by more than this fraction.
+print(f"duality gap: {svm.duality_gap_.max():.1e}")

@@ -50,8 +50,8 @@ class BaggingTrainingSet:
     fit_params: dict[str, Any]
 
     def fit_base_model(self, index: int) -> Any:
-        """Return the base model of a round; only the first warns about the data."""
-        with deduplicate_warnings(skip_data_warnings=index > 0):
+        """Return the base model of a round; only the first warns about data and splits."""
+        with deduplicate_warnings(is_repeated_fit=index > 0):
             return self._fit(index)
 
     def _fit(self, index: int) -> Any:

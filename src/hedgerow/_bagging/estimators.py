@@ -13,7 +13,6 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise_for_params
 from sklearn.utils.metaestimators import available_if
 
-from hedgerow._accuracy import ScoredClassifier
 from hedgerow._bagging.base_models import BaggedModel, Jobs
 from hedgerow._bagging.fitting import (
     OUR_TREES,
@@ -30,7 +29,7 @@ from hedgerow._data.intake import Table, TableSchema, read_table
 from hedgerow._data.names import fitted_names, labels_of
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._data.pass_through import check_columns
-from hedgerow._estimator import TableEstimator, adopt
+from hedgerow._estimator import ScoredClassifier, TableEstimator, adopt
 from hedgerow._forest.model import ForestModel
 from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs

@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 from sklearn import metrics as sk
 
 from hedgerow._boosting.losses import (
+    BaseLoss,
     BernoulliLogLoss,
     ExpectileLoss,
     FocalLoss,
-    Loss,
+    FormulaLoss,
     QuantileLoss,
     TweedieLoss,
     read_only,
     with_weights,
 )
-from hedgerow._boosting.losses.formula import WrittenLoss
 from hedgerow._boosting.targets.classes import Classes, labels_of
 from hedgerow._peer_values import metric_instead
 from hedgerow._types import Floats
@@ -213,21 +213,23 @@ REGRESSION: Metrics = {
 }
 
 
-def resolve_metrics(wanted: Any, classes: Classes | None, loss: Loss) -> list[Metric | UserMetric]:
+def resolve_metrics(
+    wanted: Any, classes: Classes | None, loss: BaseLoss
+) -> list[Metric | UserMetric]:
     """Turn `eval_metric` into metrics, None into the loss's own; classes are None in regression."""
     known = known_metrics(classes, loss)
     several = wanted if isinstance(wanted, (list, tuple)) else [wanted or loss.metric]
     return [resolve_metric(one, known, classes) for one in several]
 
 
-def known_metrics(classes: Classes | None, loss: Loss) -> dict[str, Any]:
+def known_metrics(classes: Classes | None, loss: BaseLoss) -> dict[str, Any]:
     """Return the metrics there are for predictions of a loss: all of `Metric` but the name."""
-    one = loss.of_one
+    one = loss.single_output
     known: dict[str, Any]
     known = _regression_metrics(one) if classes is None else _classification_metrics(one)
     if loss.n_targets > 1:
         known = {name: (higher, _mean_over(measure)) for name, (higher, measure) in known.items()}
-    if isinstance(loss, WrittenLoss):
+    if isinstance(loss, FormulaLoss):
         of_scores = {loss.metric: (False, loss.mean, True)}
         return known | of_scores if loss.predicts_targets else dict(of_scores)
     return known
@@ -243,7 +245,7 @@ def _mean_over(measure: Measure) -> Measure:
     return measure_all
 
 
-def _regression_metrics(loss: Loss) -> Metrics:
+def _regression_metrics(loss: BaseLoss) -> Metrics:
     """Return the metrics that the loss's predictions allow."""
     if isinstance(loss, QuantileLoss):
         several: Metrics = {"pinball": (False, partial(_pinball, loss.at))}
@@ -257,7 +259,7 @@ def _regression_metrics(loss: Loss) -> Metrics:
     return REGRESSION
 
 
-def _classification_metrics(loss: Loss) -> Metrics:
+def _classification_metrics(loss: BaseLoss) -> Metrics:
     if loss.link == "margin":
         return {name: CLASSIFICATION[name] for name in CLASSIFICATION if name != "log_loss"}
     if isinstance(loss, FocalLoss):

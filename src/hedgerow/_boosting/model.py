@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from hedgerow._boosting.fit.calibration import Calibration
-from hedgerow._boosting.losses import EVEN, Spread
+from hedgerow._boosting.losses import CONSTANT_SPREAD, Spread
 from hedgerow._boosting.survival_curves import SurvivalCurve
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import Table, TableSchema, as_matrix
@@ -37,7 +37,7 @@ class BoostedModel:
     classes: Any = None
     calibration: Calibration | None = None
     residuals: Floats | None = None
-    spread: Spread = EVEN
+    spread: Spread = CONSTANT_SPREAD
     curve: SurvivalCurve | None = None
     quantiles: tuple[float, ...] = ()
 

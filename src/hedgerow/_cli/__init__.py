@@ -1,11 +1,11 @@
-"""The command line: ``hedgerow train data.csv --target y`` and what goes with it.
+"""The command line: ``hedgerow train data.csv --target y`` and the other commands.
 
-`program.py` is the whole, with exit codes; `commands.py`, `options.py` and `choices.py` say what
-there is to ask for, and each command has a file of its own that does it. They share `tables.py`,
-`csv_file.py`, `cell_values.py` and `damage.py` (files become tables), `dataset.py`
-(tables become rows to learn from or to judge by), `tasks.py`, `models.py` and `parameters.py` (what
-is learned, and by what), `holdout.py` and `scores.py` (how good it is), `output.py` (what is
-shown and written) and `streams.py` (standard output and standard error that cannot be written to).
+`program.py` is the entry point, with exit codes. `commands.py`, `options.py` and `choices.py`
+declare commands and options; each command is imported when it runs. They share `tables.py`,
+`csv_file.py` and `cell_values.py` (files → tables), `dataset.py` (tables → training and test sets),
+`tasks.py` and `models.py` (what is learned, and by which model), `holdout.py` and `scores.py`
+(test sets and metrics), `output.py` (printing and writing) and `streams.py` (standard output or
+standard error that is closed).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command, that of the process by default, and return its exit code."""
+    """Run a command (by default, the arguments of the process) and return its exit code."""
     try:
         from hedgerow._cli.program import run
     except ModuleNotFoundError as error:

@@ -12,15 +12,15 @@ from hedgerow._data.schema import listed
 
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 _NUMBER_WITH_COMMA = r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$"
-_SHOWN = 3
-# A column is nearly numeric if most of its values are numbers, or if the others are so few
-# different ones that they look like marks for what is missing.
-_FEW_MARKS, _MANY_NUMBERS = 2, 10
+_EXAMPLES = 3
+# A column is nearly numeric if most of its values are numbers, or if it has many distinct numbers
+# and so few distinct other values that they look like markers for missing ones.
+_FEW_MARKERS, _MANY_NUMBERS = 2, 10
 
 
 @dataclass(frozen=True)
 class NonNumericCells:
-    """The values of a column that are no numbers: how many, of how many, and the first ones."""
+    """The values of a column that are not numbers: their count, the total, and examples."""
 
     count: int
     total: int
@@ -28,20 +28,19 @@ class NonNumericCells:
     is_nearly_numeric: bool
 
     def __str__(self) -> str:
-        """Say it: 3 of 100 values are not numbers ('?', 'none')."""
+        """Return a sentence, such as: 3 of 100 values are not numbers ('?', 'none')."""
         verb = "is not a number" if self.count == 1 else "are not numbers"
-        return (
-            f"{self.count:,} of {self.total:,} values {verb} ({listed(list(self.first), _SHOWN)})"
-        )
+        examples = listed(list(self.first), _EXAMPLES)
+        return f"{self.count:,} of {self.total:,} values {verb} ({examples})"
 
     @property
     def option(self) -> str:
-        """How the first of them is written as an option."""
+        """The option that reads the first of them as missing."""
         return f"--na '{self.first[0]}'"
 
 
 def non_numeric_values(text: Any, *, decimal_commas: bool = False) -> NonNumericCells | None:
-    """Look for values of a column of text that are no numbers; None if there are none."""
+    """Return the values of a text column that are not numbers; None if all are."""
     values = text.drop_null()
     pattern = _NUMBER_WITH_COMMA if decimal_commas else _NUMBER
     is_number = pc.match_substring_regex(values, pattern)
@@ -49,30 +48,29 @@ def non_numeric_values(text: Any, *, decimal_commas: bool = False) -> NonNumeric
     if len(others) == 0:
         return None
     n_numbers = pc.sum(is_number).as_py() or 0
-    few = len(others) <= _FEW_MARKS and len(pc.unique(values.filter(is_number))) >= _MANY_NUMBERS
+    few = len(others) <= _FEW_MARKERS and len(pc.unique(values.filter(is_number))) >= _MANY_NUMBERS
     return NonNumericCells(
         count=len(values) - n_numbers,
         total=len(values),
-        first=tuple(others[:_SHOWN].to_pylist()),
+        first=tuple(others[:_EXAMPLES].to_pylist()),
         is_nearly_numeric=few or 2 * n_numbers >= len(values),
     )
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text is a number, with a decimal point or comma."""
+    """Tell whether a string is a number, with a decimal point or comma."""
     return bool(pc.match_substring_regex(pa.scalar(text, pa.string()), _NUMBER_WITH_COMMA).as_py())
 
 
 def as_numbers(texts: tuple[str, ...]) -> list[float]:
-    """Return the numbers among some texts."""
+    """Return the numbers among some strings."""
     return [float(text) for text in texts if "," not in text and is_number(text)]
 
 
 def without_na(column: Any, na: tuple[str, ...]) -> Any:
     """Return an Arrow column with nulls for values that mean missing.
 
-    Texts are compared without the blanks around them. Of numbers, those are missing that are
-    equal: -999 means -999.0, too.
+    Strings are compared without surrounding whitespace, numbers by value: -999 means -999.0, too.
     """
     if not na:
         return column

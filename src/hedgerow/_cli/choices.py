@@ -1,4 +1,4 @@
-"""What may be chosen: kinds of files, tasks, models. Help and completion need no more than this."""
+"""File formats, tasks and models: all that help and completion need to know."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FORMATS = {
     "arrow": (".arrow", ".feather", ".ipc"),
     "svmlight": (".svm", ".svmlight", ".libsvm", ".svm.gz", ".svmlight.gz", ".libsvm.gz"),
 }
-TABLE_ENDS = (".csv", ".csv.gz", ".parquet", ".feather")  # of tables to write
+TABLE_ENDS = (".csv", ".csv.gz", ".parquet", ".feather")  # of output tables
 
 TASKS = ("classification", "regression", "counts", "ranking", "survival")
 # The class of the library that ``--model`` means, by task.
@@ -35,6 +35,10 @@ MODELS = {
     )
 }
 
-MODEL, METRICS, REPORT = "model.hedgerow", "metrics.json", "report.html"  # of a training
+MODEL, METRICS, REPORT = (
+    "model.hedgerow",
+    "metrics.json",
+    "report.html",
+)  # files that `train` writes
 TEST_SIZE = 0.2
 COVERAGE = 0.9

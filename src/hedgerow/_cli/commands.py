@@ -1,6 +1,6 @@
-"""The commands and what they take. Each is done by the file of its name, imported when it runs.
+"""The commands and their options. The code of a command is imported when it runs.
 
-So help, and completion at every press of a key, need neither the library nor its packages.
+Help, and completion at every key press, then need neither the library nor its dependencies.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import get_completion_class
 
 from hedgerow._cli.choices import COVERAGE, MODELS, REPORT, TASKS, TEST_SIZE
 from hedgerow._cli.options import (
     FILE,
-    Part,
+    Fraction,
     Reading,
     debug_option,
     json_option,
@@ -24,24 +25,28 @@ from hedgerow._cli.options import (
     truth_options,
 )
 
+# The module of a command, where it is not that of its name.
+_MODULES = {"report": "evaluate", "inspect": "model_file", "convert": "model_file"}
 
-class _DoneElsewhere(click.Command):
-    """A command whose function here has its name and its help, and one elsewhere does it."""
+
+class _LazyCommand(click.Command):
+    """A command declared here, whose code is in another module."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Do what `hedgerow._cli.NAME.NAME` does."""
-        module: Any = import_module(f"hedgerow._cli.{self.name}")
-        given = dict(ctx.params)
-        if "kind" in given:
-            given["reading"] = Reading(*(given.pop(name) for name in ("kind", "header", "na")))
-        return getattr(module, str(self.name))(**given)
+        """Call the function of the command's name."""
+        name, arguments = str(self.name), dict(ctx.params)
+        module: Any = import_module(f"hedgerow._cli.{_MODULES.get(name, name)}")
+        if "kind" in arguments:
+            fields = (arguments.pop(option) for option in ("kind", "header", "na"))
+            arguments["reading"] = Reading(*fields)
+        return getattr(module, name)(**arguments)
 
 
-@click.command(cls=_DoneElsewhere, short_help="Train a model on a file.")
+@click.command(cls=_LazyCommand, short_help="Train a model on a file.")
 @click.argument("data", type=FILE)
 @truth_options
 @click.option("--groups", metavar="COL", help="Column of group labels: groups are never split.")
-@click.option("--drop", metavar="COL,...", default="", help="Columns to leave out.")
+@click.option("--drop", metavar="COL,...", default="", help="Columns to ignore.")
 @reading_options
 @click.option("--task", type=click.Choice(TASKS), help="Default: inferred from the target.")
 @positive_option("Add precision, recall, F1 and average precision of this class to the metrics.")
@@ -54,16 +59,18 @@ class _DoneElsewhere(click.Command):
 )
 @click.option(
     "--param",
-    "given",
+    "assignments",
     multiple=True,
     metavar="NAME=VALUE",
     help="A parameter of the model; may be repeated.",
 )
-@click.option("--budget", help="Gradient boosting: quick, balanced, thorough or a number.")
+@click.option(
+    "--budget", help="Gradient boosting: how long to tune. quick, balanced, thorough or a number."
+)
 @click.option("--test", "test_file", type=FILE, help="File with a test set.")
 @click.option(
     "--test-size",
-    type=Part(0, 1, max_open=True),
+    type=Fraction(0, 1, max_open=True),
     help=f"Fraction of the rows to hold out as a test set. [default: {TEST_SIZE}]",
 )
 @click.option(
@@ -87,7 +94,7 @@ def train() -> None:
     """
 
 
-@click.command(cls=_DoneElsewhere, short_help="Predict the rows of a file.")
+@click.command(cls=_LazyCommand, short_help="Predict the rows of a file.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("data", type=FILE)
 @click.option(
@@ -101,7 +108,7 @@ def train() -> None:
 @click.option("--interval", is_flag=True, help="Add the bounds of a prediction interval.")
 @click.option(
     "--coverage",
-    type=Part(0, 1, min_open=True, max_open=True),
+    type=Fraction(0, 1, min_open=True, max_open=True),
     help=f"Coverage of the prediction interval. [default: {COVERAGE}]",
 )
 @click.option("--id", "keep", metavar="COL", help="Column to copy next to the predictions.")
@@ -109,14 +116,14 @@ def train() -> None:
 @reading_options
 @debug_option
 def predict() -> None:
-    """Predict the rows of the file DATA with a model; - is standard input.
+    """Predict the rows of the file DATA with a model. DATA may be - for standard input.
 
     Columns are matched by name, and columns that the model does not use are ignored. Numbers are
-    written with full precision, and are those of the Python API bit for bit.
+    written with full precision and equal those of the Python API bit for bit.
     """
 
 
-@click.command(cls=_DoneElsewhere, short_help="Evaluate a model on rows with known targets.")
+@click.command(cls=_LazyCommand, short_help="Evaluate a model on rows with known targets.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("data", type=FILE)
 @truth_options
@@ -128,12 +135,16 @@ def evaluate() -> None:
     """Compute a model's metrics on the rows of the file DATA, whose targets are known."""
 
 
-@click.command(cls=_DoneElsewhere, short_help="Show what each column adds to predictions.")
+@click.command(cls=_LazyCommand, short_help="Show what each column adds to predictions.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("data", type=FILE)
-@click.option("--rows", "wanted", metavar="0-4,7", help="Explain each of these rows, from 0 on.")
+@click.option(
+    "--rows", "selection", metavar="0-4,7", help="Rows to explain one by one; the first is 0."
+)
 @click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="Columns shown.")
-@click.option("-o", "--out", type=FILE, help="File for the values of all columns; - prints them.")
+@click.option(
+    "-o", "--out", type=FILE, help="File for the Shapley values of all columns; - prints them."
+)
 @reading_options
 @json_option
 @debug_option
@@ -144,19 +155,19 @@ def explain() -> None:
     """
 
 
-@click.command(cls=_DoneElsewhere, short_help="Write an HTML report on a model.")
+@click.command(cls=_LazyCommand, short_help="Write an HTML report on a model.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("data", type=FILE)
 @truth_options
-@positive_option("Class for which curves and costs are shown first.")
+@positive_option("Positive class of the confusion matrix and the curves.")
 @click.option("-o", "--out", type=FILE, default=Path(REPORT), show_default=True)
 @reading_options
 @debug_option
 def report() -> None:
-    """Write a report on a model, evaluated on the file DATA: one HTML file for any browser."""
+    """Evaluate a model on the file DATA and write the report: one HTML file for any browser."""
 
 
-@click.command(cls=_DoneElsewhere, short_help="Show the contents of a model file.")
+@click.command(cls=_LazyCommand, short_help="Show the contents of a model file.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.option(
     "--tree", "number_of_tree", type=click.IntRange(0), help="Print this tree; the first is 0."
@@ -167,12 +178,12 @@ def inspect() -> None:
     """Show the contents of a model file: estimator, parameters, columns, size and checksum."""
 
 
-@click.command(cls=_DoneElsewhere, short_help="Convert a model to JSON, or back.")
+@click.command(cls=_LazyCommand, short_help="Convert a model to JSON, or back.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("out", type=FILE)
 @debug_option
 def convert() -> None:
-    """Convert a model to OUT, a .json or .hedgerow file; neither direction loses anything.
+    """Convert a model to OUT, a .json or .hedgerow file. Both directions are lossless.
 
     OUT may be - for JSON on standard output.
 
@@ -180,7 +191,7 @@ def convert() -> None:
     """
 
 
-@click.command(cls=_DoneElsewhere, short_help="Try the commands on an example.")
+@click.command(cls=_LazyCommand, short_help="Try the commands on an example.")
 @click.option(
     "--out", type=FILE, default=Path("hedgerow-demo"), show_default=True, help="Folder to write."
 )
@@ -189,10 +200,10 @@ def demo() -> None:
     """Try the commands on made-up churn data with text, numbers and missing values."""
 
 
-@click.command(cls=_DoneElsewhere, short_help="Print a shell completion script.")
+@click.command(short_help="Print a shell completion script.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @debug_option
-def completion() -> None:
+def completion(shell: str) -> None:
     """Print a script that completes commands in a shell.
 
     \b
@@ -200,6 +211,10 @@ def completion() -> None:
       zsh    eval "$(hedgerow completion zsh)"      in ~/.zshrc
       fish   hedgerow completion fish > ~/.config/fish/completions/hedgerow.fish
     """  # noqa: D301  the \b is click's: lines stay as they are
+    script = get_completion_class(shell)
+    assert script is not None  # click knows all three
+    program = click.get_current_context().find_root().command
+    click.echo(script(program, {}, "hedgerow", "_HEDGEROW_COMPLETE").source())
 
 
 COMMANDS = (train, predict, evaluate, explain, report, inspect, convert, demo, completion)

@@ -1,8 +1,8 @@
 """A CSV file → a data frame. The same column has the same type whenever it is read.
 
-All fields are read as text, and a column then becomes what all of its values are: whole numbers,
-numbers, true and false, or else text. What a model has learned about a column decides instead, if
-there is a model: a category "7" stays text, though a file may hold no other.
+All fields are read as text. A column is then converted to the first type that fits all of its
+values: integer, float, boolean, or else text. With a model, the column types of its training are
+used instead: a category "7" stays text, even if a file has no other category.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ import gzip
 import io
 import re
 import warnings
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,32 +25,32 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from hedgerow._cli.cell_values import NonNumericCells, is_number, non_numeric_values, without_na
-from hedgerow._cli.damage import read_as, require_distinct
 from hedgerow._cli.options import Reading
 from hedgerow._data.schema import listed
 from hedgerow.exceptions import DataError
 
 ColumnKind = Literal["text", "number", "any"]
-# What a column is by its name: None if that is to be found out, "any" if it is no feature besides.
+# Kind of a column by its name: None to infer it; "any" to infer it without warnings (no feature).
 Kinds = Callable[[str], ColumnKind | None]
 
-# Texts that mean missing, those of `pandas.read_csv`.
+# Strings that mean missing, those of `pandas.read_csv`.
 MISSING_TEXTS = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
 )
 _DELIMITERS = (",", ";", "\t", "|")
-# Zip codes and the like, and hexadecimal numbers: digits that are no quantity.
+# Zip codes and the like, and hexadecimal numbers: digits that are not a quantity.
 _CODE = r"^\s*[+-]?0[0-9xX]"
 _DATE = re.compile(r"\s*(\d{4}-\d\d?-\d\d?([ T]\d\d?:.*)?|\d\d?[./]\d\d?[./]\d{4})\s*")
-_DATES_LOOKED_AT = 100
-# A row must fit into a block; tables of a million columns exist.
+_DATE_SAMPLE = 100
+# A row must fit into a block; there are tables with a million columns.
 _BLOCK_BYTES = 1 << 25
+_CONTENT_ERRORS = (ValueError, OverflowError, EOFError, zlib.error, csv.Error, pa.ArrowException)
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a file is written: what parts its fields, and the names of its columns."""
+    """The format of a CSV file: its delimiter and column names."""
 
     delimiter: str
     names: tuple[str, ...]
@@ -55,12 +58,12 @@ class Dialect:
 
     @property
     def has_decimal_commas(self) -> bool:
-        """Whether 1,5 may be a number, as where a semicolon parts fields."""
+        """Whether 1,5 may be a number: if the delimiter is a semicolon."""
         return self.delimiter == ";"
 
 
 class ColumnWarning(UserWarning):
-    """How a column was read, which may not be what was meant."""
+    """A column may have been read as something else than the user intended."""
 
     def __init__(self, column: str, message: str) -> None:
         super().__init__(f"column {column!r} {message}")
@@ -68,13 +71,13 @@ class ColumnWarning(UserWarning):
 
 
 def read_csv(path: Path, kinds: Kinds, reading: Reading | None = None) -> Any:
-    """Read a file as a pandas data frame; `kinds` tells what columns are, where it is known."""
+    """Read a file as a pandas data frame; `kinds` returns the kind of a column, if it is known."""
     reading = Reading() if reading is None else reading
-    with read_as(path, "a CSV file"):
+    with as_data_errors(path, "a CSV file"):
         dialect = _dialect(path, reading)
         text = _read_text(path, dialect)
     if text.num_rows == 0 and not reading.may_be_empty:
-        raise DataError(f"{path} has a line of names, but no rows.")
+        raise DataError(f"{path} has a header line, but no rows.")
     columns = {
         name: _read_column(path, text.column(i), name, kinds(name), dialect, reading.na)
         for i, name in enumerate(dialect.names)
@@ -85,7 +88,7 @@ def read_csv(path: Path, kinds: Kinds, reading: Reading | None = None) -> Any:
 def _read_column(
     path: Path, text: Any, name: str, kind: ColumnKind | None, dialect: Dialect, na: tuple[str, ...]
 ) -> Any:
-    """Return a column as what it is, or as what it is known to be, without what means missing."""
+    """Convert a column to its kind, or to the type that fits, with nulls for missing values."""
     column = without_na(_typed(without_na(text, na), name, kind, dialect), na)
     if kind == "number" and column.type == pa.string():
         others = non_numeric_values(column, decimal_commas=dialect.has_decimal_commas)
@@ -94,26 +97,26 @@ def _read_column(
 
 
 def _not_numeric(path: Path, name: str, others: NonNumericCells | None) -> str:
-    if others is None:  # such as a number with a comma where commas part fields
-        return f"{path}, column {name!r} must be numbers, but it is text."
+    if others is None:  # such as a decimal comma where commas are delimiters
+        return f"{path}, column {name!r} must be numeric, but it is text."
     hint = f" {others.option} reads such values as missing." if others.count < others.total else ""
-    return f"{path}, column {name!r} must be numbers, but {others}.{hint}"
+    return f"{path}, column {name!r} must be numeric, but {others}.{hint}"
 
 
 def _dialect(path: Path, reading: Reading) -> Dialect:
-    """Look at the first line, which is of names unless it is said or known not to be."""
-    is_packed = path.suffix.lower() == ".gz"
-    with gzip.open(path) if is_packed else path.open("rb") as file:
+    """Detect delimiter and column names from the first line."""
+    is_compressed = path.suffix.lower() == ".gz"
+    with gzip.open(path) if is_compressed else path.open("rb") as file:
         lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         first = lines.readline()
         while first and not first.strip():
             first = lines.readline()
         delimiter = _delimiter(first)
-        header = next(csv.reader(_and_on(first, lines), delimiter=delimiter), [])
+        header = next(csv.reader(chain([first], lines), delimiter=delimiter), [])
     if not header:
         raise DataError(f"{path} is empty.")
     if reading.header is False:
-        return Dialect(delimiter, _numbered(len(header), reading.names), has_header=False)
+        return Dialect(delimiter, _default_names(len(header), reading.names), has_header=False)
     if reading.header is None:
         _require_names(header, reading.names, path)
     names = tuple(name or f"Unnamed: {i}" for i, name in enumerate(header))  # as pandas calls them
@@ -121,31 +124,26 @@ def _dialect(path: Path, reading: Reading) -> Dialect:
     return Dialect(delimiter, names, has_header=True)
 
 
-def _numbered(n_columns: int, known: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Name the columns of a file without names; if it has just those of a model, as they are."""
-    if known is not None and len(known) == n_columns:
-        return known
+def _default_names(n_columns: int, expected: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Name the columns of a file without a header: as in the model, if their number is the same."""
+    if expected is not None and len(expected) == n_columns:
+        return expected
     return tuple(f"x{i}" for i in range(n_columns))
 
 
-def _require_names(header: list[str], known: tuple[str, ...] | None, path: Path) -> None:
-    """Refuse a first line of numbers, unless a model knows columns of these names."""
+def _require_names(header: list[str], expected: tuple[str, ...] | None, path: Path) -> None:
+    """Refuse a first line of numbers, unless the model has columns of these names."""
     fields = [field for field in header if field.strip()]
-    if not fields or not all(map(is_number, fields)) or set(known or [None]) <= set(header):
+    if not fields or not all(map(is_number, fields)) or set(expected or [None]) <= set(header):
         return
     raise DataError(
         f"{path} begins with a line of numbers ({listed(fields, 3)}) instead of column names. "
-        "--no-header reads it as a row; --header says that the numbers are names."
+        "--no-header reads it as a row; --header takes the numbers as names."
     )
 
 
-def _and_on(first: str, lines: Any) -> Any:
-    yield first
-    yield from lines
-
-
 def _delimiter(line: str) -> str:
-    """Return what parts the names most often; quoted names are not looked into."""
+    """Return the most frequent delimiter, not counting those inside quotes."""
     bare = re.sub(r'"[^"]*"', "", line)
     return max(_DELIMITERS, key=bare.count)
 
@@ -155,7 +153,7 @@ def _read_text(path: Path, dialect: Dialect) -> Any:
     try:
         return _parse(path, dialect, threads=True)
     except pa.ArrowInvalid:
-        return _parse(path, dialect, threads=False)  # whose error tells the row
+        return _parse(path, dialect, threads=False)  # its error has the row number
 
 
 def _parse(path: Path, dialect: Dialect, *, threads: bool) -> Any:
@@ -177,74 +175,102 @@ def _parse(path: Path, dialect: Dialect, *, threads: bool) -> Any:
 
 
 def _typed(text: Any, name: str, kind: ColumnKind | None, dialect: Dialect) -> Any:
-    """Return a column as what it is, or as what it is known to be."""
+    """Convert a column of text to its kind, or to the first type that fits."""
     if kind == "text":
         return text
     if text.null_count == len(text):
         return text.cast(pa.float64())
     if kind != "number" and pc.any(pc.match_substring_regex(text, _CODE)).as_py():
         if kind is None and _as_numbers(text, dialect) is not None:
-            _warn(name, "has numbers with leading zeros, and is read as text.")
+            _warn(name, "has numbers with leading zeros and is read as text.")
         return text
-    found = _as_numbers(text, dialect)
-    if found is None:
-        found = _as_flags(text)
-    if found is not None:
-        return found
+    converted = _as_numbers(text, dialect)
+    if converted is None:
+        converted = _as_booleans(text)
+    if converted is not None:
+        return converted
     if kind is None:
-        warn_of_text(text, name, decimal_commas=dialect.has_decimal_commas)
+        warn_about_text(text, name, decimal_commas=dialect.has_decimal_commas)
     return text
 
 
-def warn_of_text(text: Any, name: str, *, decimal_commas: bool = False) -> None:
-    """Warn of text that was probably meant as something else."""
+def warn_about_text(text: Any, name: str, *, decimal_commas: bool = False) -> None:
+    """Warn about text that was probably meant to be dates or numbers."""
     if _are_dates(text):
         _warn(
             name,
-            "holds dates, and each is taken as a category of its own. Numbers (year, month, days "
-            "since a day) would say more; --drop leaves it out.",
+            "has dates, and each date becomes a category of its own. Numbers (year, month, days "
+            "since a date) are more useful; --drop ignores the column.",
         )
         return
     others = non_numeric_values(text, decimal_commas=decimal_commas)
     if others is not None and others.is_nearly_numeric:
         _warn(
             name,
-            f"is read as categories: {others}. If that means missing: {others.option}.",
+            f"is read as categorical: {others}. If that means missing, use {others.option}.",
         )
 
 
 def _as_numbers(text: Any, dialect: Dialect) -> Any:
-    """Return whole numbers, or numbers, or None if not all are."""
+    """Return integers or floats, or None if not all values are numbers."""
     bare = pc.utf8_trim_whitespace(text)
     bare = pc.if_else(pc.equal(bare, ""), None, bare)
     bare = pc.replace_substring_regex(bare, r"^\+([0-9.])", r"\1")
     kinds: tuple[Any, ...] = (pa.int64(), pa.float64())
-    found = _cast(bare, *kinds)
-    if found is None and dialect.has_decimal_commas:
-        found = _cast(pc.replace_substring(bare, ",", ".", max_replacements=1), pa.float64())
-    return found
+    numbers = _cast(bare, *kinds)
+    if numbers is None and dialect.has_decimal_commas:
+        numbers = _cast(pc.replace_substring(bare, ",", ".", max_replacements=1), pa.float64())
+    return numbers
 
 
 def _cast(text: Any, *types: Any) -> Any:
-    for wanted in types:
+    for dtype in types:
         try:
-            return text.cast(wanted)
+            return text.cast(dtype)
         except pa.ArrowInvalid:
             continue
     return None
 
 
-def _as_flags(text: Any) -> Any:
+def _as_booleans(text: Any) -> Any:
     """Return booleans if all values are true or false, in any case; else None."""
     bare = pc.utf8_lower(pc.utf8_trim_whitespace(text))
-    known = pc.is_in(bare.drop_null(), value_set=pa.array(["true", "false"]))
-    return pc.equal(bare, "true") if pc.all(known).as_py() else None
+    is_boolean = pc.is_in(bare.drop_null(), value_set=pa.array(["true", "false"]))
+    return pc.equal(bare, "true") if pc.all(is_boolean).as_py() else None
 
 
 def _are_dates(text: Any) -> bool:
-    some = text.drop_null()[:_DATES_LOOKED_AT].to_pylist()
+    some = text.drop_null()[:_DATE_SAMPLE].to_pylist()
     return all(_DATE.fullmatch(value) for value in some)
 
 
 def _warn(column: str, message: str) -> None:
     warnings.warn(ColumnWarning(column, message), stacklevel=2)
+
+
+@contextmanager
+def as_data_errors(path: Path, what: str) -> Iterator[None]:
+    """Raise errors about the content of `what`, such as "a CSV file", as `DataError`.
+
+    System errors, such as missing permissions, are raised as they are.
+    """
+    try:
+        yield
+    except DataError:
+        raise
+    except UnicodeDecodeError as error:
+        at = f"byte {error.object[error.start]:#x} at position {error.start}"
+        raise DataError(f"{path} is not {what} in UTF-8: {at}.") from error
+    except (*_CONTENT_ERRORS, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise DataError(f"{path} is not {what}, or is damaged: {error}") from error
+
+
+def require_distinct(names: Sequence[str], path: Path) -> None:
+    """Refuse duplicate column names."""
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise DataError(f"{path} has more than one column named {name!r}.")
+        seen.add(name)

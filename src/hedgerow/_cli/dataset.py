@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,24 +12,24 @@ import pandas as pd
 
 from hedgerow._cli.cell_values import is_number
 from hedgerow._cli.csv_file import ColumnKind
-from hedgerow._cli.names import suggestion
 from hedgerow._cli.options import Reading, source_name
 from hedgerow._cli.tables import SparseFile, read_file
 from hedgerow._contract import internals
+from hedgerow._data.schema import listed
+from hedgerow._spelling import near
 from hedgerow._types import Indices
 from hedgerow.exceptions import DataError
 
 _NAMELESS = (
-    "SVMlight files hold targets and queries in places of their own, and their columns have no "
-    "names."
+    "in SVMlight files columns have no names, and targets and queries have fields of their own."
 )
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Names of the columns that are no features, and what is asked of them.
+    """Names of the columns that are not features.
 
-    `target_kind` is what the target is read as: "any", whatever it is, or "number".
+    `target_kind` is the kind of the target: "number", or "any" to infer it.
     """
 
     target: str | None = None
@@ -43,18 +43,18 @@ class Roles:
 
     @property
     def by_option(self) -> dict[str, str]:
-        """The columns that options name, but for those to drop."""
-        named = {
+        """The columns that options name, except those to drop."""
+        by_option = {
             "--target": self.target,
             "--event": self.event,
             "--qid": self.qid,
             "--weights": self.weights,
             "--groups": self.groups,
         }
-        return {option: name for option, name in named.items() if name is not None}
+        return {option: name for option, name in by_option.items() if name is not None}
 
     def kind_of(self, name: str) -> ColumnKind | None:
-        """Tell what to read a column as: those to drop as they stand, and others as they look."""
+        """Return the kind of a column; None to infer it. Columns to drop stay text."""
         if name in self.drop:
             return "text"
         if name == self.target:
@@ -63,13 +63,13 @@ class Roles:
 
     @property
     def names(self) -> list[str]:
-        """All of them that are given."""
+        """The names of all these columns."""
         return [*self.by_option.values(), *self.drop]
 
 
 @dataclass(frozen=True)
 class LabeledDataset:
-    """Rows with their targets; None for what the file does not have."""
+    """Rows with their targets; None for columns that the file does not have."""
 
     X: Any
     y: Any
@@ -79,12 +79,12 @@ class LabeledDataset:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.X.shape[0])
 
     @property
     def keep_together(self) -> Any:
-        """Groups of rows that a split keeps together: queries, or groups."""
+        """The groups or queries whose rows a split keeps together."""
         return self.groups if self.qid is None else self.qid
 
     def take(self, rows: Indices) -> LabeledDataset:
@@ -99,9 +99,9 @@ def _rows_of(values: Any, rows: Indices) -> Any:
 
 @dataclass(frozen=True)
 class ExpectedColumns:
-    """What is known of a file before it is read: its columns are those of a model, or of a table.
+    """The columns that a file must have: those of a model, or of another dataset.
 
-    `names` are the columns to take, in order; None takes all of a table without names.
+    `names` are the columns to use, in order; None uses all columns of a table without names.
     """
 
     names: list[str] | None
@@ -110,7 +110,7 @@ class ExpectedColumns:
 
     @classmethod
     def of_model(cls, model: Any, target: str | None = None) -> ExpectedColumns:
-        """Tell what a model has learned of its columns."""
+        """Return the columns that a model was trained on."""
         schema = getattr(internals(model).model(), "schema", None)
         kinds: dict[str, ColumnKind] = {}
         if schema is not None and schema.feature_names is not None:
@@ -127,7 +127,7 @@ class ExpectedColumns:
 
     @classmethod
     def of_dataset(cls, dataset: LabeledDataset, target: str | None) -> ExpectedColumns:
-        """Tell what the columns of other rows are."""
+        """Return the columns of another dataset."""
         if not isinstance(dataset.X, pd.DataFrame):
             return cls(None, {}, dataset.X.shape[1])
         kinds = {name: _kind_of(dataset.X[name]) for name in dataset.X.columns}
@@ -135,35 +135,35 @@ class ExpectedColumns:
             kinds[target] = _kind_of(dataset.y)
         return cls(list(dataset.X.columns), kinds, dataset.X.shape[1])
 
-    def named(self, reading: Reading) -> Reading:
-        """Add the names of the columns to how a file is read."""
+    def with_names(self, reading: Reading) -> Reading:
+        """Add the column names to the reading options."""
         return reading if self.names is None else replace(reading, names=tuple(self.names))
 
     def kind_of(self, name: str) -> ColumnKind:
-        """Tell what a column is; of one that is not known it does not matter."""
+        """Return the kind of a column; columns that are not expected stay text."""
         return self.kinds.get(name, "text")
 
     def columns(self, table: Any, roles: Roles, source: str) -> Any:
-        """Return the columns to take; others, such as a target, do not matter."""
+        """Return the expected columns; others, such as a target, are ignored."""
         if self.names is None:
             return _features(table, roles, source)
         require_columns(table, self.names, source)
         return table[self.names]
 
     def rows(self, sparse: SparseFile, source: str) -> Any:
-        """Return the rows of a table without names of columns."""
+        """Return the rows of a table without column names."""
         if self.names is not None:
             raise DataError(f"{source} has no column {self.names[0]!r}: {_NAMELESS}")
         return sparse.X
 
     def require_kinds(self, table: Any, source: str) -> None:
-        """Refuse text where numbers are known."""
+        """Refuse text in numeric columns."""
         for name in [] if self.names is None else self.names:
             if self.kinds[name] == "number" and _kind_of(table[name]) == "text":
                 example = table[name].dropna().iloc[0]
                 raise DataError(
-                    f"{source}, column {name!r}: the model learns from numbers there, but this is "
-                    f"text (such as {example!r})."
+                    f"{source}, column {name!r} is text (such as {example!r}), but numeric in the "
+                    "training data."
                 )
 
 
@@ -175,18 +175,18 @@ def _kind_of(column: Any) -> ColumnKind:
 def read_dataset(
     path: Path, reading: Reading, roles: Roles, expected: ExpectedColumns | None = None
 ) -> LabeledDataset:
-    """Read rows to learn from or, with columns that are expected, rows to judge a model by.
+    """Read a training set or, with expected columns, a test set.
 
     Parameters
     ----------
     path : Path
         The file.
     reading : Reading
-        How the file is read.
+        The options.
     roles : Roles
-        Columns that are no features.
+        Columns that are not features.
     expected : ExpectedColumns, optional
-        The columns that the model has.
+        The columns of the model.
     """
     table, source = _read_table(path, reading, roles, expected), source_name(path)
     if isinstance(table, SparseFile):
@@ -207,24 +207,24 @@ def read_dataset(
 def _read_table(
     path: Path, reading: Reading, roles: Roles, expected: ExpectedColumns | None
 ) -> Any:
-    """Read a table, whose columns are what is known of them, or else what they look like."""
+    """Read a table with the expected kinds of columns; other kinds are inferred."""
 
     def kind_of(name: str) -> ColumnKind | None:
         if expected is None:
             return roles.kind_of(name)
-        is_open = name in roles.names and name not in expected.kinds
-        return roles.kind_of(name) if is_open else expected.kind_of(name)
+        is_unexpected = name in roles.names and name not in expected.kinds
+        return roles.kind_of(name) if is_unexpected else expected.kind_of(name)
 
     if expected is None:
         return read_file(path, reading, kind_of)
-    return read_file(path, expected.named(reading), kind_of, expected.n_features)
+    return read_file(path, expected.with_names(reading), kind_of, expected.n_features)
 
 
 def read_features(
     path: Path, reading: Reading, expected: ExpectedColumns, keep: str | None
 ) -> tuple[Any, Any]:
-    """Read rows to predict, and a column to keep beside the predictions, as it stands."""
-    table = read_file(path, expected.named(reading), expected.kind_of, expected.n_features)
+    """Read rows to predict, and a column to copy next to the predictions, unchanged."""
+    table = read_file(path, expected.with_names(reading), expected.kind_of, expected.n_features)
     source = source_name(path)
     if isinstance(table, SparseFile):
         if keep is not None:
@@ -234,12 +234,25 @@ def read_features(
     return expected.columns(table, Roles(), source), _column(table, keep)
 
 
+def suggestion(name: str, allowed: Iterable[str]) -> str:
+    """Return a sentence that suggests the most similar of the allowed names, or lists them."""
+    names = list(allowed)
+    similar = next(iter(near(name, names)), None)
+    if similar is not None:
+        return f"Did you mean {similar!r}?"
+    return f"There are {listed(names)}."
+
+
 def require_columns(table: Any, names: Sequence[str], source: str) -> None:
-    """Refuse names that are no columns."""
+    """Raise if the table lacks one of these columns."""
     for name in names:
         if name not in table.columns:
             names = list(map(str, table.columns))
-            hint = " If its first line is no header: --no-header." if _has_numbers(names) else ""
+            hint = (
+                " If its first line is not a header, use --no-header."
+                if _has_numbers(names)
+                else ""
+            )
             raise DataError(f"{source} has no column {name!r}. {suggestion(name, names)}{hint}")
 
 
@@ -248,23 +261,23 @@ def _has_numbers(names: Sequence[str]) -> bool:
 
 
 def _require_roles(table: Any, roles: Roles, source: str) -> Any:
-    """Return the rows to use; refuse columns that are missing, incomplete, or in two roles."""
+    """Return the rows to use; refuse columns that are absent, incomplete, or in two roles."""
     if roles.target is None:
-        raise DataError(f"--target must name the column of {source} that is to be predicted.")
+        raise DataError(f"--target must name the column of {source} to predict.")
     require_columns(table, roles.names, source)
     if roles.drop_missing_target and table[roles.target].notna().any():
         table = table[table[roles.target].notna()].reset_index(drop=True)
     for option, name in roles.by_option.items():
         if option != "--target" and name == roles.target:
             raise DataError(f"--target and {option} both name column {name!r}.")
-        is_gap = table[name].isna().to_numpy()
-        if is_gap.all():
+        is_missing = table[name].isna().to_numpy()
+        if is_missing.all():
             raise DataError(f"{source}, column {name!r} ({option}) is empty.")
-        if is_gap.any():
-            way_out = " --drop-missing-target leaves them out." if option == "--target" else ""
+        if is_missing.any():
+            hint = " --drop-missing-target skips these rows." if option == "--target" else ""
             raise DataError(
-                f"{source}, column {name!r} ({option}) has missing values: {is_gap.sum():,} of "
-                f"{len(is_gap):,} rows, the first is row {is_gap.argmax()}.{way_out}"
+                f"{source}, column {name!r} ({option}) has missing values: {is_missing.sum():,} of "
+                f"{len(is_missing):,} rows, the first is row {is_missing.argmax()}.{hint}"
             )
     return table
 
@@ -283,7 +296,9 @@ def _sparse_dataset(
 def _features(table: Any, roles: Roles, source: str) -> Any:
     features = table.drop(columns=roles.names)
     if features.shape[1] == 0:
-        raise DataError(f"{source} has no columns to learn from beside {', '.join(roles.names)}.")
+        raise DataError(
+            f"{source} has no features: no columns other than {', '.join(roles.names)}."
+        )
     return features
 
 
@@ -292,10 +307,10 @@ def _column(table: Any, name: str | None) -> Any:
 
 
 def _flags(event: Any) -> Any:
-    """Return whether events were seen, as booleans; files often have 1 and 0."""
+    """Return whether events were observed, as booleans; files often have 1 and 0."""
     if not event.isin([0, 1]).all():
         raise DataError(
-            f"--event: column {event.name!r} must tell whether the event was seen: true or false, "
-            "1 or 0, in every row."
+            f"--event: column {event.name!r} must be true or false (or 1 or 0) in every row: "
+            "whether the event was observed."
         )
     return event.astype(bool)

@@ -1,4 +1,4 @@
-"""`hedgerow demo`: a tour of the commands on a table of customers that is made up here."""
+"""`hedgerow demo`: a tour of the commands on synthetic churn data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOWNS = ("Bonn", "Essen", "Köln", "Mainz", "Trier", "Ulm")
 
 
 def demo(out: Path) -> None:
-    """Make up customers, and run the other commands on them."""
+    """Generate customers, and run the other commands on them."""
     context = click.get_current_context()
     require_folder(out)
     customers = _customers()
@@ -25,7 +25,7 @@ def demo(out: Path) -> None:
     with all_or_nothing(out) as folder:
         write_table(customers[:-_N_NEW], folder / data.name)
         write_table(customers[-_N_NEW:].drop(columns="outcome"), folder / new.name)
-    click.echo(f"{data} has {_N_ROWS - _N_NEW:,} customers, {new} five more. What to do with them:")
+    click.echo(f"{data} has {_N_ROWS - _N_NEW:,} customers, {new} five more.")
     for command in (
         f"train {_quoted(data)} --target outcome --drop customer --quiet --out {_quoted(out)}",
         f"predict {_quoted(model)} {_quoted(new)} --id customer --proba",
@@ -41,16 +41,16 @@ def _quoted(path: Path) -> str:
 
 
 def _run(context: click.Context, line: str) -> None:
-    """Print a command and what it answers."""
+    """Print a command and its output."""
     click.echo(f"\n$ hedgerow {line}")
     group: Any = context.find_root().command
     name, *arguments = shlex.split(line)
-    with group.commands[name].make_context(name, arguments, parent=context.parent) as made:
-        group.commands[name].invoke(made)
+    with group.commands[name].make_context(name, arguments, parent=context.parent) as child:
+        group.commands[name].invoke(child)
 
 
 def _customers() -> Any:
-    """Make up customers, the same on every machine."""
+    """Generate customers, the same on every machine."""
     random = np.random.RandomState(7)  # whose stream never changes
     table = pd.DataFrame(
         {
@@ -72,6 +72,6 @@ def _customers() -> Any:
         + 0.5 * table["town"].isin(["Essen", "Trier"])
     )
     leaves = score + random.logistic(size=_N_ROWS) > 0
-    for column, part in (("days_since_login", 0.15), ("plan", 0.05)):
-        table.loc[random.random_sample(_N_ROWS) < part, column] = None
+    for column, share in (("days_since_login", 0.15), ("plan", 0.05)):
+        table.loc[random.random_sample(_N_ROWS) < share, column] = None
     return table.assign(outcome=np.where(leaves, "leaves", "stays"))

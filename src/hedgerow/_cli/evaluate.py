@@ -1,15 +1,26 @@
-"""`hedgerow evaluate`: a model and rows whose targets are known → metrics."""
+"""`hedgerow evaluate` and `hedgerow report`: a model and a dataset → metrics, or an HTML page."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from hedgerow._cli.dataset import ExpectedColumns, Roles, read_dataset
+import hedgerow as hr
+from hedgerow._cli.dataset import ExpectedColumns, LabeledDataset, Roles, read_dataset
 from hedgerow._cli.models import load_model
 from hedgerow._cli.options import Reading
-from hedgerow._cli.output import answer, answer_json, count, lines_of, number
-from hedgerow._cli.scores import measure
+from hedgerow._cli.output import (
+    all_or_nothing,
+    answer,
+    answer_json,
+    count,
+    lines_of,
+    number,
+    require_file,
+    say,
+    size_of,
+)
+from hedgerow._cli.scores import measure, positive_class, require_truth
 
 
 def evaluate(
@@ -20,11 +31,8 @@ def evaluate(
     as_json: bool,
     **columns: Any,
 ) -> None:
-    """Measure how good a model is, and tell it."""
-    model, roles = load_model(model_file), Roles(**columns)
-    dataset = read_dataset(
-        data, reading.like(model), roles, ExpectedColumns.of_model(model, roles.target)
-    )
+    """Print the metrics of a model on the rows of a file."""
+    model, dataset = _load(model_file, data, reading, Roles(**columns))
     metrics = measure(model, dataset, positive)
     if as_json:
         name = type(model).__name__
@@ -32,3 +40,46 @@ def evaluate(
         return
     title = {type(model).__name__: f"{count(dataset.n_rows, 'row')} of {data}"}
     answer(lines_of(title | {name: number(value) for name, value in metrics.items()}))
+
+
+def report(
+    model_file: Path,
+    data: Path,
+    out: Path,
+    reading: Reading,
+    positive: str | None,
+    **columns: Any,
+) -> None:
+    """Write an HTML report on a model and the rows of a file."""
+    require_file(out)
+    roles = Roles(**columns)
+    model, dataset = _load(model_file, data, reading, roles)
+    require_truth(model, dataset)
+    label = None if positive is None else positive_class(positive, model)
+    with all_or_nothing(out.parent) as folder:
+        write_report(model, dataset, folder / out.name, roles.target, label)
+    say(f"{out} ({size_of(out)})")
+
+
+def _load(
+    model_file: Path, data: Path, reading: Reading, roles: Roles
+) -> tuple[Any, LabeledDataset]:
+    model = load_model(model_file)
+    expected = ExpectedColumns.of_model(model, roles.target)
+    return model, read_dataset(data, reading.like(model), roles, expected)
+
+
+def write_report(
+    model: Any, dataset: LabeledDataset, path: Path, target: str | None, positive: Any = None
+) -> None:
+    """Write an HTML report on a model and a dataset; ImportError if packages are missing."""
+    hr.report(
+        model,
+        dataset.X,
+        dataset.y,
+        path,
+        sample_weight=dataset.weights,
+        qid=dataset.qid,
+        target_name=target,
+        positive_class=positive,
+    )

@@ -1,4 +1,4 @@
-"""`hedgerow explain`: what each column adds to predictions, row by row or on average."""
+"""`hedgerow explain`: the Shapley values of each column, row by row or on average."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from hedgerow.exceptions import ParameterError
 from hedgerow.explain import ShapValues, shap_values
 
 _BAR = 30  # characters of the longest bar
-_ONLY_OUTPUT = "y"  # the name of an output that has none of its own
+_ONLY_OUTPUT = "y"  # the name of a single output
 
 
 def explain(
     model_file: Path,
     data: Path,
-    wanted: str | None,
+    selection: str | None,
     top: int,
     out: Path | None,
     reading: Reading,
     as_json: bool,
 ) -> None:
-    """Tell what each column adds to predictions: of some rows, or the mean over all of them."""
+    """Print the Shapley values of some rows, or their mean sizes over all rows."""
     if out != STANDARD:
         require_table_name(out)
     model = load_model(model_file)
     X, _ = read_features(data, reading.like(model), ExpectedColumns.of_model(model), None)
-    rows = np.arange(X.shape[0]) if wanted is None else _row_numbers(wanted, X.shape[0])
+    rows = np.arange(X.shape[0]) if selection is None else _row_numbers(selection, X.shape[0])
     explained = shap_values(model, LabeledDataset(X, None).take(rows).X)
     if out is not None:
         write_table(_all_values(explained, rows), None if out == STANDARD else out)
     if out == STANDARD:
         return
     if as_json:
-        answer_json(_as_dict(explained, rows, each=wanted is not None))
-    elif wanted is None:
+        answer_json(_as_dict(explained, rows, by_row=selection is not None))
+    elif selection is None:
         answer(_average_text(explained, top))
     else:
         answer("\n".join(_row_text(explained, i, row, top) for i, row in enumerate(rows)))
@@ -63,7 +63,7 @@ def _row_numbers(text: str, n_rows: int) -> Any:
     for part in text.split(","):
         first, _, last = part.strip().partition("-")
         if not (first.isdecimal() and (last or first).isdecimal()):
-            raise ParameterError(f"--rows {text}: write row numbers and ranges, such as 0-4,7.")
+            raise ParameterError(f"--rows {text}: use row numbers and ranges, such as 0-4,7.")
         if int(last or first) >= n_rows:
             raise ParameterError(f"--rows {text}: the rows are 0 to {n_rows - 1}.")
         rows += range(int(first), int(last or first) + 1)
@@ -91,14 +91,14 @@ def _all_values(explained: ShapValues, rows: Any) -> Any:
     return pd.concat(parts).sort_values("row", kind="stable", ignore_index=True)
 
 
-def _as_dict(explained: ShapValues, rows: Any, *, each: bool) -> dict[str, Any]:
+def _as_dict(explained: ShapValues, rows: Any, *, by_row: bool) -> dict[str, Any]:
     values, base = _by_output(explained)
     names = explained.feature_names
     outputs = {}
     for k, output in enumerate(explained.output_names):
         sizes = dict(zip(names, np.abs(values[:, :, k]).mean(axis=0).tolist(), strict=True))
         outputs[output] = {"base_value": float(base[0, k]), "mean_absolute_value": sizes}
-        if each:
+        if by_row:
             outputs[output]["rows"] = [
                 {"row": int(row), "values": dict(zip(names, line.tolist(), strict=True))}
                 for row, line in zip(rows, values[:, :, k], strict=True)
@@ -107,7 +107,7 @@ def _as_dict(explained: ShapValues, rows: Any, *, each: bool) -> dict[str, Any]:
 
 
 def _average_text(explained: ShapValues, top: int) -> str:
-    """Return the columns that add most, over all rows and outputs, with bars."""
+    """Return the columns with the largest mean Shapley values, with bars."""
     values, _ = _by_output(explained)
     sizes = np.abs(values).mean(axis=(0, 2))
     order = np.argsort(-sizes, kind="stable")[:top]
@@ -122,7 +122,7 @@ def _average_text(explained: ShapValues, top: int) -> str:
 
 
 def _row_text(explained: ShapValues, i: int, row: int, top: int) -> str:
-    """Return a row's score as a sum, the largest terms first."""
+    """Return a row's score as a sum of Shapley values, the largest first."""
     values, base = _by_output(explained)
     lines = []
     for k, output in enumerate(explained.output_names):
@@ -135,24 +135,26 @@ def _row_text(explained: ShapValues, i: int, row: int, top: int) -> str:
 
 
 def _term_lines(terms: Any, names: Sequence[str], data: Any, top: int) -> list[str]:
-    """Return the largest terms and the sum of the others, their decimal points in line."""
+    """Return the largest terms and the sum of the others, with aligned decimal points."""
     order = np.argsort(-np.abs(terms), kind="stable")
-    said = [(terms[j], f"{names[j]} {_said(data[j])}") for j in order[:top]]
+    lines = [(terms[j], f"{names[j]} {_value_text(data[j])}") for j in order[:top]]
     if len(order) > top:
-        said.append((terms[order[top:]].sum(), count(len(order) - top, "other column")))
-    decimals = _decimals(max(abs(term) for term, _ in said))
-    numbers = [f"{term:+.{decimals}f}" for term, _ in said]
+        lines.append((terms[order[top:]].sum(), count(len(order) - top, "other column")))
+    decimals = _decimals(max(abs(term) for term, _ in lines))
+    numbers = [f"{term:+.{decimals}f}" for term, _ in lines]
     width = max(map(len, numbers))
-    return [f"  {number:>{width}}  {text}" for number, (_, text) in zip(numbers, said, strict=True)]
+    return [
+        f"  {number:>{width}}  {text}" for number, (_, text) in zip(numbers, lines, strict=True)
+    ]
 
 
 def _decimals(largest: float) -> int:
-    """Return the decimals with which the largest number has four digits."""
+    """Return the number of decimals that gives the largest number four digits."""
     return max(0, 3 - math.floor(math.log10(largest))) if largest > 0 else 0
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if is_missing(value):
         return "is missing"
-    is_whole = isinstance(value, float) and value.is_integer()
-    return f"= {value:.0f}" if is_whole else f"= {value}"
+    is_integer = isinstance(value, float) and value.is_integer()
+    return f"= {value:.0f}" if is_integer else f"= {value}"

@@ -1,4 +1,4 @@
-"""How rows are held out to judge a model by: a part of them, in folds, or those of another file."""
+"""Splits of a dataset: into a training and a test set, or into folds."""
 
 from __future__ import annotations
 
@@ -21,48 +21,51 @@ from hedgerow._cli.output import count
 from hedgerow._data.schema import listed
 from hedgerow.exceptions import DataError
 
-_WAY_OUT = "With --test-size 0 all rows are trained on."
+_HINT = "--test-size 0 trains on all rows."
 
 
-def part_rows(
-    dataset: LabeledDataset, part: float, seed: int, *, stratify: bool
+def split_rows(
+    dataset: LabeledDataset, test_size: float, seed: int, *, stratify: bool
 ) -> tuple[LabeledDataset, LabeledDataset]:
-    """Return rows to fit to and rows to hold out.
+    """Return a training and a test set.
 
-    Rows of a query or a group stay together, and classes have the same part in both.
+    Rows of a query or a group stay together. Classes are stratified.
     """
     rows, together = np.arange(dataset.n_rows), dataset.keep_together
     if together is not None:
-        _require_parts(pd.Series(together).nunique(), "group", part, at_least=1)
-        splitter = GroupShuffleSplit(1, test_size=part, random_state=seed)
+        _require_size(pd.Series(together).nunique(), "group", test_size, at_least=1)
+        splitter = GroupShuffleSplit(1, test_size=test_size, random_state=seed)
         train, test = next(splitter.split(rows, groups=together))
     else:
         n_classes = _count_classes(dataset.y) if stratify else 1
-        _require_parts(len(rows), "row", part, at_least=n_classes)
+        _require_size(len(rows), "row", test_size, at_least=n_classes)
         classes = dataset.y if stratify else None
-        train, test = train_test_split(rows, test_size=part, random_state=seed, stratify=classes)
+        train, test = train_test_split(
+            rows, test_size=test_size, random_state=seed, stratify=classes
+        )
     return dataset.take(np.sort(train)), dataset.take(np.sort(test))
 
 
-def _require_parts(number: int, thing: str, part: float, *, at_least: int) -> None:
-    """Refuse a number of rows or groups of which one part would have too few."""
-    held_out = math.ceil(part * number)  # as scikit-learn rounds
-    if min(held_out, number - held_out) < at_least:
+def _require_size(number: int, thing: str, test_size: float, *, at_least: int) -> None:
+    """Refuse a number of rows or groups that is too small to be split."""
+    n_test = math.ceil(test_size * number)  # as scikit-learn rounds
+    if min(n_test, number - n_test) < at_least:
         raise DataError(
-            f"rows cannot be held out: of {count(number, thing)}, {number - held_out:,} would "
-            f"train and {held_out:,} judge, and both need {at_least} or more. {_WAY_OUT}"
+            f"{count(number, thing)} cannot be split: the training set would have "
+            f"{number - n_test:,} and the test set {n_test:,}, and both need {at_least} or more. "
+            + _HINT
         )
 
 
 def _count_classes(y: Any) -> int:
-    """Return how many classes there are; each needs two rows, to be in both parts."""
+    """Return the number of classes; each needs two rows, to be in both sets."""
     sizes = pd.Series(y).value_counts()
     rare = sizes[sizes < 2].index
     if len(rare):
         have = f"{len(rare):,} classes have" if len(rare) > 1 else "a class has"
         raise DataError(
-            f"rows cannot be held out: {have} one row only ({listed(list(map(str, rare)), 3)}). "
-            + _WAY_OUT
+            f"no stratified test set is possible: {have} only one row "
+            f"({listed(list(map(str, rare)), 3)}). {_HINT}"
         )
     return len(sizes)
 

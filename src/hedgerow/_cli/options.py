@@ -1,4 +1,4 @@
-"""What several commands take: files, the columns that are no features, how to answer."""
+"""Options that several commands share: files, columns that are not features, output formats."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ STANDARD = Path("-")  # standard input or output, where a file may be named
 
 
 def source_name(path: Path) -> str:
-    """Return what messages call a file that is read."""
+    """Return the name of an input file in messages."""
     return "standard input" if path == STANDARD else str(path)
 
 
-class Part(click.FloatRange):
-    """A part of 1, which NaN is not."""
+class Fraction(click.FloatRange):
+    """A number between 0 and 1; NaN is refused."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the number."""
@@ -36,18 +36,18 @@ class Part(click.FloatRange):
 
 @dataclass
 class Run:
-    """What is known of this run of the program beside the arguments of its command."""
+    """The state of this run of the program, beside the arguments of its command."""
 
     debug: bool = False
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file of rows is read: the options that say so, and what a model knows of its columns.
+    """How a data file is read: the options of the user and the columns of the model.
 
-    `kind` is the format, `header` whether the first line is names (None: if it does not look like
-    numbers), `na` are strings that mean a missing value, `names` the columns of a model;
-    `may_be_empty` takes a table without rows, of which nothing can be learned, but all predicted.
+    `kind` is the format, `header` whether the first line has the column names (None: unless it
+    looks like numbers), `na` are strings that mean a missing value, `names` the columns of the
+    model. With `may_be_empty`, a table without rows is accepted: it can be predicted, not learned.
     """
 
     kind: str | None = None
@@ -57,7 +57,7 @@ class Reading:
     may_be_empty: bool = False
 
     def like(self, model: Any) -> Reading:
-        """Return how files for a model are read: what was missing for its training still is."""
+        """Return how files for a model are read: with the missing-value strings of its training."""
         stored = getattr(model, "na_values_", ())
         return replace(self, na=tuple(dict.fromkeys((*stored, *self.na))))
 
@@ -90,9 +90,9 @@ def threads_option(command: Command) -> Command:
     )(command)
 
 
-def _split(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    """Return all values of an option that is repeated, or has commas between its values."""
-    values = (value.strip() for text in given for value in text.split(","))
+def _split(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the values of an option that may be repeated, or have several with commas between."""
+    values = (value.strip() for text in texts for value in text.split(","))
     return tuple(dict.fromkeys(value for value in values if value))
 
 
@@ -104,7 +104,7 @@ def reading_options(command: Command) -> Command:
             multiple=True,
             metavar="VALUE,...",
             callback=_split,
-            help="More values that mean missing; may be repeated. The model remembers them.",
+            help="Further values that mean missing; may be repeated. The model file stores them.",
         ),
         click.option(
             "--header/--no-header",
@@ -123,12 +123,12 @@ def reading_options(command: Command) -> Command:
 
 
 def positive_option(what: str) -> Callable[[Command], Command]:
-    """Add --positive-class, and say in its help what it does."""
+    """Add --positive-class with this help."""
     return click.option("--positive-class", "positive", metavar="CLASS", help=what)
 
 
 def truth_options(command: Command) -> Command:
-    """Add the options that name columns of the truth: --target, --event, --qid and --weights."""
+    """Add the options of labeled data: --target, --event, --qid, --weights, missing targets."""
     for option in (
         click.option(
             "--drop-missing-target",

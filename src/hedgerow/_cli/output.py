@@ -1,4 +1,4 @@
-"""What is shown and written: lines or one JSON object, and files that are whole or not there."""
+"""Output: lines or one JSON object, and files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from hedgerow._model_file.atomic import write_atomically
 from hedgerow._model_file.values import encode
 from hedgerow.exceptions import ParameterError
 
-_UNFINISHED = ".hedgerow-unfinished-"  # how names of folders begin whose files are not all there
-_SECONDS_TO_LOCK = 10  # in which a process locks the folder that it has made
+_UNFINISHED = ".hedgerow-unfinished-"  # prefix of temporary folders
+_SECONDS_TO_LOCK = 10  # after creating the folder
 
 
 def say(line: str) -> None:
-    """Tell on standard error what is going on."""
+    """Print progress or a note on standard error."""
     click.echo(line, err=True)
 
 
 def to_json(value: Any) -> str:
-    """Return JSON, with what it has no word for as `hedgerow._model_file.values` has it.
+    """Return JSON, with the encoding of `hedgerow._model_file.values` for other types.
 
-    What is not a number, such as a metric that rows do not allow, is null.
+    NaN, such as an undefined metric, becomes null.
     """
     plain = _without_nan(value)
     return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False, default=encode)
@@ -57,12 +57,12 @@ def _without_nan(value: Any) -> Any:
 
 
 def answer(text: str) -> None:
-    """Print what was asked for. If standard output is closed, it was for nothing."""
+    """Print the result of a command; raise if standard output is closed."""
     click.echo(text)
 
 
 def summarise(text: str) -> None:
-    """Print what was done, unless standard output is closed: the files are what matters."""
+    """Print a summary, unless standard output is closed: the files are the result."""
     if not isinstance(sys.stdout, ClosedOutput):
         click.echo(text)
 
@@ -73,17 +73,17 @@ def answer_json(value: Any) -> None:
 
 
 def number(value: float) -> str:
-    """Return a number with four digits, or a dash for what is none."""
+    """Return a number with four digits, or a dash for NaN."""
     return f"{value:.4g}" if math.isfinite(value) else "–"
 
 
 def count(number_of: int, thing: str) -> str:
-    """Return how many there are: 1 row, 2,000 rows."""
+    """Return a count with its noun: 1 row, 2,000 rows."""
     return f"{number_of:,} {thing}" + ("" if number_of == 1 else "s")
 
 
 def lines_of(fields: Mapping[str, str]) -> str:
-    """Return names and texts in two columns; texts of several lines stay in theirs."""
+    """Return names and texts in two columns, with indented continuation lines."""
     width = max(map(cells, fields))
     indent = "\n" + " " * (width + 2)
     return "\n".join(
@@ -97,25 +97,25 @@ def padded(text: str, width: int) -> str:
 
 
 def cells(text: str) -> int:
-    """Return how wide a terminal shows a text: signs of East Asia fill two cells."""
-    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
+    """Return the width of a text in a terminal: East Asian characters take two cells."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def size_of(path: Path) -> str:
-    """Return a file's size as people say it."""
+    """Return a file's size in MB or kB."""
     size = path.stat().st_size
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
 
 
 def require_folder(folder: Path) -> None:
-    """Raise before any work if files could not be written there; make nothing yet."""
-    found = folder.absolute()
-    while not found.exists():
-        found = found.parent
-    if not found.is_dir():
-        raise ParameterError(f"cannot write into {folder}: {found} is not a folder.")
-    if not os.access(found, os.W_OK | os.X_OK):
-        raise ParameterError(f"cannot write into {folder}: no permission in {found}.")
+    """Raise before any work if files could not be written there; create nothing yet."""
+    existing = folder.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.is_dir():
+        raise ParameterError(f"cannot write into {folder}: {existing} is not a folder.")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise ParameterError(f"cannot write into {folder}: no permission in {existing}.")
 
 
 def require_file(path: Path) -> None:
@@ -128,7 +128,7 @@ def require_file(path: Path) -> None:
 
 
 def require_table_name(path: Path | None) -> None:
-    """Raise before any work if a table cannot be written there, or not as what its name says."""
+    """Raise before any work if a table cannot be written there, or not in a format of its name."""
     if path is None:
         return
     require_file(path)
@@ -138,10 +138,10 @@ def require_table_name(path: Path | None) -> None:
 
 @contextmanager
 def all_or_nothing(folder: Path) -> Iterator[Path]:
-    """Give a folder to write files into, which move to `folder` if nothing fails.
+    """Yield a temporary folder whose files move to `folder` if nothing fails.
 
-    If anything does, there are no files, and no folder that was not there before. What a process
-    leaves behind that is killed meanwhile is cleared away by the next one that writes there.
+    On failure, no files and no new folders remain. Temporary folders of killed processes are
+    removed by the next process that writes to the same folder.
     """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
@@ -155,7 +155,7 @@ def all_or_nothing(folder: Path) -> Iterator[Path]:
             for file in sorted(Path(temporary).iterdir()):
                 file.replace(folder / file.name)
     except BaseException:
-        with suppress(OSError):  # it was not made, or holds what others have written since
+        with suppress(OSError):  # not created, or other processes have written to it since
             for path in missing:
                 path.rmdir()
         raise
@@ -163,9 +163,9 @@ def all_or_nothing(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _locked(folder: Path, *, tolerant: bool) -> Iterator[None]:
-    """Mark a folder as that of a living process; OSError if it is another's, or cannot be marked.
+    """Lock a folder while this process uses it; OSError if another process has the lock.
 
-    A tolerant one goes on without: not every file system has locks.
+    With `tolerant`, go on without a lock: not every file system has them.
     """
     if fcntl is None:
         yield
@@ -180,20 +180,20 @@ def _locked(folder: Path, *, tolerant: bool) -> Iterator[None]:
 
 
 def _clear_abandoned(folder: Path) -> None:
-    """Delete what killed processes left: folders that are nobody's and have not just been made."""
+    """Delete the temporary folders of killed processes: unlocked and not created just now."""
     if fcntl is None:
         return
-    for left in folder.glob(f"{_UNFINISHED}*"):
+    for abandoned in folder.glob(f"{_UNFINISHED}*"):
         with suppress(OSError):
-            if time.time() - left.stat().st_mtime > _SECONDS_TO_LOCK:
-                with _locked(left, tolerant=False):
-                    shutil.rmtree(left)
+            if time.time() - abandoned.stat().st_mtime > _SECONDS_TO_LOCK:
+                with _locked(abandoned, tolerant=False):
+                    shutil.rmtree(abandoned)
 
 
 def write_table(frame: Any, path: Path | None) -> None:
-    """Write a data frame as what the file's name says, or as CSV on standard output.
+    """Write a data frame in the format of the file name, or as CSV on standard output.
 
-    CSV has the shortest digits that give the same float64 back.
+    Numbers in CSV have the shortest digits that give the same float64 back.
     """
     if path is None:
         answer(_as_csv(frame).removesuffix("\n"))

@@ -1,4 +1,4 @@
-"""`hedgerow predict`: a model and a file → a table of predictions, those of the Python API."""
+"""`hedgerow predict`: a model and a file → a table of predictions, equal to those in Python."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ def predict(
     out = None if out == STANDARD else out
     require_table_name(out)
     if coverage is not None and not interval:
-        raise ParameterError("--coverage is of intervals: it needs --interval.")
+        raise ParameterError("--coverage is for intervals: it needs --interval.")
     model = load_model(model_file)
     label = None if positive is None else positive_class(positive, model)
     if threads is not None and "n_jobs" in model.get_params(deep=False):
         model.set_params(n_jobs=threads)
     reading = replace(reading.like(model), may_be_empty=True)
-    X, kept = read_features(data, reading, ExpectedColumns.of_model(model), keep)
+    X, ids = read_features(data, reading, ExpectedColumns.of_model(model), keep)
     columns = _predictions(model, X)
     if proba or positive is not None:
         columns |= _probabilities(model, X, None if proba else label)
     if interval:
-        columns |= _ends(model, X, coverage or COVERAGE)
+        columns |= _bounds(model, X, coverage or COVERAGE)
     if keep in columns:
-        raise ParameterError(f"--id {keep}: there is a column of predictions of this name.")
-    beside = {} if keep is None else {keep: kept.to_numpy()}
-    write_table(pd.DataFrame(beside | columns), out)
+        raise ParameterError(f"--id {keep}: the predictions have a column of this name.")
+    first = {} if keep is None else {keep: ids.to_numpy()}
+    write_table(pd.DataFrame(first | columns), out)
 
 
 def _predictions(model: Any, X: Any) -> dict[str, Any]:
@@ -60,10 +60,10 @@ def _predictions(model: Any, X: Any) -> dict[str, Any]:
 
 
 def _probabilities(model: Any, X: Any, only: Any) -> dict[str, Any]:
-    """Return the probability of each class, or of one."""
+    """Return the probability of each class, or of one class."""
     classes = getattr(model, "classes_", None)
     if not hasattr(model, "predict_proba") or not isinstance(classes, np.ndarray):
-        raise ParameterError(f"a {type(model).__name__} has no probabilities of classes.")
+        raise ParameterError(f"a {type(model).__name__} does not predict probabilities.")
     return {
         f"probability_{label}": column
         for label, column in zip(classes.tolist(), model.predict_proba(X).T, strict=True)
@@ -71,8 +71,8 @@ def _probabilities(model: Any, X: Any, only: Any) -> dict[str, Any]:
     }
 
 
-def _ends(model: Any, X: Any, coverage: float) -> dict[str, Any]:
+def _bounds(model: Any, X: Any, coverage: float) -> dict[str, Any]:
     if not hasattr(model, "predict_interval"):
-        raise ParameterError(f"--interval: a {type(model).__name__} has no intervals.")
+        raise ParameterError(f"--interval: a {type(model).__name__} does not predict intervals.")
     low, high = model.predict_interval(X, coverage=coverage).T
     return {"low": low, "high": high}

@@ -1,4 +1,4 @@
-"""The program: its commands, and how whatever goes wrong becomes one line and an exit code."""
+"""The program: its commands, and how errors become one line and an exit code."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from hedgerow._cli.streams import broken_pipes, drop_unwritten, standard_streams
 from hedgerow.exceptions import HedgerowError
 
 FINE, UNEXPECTED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-# Signals that ask a process to end: what is said, and the exit code, as shells number them.
-_ENDING = {signal.SIGTERM: ("terminated", 143)}
+# Signals that terminate the process: message and exit code, as shells number them.
+_TERMINATING = {signal.SIGTERM: ("terminated", 143)}
 if hasattr(signal, "SIGHUP"):  # the terminal was closed
-    _ENDING[signal.SIGHUP] = ("hung up", 129)
+    _TERMINATING[signal.SIGHUP] = ("hung up", 129)
 
-_NEEDED = ("pandas", "pyarrow")  # by commands, beside what the library needs
+_REQUIRED = ("pandas", "pyarrow")  # by commands, in addition to the dependencies of the library
 
 
 class _InOrder(click.Group):
-    """Commands in the order in which they are used, not by name."""
+    """Commands in order of use, not by name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click passes it
         """Return the names of the commands."""
@@ -44,10 +44,10 @@ class _InOrder(click.Group):
 )
 @click.version_option(hedgerow.__version__, message="%(prog)s %(version)s")
 def program() -> None:
-    """Learn from tables: train a model on a file, predict, look at it.
+    """Train models on tables, predict, evaluate, explain.
 
-    Exit codes: 0 fine, 2 bad input, 130 interrupted, 143 terminated, 129 terminal closed, 1
-    anything else.
+    Exit codes: 0 success, 2 invalid input, 130 interrupted, 143 terminated, 129 terminal closed,
+    1 any other error.
     """
 
 
@@ -68,11 +68,11 @@ def _exit_code(arguments: Sequence[str] | None, this: Run) -> int:
     except click.Abort:
         _say("hedgerow: interrupted")
         return INTERRUPTED
-    except _Ended as end:
-        said, code = _ENDING[end.signal]
-        _say(f"hedgerow: {said}")
+    except _Terminated as end:
+        message, code = _TERMINATING[end.signal]
+        _say(f"hedgerow: {message}")
         return code
-    except Exception as error:  # noqa: BLE001  the last one who could catch it
+    except Exception as error:  # noqa: BLE001  the last place to catch it
         if this.debug:
             with suppress(OSError):
                 traceback.print_exception(error)
@@ -81,11 +81,11 @@ def _exit_code(arguments: Sequence[str] | None, this: Run) -> int:
 
 
 def _report(error: Exception) -> int:
-    """Say in a line what went wrong, and return the exit code that it means."""
+    """Print an error as one line and return its exit code."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return BAD_INPUT
-    if isinstance(error, BrokenPipeError):  # whoever reads has had enough, as `head` does
+    if isinstance(error, BrokenPipeError):  # the reader has closed the pipe, as `head` does
         return UNEXPECTED
     if isinstance(error, click.ClickException):
         _complain(error.format_message())
@@ -96,16 +96,16 @@ def _report(error: Exception) -> int:
     if isinstance(error, OSError) and error.strerror:
         _complain(error.strerror + ("" if error.filename is None else f": {error.filename}"))
         return BAD_INPUT
-    if isinstance(error, ModuleNotFoundError) and error.name in _NEEDED:
+    if isinstance(error, ModuleNotFoundError) and error.name in _REQUIRED:
         _complain(f"the command line needs {error.name}: pip install 'hedgerow[cli]'")
         return UNEXPECTED
-    if isinstance(error, ImportError):  # of what is optional
+    if isinstance(error, ImportError):  # an optional dependency
         _complain(str(error))
         return UNEXPECTED
     if isinstance(error, MemoryError):
-        _complain("there is not enough memory.")
+        _complain("not enough memory.")
         return UNEXPECTED
-    _complain(f"unexpected: {type(error).__name__}: {error} (--debug shows where)")
+    _complain(f"unexpected {type(error).__name__}: {error} (--debug shows the traceback)")
     return UNEXPECTED
 
 
@@ -114,13 +114,13 @@ def _complain(message: str) -> None:
 
 
 def _say(line: str) -> None:
-    """Print a line on standard error; if that fails, the exit code alone has to tell."""
+    """Print a line on standard error; if that fails, the exit code alone reports the error."""
     with suppress(OSError):
         click.echo(line, err=True)
 
 
-class _Ended(BaseException):
-    """The process was asked to end; no handler of errors shall take it for one."""
+class _Terminated(BaseException):
+    """A signal to terminate; not an Exception, so that no error handler catches it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -129,47 +129,47 @@ class _Ended(BaseException):
 
 @contextmanager
 def _ending_signals() -> Iterator[None]:
-    """Let signals that end a process be exceptions, so that unfinished files are cleared away.
+    """Raise terminating signals as exceptions, so that unfinished files are removed.
 
-    One that is ignored stays ignored, as whoever started the process wanted: `nohup` ignores
-    SIGHUP, and a shell SIGINT of a job in the background.
+    A signal that the parent process ignores stays ignored: `nohup` ignores SIGHUP, and shells
+    ignore SIGINT in background jobs.
     """
 
     def end(number: int, _: Any) -> None:
-        raise _Ended(number)
+        raise _Terminated(number)
 
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may ask for signals
+        yield  # only the main thread may set signal handlers
         return
-    before = {number: signal.getsignal(number) for number in _ENDING}
-    heeded = {number: then for number, then in before.items() if then == signal.SIG_DFL}
-    for number in heeded:
+    before = {number: signal.getsignal(number) for number in _TERMINATING}
+    defaults = {number: then for number, then in before.items() if then == signal.SIG_DFL}
+    for number in defaults:
         signal.signal(number, end)
     try:
         yield
     finally:
-        for number, then in heeded.items():
+        for number, then in defaults.items():
             signal.signal(number, then)
 
 
-def _says_again(text: str, columns: set[str]) -> bool:
-    """Tell whether a warning is of numbers or dates in a column that was spoken of."""
-    is_of_kind = re.search(r"number|numeric|date", text) is not None
-    return is_of_kind and any(repr(column) in text for column in columns)
+def _is_repeated(text: str, columns: set[str]) -> bool:
+    """Tell whether a warning is about numbers or dates in a column that was warned about before."""
+    is_about_type = re.search(r"number|numeric|date", text) is not None
+    return is_about_type and any(repr(column) in text for column in columns)
 
 
 @contextmanager
 def _one_line_warnings() -> Iterator[None]:
-    """Let warnings of the library be lines on standard error, and keep quiet about others'.
+    """Print warnings of the library as lines on standard error, and ignore those of others.
 
-    What was said of a column when its file was read, where the options that help are known, is
-    not said again when it is fitted.
+    A column that was warned about when its file was read (with the options that help) is not
+    warned about again when the model is fitted.
     """
     columns: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         column = getattr(message, "column", None)
-        if column is None and _says_again(str(message), columns):
+        if column is None and _is_repeated(str(message), columns):
             return
         columns.update([] if column is None else [column])
         _say(f"hedgerow: warning: {' '.join(str(message).split())}")

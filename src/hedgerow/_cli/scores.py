@@ -1,4 +1,4 @@
-"""How good a model is on rows that it has not seen: a few numbers that people ask for first."""
+"""The metrics that `train` and `evaluate` report."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from sklearn.base import is_classifier
 
 import hedgerow as hr
 from hedgerow._boosting.metrics import CLASSIFICATION, REGRESSION
-from hedgerow._cli.dataset import LabeledDataset
-from hedgerow._cli.names import suggestion
+from hedgerow._cli.dataset import LabeledDataset, suggestion
 from hedgerow._data.schema import listed
 from hedgerow._data.target import read_classification_target, read_regression_target, read_weights
 from hedgerow._validation.scoring import OWN_SCORE
@@ -22,66 +21,66 @@ from hedgerow.exceptions import DataError, ParameterError
 
 Scores = dict[str, float]
 
-_OF_CLASSES = ("log_loss", "auc", "accuracy")
-_OF_NUMBERS = ("rmse", "mae", "r2")
-_OWN_SCORES = {"ranking": "ndcg", "survival": "concordance"}  # what `score` of a model tells
+_CLASSIFICATION = ("log_loss", "auc", "accuracy")
+_REGRESSION = ("rmse", "mae", "r2")
+_SCORE_NAMES = {"ranking": "ndcg", "survival": "concordance"}  # what `score` returns
 _TOP = 10  # of a ranking
 
 
 def measure(model: Any, dataset: LabeledDataset, positive: str | None = None) -> Scores:
-    """Return names and values of metrics; NaN where rows do not allow one.
+    """Return the metrics by name; NaN where the rows do not define one.
 
-    With a positive class, a classifier is also judged by how well it finds that one.
+    With a positive class, precision, recall and the like of that class are added.
     """
     require_truth(model, dataset)
-    found = _measure(model, dataset)
+    scores = _measure(model, dataset)
     if positive is None:
-        return found
-    judge = Finding(positive_class(positive, model))
-    return found | judge.all(model, dataset.X, dataset.y, dataset.weights)
+        return scores
+    scorer = PositiveClassScorer(positive_class(positive, model))
+    return scores | scorer.all(model, dataset.X, dataset.y, dataset.weights)
 
 
 def _measure(model: Any, dataset: LabeledDataset) -> Scores:
     if isinstance(model, hr.GradientBoostingRanker):
-        return _of_ranking(model, dataset)
+        return _score_ranking(model, dataset)
     if isinstance(model, hr.GradientBoostingSurvival):
-        found = model.score(dataset.X, dataset.y, sample_weight=dataset.weights)
-        return {_OWN_SCORES["survival"]: float(found)}
+        score = model.score(dataset.X, dataset.y, sample_weight=dataset.weights)
+        return {_SCORE_NAMES["survival"]: float(score)}
     if is_classifier(model):
-        return _of_classes(model, dataset)
-    return _of_numbers(model, dataset)
+        return _score_classes(model, dataset)
+    return _score_numbers(model, dataset)
 
 
 def fold_scores(model: Any, task: str, positive: Any = None) -> Any:
-    """Return what `cross_validate` is to measure: the same, as far as it knows it by name."""
-    if task in _OWN_SCORES:
-        return {_OWN_SCORES[task]: OWN_SCORE}
+    """Return the metrics of `measure` for `cross_validate`, as far as it has them."""
+    if task in _SCORE_NAMES:
+        return {_SCORE_NAMES[task]: OWN_SCORE}
     if task != "classification":
-        return list(_OF_NUMBERS)
-    names = _OF_CLASSES if hasattr(model, "predict_proba") else ("accuracy",)
+        return list(_REGRESSION)
+    names = _CLASSIFICATION if hasattr(model, "predict_proba") else ("accuracy",)
     scores: dict[str, Any] = dict(zip(names, names, strict=True))
     if positive is not None:
-        judge = Finding(positive)
-        scores |= {name: judge.scorer(name) for name in judge.names(model)}
+        scorer = PositiveClassScorer(positive)
+        scores |= {name: scorer.scorer(name) for name in scorer.names(model)}
     return scores
 
 
-def positive_class(wanted: str, model: Any, classes: Any = None) -> Any:
-    """Return the class that ``--positive-class`` names, as a model knows it."""
+def positive_class(text: str, model: Any, classes: Any = None) -> Any:
+    """Return the class that ``--positive-class`` names, as the label of the model."""
     classes = getattr(model, "classes_", None) if classes is None else classes
     if not (is_classifier(model) and isinstance(classes, np.ndarray)):
         name = type(model).__name__
-        raise ParameterError(f"--positive-class {wanted}: a {name} does not predict classes.")
+        raise ParameterError(f"--positive-class {text}: a {name} does not predict classes.")
     by_text = {_text_of(label): label for label in classes.tolist()}
-    if _text_of(wanted) not in by_text:
+    if _text_of(text) not in by_text:
         raise ParameterError(
-            f"--positive-class {wanted}: there is no such class. {suggestion(wanted, by_text)}"
+            f"--positive-class {text}: there is no such class. {suggestion(text, by_text)}"
         )
-    return by_text[_text_of(wanted)]
+    return by_text[_text_of(text)]
 
 
 def _text_of(label: Any) -> str:
-    """Return a class as it is typed: 1 for 1.0, true for True."""
+    """Return a class as users type it: 1 for 1.0, true for True."""
     if isinstance(label, bool) or (isinstance(label, str) and label.lower() in ("true", "false")):
         return str(label).lower()
     try:
@@ -91,71 +90,73 @@ def _text_of(label: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """How well one class is found among the others."""
+class PositiveClassScorer:
+    """Metrics of one class against the others."""
 
     label: Any
 
     def names(self, model: Any) -> list[str]:
-        """Return what is measured."""
-        of_ranks = ["average_precision"] if hasattr(model, "predict_proba") else []
-        return [*of_ranks, "precision", "recall", "f1"]
+        """Return the names of the metrics."""
+        ranking = ["average_precision"] if hasattr(model, "predict_proba") else []
+        return [*ranking, "precision", "recall", "f1"]
 
     def all(self, model: Any, X: Any, y: Any, weights: Any) -> Scores:
-        """Return all measures."""
+        """Return all metrics."""
         return {name: self.one(name, model, X, y, weights) for name in self.names(model)}
 
     def scorer(self, name: str) -> Any:
-        """Return one measure as `cross_validate` takes it."""
+        """Return one metric as a scorer for `cross_validate`."""
         scorer = partial(self.one, name)
         scorer._score_func = _with_weights  # type: ignore[attr-defined]  # noqa: SLF001
         return scorer
 
     def one(self, name: str, model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Measure; NaN if the rows have none of the class."""
+        """Return one metric; NaN if no row has the class."""
         truth = np.asarray(y == self.label)
         if not truth.any():
             return math.nan
         if name == "average_precision":
             k = model.classes_.tolist().index(self.label)
-            seen = model.predict_proba(X)[:, k]
+            predicted = model.predict_proba(X)[:, k]
         else:
-            seen = np.asarray(model.predict(X) == self.label)
+            predicted = np.asarray(model.predict(X) == self.label)
         options = {} if name == "average_precision" else {"zero_division": 0.0}
         measure = getattr(sk, f"{name}_score")
-        return float(measure(truth, seen, sample_weight=sample_weight, **options))
+        return float(measure(truth, predicted, sample_weight=sample_weight, **options))
 
 
 def _with_weights(y: Any, prediction: Any, sample_weight: Any = None) -> None:
-    """Tell `cross_validate` by its signature that a scorer takes weights."""
+    """Show `cross_validate` by its signature that a scorer takes weights."""
 
 
 def require_truth(model: Any, dataset: LabeledDataset) -> None:
-    """Refuse rows of another task than the model's."""
+    """Refuse a dataset of another task than the model's."""
     ranks = isinstance(model, hr.GradientBoostingRanker)
     if ranks != (dataset.qid is not None):
         name = type(model).__name__
         raise ParameterError(
-            f"a {name} needs --qid." if ranks else f"--qid is for rankings; this is a {name}."
+            f"a {name} needs --qid." if ranks else f"--qid is for ranking, not for a {name}."
         )
     survives = isinstance(model, hr.GradientBoostingSurvival)
     has_events = np.ndim(dataset.y) == 2
     if survives != has_events:
         name = type(model).__name__
         raise ParameterError(
-            f"a {name} needs --event." if survives else f"--event is for survival, not a {name}."
+            f"a {name} needs --event."
+            if survives
+            else f"--event is for survival, not for a {name}."
         )
 
 
-def _of_ranking(model: Any, dataset: LabeledDataset) -> Scores:
+def _score_ranking(model: Any, dataset: LabeledDataset) -> Scores:
     def ndcg(k: int | None) -> float:
         truth = {"qid": dataset.qid, "sample_weight": dataset.weights}
         return float(model.score(dataset.X, dataset.y, k=k, **truth))
 
-    return {f"ndcg@{_TOP}": ndcg(_TOP), _OWN_SCORES["ranking"]: ndcg(None)}
+    return {f"ndcg@{_TOP}": ndcg(_TOP), _SCORE_NAMES["ranking"]: ndcg(None)}
 
 
-def _of_classes(model: Any, dataset: LabeledDataset) -> Scores:
+def _score_classes(model: Any, dataset: LabeledDataset) -> Scores:
     numbers = _class_numbers(model, dataset)
     weights = read_weights(dataset.weights, len(numbers))
     if not hasattr(model, "predict_proba"):
@@ -166,34 +167,34 @@ def _of_classes(model: Any, dataset: LabeledDataset) -> Scores:
     all_occur = len(np.unique(numbers)) == len(model.classes_)
     return {
         name: CLASSIFICATION[name][1](numbers.astype(np.float64), prediction, weights)
-        if all_occur or name != "auc"  # which compares each class with the others
+        if all_occur or name != "auc"  # it compares each class with the others
         else math.nan
-        for name in _OF_CLASSES
+        for name in _CLASSIFICATION
     }
 
 
 def _class_numbers(model: Any, dataset: LabeledDataset) -> Any:
-    """Return the number of each row's class in the model."""
-    found, index = read_classification_target(dataset.y, dataset.n_rows, fewest_classes=1)
-    require_classes(found, model.classes_)
-    return np.searchsorted(model.classes_, found.astype(model.classes_.dtype))[index]
+    """Return the index of each row's class in the model."""
+    labels, index = read_classification_target(dataset.y, dataset.n_rows, fewest_classes=1)
+    require_classes(labels, model.classes_)
+    return np.searchsorted(model.classes_, labels.astype(model.classes_.dtype))[index]
 
 
-def require_classes(found: Any, classes: Any) -> None:
-    """Refuse a target with classes that a model does not know."""
-    known = set(classes.tolist())
-    unknown = [label for label in found.tolist() if label not in known]
+def require_classes(labels: Any, classes: Any) -> None:
+    """Refuse a target with classes that the model was not trained on."""
+    expected = set(classes.tolist())
+    unknown = [label for label in labels.tolist() if label not in expected]
     if unknown:
         raise DataError(
-            f"the target holds {listed(list(map(str, unknown)))}, but the model knows the classes "
+            f"the target has {listed(list(map(str, unknown)))}, but the classes of the model are "
             f"{listed(list(map(str, classes)))}."
         )
 
 
-def _of_numbers(model: Any, dataset: LabeledDataset) -> Scores:
+def _score_numbers(model: Any, dataset: LabeledDataset) -> Scores:
     target = read_regression_target(dataset.y, dataset.n_rows)
     prediction = model.predict(dataset.X)
     if np.ndim(prediction) != 1:
-        raise ParameterError("a model of several outputs or quantiles has no score here.")
+        raise ParameterError("metrics are not available for several outputs or quantiles.")
     weights = read_weights(dataset.weights, len(target))
-    return {name: REGRESSION[name][1](target, prediction, weights) for name in _OF_NUMBERS}
+    return {name: REGRESSION[name][1](target, prediction, weights) for name in _REGRESSION}

@@ -1,8 +1,8 @@
-"""Standard output and standard error as a shell may hand them over: closed, full, a broken pipe.
+"""Standard output and standard error that are closed, full, or a broken pipe.
 
 The interpreter flushes both when it exits, and turns a failure into a message and an exit code of
-its own. So whatever cannot be written is found here, while it can still be reported, and what is
-then left in a buffer is dropped.
+its own. Failures are therefore detected here, while they can still be reported, and what remains
+in a buffer is dropped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 
 class ClosedOutput(io.TextIOBase):
-    """Standard output that is closed: whatever is written to it is an error."""
+    """Standard output that is closed: every write is an error."""
 
     def write(self, text: str) -> int:  # noqa: ARG002  nothing can be done with it
         """Raise OSError."""
@@ -27,7 +27,7 @@ class ClosedOutput(io.TextIOBase):
 
 @contextmanager
 def standard_streams() -> Iterator[None]:
-    """Replace streams that are closed: results need standard output, messages may be lost."""
+    """Replace closed streams: results need standard output, messages may be lost."""
     if sys.stdout is None or sys.stderr is None:
         _occupy_descriptors()
     with Path(os.devnull).open("w") as nowhere:
@@ -38,7 +38,7 @@ def standard_streams() -> Iterator[None]:
 
 
 def _occupy_descriptors() -> None:
-    """Keep files from getting the number of a closed stream, and with it what others print."""
+    """Keep new files from getting the descriptor of a closed stream, and its output."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -48,7 +48,7 @@ def _occupy_descriptors() -> None:
 
 @contextmanager
 def broken_pipes() -> Iterator[None]:
-    """Raise BrokenPipeError where click would exit: it replaces both streams to tell."""
+    """Raise BrokenPipeError where click would exit: it replaces both streams in that case."""
     out, err = sys.stdout, sys.stderr
     try:
         yield
@@ -64,19 +64,19 @@ def drop_unwritten() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, ValueError):  # a stream that was closed meanwhile raises ValueError
+        except (OSError, ValueError):  # a stream that was closed in the meantime
             with suppress(OSError, ValueError):
                 _flush_into_nothing(stream)
 
 
 def _flush_into_nothing(stream: Any) -> None:
-    """Flush a stream while its descriptor leads nowhere; afterwards it is what it was."""
+    """Flush a stream into the null device, then restore its descriptor."""
     descriptor = stream.fileno()
-    kept, nowhere = os.dup(descriptor), os.open(os.devnull, os.O_WRONLY)
+    copy, nowhere = os.dup(descriptor), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, descriptor)
         stream.flush()
     finally:
-        os.dup2(kept, descriptor)
-        os.close(kept)
+        os.dup2(copy, descriptor)
+        os.close(copy)
         os.close(nowhere)

@@ -17,8 +17,9 @@ import pandas as pd
 import hedgerow as hr
 from hedgerow._cli.choices import METRICS, MODEL, REPORT, TEST_SIZE
 from hedgerow._cli.dataset import ExpectedColumns, LabeledDataset, Roles, read_dataset
-from hedgerow._cli.holdout import folds, part_rows
-from hedgerow._cli.models import fit_options, model_named, new_model, require_task
+from hedgerow._cli.evaluate import write_report
+from hedgerow._cli.holdout import folds, split_rows
+from hedgerow._cli.models import find_family, fit_options, new_model, require_task
 from hedgerow._cli.options import Reading, source_name
 from hedgerow._cli.output import (
     all_or_nothing,
@@ -32,19 +33,18 @@ from hedgerow._cli.output import (
     summarise,
     to_json,
 )
-from hedgerow._cli.report import write_report
 from hedgerow._cli.scores import fold_scores, measure, positive_class, require_classes
 from hedgerow._cli.tasks import TaskChoice, find_task, has_numeric_target
 from hedgerow._params import check_parameters, parameters_of
 from hedgerow.exceptions import ParameterError
 
-_ROUNDS_A_LINE = 100  # of progress, where there is no terminal for a bar
-_SHOWN_FEATURES = 5
+_ROUNDS_PER_LINE = 100  # of progress, if there is no terminal for a bar
+_TOP_FEATURES = 5
 _ROLES = ("target", "event", "qid", "weights", "groups", "drop_missing_target")
 
 
 def train(as_json: bool, **options: Any) -> None:
-    """Train, and write what comes of it into a folder; the options are those of `Training`."""
+    """Train a model and write the files; the options are the fields of `Training`."""
     is_numeric = has_numeric_target(options["task"], options["event"], options["qid"])
     options["roles"] = Roles(
         **{name: options.pop(name) for name in _ROLES},
@@ -55,23 +55,23 @@ def train(as_json: bool, **options: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What rows that were held out say of a model: metrics, and the rows if there is one set."""
+class Evaluation:
+    """The metrics of a model on a test set or in cross-validation, and the test set if any."""
 
     how: str
     metrics: Mapping[str, float]
     spread: Mapping[str, float] | None = None
-    rows: LabeledDataset | None = None
+    test_set: LabeledDataset | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what metrics.json says."""
+        """Return the entry of metrics.json."""
         fields: dict[str, Any] = {"how": self.how, "metrics": dict(self.metrics)}
         if self.spread is not None:
             fields["standard_deviation"] = dict(self.spread)
         return fields
 
     def text(self) -> str:
-        """Return lines for people."""
+        """Return the lines to print."""
         width = max(map(len, self.metrics), default=0)
         return "\n".join(
             [self.how, *(f"{name:<{width}}  {self._value(name)}" for name in self.metrics)]
@@ -82,7 +82,7 @@ class Judged:
         if self.spread is None:
             return number(value)
         if not math.isfinite(value):
-            return "– (not defined in every fold)"
+            return "– (undefined in some folds)"
         return f"{number(value)} ± {number(self.spread[name])}"
 
 
@@ -96,7 +96,7 @@ class Training:
     positive: str | None
     task: str | None
     family: str
-    given: tuple[str, ...]
+    assignments: tuple[str, ...]
     budget: str | None
     test_file: Path | None
     test_size: float | None
@@ -108,30 +108,30 @@ class Training:
     quiet: bool
 
     def run(self, *, as_json: bool) -> None:
-        """Train, judge, write, and say so."""
+        """Train, evaluate, write the files and print a summary."""
         self._check()
         model = self.new_model
         check_parameters(model)
-        self._note(f"task: {self.found_task.name}, {self.found_task.why}")
+        self._note(f"task: {self.task_choice.name}, {self.task_choice.why}")
         label = self._positive_label(model)
         started = time.perf_counter()
-        judged = self._fit_and_judge(model, label)
+        evaluation = self._fit_and_evaluate(model, label)
         seconds = time.perf_counter() - started
         if self.reading.na:
-            model.na_values_ = list(self.reading.na)  # which its file keeps
-        report_note = self._write(model, judged, label)
-        self._answer(model, judged, seconds, report_note, as_json=as_json)
+            model.na_values_ = list(self.reading.na)  # which the model file stores
+        report_note = self._write(model, evaluation, label)
+        self._answer(model, evaluation, seconds, report_note, as_json=as_json)
 
     def _check(self) -> None:
-        """Refuse what cannot be done, before anything is read."""
-        family = model_named(self.family)
+        """Refuse invalid options before anything is read."""
+        family = find_family(self.family)
         require_task(family, self.task)
         if family != "gradient_boosting" and self.budget is not None:
             raise ParameterError(f"--budget is for gradient_boosting, not for {self.family}.")
-        ways = {"--test": self.test_file, "--test-size": self.test_size, "--cv": self.n_folds}
-        chosen = [name for name, value in ways.items() if value is not None]
-        if len(chosen) > 1:
-            raise ParameterError(f"{' and '.join(chosen)} are two ways to judge: choose one.")
+        methods = {"--test": self.test_file, "--test-size": self.test_size, "--cv": self.n_folds}
+        options = [name for name, value in methods.items() if value is not None]
+        if len(options) > 1:
+            raise ParameterError(f"{' and '.join(options)} exclude each other: choose one.")
         require_folder(self.out)
         for name in (MODEL, METRICS, REPORT):
             if (self.out / name).is_dir():
@@ -144,53 +144,53 @@ class Training:
         return read_dataset(self.data, self.reading, self.roles)
 
     @cached_property
-    def found_task(self) -> TaskChoice:
-        """What is learned."""
+    def task_choice(self) -> TaskChoice:
+        """The task, given or inferred."""
         return find_task(self.task, self.dataset, self.roles)
 
     @property
     def new_model(self) -> Any:
         """The model, not yet fitted."""
-        given = self.given if self.budget is None else (f"budget={self.budget}", *self.given)
-        verbose = 0 if self.quiet else 1 if sys.stderr.isatty() else _ROUNDS_A_LINE
-        machine = {"random_state": self.seed, "n_jobs": self.threads, "verbose": verbose}
-        return new_model(model_named(self.family), self.found_task, given, machine)
+        budget = () if self.budget is None else (f"budget={self.budget}",)
+        verbose = 0 if self.quiet else 1 if sys.stderr.isatty() else _ROUNDS_PER_LINE
+        common = {"random_state": self.seed, "n_jobs": self.threads, "verbose": verbose}
+        assignments = (*budget, *self.assignments)
+        return new_model(find_family(self.family), self.task_choice, assignments, common)
 
     def _positive_label(self, model: Any) -> Any:
-        """Return the class that is positive, or None."""
+        """Return the positive class, or None."""
         if self.positive is None:
             return None
         return positive_class(self.positive, model, np.asarray(pd.unique(self.dataset.y)))
 
-    def _fit_and_judge(self, model: Any, label: Any) -> Judged | None:
-        """Fit the model to the rows that are not held out, and judge it by those that are."""
-        stratify = self.found_task.name == "classification"
+    def _fit_and_evaluate(self, model: Any, label: Any) -> Evaluation | None:
+        """Fit the model to the training set and evaluate it on the test set, if there is one."""
+        stratify = self.task_choice.name == "classification"
         dataset = self.dataset
         if self.test_file is not None:
-            test = self._read_test(self.test_file)
+            test = self._load_test_set(self.test_file)
             self._fit(model, dataset)
             how = f"{count(test.n_rows, 'row')} of {self.test_file}"
-            return Judged(how, measure(model, test, self.positive), rows=test)
+            return Evaluation(how, measure(model, test, self.positive), test_set=test)
         if self.n_folds is not None:
-            judged = self._cross_validate(model, label, stratify=stratify)
+            evaluation = self._cross_validate(model, label, stratify=stratify)
             self._fit(model, dataset)
-            return judged
+            return evaluation
         size = TEST_SIZE if self.test_size is None else self.test_size
         if size == 0.0:
             self._fit(model, dataset)
             return None
-        rest, test = part_rows(dataset, size, self.seed, stratify=stratify)
-        self._fit(model, rest)
-        held_out = f"{count(test.n_rows, 'row')} held out"
-        how = f"{held_out}; trained on the other {rest.n_rows:,}"
-        return Judged(how, measure(model, test, self.positive), rows=test)
+        training, test = split_rows(dataset, size, self.seed, stratify=stratify)
+        self._fit(model, training)
+        how = f"{count(test.n_rows, 'row')} of the file; trained on the other {training.n_rows:,}"
+        return Evaluation(how, measure(model, test, self.positive), test_set=test)
 
-    def _read_test(self, path: Path) -> LabeledDataset:
-        """Read the rows to judge by, and refuse what a model of the others could not judge."""
+    def _load_test_set(self, path: Path) -> LabeledDataset:
+        """Read the test set; refuse columns or classes that the training set does not have."""
         expected = ExpectedColumns.of_dataset(self.dataset, self.roles.target)
         test = read_dataset(path, self.reading, self.roles, expected)
         expected.require_kinds(test.X, source_name(path))
-        if self.found_task.name == "classification":
+        if self.task_choice.name == "classification":
             require_classes(pd.unique(test.y), pd.unique(self.dataset.y))
         return test
 
@@ -198,53 +198,52 @@ class Training:
         self._note(f"training {type(model).__name__} on {count(dataset.n_rows, 'row')}")
         return model.fit(dataset.X, dataset.y, **fit_options(model, dataset))
 
-    def _cross_validate(self, model: Any, label: Any, *, stratify: bool) -> Judged:
+    def _cross_validate(self, model: Any, label: Any, *, stratify: bool) -> Evaluation:
         dataset, n_folds = self.dataset, self.n_folds
         assert n_folds is not None
         options = fit_options(model, dataset)
         weights = options.pop("sample_weight", None)
         options.pop("groups", None)
-        found = hr.cross_validate(
+        scores = hr.cross_validate(
             model,
             dataset.X,
             dataset.y,
             cv=folds(n_folds, dataset, self.seed, stratify=stratify),
             groups=dataset.keep_together,
             sample_weight=weights,
-            scoring=fold_scores(model, self.found_task.name, label),
+            scoring=fold_scores(model, self.task_choice.name, label),
             params=options,
             verbose=0 if self.quiet else 1,
         )
-        how = f"{n_folds}-fold cross-validation; the model is trained on all rows"
-        return Judged(how, found.mean, found.std)
+        how = f"{n_folds}-fold cross-validation; the final model is trained on all rows"
+        return Evaluation(how, scores.mean, scores.std)
 
-    def _write(self, model: Any, judged: Judged | None, label: Any) -> str | None:
-        """Write all files or none; return why there is no report, if there is none."""
+    def _write(self, model: Any, evaluation: Evaluation | None, label: Any) -> str | None:
+        """Write all files or none; return the reason if there is no report."""
         with all_or_nothing(self.out) as folder:
             model.save(folder / MODEL)
-            summary = to_json(self._summary(model, judged)) + "\n"
+            summary = to_json(self._summary(model, evaluation)) + "\n"
             (folder / METRICS).write_text(summary, encoding="utf-8")
-            return self._write_report(model, judged, folder / REPORT, label)
+            return self._write_report(model, evaluation, folder / REPORT, label)
 
     def _write_report(
-        self, model: Any, judged: Judged | None, path: Path, label: Any
+        self, model: Any, evaluation: Evaluation | None, path: Path, label: Any
     ) -> str | None:
         if self.no_report:
             return "--no-report"
-        if judged is None or judged.rows is None:
-            return "no rows were held out to report on"
+        if evaluation is None or evaluation.test_set is None:
+            return "there is no test set to report on"
         self._note("writing the report")
         try:
-            write_report(model, judged.rows, path, self.roles.target, label)
+            write_report(model, evaluation.test_set, path, self.roles.target, label)
         except ImportError as error:
             return str(error)
         return None
 
-    def _summary(self, model: Any, judged: Judged | None) -> dict[str, Any]:
-        """Return what metrics.json says: all that does not depend on the machine."""
+    def _summary(self, model: Any, evaluation: Evaluation | None) -> dict[str, Any]:
+        """Return the content of metrics.json, which does not depend on the machine."""
         kind = type(model)
         defaults = {parameter.name: parameter.default for parameter in parameters_of(kind)}
-        of_machine = ("n_jobs", "verbose")
         return {
             "hedgerow": hr.__version__,
             "data": {
@@ -253,21 +252,21 @@ class Training:
                 "features": model.n_features_in_,
             },
             "target": self.roles.target,
-            "task": {"name": self.found_task.name, "why": self.found_task.why},
+            "task": {"name": self.task_choice.name, "why": self.task_choice.why},
             "model": kind.__name__,
             "parameters": {
                 name: value
                 for name, value in model.get_params(deep=False).items()
-                if value != defaults[name] and name not in of_machine
+                if value != defaults[name] and name not in ("n_jobs", "verbose")
             },
             "seed": self.seed,
-            "test": None if judged is None else judged.as_dict(),
+            "test": None if evaluation is None else evaluation.as_dict(),
         }
 
     def _answer(
         self,
         model: Any,
-        judged: Judged | None,
+        evaluation: Evaluation | None,
         seconds: float,
         no_report: str | None,
         *,
@@ -277,15 +276,15 @@ class Training:
         paths = [self.out / name for name in files]
         if as_json:
             more = {"files": list(map(str, paths)), "no_report": no_report, "seconds": seconds}
-            answer_json(self._summary(model, judged) | more)
+            answer_json(self._summary(model, evaluation) | more)
             return
-        task, dataset = self.found_task, self.dataset
+        task, dataset = self.task_choice, self.dataset
         fields = {
             "task": f"{task.name}, {task.why}",
             "data": f"{source_name(self.data)}: {count(dataset.n_rows, 'row')}, "
             + count(model.n_features_in_, "column"),
             "model": f"{type(model).__name__}{_rounds(model)}, in {seconds:.1f} s",
-            "test": "no rows were held out" if judged is None else judged.text(),
+            "test": "no test set" if evaluation is None else evaluation.text(),
         }
         fields |= _most_important(model)
         fields["files"] = "\n".join(f"{path} ({size_of(path)})" for path in paths)
@@ -294,13 +293,13 @@ class Training:
         summarise(lines_of(fields))
 
     def _note(self, line: str) -> None:
-        """Say what comes next to whoever watches; a log shall hold what matters only."""
+        """Print progress on a terminal; logs only get the summary."""
         if not self.quiet and sys.stderr.isatty():
             say(line)
 
 
 def _rounds(model: Any) -> str:
-    """Tell how many rounds a model was boosted; other models' iterations say little."""
+    """Return the number of boosting rounds as text; empty for models without rounds."""
     rounds = getattr(model, "n_iter_", None)
     if not isinstance(rounds, int) or "n_estimators" not in model.get_params(deep=False):
         return ""
@@ -308,11 +307,11 @@ def _rounds(model: Any) -> str:
 
 
 def _most_important(model: Any) -> dict[str, str]:
-    """Return the columns that trees used most, if it is a model of trees."""
+    """Return the most important features of a tree model."""
     shares = getattr(model, "feature_importances_", None)
     if shares is None:
         return {}
     names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(len(shares))])
-    first = sorted(zip(shares, names, strict=True), key=lambda pair: -pair[0])[:_SHOWN_FEATURES]
+    first = sorted(zip(shares, names, strict=True), key=lambda pair: -pair[0])[:_TOP_FEATURES]
     used = [f"{name} {share:.0%}" for share, name in first if share > 0]
-    return {"features": ", ".join(used) or "none was of use"}
+    return {"features": ", ".join(used) or "no feature was used"}

@@ -12,15 +12,14 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from hedgerow._accuracy import ScoredClassifier
 from hedgerow._contract import TableInternals
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
-from hedgerow._estimator import TableEstimator, adopt
+from hedgerow._estimator import ScoredClassifier, TableEstimator, adopt
 from hedgerow._forest.fitting import ForestSettings, fit_forest
 from hedgerow._forest.model import ForestModel
 from hedgerow._forest.out_of_bag import permutation_importance
 from hedgerow._params import IMPORTANCE_KIND, check_parameters
-from hedgerow._permutation import PermutationImportance
+from hedgerow._result import PermutationImportance
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor, as_fitted
@@ -49,7 +48,7 @@ class Forest(TableEstimator):
 
     _outputs: ClassVar[type[Outputs]]
     _tree: ClassVar[type[Any]]
-    _random_cuts: ClassVar[bool]
+    _random_thresholds: ClassVar[bool]
     _model: ForestModel
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -73,7 +72,7 @@ class Forest(TableEstimator):
         """
         check_parameters(self)
         init_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
-        settings = ForestSettings.of(self, init_model, random_cuts=self._random_cuts)
+        settings = ForestSettings.of(self, init_model, random_thresholds=self._random_thresholds)
         adopt(self, fit_forest(settings, self._outputs, X, y, sample_weight))
         return self
 

@@ -26,9 +26,8 @@ from hedgerow._forest.out_of_bag import out_of_bag_attributes
 from hedgerow._forest.quantiles import LeafTargets
 from hedgerow._progress import progress
 from hedgerow._threads import effective_n_jobs
-from hedgerow._tree.cart import BootstrapSamples, CartParams, grow_trees
-from hedgerow._tree.cart_params import cart_params, impurity_unit
-from hedgerow._tree.no_split import warn_if_never_split
+from hedgerow._tree.cart import BootstrapSamples, CartParams, grow_trees, impurity_unit
+from hedgerow._tree.fitting import warn_if_never_split
 from hedgerow._tree.packed import ForestPacker, PackedForest
 from hedgerow._tree.pruning import prune
 from hedgerow._tree.structure import Tree
@@ -45,17 +44,23 @@ class ForestSettings:
 
     estimator: TableEstimator
     init_model: ForestModel | None
-    random_cuts: bool
+    random_thresholds: bool
     seed: int
     n_threads: int
 
     @classmethod
     def of(
-        cls, estimator: TableEstimator, init_model: ForestModel | None, *, random_cuts: bool = False
+        cls,
+        estimator: TableEstimator,
+        init_model: ForestModel | None,
+        *,
+        random_thresholds: bool = False,
     ) -> ForestSettings:
         """Resolve the seed and the number of threads."""
         seed = init_model.sampling.seed if init_model else seed_of(estimator.random_state)
-        return cls(estimator, init_model, random_cuts, seed, effective_n_jobs(estimator.n_jobs))
+        return cls(
+            estimator, init_model, random_thresholds, seed, effective_n_jobs(estimator.n_jobs)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,8 +312,8 @@ def _cart_params(settings: ForestSettings, data: ForestData, binned: BinnedMatri
     n_rows = binned.n_rows
     total = float(n_rows if data.weights is None else sum_of(data.weights))
     sampled = total * data.sampling.n_draws / n_rows
-    params = cart_params(settings.estimator, n_rows, binned.n_features, sampled, settings.seed)
-    return replace(params, random_cuts=settings.random_cuts)
+    params = CartParams.of(settings.estimator, n_rows, binned.n_features, sampled, settings.seed)
+    return replace(params, random_thresholds=settings.random_thresholds)
 
 
 def bootstrap_samples(estimator: TableEstimator, n_rows: int, seed: int) -> BootstrapSamples:

@@ -16,8 +16,7 @@ from hedgerow._data.outputs import Outputs
 from hedgerow._forest.combinations import Combinations
 from hedgerow._forest.quantiles import LeafTargets
 from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
-from hedgerow._tree.cart import BootstrapSamples
-from hedgerow._tree.cart_params import impurity_unit
+from hedgerow._tree.cart import BootstrapSamples, impurity_unit
 from hedgerow._tree.fitting import TreeModel
 from hedgerow._tree.packed import PackedForest
 from hedgerow._tree.structure import Ensemble, Rows

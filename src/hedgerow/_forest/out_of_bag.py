@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from hedgerow._data.names import labels_of
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._forest.model import ForestModel
-from hedgerow._permutation import PermutationImportance
+from hedgerow._result import PermutationImportance
 from hedgerow._tree.structure import Rows
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
@@ -79,7 +79,7 @@ def permutation_importance(
 ) -> PermutationImportance:
     """Shuffle one column after another among the out-of-bag rows of each tree."""
     forest, outputs = model.forest, model.outputs
-    rises = np.empty((forest.n_trees, forest.n_features + 1))
+    increases = np.empty((forest.n_trees, forest.n_features + 1))
     vote = label = value = target = None
     if isinstance(outputs, ClassOutputs):
         vote, label = outputs.votes(forest.value), np.ascontiguousarray(y, np.int32)
@@ -93,10 +93,10 @@ def permutation_importance(
         value,
         target,
         model.sampling.seed,
-        rises,
+        increases,
         n_threads,
     )
-    by_tree = rises[:, 1:]
+    by_tree = increases[:, 1:]
     labels = labels_of(model.schema.feature_names, forest.n_features)
     numbered = model.schema.has_no_names
     feature = np.arange(forest.n_features) if numbered else np.array(labels, dtype=object)
@@ -105,7 +105,7 @@ def permutation_importance(
         mean=by_tree.mean(axis=0),
         std=by_tree.std(axis=0),
         repeats=by_tree.T,
-        baseline=float(rises[:, 0].mean()),
+        baseline=float(increases[:, 0].mean()),
         metric="the out-of-bag " + ("squared error" if vote is None else "error rate"),
         higher_is_better=False,
         is_by_tree=True,

@@ -57,7 +57,7 @@ class RandomForestClassifier(ForestClassifier):
     _parameters = with_defaults(
         parameters_for("classifier", FOREST_PARAMETERS), max_features="sqrt"
     )
-    _random_cuts = False
+    _random_thresholds = False
 
 
 @with_parameters
@@ -98,7 +98,7 @@ class RandomForestRegressor(ForestRegressor):
     """
 
     _parameters = with_defaults(parameters_for("regressor", FOREST_PARAMETERS), max_features=1.0)
-    _random_cuts = False
+    _random_thresholds = False
 
 
 @with_parameters
@@ -145,7 +145,7 @@ class ExtraTreesClassifier(ForestClassifier):
     _parameters = with_defaults(
         parameters_for("classifier", FOREST_PARAMETERS), max_features="sqrt", bootstrap=False
     )
-    _random_cuts = True
+    _random_thresholds = True
 
 
 @with_parameters
@@ -188,4 +188,4 @@ class ExtraTreesRegressor(ForestRegressor):
     _parameters = with_defaults(
         parameters_for("regressor", FOREST_PARAMETERS), max_features=1.0, bootstrap=False
     )
-    _random_cuts = True
+    _random_thresholds = True

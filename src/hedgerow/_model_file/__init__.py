@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from hedgerow._arguments import answering
+from hedgerow._arguments import with_argument_hints
 from hedgerow._estimator import Estimator
 from hedgerow._model_file.atomic import write_atomically
 from hedgerow._model_file.checkpoint import read_model
@@ -72,7 +72,7 @@ def save(estimator: Estimator, path: str | PathLike[str]) -> None:
     write_atomically(_file_name(path), data)
 
 
-@answering
+@with_argument_hints
 def load(path: str | PathLike[str]) -> Any:
     """Read the estimator that `save` wrote, or a fit's checkpoint; it predicts the same bits.
 

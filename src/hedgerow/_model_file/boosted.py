@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 
 from hedgerow._boosting.fit.calibration import Calibration, Method
-from hedgerow._boosting.losses import EVEN, Spread
+from hedgerow._boosting.losses import CONSTANT_SPREAD, Spread
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.classes import Classes
 from hedgerow._contract import internals
@@ -145,7 +145,7 @@ def _read_calibration(stored: Stored, model: BoostedModel) -> BoostedModel:
 def _read_spread(stored: Stored, link: Link) -> Spread:
     """Read what widths of intervals grow by; in files before it they were the same everywhere."""
     if not stored.has("spread"):
-        return EVEN
+        return CONSTANT_SPREAD
     numbers = decode(stored.field("spread"))
     is_list = isinstance(numbers, list) and len(numbers) in (3, 4) and all(map(is_number, numbers))
     require(is_list, "the spread is not three numbers, or four")

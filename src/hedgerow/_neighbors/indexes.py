@@ -88,7 +88,7 @@ class PanelIndex:
     largest_norm: float
     index: NDArray[np.uint32] | None
     boxes: Floats | None
-    is_cosine: bool
+    metric: str
 
     @classmethod
     def build(cls, rows: Floats, metric: DistanceMetric, *, tree: bool, threads: int) -> PanelIndex:
@@ -104,8 +104,7 @@ class PanelIndex:
         values = np.empty((n_panels, d, _native.PANEL_ROWS), np.float32)
         half_norms = np.empty((n_panels, _native.PANEL_ROWS), np.float32)
         largest = _native.pack_panels(rows, centre, scale, values, half_norms, boxes, threads)
-        is_cosine = metric.name == "cosine"
-        return cls(rows, values, half_norms, centre, scale, largest, index, boxes, is_cosine)
+        return cls(rows, values, half_norms, centre, scale, largest, index, boxes, metric.name)
 
     @property
     def _parts(self) -> dict[str, Any]:
@@ -118,7 +117,7 @@ class PanelIndex:
             "largest_norm": self.largest_norm,
             "index": self.index,
             "boxes": self.boxes,
-            "cosine": self.is_cosine,
+            "metric": self.metric,
         }
 
     def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
@@ -208,25 +207,25 @@ class SparseIndex:
 
     by_row: Compressed
     by_column: Compressed
-    is_cosine: bool
+    metric: str
 
     @classmethod
     def build(cls, rows: Any, metric: DistanceMetric) -> SparseIndex:
         """Store the matrix in both orders."""
-        return cls(_compressed(rows), _compressed(rows.tocsc()), metric.name == "cosine")
+        return cls(_compressed(rows), _compressed(rows.tocsc()), metric.name)
 
     def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
         """Fill in the nearest rows of each query."""
         query_args = _compressed(queries)
         _native.nearest_in_sparse(
-            *self.by_row, *self.by_column, self.is_cosine, *query_args, distances, indices, threads
+            *self.by_row, *self.by_column, self.metric, *query_args, distances, indices, threads
         )
 
     def within(self, queries: Any, radius: float, threads: int) -> Within:
         """Return all rows within a radius of each query."""
         query_args = _compressed(queries)
         neighbors: Within = _native.within_in_sparse(
-            *self.by_row, *self.by_column, self.is_cosine, *query_args, radius, threads
+            *self.by_row, *self.by_column, self.metric, *query_args, radius, threads
         )
         return neighbors
 

@@ -53,11 +53,10 @@ def _of_classes(outcome: ClassOutcome) -> dict[str, Any]:
     if len(outcome.classes) <= MOST_CELLS:
         matrix = confusion(outcome, np.ones(outcome.n_rows))
         curves["confusion"] = matrix.astype(int).tolist()
-    drawn = [1] if len(outcome.classes) == 2 else range(min(len(outcome.classes), MOST_CLASSES))
     roc: Points = []
     precision: Points = []
     calibration: Points = []
-    for k in drawn:
+    for k in outcome.scored_classes[:MOST_CLASSES]:
         score, positive = outcome.score_of(k), outcome.index == k
         if score is None or not positive.any() or positive.all():
             continue

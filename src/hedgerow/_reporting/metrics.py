@@ -120,7 +120,7 @@ def _of_classes(outcome: ClassOutcome) -> list[Measure]:
 
 def _of_scores(outcome: ClassOutcome) -> list[Measure]:
     """Return the metrics of how scores order the rows."""
-    scored = [k for k in _judged_classes(outcome) if outcome.score_of(k) is not None]
+    scored = [k for k in outcome.scored_classes if outcome.score_of(k) is not None]
     if not scored:
         return []
     of = " (one class against the rest, mean over classes)" if len(scored) > 1 else ""
@@ -152,12 +152,6 @@ def _of_probabilities(outcome: ClassOutcome) -> list[Measure]:
         ),
         Measure("Brier score", "mean squared error of the probabilities", False, squares),
     ]
-
-
-def _judged_classes(outcome: ClassOutcome) -> list[int]:
-    """Return the classes whose scores are judged: of two, the second says all."""
-    n_classes = len(outcome.classes)
-    return [1] if n_classes == 2 else list(range(n_classes))
 
 
 def _squared_errors(outcome: ClassOutcome) -> Floats:

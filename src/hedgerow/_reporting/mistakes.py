@@ -75,18 +75,19 @@ def _of_classes(outcome: ClassOutcome, n_rows: int) -> list[MistakeKind]:
         return _known(
             _kind("Most confident mistakes", meaning, outcome.surprise, wrong, 2 * n_rows)
         )
-    negative, positive = map(brief, outcome.classes)
+    (k,) = outcome.scored_classes
+    positive, negative = brief(outcome.classes[k]), brief(outcome.classes[1 - k])
     sure = outcome.surprise if outcome.probabilities is not None else _distance(outcome)
     return _known(
         _kind(
             "False positives",
             f"Predicted {positive}, actually {negative}; the most confident first.",
-            *(sure, wrong & (outcome.predicted == 1), n_rows),
+            *(sure, wrong & (outcome.predicted == k), n_rows),
         ),
         _kind(
             "False negatives",
             f"Predicted {negative}, actually {positive}; the most confident first.",
-            *(sure, wrong & (outcome.predicted == 0), n_rows),
+            *(sure, wrong & (outcome.predicted != k), n_rows),
         ),
     )
 

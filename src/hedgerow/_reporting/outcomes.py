@@ -7,7 +7,7 @@ wrong rows) only looks at these arrays.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,8 @@ class ClassOutcome:
     probabilities : array (n_rows, n_classes), or None
     decision : array (n_rows,), or None
         If there are no probabilities, a score that is higher the more likely the second class is.
+    positive_class : int, or None
+        The class that the caller chose as the positive one; by default the second of two.
     """
 
     name: str
@@ -58,6 +60,15 @@ class ClassOutcome:
     predicted: Indices
     probabilities: Floats | None
     decision: Floats | None = None
+    positive_class: int | None = None
+
+    @property
+    def scored_classes(self) -> list[int]:
+        """The classes whose scores are evaluated: the positive one of two, or all of more."""
+        first = [] if self.positive_class is None else [self.positive_class]
+        if len(self.classes) == 2:
+            return first or [1]
+        return [*first, *(k for k in range(len(self.classes)) if k not in first)]
 
     @property
     def n_rows(self) -> int:
@@ -187,8 +198,10 @@ class SurvivalOutcome:
 Outcome = ClassOutcome | NumberOutcome | QuantileOutcome | RankingOutcome | SurvivalOutcome
 
 
-def read_outcomes(model: Any, X: Any, y: Any, qid: Any) -> list[Outcome]:
-    """Predict the rows and read what they turned out to be."""
+def read_outcomes(
+    model: Any, X: Any, y: Any, qid: Any, positive_class: Any = None
+) -> list[Outcome]:
+    """Predict the rows and read their targets."""
     if y is None:
         raise DataError("y is None: a report judges predictions, and needs the true values.")
     if qid is not None and not isinstance(model, GradientBoostingRanker):
@@ -200,7 +213,7 @@ def read_outcomes(model: Any, X: Any, y: Any, qid: Any) -> list[Outcome]:
     if isinstance(model, OneClassSVM):
         return [_inside_or_outside(model, X, y)]
     if is_classifier(model):
-        return _classes(model, X, y)
+        return _with_positive_class(_classes(model, X, y), model, positive_class)
     if is_regressor(model):
         return _numbers(model, X, y)
     raise ParameterError(
@@ -231,6 +244,15 @@ def _classes(model: Any, X: Any, y: Any) -> list[Outcome]:
     if probabilities is None and len(model.classes_) == 2 and hasattr(model, "decision_function"):
         decision = np.asarray(model.decision_function(X), np.float64).reshape(n_rows)
     return [_one_of_classes("", model.classes_, y, predicted, probabilities, decision, n_rows)]
+
+
+def _with_positive_class(outcomes: list[Outcome], model: Any, positive_class: Any) -> list[Outcome]:
+    """Set the positive class; the caller has checked that the model has one target."""
+    if positive_class is None:
+        return outcomes
+    (outcome,) = outcomes
+    assert isinstance(outcome, ClassOutcome)
+    return [replace(outcome, positive_class=model.classes_.tolist().index(positive_class))]
 
 
 def _one_of_classes(

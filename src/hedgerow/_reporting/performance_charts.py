@@ -68,7 +68,7 @@ def _calibration(outcome: dict[str, Any], k: int) -> dict[str, Any] | None:
     points = outcome["curves"].get("calibration")
     if not points:
         return None
-    of = f" of {brief(outcome['classes'][1])}" if len(outcome["classes"]) == 2 else ""
+    of = f" of {brief(outcome['positive'])}" if len(outcome["classes"]) == 2 else ""
     words = (
         f"Rows in ten groups of equal size by predicted probability{of}: how often the class "
         "occurred in each. On the dashed line, probabilities are right. Bars are 95% intervals."

@@ -61,6 +61,7 @@ class ReportOptions:
     n_mistakes: int
     n_bootstrap: int
     seed: int
+    positive_class: Any = None
 
 
 def summarise(
@@ -75,7 +76,7 @@ def summarise(
     """Return everything that the report of a model on some rows shows."""
     if not has_rows(X):
         raise DataError("X has 0 sample(s); a report needs rows to judge a model by.")
-    outcomes = read_outcomes(model, X, y, qid)
+    outcomes = read_outcomes(model, X, y, qid, options.positive_class)
     n_rows = outcomes[0].n_rows
     weights = read_weights(sample_weight, n_rows)
     columns = read_columns(model, X)
@@ -121,7 +122,11 @@ def _judged(
         "curves": curves_of(outcome, options.seed, n_dots),
     }
     if isinstance(outcome, ClassOutcome):
-        judged |= {"classes": list(outcome.classes), "by_class": by_class(outcome, weights)}
+        judged |= {
+            "classes": list(outcome.classes),
+            "positive": outcome.classes[outcome.scored_classes[0]],
+            "by_class": by_class(outcome, weights),
+        }
     return judged
 
 

@@ -95,11 +95,10 @@ def _of_classes(outcome: ClassOutcome, metrics: dict[str, Any], on: str) -> str:
     auc = metrics.get("ROC AUC")
     if auc is None or not np.isfinite(auc["value"]):
         return f"{on}, the model {right}."
-    kinds = (
-        f"separates {brief(outcome.classes[1])} from {brief(outcome.classes[0])}"
-        if len(outcome.classes) == 2
-        else f"separates {len(outcome.classes)} classes"
-    )
+    kinds = f"separates {len(outcome.classes)} classes"
+    if len(outcome.classes) == 2:
+        (k,) = outcome.scored_classes
+        kinds = f"separates {brief(outcome.classes[k])} from {brief(outcome.classes[1 - k])}"
     return f"{on}, the model {kinds} with a ROC AUC of {_interval(auc)}. It {right}."
 
 

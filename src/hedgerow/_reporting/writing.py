@@ -1,4 +1,4 @@
-"""`report`: model and rows → a file. All that can be wrong is found before anything is written."""
+"""`report`: a model and a dataset → an HTML file. All checks come before anything is written."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import os
 from os import PathLike
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 
-from hedgerow._arguments import answering
+from hedgerow._arguments import with_argument_hints
 from hedgerow._contract import internals
+from hedgerow._data.schema import listed
 from hedgerow._estimator import Estimator
 from hedgerow._model_file.atomic import check_target, write_atomically
 from hedgerow._params import Number
@@ -17,10 +19,10 @@ from hedgerow._reporting.summary import ReportOptions, summarise
 from hedgerow._result import imported
 from hedgerow.exceptions import ParameterError
 
-MOST_MISTAKES = 50  # of a kind; more would leave no room for anything else
+MOST_MISTAKES = 50  # of a kind; more would crowd out the rest of the page
 
 
-@answering
+@with_argument_hints
 def report(
     model: Any,
     X: Any,
@@ -31,54 +33,59 @@ def report(
     qid: Any = None,
     title: str | None = None,
     target_name: str | None = None,
+    positive_class: Any = None,
     n_mistakes: int = 3,
     n_bootstrap: int = 200,
     random_state: int = 0,
 ) -> None:
-    """Write a page about a model and how it does on some rows: one file that loads nothing else.
+    """Write an HTML report on a model, evaluated on a dataset: one file without external resources.
 
-    It holds metrics with confidence intervals; of two classes, a confusion matrix whose positive
-    class, decision threshold and costs the reader chooses; ROC, precision–recall and calibration
+    It has metrics with confidence intervals; for two classes, a confusion matrix whose positive
+    class, decision threshold and costs the reader can choose; ROC, precision–recall and calibration
     curves or residuals; permutation importance, SHAP summary and partial dependence; the worst
     mistakes of each kind; a form to change a row and see its prediction and contributions change; a
-    profile of the data; how the model was trained, its trees and all parameters. What does not
-    apply to a model is left out, and the page says why.
+    profile of the data; how the model was trained, its trees and all parameters. Sections that do
+    not apply to a model are omitted, and the page gives the reason.
 
     Parameters
     ----------
     model : fitted estimator
-        Any of the library's that predicts a target.
+        Any supervised estimator of Hedgerow.
     X : table of shape (n_rows, n_features)
-        Rows to evaluate the model on, as `predict` takes them; best rows that it was not trained
-        on. The index of a pandas frame names its rows in the report.
+        The test set, as `predict` takes it: preferably rows that the model was not trained on.
+        The index of a pandas data frame identifies its rows in the report.
     y : array
-        Their true values, as `fit` takes them.
+        The targets, as `fit` takes them.
     path : str or path-like
-        Where to. A file of that name is replaced in one step once the new one is whole.
+        The file to write. An existing file is replaced atomically.
     sample_weight : array of shape (n_rows,), optional
-        Weights of the rows in the metrics; a ranker's are of no account.
+        Weights of the rows in the metrics; ignored for rankers.
     qid : array of shape (n_rows,), optional
-        A ranker's query of each row, unless X has a column of them.
+        For rankers: the query of each row, unless X has a column of queries.
     title : str, optional
-        The page's; the estimator's name if left out.
+        Title of the page; by default the name of the estimator.
     target_name : str, optional
-        What the target is called; the name of y if it has one.
+        Name of the target; by default the name of y, if it has one.
+    positive_class : class label, optional
+        The positive class of the confusion matrix, the metrics and the curves; by default the
+        second of two classes. The reader of the page can change it. With more than two classes,
+        its curves come first.
     n_mistakes : int
         How many of the worst mistakes of each kind to show: false positives and false negatives,
         or over- and under-predictions. At most 50.
     n_bootstrap : int
-        Draws for the confidence intervals; 0 for none.
+        Bootstrap samples for the confidence intervals; 0 for none.
     random_state : int
-        Seed of the draws. The same call gives the same page.
+        Seed of the bootstrap. The same call gives the same page.
 
     Raises
     ------
     ParameterError, DataError, sklearn.exceptions.NotFittedError
-        If the model, the rows or the options are not what they should be.
+        If the model, the dataset or an option is invalid.
     OSError
         If the file cannot be written.
     ImportError
-        If what pages are made with is not installed: ``pip install hedgerow[report]``.
+        If a required package is not installed: ``pip install hedgerow[report]``.
 
     Examples
     --------
@@ -93,6 +100,7 @@ def report(
     _check_number("n_mistakes", n_mistakes, MOST_MISTAKES)
     _check_number("n_bootstrap", n_bootstrap)
     _check_number("random_state", random_state)
+    _check_positive_class(model, positive_class)
     _check_texts(title=title, target_name=target_name)
     name = _check_path(path)
     options = ReportOptions(
@@ -101,16 +109,17 @@ def report(
         n_mistakes=n_mistakes,
         n_bootstrap=n_bootstrap,
         seed=random_state,
+        positive_class=positive_class,
     )
     summary = summarise(model, X, y, options, sample_weight=sample_weight, qid=qid)
     from hedgerow._reporting.rendering import render
 
-    # Half a surrogate pair, which a name may hold, has no place in a file: it becomes "?".
+    # A lone surrogate, which a name may contain, cannot be encoded: it becomes "?".
     write_atomically(name, render(summary).encode(errors="replace"))
 
 
 def _require_packages() -> None:
-    """Find out what is missing before any work."""
+    """Raise before any work if a package is missing."""
     for package in ("altair", "jinja2", "vl_convert"):
         try:
             imported(package, "report()")
@@ -124,16 +133,31 @@ def _require_packages() -> None:
 def _check_model(model: Any) -> None:
     if isinstance(model, Pipeline):
         raise ParameterError(
-            "model is a Pipeline: give its last step, pipeline[-1], and as X the table that this "
-            "step sees, pipeline[:-1].transform(X)."
+            "model is a Pipeline: pass its last step, pipeline[-1], and as X the output of the "
+            "other steps, pipeline[:-1].transform(X)."
         )
     if not isinstance(model, Estimator):
-        instead = " Give its best_estimator_." if hasattr(model, "best_estimator_") else ""
+        hint = " Pass its best_estimator_." if hasattr(model, "best_estimator_") else ""
         raise ParameterError(
-            f"model is a {type(model).__name__}; it must be a fitted estimator of Hedgerow's."
-            + instead
+            f"model is a {type(model).__name__}; it must be a fitted estimator of Hedgerow." + hint
         )
     internals(model).model()
+
+
+def _check_positive_class(model: Any, positive_class: Any) -> None:
+    if positive_class is None:
+        return
+    classes = getattr(model, "classes_", None)
+    if not isinstance(classes, np.ndarray):
+        raise ParameterError(
+            f"positive_class={positive_class!r} is not allowed; a {type(model).__name__} with "
+            "this target has no single list of classes."
+        )
+    if positive_class not in classes.tolist():
+        raise ParameterError(
+            f"positive_class={positive_class!r} is not allowed; the classes are "
+            f"{listed([repr(label) for label in classes.tolist()])}."
+        )
 
 
 def _check_number(name: str, value: Any, most: int = 2**31 - 1) -> None:
@@ -149,11 +173,13 @@ def _check_texts(**texts: Any) -> None:
 
 
 def _check_path(path: Any) -> str:
-    """Return the file's name, if a file could be written there."""
+    """Return the file name, if a file can be written there."""
     if not isinstance(path, str | bytes | PathLike):
         raise ParameterError(f"path={path!r} is not allowed; it must be a str or path-like.")
     name = os.fsdecode(path)
     if "\0" in name:
-        raise ParameterError(f"path={path!r} is not allowed; no file's name holds a null byte.")
+        raise ParameterError(
+            f"path={path!r} is not allowed; file names cannot contain a null byte."
+        )
     check_target(name)
     return name

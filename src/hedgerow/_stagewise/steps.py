@@ -14,7 +14,7 @@ from hedgerow._stagewise.losses import StagewiseLoss, column_of
 from hedgerow._types import Floats
 
 Step = float | Floats
-LeafRule = Callable[[Floats, Floats, Floats, int], float]
+LeafStep = Callable[[Floats, Floats, Floats, int], float]
 PER_LEAF = ("per_leaf", "newton")
 
 
@@ -78,7 +78,7 @@ def _leaf_steps_in_turn(
     return steps
 
 
-def _leaf_steps(rule: LeafRule, rows: StepData, leaf: Leaves, output: int) -> Floats:
+def _leaf_steps(rule: LeafStep, rows: StepData, leaf: Leaves, output: int) -> Floats:
     """Return a step for every leaf number; 0 for numbers that no row has."""
     steps = np.zeros(leaf.max() + 1)
     for number in np.unique(leaf):

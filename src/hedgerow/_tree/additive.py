@@ -15,7 +15,7 @@ from hedgerow._data.names import Labels, labels_of
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._data.schema import TableSchema
 from hedgerow._estimator import Estimator
-from hedgerow._params import shown
+from hedgerow._params import short_repr
 from hedgerow._tree.structure import Ensemble, Rows
 from hedgerow.exceptions import ParameterError
 
@@ -107,7 +107,7 @@ def additive_trees(model: Any) -> AdditiveTrees:
         raise ParameterError(f"model is a {type(model).__name__}: give its best_estimator_.")
     if not isinstance(model, Estimator):
         raise ParameterError(
-            f"model={shown(model)} is not allowed; it must be a fitted tree model of Hedgerow's."
+            f"model={short_repr(model)} is not allowed; it must be a fitted tree model of Hedgerow."
         )
     return internals(model).additive_trees()
 

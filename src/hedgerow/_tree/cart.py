@@ -7,7 +7,9 @@ rows, and the result does not depend on the number of threads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._data.binning import BinnedMatrix
 from hedgerow._data.outputs import TreeTarget
+from hedgerow._estimator import Estimator
 from hedgerow._tree.exact import category_bins
 from hedgerow._tree.structure import NATIVE_FIELDS, Tree
 from hedgerow._types import Floats
@@ -26,11 +29,11 @@ Criterion = Literal["gini", "entropy", "squared_error", "absolute_error"]
 
 @dataclass(frozen=True)
 class CartParams:
-    """The parameters of growth; 0 means no limit.
+    """The parameters of a CART tree in the kernels' units; 0 means no limit.
 
     Each node considers `max_features` random features, or more if all of these are constant in it.
-    With `random_cuts` each of them has one random threshold. Nodes predict means, or medians for
-    "absolute_error".
+    With `random_thresholds` each of them has one random threshold. Nodes predict means, or medians
+    for "absolute_error".
     """
 
     criterion: Criterion = "gini"
@@ -41,8 +44,64 @@ class CartParams:
     min_weight_leaf: float = 0.0
     min_impurity_decrease: float = 0.0
     max_features: int = 0
-    random_cuts: bool = False
+    random_thresholds: bool = False
     seed: int = 0
+
+    @classmethod
+    def of(
+        cls, estimator: Estimator, n_rows: int, n_features: int, total_weight: float, seed: int
+    ) -> CartParams:
+        """Return an estimator's parameters, with counts instead of names and fractions."""
+        criterion: Any = "entropy" if estimator.criterion == "log_loss" else estimator.criterion
+        min_decrease = float(estimator.min_impurity_decrease)
+        return cls(
+            criterion=criterion,
+            max_depth=estimator.max_depth or 0,
+            max_leaves=estimator.max_leaves or 0,
+            min_samples_split=max(2, _row_count(estimator.min_samples_split, n_rows)),
+            min_samples_leaf=_row_count(estimator.min_samples_leaf, n_rows),
+            min_weight_leaf=estimator.min_weight_fraction_leaf * total_weight,
+            min_impurity_decrease=min_decrease * impurity_unit(criterion),
+            max_features=n_candidate_features(estimator.max_features, n_features),
+            seed=seed,
+        )
+
+    def native(self) -> _native.CartRules:
+        """Return the native form."""
+        rules = _native.CartRules()
+        rules.set_criterion(self.criterion)
+        for field in fields(self):
+            if field.name != "criterion":
+                setattr(rules, field.name, getattr(self, field.name))
+        return rules
+
+
+def n_candidate_features(max_features: Any, n_features: int) -> int:
+    """Return the number of features that `max_features` means: at least 1, at most all."""
+    if max_features is None:
+        return n_features
+    if isinstance(max_features, Integral):
+        return min(int(max_features), n_features)
+    if max_features == "sqrt":
+        count = math.isqrt(n_features)
+    elif max_features == "log2":
+        count = n_features.bit_length() - 1
+    elif max_features == "log2+1":
+        count = n_features.bit_length()
+    else:
+        count = int(max_features * n_features)
+    return min(max(count, 1), n_features)
+
+
+def _row_count(count_or_fraction: Any, n_rows: int) -> int:
+    if isinstance(count_or_fraction, Integral):
+        return int(count_or_fraction)
+    return math.ceil(count_or_fraction * n_rows)
+
+
+def impurity_unit(criterion: str) -> float:
+    """Return the factor from the criterion's unit to the kernels'; they measure entropy in nats."""
+    return math.log(2.0) if criterion in ("entropy", "log_loss") else 1.0
 
 
 @dataclass(frozen=True)
@@ -130,7 +189,7 @@ def grow_trees(
     """
     work = (
         *(target.labels, target.numbers, target.n_values, target.n_outputs),
-        *(weights, balance_classes, _rules(params), sampling.native()),
+        *(weights, balance_classes, params.native(), sampling.native()),
         *(first_tree, n_trees, n_threads),
     )
     try:
@@ -155,14 +214,3 @@ def grow_trees(
     except OverflowError as error:
         raise DataError(f"y or sample_weight: {error}; scale them down") from error
     return [Tree(**dict(zip(NATIVE_FIELDS, arrays, strict=True))) for arrays in trees]
-
-
-def _rules(params: CartParams) -> _native.CartRules:
-    rules = _native.CartRules()
-    rules.set_criterion(params.criterion)
-    for name in (
-        *("max_depth", "max_leaves", "min_samples_split", "min_samples_leaf", "min_weight_leaf"),
-        *("min_impurity_decrease", "max_features", "random_cuts", "seed"),
-    ):
-        setattr(rules, name, getattr(params, name))
-    return rules

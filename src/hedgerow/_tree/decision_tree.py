@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Bunch
 
-from hedgerow._accuracy import ScoredClassifier
 from hedgerow._constructor import with_parameters
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
-from hedgerow._estimator import TableEstimator, adopt, column_attributes
+from hedgerow._estimator import ScoredClassifier, TableEstimator, adopt, column_attributes
 from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
-from hedgerow._tree.cart_params import n_candidate_features
+from hedgerow._tree.cart import n_candidate_features
 from hedgerow._tree.export import Wording, lines_of
 from hedgerow._tree.fitting import TreeModel, grow
 from hedgerow._tree.parameters import TREE_PARAMETERS

@@ -1,9 +1,9 @@
-"""Where boosting happens: an engine has the rows, their scores and gradients, and grows trees.
+"""Engines hold the rows of a training set, with their scores and gradients, and grow trees.
 
-`Trainer` decides what a round does and asks its engine for each step, so that an engine on another
-device, or on several machines, follows the same rounds. `HistogramEngine` grows trees from
-histograms of fixed-point gradients, `ExactEngine` from sorted columns; both work on this machine's
-processor. `native/hist/engine.hpp` is the same seam one level below, between a tree and its rows.
+`Trainer` decides what a round does and calls its engine for each step, so that an engine on another
+device, or on several computers, follows the same rounds. `HistogramEngine` grows trees from
+histograms of fixed-point gradients, `ExactEngine` from sorted columns; both run on the CPU.
+`native/hist/engine.hpp` is the same interface one level below, between a tree and its rows.
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ from hedgerow import _native
 from hedgerow._data.binning import BinnedMatrix
 from hedgerow._tree.exact import ExactGrower
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.leaf_quantiles import TrainedLoss
-from hedgerow._tree.leaf_slopes import Gradients, LeafSlopes
+from hedgerow._tree.leaves import Gradients, LeafSlopes, TrainerLoss
 from hedgerow._tree.row_sampling import Bag
 from hedgerow._tree.structure import NATIVE_FIELDS, Ensemble, Tree
 from hedgerow._types import Floats
 
 MOST_LEAVES: int = _native.most_leaves
 
-# The rows that gradients decided on, and how often each counts; None if they do not decide.
+# The rows of a sample by gradients and the factors of their weights; None for other sampling.
 Sample = tuple[NDArray[np.uint32], Floats] | None
 
 
 class Engine(Protocol):
-    """What `Trainer` needs of the rows of one training set.
+    """The interface of an engine for `Trainer`.
 
-    A round takes gradients once, by `differentiate` or `take`. Then each tree is grown, its leaves
-    may be replaced, and it is added to the scores, before the next one is grown.
+    A round sets the gradients once, by `differentiate` or `take`. Then each tree is grown, its leaf
+    values may be replaced, and it is added to the scores, before the next one is grown.
     """
 
     @property
@@ -45,8 +44,8 @@ class Engine(Protocol):
         """Trees of a round: one for each output, or one for all."""
 
     @property
-    def keeps_order(self) -> bool:
-        """Whether the values of trees with monotone constraints are ordered as they are grown."""
+    def keeps_monotone(self) -> bool:
+        """Whether trees satisfy monotone constraints when they are grown."""
 
     @property
     def scores(self) -> Floats:
@@ -54,15 +53,15 @@ class Engine(Protocol):
 
     def differentiate(
         self,
-        loss: TrainedLoss,
+        loss: TrainerLoss,
         target: Floats,
         weights: Floats | None,
         sampling: _native.Draw | None,
     ) -> Sample:
-        """Take the gradients of a built-in loss; `target` is (1 or n_outputs, n_rows)."""
+        """Compute the gradients of a built-in loss; `target` is (1 or n_outputs, n_rows)."""
 
     def take(self, gradient: Floats, hessian: Floats, sampling: _native.Draw | None) -> Sample:
-        """Take gradients, (n_outputs, n_rows), weights multiplied in."""
+        """Set the gradients, (n_outputs, n_rows), weights multiplied in."""
 
     def grow(self, output: int, bag: Bag, tree_id: int) -> Tree:
         """Grow a tree for an output, or for all, on the rows of a bag."""
@@ -71,10 +70,10 @@ class Engine(Protocol):
         """Return each row's leaf in the last tree grown for an output, in the order of nodes."""
 
     def gradients(self, output: int) -> Gradients:
-        """Return the gradients of an output as `LeafSlopes` takes them."""
+        """Return the gradients of an output in the form that `LeafSlopes` takes."""
 
     def set_leaf_values(self, output: int, values: Floats) -> None:
-        """Replace the leaf values of the last tree, whose own values are replaced already."""
+        """Replace the leaf values of the last tree, whose arrays have them already."""
 
     def add(self, tree: Tree, output: int, slopes: LeafSlopes | None) -> None:
         """Add the last tree grown for an output to the scores, now or with the next gradients."""
@@ -88,13 +87,13 @@ class HistogramEngine:
     binned : BinnedMatrix
         The table, by row and by column.
     params : GrowthParams
-        How trees grow.
+        The growth parameters.
     base_score : float64 array (n_outputs,)
-        Where the scores start.
+        The initial scores.
     vector : bool
-        Whether one tree a round serves all outputs, or each output has its own.
+        Whether a round has one tree with vector leaves, or a tree for each output.
     n_threads : int
-        Threads at most; the trees do not depend on it.
+        Maximum number of threads; the trees do not depend on it.
     """
 
     def __init__(
@@ -110,9 +109,9 @@ class HistogramEngine:
             raise ValueError("histograms need the table by row")
         self.n_outputs = len(base_score)
         self.n_trees = 1 if vector else self.n_outputs
-        self.keeps_order = not vector
+        self.keeps_monotone = not vector
         self._n_threads = n_threads
-        self._grower = (_native.VectorGrower if vector else _native.Grower)(
+        self._grower = (_native.VectorGrower if vector else _native.ScalarGrower)(
             binned.by_column,
             binned.by_row,
             binned.n_bins,
@@ -128,8 +127,8 @@ class HistogramEngine:
         self._gradients = _native.GradientStore(binned.n_rows, self.n_outputs, n_threads, vector)
         self._scores = np.empty((self.n_outputs, binned.n_rows))
         self._scores[...] = base_score[:, None]
-        # The last round's trees as rows see them. They are added to the scores when the gradients
-        # of the next round are taken: one pass over the rows instead of two.
+        # The leaves of the last round's trees. They are added to the scores when the gradients of
+        # the next round are computed: one pass over the rows instead of two.
         self._leaf_of_row = np.empty((self.n_trees, binned.n_rows), np.uint16)
         most_leaves = min(params.max_leaves or MOST_LEAVES, MOST_LEAVES)
         self._leaf_value = np.empty((self.n_outputs, most_leaves))
@@ -147,13 +146,13 @@ class HistogramEngine:
 
     def differentiate(
         self,
-        loss: TrainedLoss,
+        loss: TrainerLoss,
         target: Floats,
         weights: Floats | None,
         sampling: _native.Draw | None,
     ) -> Sample:
-        """Add the last trees to the scores, and take the loss's gradients at them."""
-        scores = self.scores if loss.adapts else self._scores
+        """Add the last trees to the scores, and compute the gradients there."""
+        scores = self.scores if loss.is_adaptive else self._scores
         sample = self._gradients.differentiate(
             loss.name,
             loss.parameters(target[0] if len(target) == 1 else target, scores, weights),
@@ -168,8 +167,8 @@ class HistogramEngine:
         return sample
 
     def take(self, gradient: Floats, hessian: Floats, sampling: _native.Draw | None) -> Sample:
-        """Take gradients, (n_outputs, n_rows), weights multiplied in."""
-        self.scores  # noqa: B018  brings them up to date
+        """Set the gradients, (n_outputs, n_rows), weights multiplied in."""
+        self.scores  # noqa: B018  adds pending trees
         return self._gradients.take(gradient, hessian, sampling)
 
     def grow(self, output: int, bag: Bag, tree_id: int) -> Tree:
@@ -184,7 +183,7 @@ class HistogramEngine:
         return self._leaf_of_row[output % self.n_trees]
 
     def gradients(self, output: int) -> Gradients:
-        """Return the store of gradients, and the output's number there."""
+        """Return the gradient store, and the output's index in it."""
         return self._gradients, output
 
     def set_leaf_values(self, output: int, values: Floats) -> None:
@@ -192,7 +191,7 @@ class HistogramEngine:
         self._leaf_value[output, : len(values)] = values
 
     def add(self, tree: Tree, output: int, slopes: LeafSlopes | None) -> None:
-        """Add a tree with slopes to the scores; those without are added with the next gradients."""
+        """Add a tree with slopes to the scores; others are added with the next gradients."""
         if slopes is None:
             self._pending = output == self.n_trees - 1
             return
@@ -202,10 +201,10 @@ class HistogramEngine:
 
 
 class ExactEngine:
-    """Grows trees from sorted columns, trying every boundary between values.
+    """Grows trees from sorted columns, with a candidate threshold between any two values.
 
-    `matrix` is the table as the predictor sees it (n_rows, n_features), categories as bin numbers;
-    all else is as in `HistogramEngine`.
+    `matrix` is the table as the predictor reads it (n_rows, n_features), with categories as bin
+    numbers; the other parameters are those of `HistogramEngine`.
     """
 
     def __init__(
@@ -218,29 +217,28 @@ class ExactEngine:
         n_threads: int = 1,
     ) -> None:
         self.n_outputs = self.n_trees = len(base_score)
-        self.keeps_order = True
+        self.keeps_monotone = True
         self._matrix, self._params, self._n_threads = matrix, params, n_threads
         self._grower = ExactGrower(matrix, is_categorical, n_threads)
         self.scores = np.empty((self.n_outputs, len(matrix)))
         self.scores[...] = base_score[:, None]
         self._gradient = self._hessian = np.empty((0, 0))
-        self._tree: Tree | None = (
-            None  # the last one, and each row's node in it; -1 outside its bag
-        )
+        # The last tree, and each row's node in it; -1 for rows outside its bag.
+        self._tree: Tree | None = None
         self._node_of_row = np.empty(0, np.int32)
 
     def differentiate(
         self,
-        loss: TrainedLoss,
+        loss: TrainerLoss,
         target: Floats,
         weights: Floats | None,
         sampling: _native.Draw | None,
     ) -> Sample:
-        """Take the loss's gradients at the scores."""
+        """Compute the gradients at the scores."""
         return self.take(*loss.gradients(target, self.scores, weights, self._n_threads), sampling)
 
     def take(self, gradient: Floats, hessian: Floats, sampling: _native.Draw | None) -> Sample:
-        """Take gradients, each as often as its row counts."""
+        """Set the gradients, multiplied by the factors of sampled rows."""
         self._gradient, self._hessian = gradient, hessian
         if sampling is None:
             return None
@@ -274,7 +272,7 @@ class ExactEngine:
         usable = self._params.usable_features(n_features)
         fraction, seed = self._params.colsample_bytree, self._params.seed
         features = _native.sample_tree_features(usable, fraction, seed, tree_id)
-        # Of intp: NumPy crashes where it has no memory to convert indices in.
+        # As intp, because NumPy crashes if it has no memory to convert indices.
         allowed[features.astype(np.intp)] = True
         return allowed
 
@@ -288,7 +286,7 @@ class ExactEngine:
         return self._gradient[output], self._hessian[output]
 
     def set_leaf_values(self, output: int, values: Floats) -> None:
-        """Do nothing: scores are added up from the tree itself."""
+        """Do nothing: scores are computed from the tree."""
 
     def add(self, tree: Tree, output: int, slopes: LeafSlopes | None) -> None:  # noqa: ARG002
         """Add the last tree to the scores of an output."""
@@ -302,6 +300,6 @@ class ExactEngine:
 
 
 def leaf_numbers(tree: Tree, node_of_row: NDArray[np.int32]) -> NDArray[np.uint16]:
-    """Return rows' leaves counted in the order of nodes; of rows that are in none, the first."""
+    """Return each row's leaf, counted in the order of nodes; 0 for rows without a node."""
     number = np.maximum(np.cumsum(tree.feature < 0), 1) - 1
     return number[np.maximum(node_of_row, 0)].astype(np.uint16)

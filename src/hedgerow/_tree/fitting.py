@@ -15,12 +15,25 @@ from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow._data.outputs import ClassOutputs, Outputs, TreeTarget
 from hedgerow._data.target import read_weights
 from hedgerow._estimator import Estimator, seed_of
+from hedgerow._params import parameters_of
 from hedgerow._threads import effective_n_jobs
-from hedgerow._tree.cart import BootstrapSamples, SortedMatrix, grow_trees
-from hedgerow._tree.cart_params import cart_params, impurity_unit, root_impurity
-from hedgerow._tree.no_split import warn_if_never_split
+from hedgerow._tree.cart import (
+    BootstrapSamples,
+    CartParams,
+    SortedMatrix,
+    grow_trees,
+    impurity_unit,
+)
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._types import Floats
+from hedgerow._warning import warn_user
+from hedgerow.exceptions import NoSplitWarning
+
+# Parameters that may forbid every split.
+LIMITS = (
+    *("min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf"),
+    "min_impurity_decrease",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +130,8 @@ def _grow(
     n_threads: int,
 ) -> Tree:
     total = float(table.n_rows if weights is None else sum_of(weights))
-    params = cart_params(estimator, table.n_rows, table.n_features, total, seed)
-    params = replace(params, random_cuts=estimator.splitter == "random")
+    params = CartParams.of(estimator, table.n_rows, table.n_features, total, seed)
+    params = replace(params, random_thresholds=estimator.splitter == "random")
     sampling = BootstrapSamples.all(table.n_rows)
     options: dict[str, Any] = {"weights": weights, "n_threads": n_threads}
     if estimator.splitter == "hist":
@@ -127,3 +140,64 @@ def _grow(
     matrix = as_matrix(table, binner.category_bins)
     ordered = SortedMatrix.from_matrix(matrix, binner.is_categorical, n_threads=n_threads)
     return grow_trees(ordered, target, params, sampling, **options)[0]
+
+
+def warn_if_never_split(estimator: Estimator, features: Any, n_rows: int) -> None:
+    """Warn if no node tests a feature and a limit that the user has set is in force.
+
+    Without limits, a tree of one leaf follows from the data: equal targets, or equal rows.
+    """
+    if (features >= 0).any():
+        return
+    limits = [
+        f"{parameter.name}={value!r}"
+        for parameter in parameters_of(estimator)
+        if parameter.name in LIMITS
+        and not parameter.is_default(value := getattr(estimator, parameter.name))
+    ]
+    if limits:
+        warn_user(
+            f"No split of {n_rows} rows is allowed by {' and '.join(limits)}, so every row gets "
+            "the same prediction.",
+            NoSplitWarning,
+            about="splits",
+        )
+
+
+def root_impurity(criterion: str, target: TreeTarget, weights: Floats | None) -> float:
+    """Return the impurity of the root, in the criterion's unit; a mean over outputs."""
+    if criterion == "absolute_error":
+        return _mean_deviation(target, weights)
+    shares: Floats
+    if target.labels is not None:
+        totals = np.bincount(target.labels, weights, minlength=target.n_values)
+        shares = totals / totals.sum()
+    else:
+        assert target.numbers is not None
+        if criterion == "squared_error":
+            mean = np.average(target.numbers, axis=0, weights=weights)
+            squares = np.average((target.numbers - mean) ** 2, axis=0, weights=weights)
+            return float(squares.sum() / target.n_outputs)
+        shares = np.average(target.numbers, axis=0, weights=weights)
+    if criterion == "gini":
+        return float((shares * (1.0 - shares)).sum() / target.n_outputs)
+    present = shares[shares > 0.0]
+    return float(-(present * np.log2(present)).sum() / target.n_outputs)
+
+
+def _mean_deviation(target: TreeTarget, weights: Floats | None) -> float:
+    assert target.numbers is not None
+    w = np.ones(len(target.numbers)) if weights is None else weights
+    deviations = [np.abs(column - weighted_median(column, w)) for column in target.numbers.T]
+    return float(np.mean([np.average(d, weights=w) for d in deviations]))
+
+
+def weighted_median(values: Floats, weights: Floats) -> float:
+    """Return the weighted median; the midpoint of two values if both are medians."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    half = 0.5 * reached[-1]
+    at = int(np.searchsorted(reached, half))
+    if reached[at] == half and at + 1 < len(order):
+        return float(0.5 * values[order[at]] + 0.5 * values[order[at + 1]])
+    return float(values[order[at]])

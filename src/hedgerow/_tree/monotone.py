@@ -1,8 +1,8 @@
-"""Trees under monotone constraints: which leaves bound each other, the nearest values within that.
+"""Monotone constraints on a grown tree: which leaves bound one another, and the nearest values.
 
-A grower keeps the values of its leaves monotone. Whoever gives the leaves other values afterwards
-(a loss with a minimiser of its own, a refit) has them brought back into order here: all leaves at
-once, so that none is bounded by an outdated value.
+A grower keeps the values of its leaves monotone. If they are replaced afterwards (by quantiles, by
+a search, by a refit), they are projected here onto the monotone values, all leaves at once, so that
+none is bounded by an outdated value.
 """
 
 from __future__ import annotations
@@ -14,24 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow._tree.leaf_quantiles import LeafRows, LeafRule, average_inner
+from hedgerow._tree.leaves import LeafRows, LeafUpdate, average_inner_nodes
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 
 
 def monotone_links(tree: Tree, directions: Sequence[int]) -> NDArray[np.int32]:
-    """Return pairs of leaves, (n, 2), of which the first's value may not exceed the second's.
+    """Return pairs of leaves, (n, 2): the value of the first may not exceed that of the second.
 
-    If all pairs are in order, the tree is monotone at every input: the pairs are the leaves that
-    touch each other in a constrained feature, and all that lie further apart are linked by those.
+    The pairs are the leaves that are adjacent along a constrained feature. If all pairs satisfy
+    the constraint, the tree is monotone at every input.
 
     Parameters
     ----------
     tree : Tree
         Any tree.
     directions : sequence of int
-        1 for a feature with which values may not fall, -1 for one with which they may not rise,
-        else 0, for each feature.
+        For each feature, 1 if values may not decrease with it, -1 if they may not increase, else 0.
     """
     links: NDArray[np.int32] = _native.monotone_links(
         tree.feature,
@@ -47,7 +46,7 @@ def monotone_links(tree: Tree, directions: Sequence[int]) -> NDArray[np.int32]:
 
 
 def is_monotone(tree: Tree, directions: Sequence[int]) -> bool:
-    """Return whether a tree rises and falls as the directions demand, at every input."""
+    """Return whether a tree satisfies the monotone constraints at every input."""
     lower, upper = monotone_links(tree, directions).T
     return bool((tree.value[lower] <= tree.value[upper]).all())
 
@@ -55,19 +54,19 @@ def is_monotone(tree: Tree, directions: Sequence[int]) -> bool:
 def nearest_monotone(
     tree: Tree, directions: Sequence[int], values: Floats, weights: Floats
 ) -> Floats:
-    """Return the values of the leaves nearest to given ones that make the tree monotone.
+    """Return the monotone leaf values that minimise ``Σ weights * (result - values) ** 2``.
 
-    Nearest by the sum of ``weights * (result - values) ** 2``: with Newton steps as values and
-    ``cover + reg_lambda`` as weights, the best there are for the quadratic objective.
+    With Newton steps as values and ``cover + reg_lambda`` as weights, they are the optimum of the
+    quadratic objective.
 
     Parameters
     ----------
     tree : Tree
-        Its splits count, its values do not.
+        The splits; its values are not used.
     directions : sequence of int
         As in `monotone_links`.
     values, weights : arrays of shape (n_leaves,)
-        In the order of the leaves' nodes; weights are not negative.
+        In the order of nodes; weights are not negative.
     """
     leaves = np.flatnonzero(tree.feature < 0)
     links = np.searchsorted(leaves, monotone_links(tree, directions)).astype(np.int32)
@@ -77,26 +76,26 @@ def nearest_monotone(
     return nearest
 
 
-def put_in_order(tree: Tree, place: int, directions: Sequence[int], weights: Floats) -> Floats:
-    """Replace one output's values by the nearest that are monotone; return those of the leaves."""
+def make_monotone(tree: Tree, place: int, directions: Sequence[int], weights: Floats) -> Floats:
+    """Replace one output's values by the nearest monotone ones; return those of the leaves."""
     is_leaf = tree.feature < 0
     values = nearest_monotone(tree, directions, tree.value[is_leaf, place], weights)
     tree.value[is_leaf, place] = values
-    average_inner(tree, place)
+    average_inner_nodes(tree, place)
     return values
 
 
 @dataclass(frozen=True)
-class OrderedLeaves:
-    """Leaves that another rule replaces, if there is one, and that are then put in order."""
+class MonotoneLeaves:
+    """Leaf values of another rule, if there is one, made monotone."""
 
-    rule: LeafRule | None
+    update: LeafUpdate | None
     directions: Sequence[int]
     reg_lambda: float
 
     def replace(self, tree: Tree, output: int, rows: LeafRows, n_threads: int) -> Floats:
-        """Write the values into the tree, and return those of its leaves in their order."""
-        if self.rule is not None:
-            self.rule.replace(tree, output, rows, n_threads)
+        """Write new values into the tree; return those of the leaves, in the order of nodes."""
+        if self.update is not None:
+            self.update.replace(tree, output, rows, n_threads)
         weights = tree.cover[tree.feature < 0] + self.reg_lambda
-        return put_in_order(tree, output % tree.value.shape[1], self.directions, weights)
+        return make_monotone(tree, output % tree.value.shape[1], self.directions, weights)

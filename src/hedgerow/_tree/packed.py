@@ -191,7 +191,7 @@ class PackedForest:
         """Return the native form, made on first use."""
         if self._predictor is None:
             binner = self.binner
-            predictor = _native.DeepForest(
+            predictor = _native.PackedForest(
                 self.tree_offset,
                 self.feature,
                 self.split_bin,

@@ -1,7 +1,7 @@
-"""Boosting on one training set: gradients of the loss at the scores so far, then trees to fit them.
+"""The rounds of boosting on a training set: gradients of the loss, then trees that fit them.
 
-`Trainer` owns the rounds: which rows take part, what happens to the leaves of a tree. Its engine
-(`engine.py`) owns the rows.
+`Trainer` decides which rows a round samples and how leaves are updated. Its engine (`engine.py`)
+holds the rows, with their scores and gradients, and grows the trees.
 """
 
 from __future__ import annotations
@@ -14,20 +14,19 @@ import numpy as np
 
 from hedgerow._tree.engine import Engine
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.leaf_quantiles import LeafQuantiles, LeafRows, LeafRule, TrainedLoss
-from hedgerow._tree.leaf_slopes import LeafSlopes
-from hedgerow._tree.monotone import OrderedLeaves
+from hedgerow._tree.leaves import LeafQuantiles, LeafRows, LeafSlopes, LeafUpdate, TrainerLoss
+from hedgerow._tree.monotone import MonotoneLeaves
 from hedgerow._tree.row_sampling import Bag, RowSampler
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 
 
 class DivergenceError(ArithmeticError):
-    """The scores have grown so large that their gradients cannot be added up."""
+    """The scores have become so large that the sums of their gradients overflow."""
 
 
 class BoostsRounds(Protocol):
-    """What the rounds need of a trainer."""
+    """The interface of a trainer for the rounds."""
 
     @property
     def scores(self) -> Floats:
@@ -37,32 +36,32 @@ class BoostsRounds(Protocol):
         """Grow one round on the gradients of a built-in loss."""
 
     def boost_with(self, round_index: int, gradient: Floats, hessian: Floats) -> list[Tree]:
-        """Grow one round on the gradients of a user's loss."""
+        """Grow one round on the gradients of a user-defined loss."""
 
 
 class Trainer:
-    """Boosts on one training set, whose rows an engine has.
+    """Boosts on one training set.
 
     Parameters
     ----------
     engine : Engine
-        Scores, gradients and trees of the rows.
+        The rows, with their scores and gradients.
     target : float64 array (n_rows,) or (n_outputs, n_rows)
         Numbers, or class numbers 0 … K-1; one for all outputs, or one for each.
     weights : float64 array (n_rows,), optional
-        Weights of the rows.
-    loss : TrainedLoss, optional
-        None if gradients are given, through `boost_with`.
+        Sample weights.
+    loss : TrainerLoss, optional
+        None for a user-defined loss, whose gradients are passed to `boost_with`.
     params : GrowthParams
-        How trees grow.
-    draws : RowSampler, optional
-        Which rows a round has; all by default.
-    leaves : LeafRule, optional
-        How leaves are replaced if gradients are given.
+        The growth parameters.
+    row_sampler : RowSampler, optional
+        The rows of each round; all by default.
+    leaf_update : LeafUpdate, optional
+        Replaces the leaf values if the loss is user-defined.
     slopes : LeafSlopes, optional
-        How leaves get slopes, if they do.
+        Fits linear leaves; None for constant leaves.
     n_threads : int
-        Threads at most; the trees do not depend on it.
+        Maximum number of threads; the trees do not depend on it.
     """
 
     def __init__(
@@ -71,19 +70,19 @@ class Trainer:
         target: Floats,
         weights: Floats | None,
         *,
-        loss: TrainedLoss | None,
+        loss: TrainerLoss | None,
         params: GrowthParams,
-        draws: RowSampler | None = None,
-        leaves: LeafRule | None = None,
+        row_sampler: RowSampler | None = None,
+        leaf_update: LeafUpdate | None = None,
         slopes: LeafSlopes | None = None,
         n_threads: int = 1,
     ) -> None:
         self._engine = engine
         self._target, self._weights, self._loss = np.atleast_2d(target), weights, loss
-        rule = leaves or leaf_rule(loss, params)
-        self._leaves = _ordered(rule, params, is_always=not engine.keeps_order)
+        update = leaf_update or leaf_update_for(loss, params)
+        self._leaf_update = _monotone(update, params, is_always=not engine.keeps_monotone)
         self._slopes, self._n_threads = slopes, n_threads
-        self._draws = draws or RowSampler(self._target.shape[1])
+        self._row_sampler = row_sampler or RowSampler(self._target.shape[1])
 
     @property
     def scores(self) -> Floats:
@@ -91,19 +90,19 @@ class Trainer:
         return self._engine.scores
 
     def boost(self, round_index: int) -> list[Tree]:
-        """Grow one round: take the loss's gradients, then fit a tree, or one for each output."""
+        """Grow one round: compute the gradients, then fit a tree, or one for each output."""
         assert self._loss is not None
-        sampling = self._draws.by_gradient(round_index)
+        sampling = self._row_sampler.by_gradient(round_index)
         with _divergence():
             sample = self._engine.differentiate(self._loss, self._target, self._weights, sampling)
-        return self._grow(round_index, self._draws.bag(round_index, sample))
+        return self._grow(round_index, self._row_sampler.bag(round_index, sample))
 
     def boost_with(self, round_index: int, gradient: Floats, hessian: Floats) -> list[Tree]:
-        """Grow one round on given gradients, (n_outputs, n_rows), weights multiplied in."""
-        sampling = self._draws.by_gradient(round_index)
+        """Grow one round on gradients (n_outputs, n_rows), weights multiplied in."""
+        sampling = self._row_sampler.by_gradient(round_index)
         with _divergence():
             sample = self._engine.take(gradient, hessian, sampling)
-        return self._grow(round_index, self._draws.bag(round_index, sample))
+        return self._grow(round_index, self._row_sampler.bag(round_index, sample))
 
     def _grow(self, round_index: int, bag: Bag) -> list[Tree]:
         n_trees = self._engine.n_trees
@@ -111,7 +110,7 @@ class Trainer:
         for output in range(n_trees):
             tree = self._engine.grow(output, bag, round_index * n_trees + output)
             outputs = range(output, self._engine.n_outputs, n_trees)
-            if self._leaves is not None:
+            if self._leaf_update is not None:
                 for served in outputs:
                     self._replace_leaves(tree, served, bag)
             if self._slopes is not None:
@@ -123,36 +122,36 @@ class Trainer:
         return trees
 
     def _replace_leaves(self, tree: Tree, output: int, bag: Bag) -> None:
-        assert self._leaves is not None
+        assert self._leaf_update is not None
         all_scores = self._engine.scores
         target, scores = self._target[output % len(self._target)], all_scores[output]
         weights = bag.weights(self._weights, len(scores))
         leaf = self._engine.leaf_of_row(output)
         rows = LeafRows(target, scores, all_scores, weights, leaf, bag.rows)
-        values = self._leaves.replace(tree, output, rows, self._n_threads)
+        values = self._leaf_update.replace(tree, output, rows, self._n_threads)
         self._engine.set_leaf_values(output, values)
 
 
 @contextmanager
 def _divergence() -> Iterator[None]:
-    """Tell a kernel's overflow from one that a user's function raises."""
+    """Distinguish a kernel's overflow from one that a user-defined function raises."""
     try:
         yield
     except OverflowError as error:
         raise DivergenceError(*error.args) from error
 
 
-def leaf_rule(loss: TrainedLoss | None, params: GrowthParams) -> LeafRule | None:
-    """Return how leaves are replaced after a tree has grown, if they are."""
-    if loss is None or not loss.has_corners:
+def leaf_update_for(loss: TrainerLoss | None, params: GrowthParams) -> LeafUpdate | None:
+    """Return the rule that replaces leaf values; None if they are those of the grower."""
+    if loss is None or not loss.is_piecewise_linear:
         return None
     return LeafQuantiles(loss, params.learning_rate, params.max_delta_step)
 
 
-def _ordered(
-    rule: LeafRule | None, params: GrowthParams, *, is_always: bool = False
-) -> LeafRule | None:
-    """Return the rule for monotone leaves: growers of single trees keep them so unless replaced."""
-    if not params.directions or (rule is None and not is_always):
-        return rule
-    return OrderedLeaves(rule, params.directions, params.reg_lambda)
+def _monotone(
+    update: LeafUpdate | None, params: GrowthParams, *, is_always: bool
+) -> LeafUpdate | None:
+    """Return the rule with monotone constraints, which a replacement of values may violate."""
+    if not params.directions or (update is None and not is_always):
+        return update
+    return MonotoneLeaves(update, params.directions, params.reg_lambda)

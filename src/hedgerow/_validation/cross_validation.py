@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from hedgerow._arguments import answering
+from hedgerow._arguments import with_argument_hints
 from hedgerow._estimator import Estimator
-from hedgerow._params import FLAG, VERBOSE, Options, Parameter, check_parameters, shown
+from hedgerow._params import FLAG, VERBOSE, Options, Parameter, check_parameters, short_repr
 from hedgerow._progress import progress
 from hedgerow._types import Indices
 from hedgerow._validation.fold_data import FoldData
@@ -48,7 +48,7 @@ _OPTIONS = (
 )
 
 
-@answering
+@with_argument_hints
 def cross_validate(
     model: Any,
     X: Any,
@@ -157,7 +157,7 @@ def _check_options(model: Any, values: tuple[Any, ...], params: Mapping[str, Any
     """Raise if the options do not suit the model."""
     if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "get_params")):
         raise ParameterError(
-            f"model={shown(model)} is not an estimator: {_how_to_make_one(model)}, as in "
+            f"model={short_repr(model)} is not an estimator: {_how_to_make_one(model)}, as in "
             "cross_validate(model, X, y)."
         )
     if isinstance(model, Estimator):

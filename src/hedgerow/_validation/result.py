@@ -115,7 +115,7 @@ class CrossValidation(Result):
             columns[name] = np.array([getattr(fold, name) for fold in self.folds])
         return columns
 
-    def _shown_columns(self) -> Columns:
+    def _repr_columns(self) -> Columns:
         return {name: column for name, column in self._columns().items() if name != "score_time"}
 
     def _draw(self, ax: Any) -> None:

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, NoReturn
 
-from hedgerow._arguments import about_module
-from hedgerow._permutation import PermutationImportance
+from hedgerow._arguments import unknown_name_error
+from hedgerow._result import PermutationImportance
 from hedgerow._tree.additive import AdditiveTrees, additive_trees
 from hedgerow.explain._accumulated import AccumulatedEffects, accumulated_effects
 from hedgerow.explain._importance import Importance, importance
@@ -34,4 +34,4 @@ __all__ = [
 if not TYPE_CHECKING:  # else any name would seem to be there
 
     def __getattr__(name: str) -> NoReturn:
-        raise about_module(__name__, name, __all__)
+        raise unknown_name_error(__name__, name, __all__)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._arguments import answering
+from hedgerow._arguments import with_argument_hints
 from hedgerow._data.columns import LabelColumn, NumericColumn
 from hedgerow._data.target import read_weights
 from hedgerow._params import VERBOSE
@@ -92,7 +92,7 @@ class AccumulatedEffects(Result):
         return grid_columns(self.features, self.grid, self.output_names, self.average)
 
 
-@answering
+@with_argument_hints
 def accumulated_effects(
     model: Any,
     X: Any,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._arguments import answering
+from hedgerow._arguments import with_argument_hints
 from hedgerow._data.names import Labels, fitted_names, labels_of
 from hedgerow._data.sources import require_rows
 from hedgerow._estimator import Estimator
@@ -76,7 +76,7 @@ class Importance(Result):
         return columns
 
 
-@answering
+@with_argument_hints
 def importance(model: Any, kind: str = "gain", *, X: Any = None) -> Importance:
     """Return how much each column matters to a model of trees.
 

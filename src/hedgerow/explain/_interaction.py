@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._arguments import answering
+from hedgerow._arguments import with_argument_hints
 from hedgerow._estimator import seed_of
 from hedgerow._params import COUNT, RANDOM_STATE, VERBOSE, Number, Parameter
 from hedgerow._progress import with_progress
@@ -91,7 +91,7 @@ class InteractionStrength(Result):
         return columns
 
 
-@answering
+@with_argument_hints
 def interaction_strength(
     model: Any,
     X: Any,

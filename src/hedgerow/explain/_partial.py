@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._arguments import answering
+from hedgerow._arguments import with_argument_hints
 from hedgerow._data.target import read_weights
 from hedgerow._params import VERBOSE, Options, Parameter
 from hedgerow._progress import with_progress
@@ -115,7 +115,7 @@ def grid_columns(
     }
 
 
-@answering
+@with_argument_hints
 def partial_dependence(
     model: Any,
     X: Any,

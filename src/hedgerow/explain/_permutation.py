@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from hedgerow._arguments import answering
+from hedgerow._arguments import with_argument_hints
 from hedgerow._data.names import Labels
 from hedgerow._data.target import read_weights
 from hedgerow._params import COUNT, FRACTION, RANDOM_STATE, VERBOSE, Parameter, any_of
-from hedgerow._permutation import PermutationImportance
 from hedgerow._progress import with_progress
+from hedgerow._result import PermutationImportance
 from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Indices
 from hedgerow._validation.fold_data import require_rows
@@ -31,7 +31,7 @@ _N_REPEATS = Parameter("n_repeats", 10, COUNT, "")
 _MAX_SAMPLES = Parameter("max_samples", 1.0, any_of(COUNT, FRACTION), "")
 
 
-@answering
+@with_argument_hints
 def permutation_importance(
     model: Any,
     X: Any,

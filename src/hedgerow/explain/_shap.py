@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hedgerow import _native
-from hedgerow._arguments import answering
+from hedgerow._arguments import with_argument_hints
 from hedgerow._data.names import Labels
 from hedgerow._data.sources import require_rows
 from hedgerow._params import VERBOSE
@@ -119,7 +119,7 @@ class ShapValues:
         )
 
 
-@answering
+@with_argument_hints
 def shap_values(
     model: Any, X: Any, *, interactions: bool = False, background: Any = None, verbose: int = 0
 ) -> ShapValues:

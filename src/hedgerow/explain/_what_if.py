@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _native
 from hedgerow._data.names import Labels, are_positions, fitted_names, labels_of
-from hedgerow._params import Options, Parameter, shown
+from hedgerow._params import Options, Parameter, short_repr
 from hedgerow._tree.additive import AdditiveTrees, additive_trees, class_names, number_names
 from hedgerow._tree.structure import Rows
 from hedgerow._types import Floats, Indices
@@ -330,7 +330,9 @@ def make_what_if(model: Any, X: Any, response: str) -> WhatIf:
 def fitted(model: Any) -> Any:
     """Return the model that predicts, of a search its best, or raise if it is not fitted."""
     if isinstance(model, type) or not (hasattr(model, "fit") or hasattr(model, "predict")):
-        raise ParameterError(f"model={shown(model)} is not allowed; it must be a fitted estimator.")
+        raise ParameterError(
+            f"model={short_repr(model)} is not allowed; it must be a fitted estimator."
+        )
     if hasattr(model, "fit"):
         check_is_fitted(model)
     return getattr(model, "best_estimator_", model)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NoReturn
 
-from hedgerow._arguments import about_module
+from hedgerow._arguments import unknown_name_error
 from hedgerow.plot._calibration import CalibrationDisplay
 from hedgerow.plot._decision_boundary import DecisionBoundaryDisplay
 from hedgerow.plot._importance import ImportanceDisplay
@@ -43,4 +43,4 @@ __all__ = [
 if not TYPE_CHECKING:  # else any name would seem to be there
 
     def __getattr__(name: str) -> NoReturn:
-        raise about_module(__name__, name, __all__)
+        raise unknown_name_error(__name__, name, __all__)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow._data.names import fitted_names, labels_of
 from hedgerow._data.target import read_numbers_with_missing
-from hedgerow._params import COUNT, Options, Parameter, shown
+from hedgerow._params import COUNT, Options, Parameter, short_repr
 from hedgerow._result import GREY
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
@@ -121,7 +121,7 @@ class ImportanceDisplay(Display):
         _KIND.check(kind)
         if isinstance(model, type) or not hasattr(model, "fit"):
             raise ParameterError(
-                f"model={shown(model)} is not allowed; it must be a fitted estimator."
+                f"model={short_repr(model)} is not allowed; it must be a fitted estimator."
             )
         check_is_fitted(model)
         values, label = _importances(model, kind)

@@ -8,8 +8,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
-from hedgerow._permutation import PermutationImportance
-from hedgerow._result import Result
+from hedgerow._result import PermutationImportance, Result
 from hedgerow.explain._accumulated import AccumulatedEffects
 from hedgerow.explain._importance import Importance
 from hedgerow.explain._interaction import InteractionStrength

@@ -14,7 +14,7 @@ import numpy as np
 from hedgerow._boosting.fit.encoding import encode_again
 from hedgerow._boosting.fit.problem import weigh
 from hedgerow._boosting.fit.training_data import Examples
-from hedgerow._boosting.losses import Loss
+from hedgerow._boosting.losses import BaseLoss
 from hedgerow._boosting.targets.multi_output import choose_loss
 from hedgerow._contract import internals
 from hedgerow._data.intake import as_matrix
@@ -52,7 +52,7 @@ def leaf_sums(
             yield G[is_leaf], H[is_leaf]
 
 
-def _read_examples(model: Any, loss: Loss, X: Any, y: Any, sample_weight: Any) -> Examples:
+def _read_examples(model: Any, loss: BaseLoss, X: Any, y: Any, sample_weight: Any) -> Examples:
     task, classes = internals(model).task, getattr(model, "classes_", None)
     table = internals(model).read(X, internals(model).model().schema)
     target = task.read_target(y, table.n_rows, classes, model.loss)
@@ -72,7 +72,7 @@ def _require_all_rows(ensemble: Ensemble, n_rows: int) -> None:
         )
 
 
-def _gradients(loss: Loss, scores: Floats, examples: Examples) -> tuple[Floats, Floats]:
+def _gradients(loss: BaseLoss, scores: Floats, examples: Examples) -> tuple[Floats, Floats]:
     """Return gradients and hessians of shape (n_outputs, n_rows), weights multiplied in."""
     target, weights = examples.target_by_output, examples.weights
     return loss.gradients(target, scores, loss.row_weights(target, weights))

@@ -40,7 +40,7 @@ class Decomposition(Result):
     def _figures(self) -> Mapping[str, float]:
         return {**self._terms(), "expected error": self.error}
 
-    def _shown_columns(self) -> Columns:
+    def _repr_columns(self) -> Columns:
         return {}
 
     def _draw(self, ax: Any) -> None:

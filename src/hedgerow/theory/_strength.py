@@ -138,7 +138,7 @@ class ForestBound(Result):
             "sd": self.tree_sd,
         }
 
-    def _shown_columns(self) -> Columns:
+    def _repr_columns(self) -> Columns:
         return {}
 
     def _draw(self, ax: Any) -> None:

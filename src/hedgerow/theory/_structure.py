@@ -273,7 +273,7 @@ def _require_newton_steps(model: Any) -> None:
         )
     classes = getattr(model, "classes_", None)
     loss = choose_loss(internals(model).task, model, classes, model.n_outputs_)
-    if isinstance(loss, NativeLoss) and (loss.has_corners or any(loss.leaf_rates)):
+    if isinstance(loss, NativeLoss) and (loss.is_piecewise_linear or any(loss.leaf_rates)):
         raise ParameterError(
             f"loss={model.loss!r}: its leaves take the loss's own best step, not −G / (H + λ), so "
             "their structure has no score."

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow._data.sparse import sound
 from hedgerow._data.target import read_fitted_classes
-from hedgerow._params import shown
+from hedgerow._params import short_repr
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -37,7 +37,7 @@ ACCEPTED = (
 def require_fitted(model: Any, accepted: str) -> None:
     """Raise unless the model is a fitted estimator; `accepted` says in words what it may be."""
     if isinstance(model, type) or not hasattr(model, "fit"):
-        raise ParameterError(f"model={shown(model)} is not allowed; it must be {accepted}.")
+        raise ParameterError(f"model={short_repr(model)} is not allowed; it must be {accepted}.")
     check_is_fitted(model)
 
 

@@ -136,5 +136,5 @@ def test_several_constants_start_at_the_means_of_several_targets():
 )
 def test_a_loss_without_a_minimum_is_refused(function):
     y = np.linspace(-1.0, 2.0, 30)
-    with pytest.raises(ParameterError, match=r"has no minimum: it still falls .* wrong sign"):
+    with pytest.raises(ParameterError, match=r"has no minimum: it still decreases .* sign wrong"):
         Loss(function).base_score(y)

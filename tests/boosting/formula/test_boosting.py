@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 import hedgerow as hr
 from hedgerow import ParameterError
 from hedgerow._boosting import losses as built_in
-from hedgerow._boosting.losses.formula import WrittenLoss, written_for_classes, written_for_numbers
+from hedgerow._boosting.losses import FormulaLoss
 
 RNG = np.random.default_rng(0)
 N = 600
@@ -391,7 +391,7 @@ def test_links_and_outputs_must_suit_the_classes(loss, y, message):
 
 
 def test_softmax_is_of_several_scores():
-    with pytest.raises(ParameterError, match="softmax is of several scores"):
+    with pytest.raises(ParameterError, match="link='softmax' needs n_outputs >= 2"):
         hr.GradientBoostingRegressor(loss=hr.Loss(squared, link="softmax")).fit(X, NUMBERS)
 
 
@@ -449,7 +449,7 @@ def test_the_first_gradients_of_a_fit_are_checked_and_no_others():
         calls.append(type(f))
         return (y - f) ** 2
 
-    loss = written_for_numbers(hr.Loss(counted))
+    loss = FormulaLoss.for_regression(hr.Loss(counted))
     loss.gradients(NUMBERS, SCORES[None], None)
     first = len(calls)
     loss.gradients(NUMBERS, SCORES[None], None)
@@ -463,8 +463,8 @@ def test_classes_come_as_integers():
         seen.append(y.dtype)
         return log_loss(y, f)
 
-    loss = written_for_classes(hr.Loss(looks), built_in.BinaryLogLoss())
-    assert isinstance(loss, WrittenLoss)
+    loss = FormulaLoss.for_classification(hr.Loss(looks), built_in.BinaryLogLoss())
+    assert isinstance(loss, FormulaLoss)
     loss.gradients(LABELS.astype(float), SCORES[None], None)
     assert set(seen) == {np.dtype(np.intp)}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow._boosting.losses.formula.leaf_search import LeafSearch
-from hedgerow._tree.leaf_quantiles import LeafRows
+from hedgerow._tree.leaves import LeafRows
 from hedgerow._tree.structure import Tree
 
 RNG = np.random.RandomState(0)
@@ -17,9 +17,9 @@ WEIGHTS = RNG.uniform(0.1, 2.0, N)
 class Sloped:
     """A loss of which only slopes are known."""
 
-    def __init__(self, slopes, *, is_straight=True):
+    def __init__(self, slopes, *, is_piecewise_linear=True):
         self.slopes = lambda target, scores, output: slopes(target, scores[output])
-        self.is_straight = np.array([is_straight])
+        self.is_piecewise_linear = np.array([is_piecewise_linear])
 
 
 def pinball(level):
@@ -108,7 +108,7 @@ def test_values_are_written_into_the_tree_shrunk_and_capped():
 
 
 def test_leaves_of_a_loss_that_is_not_straight_stay():
-    bent = Sloped(lambda y, f: f - y, is_straight=False)
+    bent = Sloped(lambda y, f: f - y, is_piecewise_linear=False)
     np.testing.assert_array_equal(searched(bent), 99.0)
 
 

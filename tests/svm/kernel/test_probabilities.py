@@ -7,7 +7,7 @@ from sklearn.datasets import load_wine
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
-from hedgerow._sigmoid import fit_sigmoid
+from hedgerow._links import fit_sigmoid
 from hedgerow._svm import SVC, NuSVC
 from hedgerow._svm.kernel.cache import RowCache
 from hedgerow._svm.kernel.platt import couple, folds

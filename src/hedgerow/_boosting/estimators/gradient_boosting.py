@@ -11,7 +11,6 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
-from hedgerow._accuracy import ScoredClassifier
 from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.estimators.parameters import PARAMETERS
 from hedgerow._boosting.fit.calibration import interval
@@ -23,7 +22,7 @@ from hedgerow._boosting.targets.multi_output import LabelClassification, NumberR
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._constructor import with_parameters
 from hedgerow._data.target import read_regression_target, read_weights
-from hedgerow._estimator import Estimator
+from hedgerow._estimator import Estimator, ScoredClassifier
 from hedgerow._links import prediction_of
 from hedgerow._params import Number, parameters_for
 from hedgerow._tree.additive import Meaning, class_names

@@ -10,7 +10,7 @@ from hedgerow._boosting.fit.calibration import calibrate
 from hedgerow._boosting.fit.problem import Problem
 from hedgerow._boosting.fit.settings import Settings
 from hedgerow._boosting.fit.training_data import Examples
-from hedgerow._boosting.losses.formula import WrittenLoss
+from hedgerow._boosting.losses import FormulaLoss
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._estimator import Estimator
 from hedgerow._links import prediction_of
@@ -22,7 +22,7 @@ def require_calibratable(problem: Problem, estimator: Estimator) -> None:
     loss = problem.loss
     if loss.n_targets > 1:
         raise ParameterError("calibration needs a y of one column; fit a model for each.")
-    if isinstance(loss, WrittenLoss) and not loss.predicts_targets:
+    if isinstance(loss, FormulaLoss) and not loss.predicts_targets:
         raise ParameterError(
             f"loss={estimator.loss!r} cannot be calibrated: its {loss.n_outputs} "
             "scores are not predictions of y."

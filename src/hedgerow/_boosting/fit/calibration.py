@@ -18,7 +18,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
-from hedgerow._sigmoid import fit_sigmoid
+from hedgerow._links import fit_sigmoid
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 

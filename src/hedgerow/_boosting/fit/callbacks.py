@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow._estimator import Estimator
-from hedgerow._params import shown
+from hedgerow._params import short_repr
 from hedgerow._peers import library_of
 from hedgerow.exceptions import ParameterError
 
@@ -77,14 +77,14 @@ def _listed(callbacks: Any) -> list[Any]:
         library = library_of(member)
         if library is not None:
             raise ParameterError(
-                f"callbacks: {shown(member)} is a callback for {library}. For early stopping set "
-                "early_stopping=True and n_iter_no_change in the constructor, for logging verbose; "
-                "callbacks here are functions of a RoundInfo."
+                f"callbacks: {short_repr(member)} is a callback for {library}. For early stopping "
+                "set early_stopping=True and n_iter_no_change in the constructor, for logging "
+                "verbose; callbacks here are functions of a RoundInfo."
             )
         if not callable(member) and not any(hasattr(member, hook) for hook in HOOKS):
             raise ParameterError(
-                f"callbacks: {shown(member)} is neither a function of RoundInfo nor has one of "
-                f"{', '.join(HOOKS)}."
+                f"callbacks: {short_repr(member)} is neither a function of a RoundInfo nor an "
+                f"object with one of the methods {', '.join(HOOKS)}."
             )
     return members
 

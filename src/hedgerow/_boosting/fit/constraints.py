@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._boosting.losses import Loss
+from hedgerow._boosting.losses import BaseLoss
 from hedgerow._data.names import column_index
 from hedgerow._data.schema import TableSchema
 from hedgerow._estimator import Estimator
@@ -85,7 +85,7 @@ class Constraints:
 UNCONSTRAINED = Constraints((), (), 0, ())
 
 
-def read_constraints(estimator: Estimator, schema: TableSchema, loss: Loss) -> Constraints:
+def read_constraints(estimator: Estimator, schema: TableSchema, loss: BaseLoss) -> Constraints:
     """Return what the parameters say of the features of a table."""
     directions = _read_directions(estimator.monotonic_constraints, schema)
     if directions and estimator.linear_leaves:

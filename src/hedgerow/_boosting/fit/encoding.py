@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from hedgerow._boosting.fit.training_data import Examples
-from hedgerow._boosting.losses import Loss, SquaredError
+from hedgerow._boosting.losses import BaseLoss, SquaredError
 from hedgerow._boosting.targets.classes import Classes
 from hedgerow._data.binning import Binner
 from hedgerow._data.table import Table
@@ -33,7 +33,7 @@ _ROUNDS, _GROWTH = 5, GrowthParams(learning_rate=0.5, min_samples_leaf=20)
 def learn_encoding(
     examples: Examples,
     n_categories: Mapping[int, int],
-    loss: Loss,
+    loss: BaseLoss,
     classes: Classes | None,
     seed: int,
     n_threads: int,
@@ -50,7 +50,7 @@ def learn_encoding(
 def encode_again(
     statistics: TargetStatistics,
     examples: Examples,
-    loss: Loss,
+    loss: BaseLoss,
     classes: Classes | None,
     n_threads: int,
 ) -> Table:
@@ -64,7 +64,7 @@ def encode_again(
 def _targets(
     examples: Examples,
     encoded: Collection[int],
-    loss: Loss,
+    loss: BaseLoss,
     classes: Classes | None,
     n_threads: int,
 ) -> list[Floats]:

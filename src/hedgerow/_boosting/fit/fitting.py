@@ -25,7 +25,7 @@ from hedgerow._boosting.fit.settings import Settings, is_auto
 from hedgerow._boosting.fit.training_data import Examples, Given
 from hedgerow._boosting.fit.training_set import Prepared, prepare
 from hedgerow._boosting.fit.warm_start import Start, digest, find_start
-from hedgerow._boosting.losses import Loss, SurvivalLoss
+from hedgerow._boosting.losses import BaseLoss, SurvivalLoss
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.survival_curves import SurvivalCurve
 from hedgerow._boosting.targets.tasks import Task
@@ -210,7 +210,7 @@ class Fitting:
                 *(problem.loss, ensemble, prepared.train, prepared.binner.category_bins),
                 self.settings.n_threads,
             ),
-            quantiles=problem.loss.of_one.quantiles,
+            quantiles=problem.loss.single_output.quantiles,
         )
 
     def _diverged(self) -> ParameterError:
@@ -233,7 +233,7 @@ def _check_checkpoint(
 
 
 def learned_curve(
-    loss: Loss, ensemble: Ensemble, rows: Examples, category_bins: list[Any], n_threads: int
+    loss: BaseLoss, ensemble: Ensemble, rows: Examples, category_bins: list[Any], n_threads: int
 ) -> SurvivalCurve | None:
     """Return what the scores of a survival model mean, learned from encoded rows."""
     if not isinstance(loss, SurvivalLoss):

@@ -40,9 +40,8 @@ def warn_if_never_split(model: BoostedModel, prepared: Prepared, settings: Setti
         return
     why = NoSplit(prepared, settings).reason()
     name = type(settings.asked).__name__
-    warn_user(
-        f"{name}: no tree has a split, so every row gets the same prediction: {why}", NoSplitWarning
-    )
+    message = f"{name}: no tree has a split, so every row gets the same prediction: {why}"
+    warn_user(message, NoSplitWarning, about="splits")
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from typing import Any
 from hedgerow._boosting.fit.constraints import Constraints, read_constraints, require_monotone
 from hedgerow._boosting.fit.settings import Settings, is_auto
 from hedgerow._boosting.fit.training_data import Examples, Given
-from hedgerow._boosting.losses import CustomLoss, Loss, NativeLoss
-from hedgerow._boosting.losses.formula import WrittenLoss
+from hedgerow._boosting.losses import BaseLoss, CustomLoss, FormulaLoss, NativeLoss
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.classes import Classes
 from hedgerow._boosting.targets.multi_output import choose_loss
@@ -34,7 +33,7 @@ class Problem:
     start: BoostedModel | None
     schema: TableSchema
     classes: Classes | None
-    loss: Loss
+    loss: BaseLoss
     trees_per_round: int
     constraints: Constraints
 
@@ -46,7 +45,7 @@ class Problem:
     @property
     def is_native(self) -> bool:
         """Whether rounds are grown without a function of the user's."""
-        return not isinstance(self.loss, CustomLoss | WrittenLoss)
+        return not isinstance(self.loss, CustomLoss | FormulaLoss)
 
     @property
     def native_loss(self) -> NativeLoss | None:
@@ -109,14 +108,14 @@ def read_problem(
     return problem, weigh(examples, settings.asked, task, classes, loss)
 
 
-def weigh(examples: Examples, asked: Any, task: Task, classes: Any, loss: Loss) -> Examples:
+def weigh(examples: Examples, asked: Any, task: Task, classes: Any, loss: BaseLoss) -> Examples:
     """Multiply class weights in, and scale all weights to units of a row."""
-    only_ratios = is_auto(asked.n_estimators) and not loss.of_one.weights_are_exposures
+    only_ratios = is_auto(asked.n_estimators) and not loss.single_output.weights_are_exposures
     return task.weigh(examples, asked, classes).weighted_in_rows(only_ratios=only_ratios)
 
 
 def _require_the_same_trees(
-    start: BoostedModel, loss: Loss, trees_per_round: int, estimator: TableEstimator
+    start: BoostedModel, loss: BaseLoss, trees_per_round: int, estimator: TableEstimator
 ) -> None:
     """Refuse to go on from trees of another kind."""
     before = start.ensemble
@@ -125,7 +124,7 @@ def _require_the_same_trees(
             f"loss={estimator.loss!r}: its scores mean something else than those of the "
             f"model to go on from ({loss.link}, not {start.link})."
         )
-    of, now = start.quantiles, loss.of_one.quantiles
+    of, now = start.quantiles, loss.single_output.quantiles
     if of and now and of != now:
         raise ParameterError(
             f"quantile={estimator.quantile!r}, but the model to go on from was fitted with "
@@ -167,9 +166,9 @@ def require_rows_to_draw(problem: Problem, settings: Settings, train: Examples) 
         )
 
 
-def _require_slopes(estimator: TableEstimator, loss: Loss) -> None:
+def _require_slopes(estimator: TableEstimator, loss: BaseLoss) -> None:
     """Refuse linear leaves where leaves are replaced by quantiles."""
-    if estimator.linear_leaves and isinstance(loss, NativeLoss) and loss.has_corners:
+    if estimator.linear_leaves and isinstance(loss, NativeLoss) and loss.is_piecewise_linear:
         raise no_slopes(estimator)
 
 

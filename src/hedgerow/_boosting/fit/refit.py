@@ -23,12 +23,11 @@ from hedgerow._contract import internals
 from hedgerow._data.intake import as_matrix
 from hedgerow._estimator import Estimator
 from hedgerow._tree.engine import leaf_numbers
-from hedgerow._tree.leaf_quantiles import LeafRows, average_inner
-from hedgerow._tree.leaf_slopes import LeafSlopes
+from hedgerow._tree.leaves import LeafRows, LeafSlopes, average_inner_nodes
 from hedgerow._tree.linear_leaves import mixed_slopes
-from hedgerow._tree.monotone import put_in_order
+from hedgerow._tree.monotone import make_monotone
 from hedgerow._tree.structure import Ensemble, Tree
-from hedgerow._tree.trainer import leaf_rule
+from hedgerow._tree.trainer import leaf_update_for
 from hedgerow._types import Attributes, Floats
 
 
@@ -54,7 +53,7 @@ class Refitting:
         if self.params.directions:
             require_no_slopes(self.model.ensemble)
         searched = leaf_search(problem, settings, self.rows)
-        self.leaf_rule = searched or leaf_rule(problem.native_loss, self.params)
+        self.leaf_update = searched or leaf_update_for(problem.native_loss, self.params)
         self.matrix = as_matrix(self.rows.table, self.model.category_bins)
         self.slopes: LeafSlopes | None = None
         if settings.estimator.linear_leaves:
@@ -107,7 +106,7 @@ class Refitting:
             t = k % len(new)
             node, place = leaves[:, t], k % new[t].value.shape[1]
             self._take_newton_steps(new[t], place, node, gradient[k], hessian[k])
-            if self.leaf_rule is not None:
+            if self.leaf_update is not None:
                 self._take_best_steps(new[t], k, node, scores)
         for t, tree in enumerate(new):
             outputs = range(t, len(scores), len(new))
@@ -128,12 +127,12 @@ class Refitting:
     def _take_best_steps(
         self, tree: Tree, output: int, node: NDArray[np.int32], scores: Floats
     ) -> None:
-        assert self.leaf_rule is not None
+        assert self.leaf_update is not None
         targets = np.atleast_2d(self.target)
         target = targets[output % len(targets)]
         leaf = leaf_numbers(tree, node)
         rows = LeafRows(target, scores[output], scores, self.weights, leaf, None)
-        self.leaf_rule.replace(tree, output, rows, self.n_threads)
+        self.leaf_update.replace(tree, output, rows, self.n_threads)
 
     def _with_slopes(
         self,
@@ -160,7 +159,7 @@ class Refitting:
         slopes, offset = mixed_slopes(old.slopes, new.slopes, kept)
         new.value[is_leaf] = (mixed + offset)[is_leaf]
         for place in range(new.value.shape[1]):
-            average_inner(new, place)
+            average_inner_nodes(new, place)
         return replace(new, slopes=slopes)
 
     def _put_in_order(
@@ -172,4 +171,4 @@ class Refitting:
         for place, k in enumerate(outputs):
             H = np.bincount(node, hessian[k], minlength=tree.n_nodes).astype(np.float64)
             weights = (H + self.params.reg_lambda)[tree.feature < 0]
-            put_in_order(tree, place, self.params.directions, weights)
+            make_monotone(tree, place, self.params.directions, weights)

@@ -12,13 +12,13 @@ from hedgerow._boosting.fit.problem import Problem, no_slopes
 from hedgerow._boosting.fit.settings import Settings
 from hedgerow._boosting.fit.training_data import Examples
 from hedgerow._boosting.fit.training_set import Prepared
-from hedgerow._boosting.losses import Differentiate
-from hedgerow._boosting.losses.formula import LeafSearch, WrittenLoss
+from hedgerow._boosting.losses import Differentiate, FormulaLoss
+from hedgerow._boosting.losses.formula import LeafSearch
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._data.target_statistics import TargetStatistics
 from hedgerow._tree.engine import Engine, ExactEngine, HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.leaf_slopes import LeafSlopes
+from hedgerow._tree.leaves import LeafSlopes
 from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.structure import Tree
 from hedgerow._tree.trainer import Trainer
@@ -54,12 +54,12 @@ def _grow_with_gradients(
 
 
 def _require_hessians(prepared: Prepared, settings: Settings, scores: Floats) -> None:
-    """Refuse linear leaves of a written loss that has no hessian to fit slopes by."""
+    """Raise if a formula loss is piecewise linear: slopes of linear leaves need hessians."""
     train, loss = prepared.train, prepared.problem.loss
-    if not isinstance(loss, WrittenLoss):
+    if not isinstance(loss, FormulaLoss):
         return
     loss.gradients(train.target.T, scores, train.weights)
-    if loss.is_straight.any():
+    if loss.is_piecewise_linear.any():
         raise no_slopes(settings.estimator)
 
 
@@ -96,8 +96,8 @@ def _trainer(prepared: Prepared, settings: Settings) -> Trainer:
         problem.loss.row_weights(target, train.weights),
         loss=problem.native_loss,
         params=params,
-        draws=row_draws(train, settings),
-        leaves=leaf_search(problem, settings, train),
+        row_sampler=row_draws(train, settings),
+        leaf_update=leaf_search(problem, settings, train),
         slopes=slopes,
         n_threads=settings.n_threads,
     )
@@ -128,8 +128,8 @@ def grow_params(problem: Problem, settings: Settings, statistics: TargetStatisti
 
 
 def leaf_search(problem: Problem, settings: Settings, rows: Examples) -> LeafSearch | None:
-    """Return how leaves of a written loss are replaced after a tree has grown."""
-    if not isinstance(problem.loss, WrittenLoss):
+    """Return how the leaf values of a formula loss are found, after a tree has grown."""
+    if not isinstance(problem.loss, FormulaLoss):
         return None
     rate, most = settings.estimator.learning_rate, settings.estimator.max_delta_step
     return LeafSearch(problem.loss, rows.target_by_output, rate, most)
@@ -149,7 +149,7 @@ def row_draws(train: Examples, settings: Settings) -> RowSampler:
         fraction=estimator.subsample,
         seed=settings.seed,
         sampling=estimator.sampling,
-        kind=kind,
-        unit=unit,
+        row_class=kind,
+        row_group=unit,
         reg_lambda=estimator.reg_lambda,
     )

@@ -20,7 +20,7 @@ from hedgerow._boosting.model import BoostedModel
 from hedgerow._contract import internals
 from hedgerow._data.binning import Binner
 from hedgerow._estimator import Estimator
-from hedgerow._params import shown
+from hedgerow._params import short_repr
 from hedgerow._tree.structure import Tree
 from hedgerow.exceptions import ParameterError
 
@@ -111,7 +111,7 @@ def _read_model(init_model: Any, estimator: Estimator) -> BoostedModel:
         init_model = _model_file.load(init_model)
     if type(init_model) is not type(estimator):
         raise ParameterError(
-            f"init_model={shown(given)} is not allowed; it must be a fitted "
+            f"init_model={short_repr(given)} is not allowed; it must be a fitted "
             f"{type(estimator).__name__} or the file of one."
         )
     model: BoostedModel = internals(init_model).model()

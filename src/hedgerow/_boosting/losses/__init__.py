@@ -1,12 +1,19 @@
-"""What boosting minimises: where scores start, what a score means, what a leaf is worth.
+"""Loss functions: base score, gradients, link, and how leaves are fitted.
 
-`base` says what a loss is; `regression` and `classification` hold the built-in ones, whose
-gradients are native; `multi_output` is one of them for each column of y; `ranking` and `survival`
-hold those that compare rows or take censored times; `callable` is for a user's own function.
+`base` defines the interface; `regression` and `classification` have the losses with native
+gradients, and `multi_output` applies one of them to each column of y; `ranking` and `survival` have
+the losses that compare rows or take censored times; `custom` and `formula` are for user-defined
+losses.
 """
 
-from hedgerow._boosting.losses.base import EVEN, Differentiate, Loss, NativeLoss, Spread
-from hedgerow._boosting.losses.callable import CustomLoss, read_only, with_weights
+from hedgerow._boosting.losses.base import (
+    CONSTANT_SPREAD,
+    BaseLoss,
+    Differentiate,
+    NativeLoss,
+    Spread,
+    read_only,
+)
 from hedgerow._boosting.losses.classification import (
     BinaryLogLoss,
     CrossEntropy,
@@ -16,7 +23,8 @@ from hedgerow._boosting.losses.classification import (
     MultinomialLogLoss,
     SoftBinaryLogLoss,
 )
-from hedgerow._boosting.losses.multi_output import SeveralTargets
+from hedgerow._boosting.losses.custom import CustomLoss, FormulaLoss, with_weights
+from hedgerow._boosting.losses.multi_output import MultiOutputLoss
 from hedgerow._boosting.losses.ranking import Queries, RankingLoss
 from hedgerow._boosting.losses.regression import (
     AbsoluteError,
@@ -32,9 +40,10 @@ from hedgerow._boosting.losses.survival import CoxLoss, FailureTimeLoss, Surviva
 from hedgerow._links import Link
 
 __all__ = [
-    "EVEN",
+    "CONSTANT_SPREAD",
     "AbsoluteError",
     "AbsolutePercentageError",
+    "BaseLoss",
     "BernoulliLogLoss",
     "BinaryLogLoss",
     "CoxLoss",
@@ -45,16 +54,16 @@ __all__ = [
     "ExponentialLoss",
     "FailureTimeLoss",
     "FocalLoss",
+    "FormulaLoss",
     "HingeLoss",
     "Link",
-    "Loss",
+    "MultiOutputLoss",
     "MultinomialLogLoss",
     "NativeLoss",
     "QuantileLoss",
     "Queries",
     "RankingLoss",
     "RobustLoss",
-    "SeveralTargets",
     "SoftBinaryLogLoss",
     "Spread",
     "SquaredError",

@@ -1,4 +1,4 @@
-"""What a loss is to the rounds, the trainer and the predictions; and sums that losses need."""
+"""The interface of losses, and the sums and registries that they share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from math import inf
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,34 +19,31 @@ from hedgerow._types import Floats
 
 # Scores (K, n) → gradient and hessian, both (K, n).
 Differentiate = Callable[[Floats], tuple[Floats, Floats]]
-# What leads from raw scores to a prediction. "margin" is that of scores which tell classes apart at
-# 0 and mean no probability, "sorted" that of several quantiles, which are put in order.
 
-# A class of no weight has probability 0, and its log-odds would be infinite.
+# A class of weight 0 would have infinite log-odds.
 SMALLEST_PRIOR = 1e-15
 
-
-# No number of the target divided by e to this power is infinite.
+# Targets divided by e to this power are finite.
 LEAST_EXPONENT = -300.0
 # Beyond e to this power, variances might overflow.
 MOST_EXPONENT = 600.0
-# Between which the excess of a spread is looked for, and how often their ratio is halved.
+# Bounds of the bisection for the excess variance, and its number of steps.
 LEAST_EXCESS, MOST_EXCESS, EXCESS_HALVINGS = 1e-12, 1e12, 50
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How y scatters about its prediction, as a loss has it.
+    """The variance function of a loss: how the spread of y depends on its prediction.
 
     Attributes
     ----------
     power : float
-        The power of the mean e^score that the variance grows by; 0 if it is the same everywhere.
+        The variance is proportional to this power of the mean e^score; 0 if it is constant.
     low, high : float
-        Between which y lies.
+        Bounds of y.
     excess : float
-        What the square of the mean adds to the variance: predictions of large means are off by a
-        part of the mean, which outgrows a variance of a lower power.
+        Factor of the squared mean that is added to the variance: errors of large predictions are
+        proportional to the mean, which outgrows a variance with a smaller power.
     """
 
     power: float = 0.0
@@ -55,12 +52,12 @@ class Spread:
     excess: float = 0.0
 
     def scale(self, scores: Floats) -> Floats:
-        """Return what the standard deviation is in proportion to, at each score."""
+        """Return the standard deviation at each score, up to a constant factor."""
         scale = _exp(0.5 * self.power * scores)
-        return scale if self.excess == 0.0 else scale * np.sqrt(1.0 + self._excess_beside(scores))
+        return scale if self.excess == 0.0 else scale * np.sqrt(1.0 + self._relative_excess(scores))
 
-    def learned_from(self, scores: Floats, missed: Floats) -> Spread:
-        """Return the spread whose excess makes misses, by their scale, alike at all scores."""
+    def learned_from(self, scores: Floats, residuals: Floats) -> Spread:
+        """Return the spread with the excess that removes the trend of the scaled residuals."""
         if not 0.0 < self.power < 2.0:
             return self
         scale = self.scale(scores)
@@ -68,7 +65,7 @@ class Spread:
 
         def trend(excess: float) -> float:
             scaled = replace(self, excess=excess)
-            return float((np.abs(missed) / scaled.scale(scores) * centred).sum())
+            return float((np.abs(residuals) / scaled.scale(scores) * centred).sum())
 
         if not trend(0.0) > 0.0:
             return self
@@ -78,8 +75,8 @@ class Spread:
             low, high = (middle, high) if trend(middle) > 0.0 else (low, middle)
         return replace(self, excess=high)
 
-    def _excess_beside(self, scores: Floats) -> Floats:
-        """Return the excess as a part of the variance that the loss has."""
+    def _relative_excess(self, scores: Floats) -> Floats:
+        """Return the excess variance relative to the variance of the loss."""
         return self.excess * _exp(np.minimum((2.0 - self.power) * scores, MOST_EXPONENT))
 
 
@@ -89,30 +86,33 @@ def _exp(exponent: Floats) -> Floats:
     return powers
 
 
-EVEN = Spread()
+CONSTANT_SPREAD = Spread()
 
 
-class Loss:
-    """A loss of raw scores; `link` leads from a score to a prediction.
+class BaseLoss:
+    """A loss as a function of raw scores.
 
     Attributes
     ----------
     name : str
-        What kernels call it.
+        Its name in the kernels.
+    link : str
+        The function from raw scores to predictions. "margin" is for scores whose sign is the class,
+        without probabilities; "sorted" is for several quantiles, which are sorted.
     n_outputs : int
-        Scores of a row.
+        Scores per row.
     n_targets : int
-        Columns of y that have a score of their own.
+        Columns of y that have their own score.
     metric : str
-        What is measured on evaluation sets when nothing else is asked for.
+        The default metric on evaluation sets.
     is_soft : bool
         Whether the targets of a classifier are probabilities.
     spread : Spread
-        How numbers scatter about their predictions.
+        The variance function.
     weights_are_exposures : bool
-        Whether weight times target is an amount with a scale of its own, such as a count of events.
+        Whether weight times target is an absolute amount, such as a count of events.
     quantiles : tuple of float
-        Which quantiles, or expectiles, the scores are.
+        The quantiles or expectiles that the scores predict.
     """
 
     name: str
@@ -121,13 +121,13 @@ class Loss:
     n_targets: int = 1
     metric: str
     is_soft: bool = False
-    spread: Spread = EVEN
+    spread: Spread = CONSTANT_SPREAD
     weights_are_exposures: bool = False
     quantiles: tuple[float, ...] = ()
 
     @property
-    def of_one(self) -> Loss:
-        """The loss of a single column of y."""
+    def single_output(self) -> BaseLoss:
+        """The loss of one column of y."""
         return self
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
@@ -146,15 +146,15 @@ class Loss:
         weights: Floats | None,
         n_threads: int = 1,  # noqa: ARG002
     ) -> Differentiate:
-        """Return what takes the gradients at scores, all that rounds share being done here."""
+        """Return the function from scores to gradients; work that rounds share is done here."""
         return lambda scores: self.gradients(target, scores, weights)
 
     def outcome(self, target: Floats) -> Floats:
-        """Return what rows have come to, for means over the rows of a category."""
+        """Return a number for each row, from which target statistics are computed."""
         return target
 
     def objection(self, target: Floats) -> str | None:  # noqa: ARG002
-        """Say why the loss is not defined for this target, if it is not."""
+        """Return why the loss is not defined for this target; None if it is."""
         return None
 
     def row_weights(self, target: Floats, weights: Floats | None) -> Floats | None:  # noqa: ARG002
@@ -162,40 +162,41 @@ class Loss:
         return weights
 
 
-class NativeLoss(Loss):
-    """A loss whose gradients are native: what the trainer asks of it.
+class NativeLoss(BaseLoss):
+    """A loss with native gradients.
 
     Its `name` is a row of the tables in ``native/shared/loss_formulas.hpp``, which has the formula.
 
     Attributes
     ----------
     leaf_rates : (float, float)
-        Rates a, b of a loss of two exponentials e^(−a s) and e^(b s): its leaves take the best
-        step. (0, 0) is any other loss.
-    has_corners : bool
-        Whether the loss is straight but for a corner: leaves then hold weighted quantiles.
-    adapts : bool
+        Decay rate a and growth rate b of a loss that consists of e^(−a s) and e^(b s): its leaf
+        values are exact minimisers. (0, 0) for other losses, whose leaf values are Newton steps.
+    is_piecewise_linear : bool
+        Whether the loss of a row is linear on both sides of a kink: leaf values are then weighted
+        quantiles.
+    is_adaptive : bool
         Whether its parameter depends on the scores.
     """
 
     leaf_rates: tuple[float, float] = (0.0, 0.0)
-    has_corners: bool = False
-    adapts: bool = False
+    is_piecewise_linear: bool = False
+    is_adaptive: bool = False
 
     @classmethod
     def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:  # noqa: ARG003
-        """Return the loss that an estimator's parameters describe; `name` is that of the choice."""
+        """Return the loss with an estimator's parameters; `name` is the value of `loss`."""
         return cls()
 
     def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
         """Return the loss's parameter for each output; empty if it has none."""
         return ()
 
-    def corners(self, target: Floats, scores: Floats) -> Floats:
-        """Return the step of each row to its corner, for one output."""
+    def steps_to_kink(self, target: Floats, scores: Floats) -> Floats:
+        """Return the step from each row's score to its kink, for one output."""
         return target - scores
 
-    def levels(
+    def leaf_levels(
         self,
         output: int,
         target: Floats,
@@ -203,7 +204,7 @@ class NativeLoss(Loss):
         leaf: NDArray[np.uint16],
         n_leaves: int,
     ) -> Floats:
-        """Return which quantile of its rows' corners each leaf is worth, for one output."""
+        """Return the quantile level of each leaf, for one output."""
         raise NotImplementedError
 
     def gradients(
@@ -221,7 +222,7 @@ class NativeLoss(Loss):
 
 @dataclass(frozen=True)
 class LossChoice:
-    """A value of the parameter `loss`: its class, and what the parameter's description says."""
+    """A value of the parameter `loss`: its class, and its summary in the documentation."""
 
     loss: type[NativeLoss]
     summary: str
@@ -230,16 +231,14 @@ class LossChoice:
 LossClass = TypeVar("LossClass", bound=type[NativeLoss])
 
 
-def offered_in(
-    choices: dict[str, LossChoice], **summaries: str
-) -> Callable[[LossClass], LossClass]:
-    """Enter a class among the choices of a parameter, under each name with its summary."""
+def register(choices: dict[str, LossChoice], **summaries: str) -> Callable[[LossClass], LossClass]:
+    """Add a class to the choices of a parameter, under each name with its summary."""
 
-    def enter(loss: LossClass) -> LossClass:
+    def add(loss: LossClass) -> LossClass:
         choices.update({name: LossChoice(loss, text) for name, text in summaries.items()})
         return loss
 
-    return enter
+    return add
 
 
 def describe(choices: dict[str, LossChoice]) -> str:
@@ -247,10 +246,19 @@ def describe(choices: dict[str, LossChoice]) -> str:
     return "; ".join(f"'{name}' is {choice.summary}" for name, choice in choices.items()) + "."
 
 
+def read_only(array: Any) -> Any:
+    """Return a view that user code cannot write to: the array may be the caller's own."""
+    if array is None:
+        return None
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def weighted_mean(target: Floats, weights: Floats | None) -> float:
-    """Return the mean."""
-    # Weights are divided by their largest, so that neither sum can overflow or vanish. No dot
-    # product: its order of addition is the linear algebra library's, and differs between machines.
+    """Return the weighted mean."""
+    # Weights are divided by the largest, so that no sum overflows or underflows. No dot product:
+    # its order of summation depends on the linear algebra library.
     if weights is None:
         return mean_of(target)
     relative = weights / weights.max()
@@ -260,17 +268,17 @@ def weighted_mean(target: Floats, weights: Floats | None) -> float:
 def weighted_quantile(values: Floats, weights: Floats | None, level: float) -> float:
     """Return a quantile: a minimiser of the pinball loss, the middle one if there are many."""
     leaf = np.zeros(len(values), np.uint16)
-    of_leaf = _native.leaf_quantiles(values, weights, leaf, None, np.array([level]), 1)
-    return float(of_leaf[0])
+    quantiles = _native.leaf_quantiles(values, weights, leaf, None, np.array([level]), 1)
+    return float(quantiles[0])
 
 
 def prior(probability: float) -> float:
-    """Return a probability that has finite log-odds."""
+    """Return the probability, clipped so that its log-odds are finite."""
     return min(max(probability, SMALLEST_PRIOR), 1.0 - SMALLEST_PRIOR)
 
 
 def log(x: float) -> float:
-    """Return the logarithm, correctly rounded: the same bits whatever the C library."""
+    """Return the logarithm, correctly rounded: the same bits with every C library."""
     return float(Context(prec=30).ln(Decimal(x)))
 
 

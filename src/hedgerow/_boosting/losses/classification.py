@@ -1,4 +1,4 @@
-"""Losses of classes: targets are class numbers, or probabilities of the classes."""
+"""Classification losses; targets are class numbers or class probabilities."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from hedgerow._boosting.losses.base import (
     NativeLoss,
     log,
     log_odds,
-    offered_in,
     prior,
+    register,
     weighted_mean,
 )
 from hedgerow._estimator import Estimator
 from hedgerow._links import Link
 from hedgerow._types import Floats
 
-# Log-odds between which the best constant of the focal loss is looked for, and how often halved.
+# Bounds of the bisection for the base score of the focal loss, in log-odds, and its steps.
 FARTHEST, HALVINGS = 64.0, 80
 
-# The values of a classifier's parameter `loss` for two classes alone, entered by the classes.
+# Values of a classifier's parameter `loss` for two classes only; `register` adds them.
 TWO_CLASS_LOSSES: dict[str, LossChoice] = {}
 
 
@@ -42,15 +42,15 @@ class BinaryLogLoss(NativeLoss):
 
 
 class SoftBinaryLogLoss(BinaryLogLoss):
-    """−y log P(1) − (1 − y) log P(0) of a probability y."""
+    """−y log P(1) − (1 − y) log P(0), where y is a probability."""
 
     metric = "cross_entropy"
     is_soft = True
 
 
-@offered_in(TWO_CLASS_LOSSES, exponential="the loss of AdaBoost")
+@register(TWO_CLASS_LOSSES, exponential="the loss of AdaBoost")
 class ExponentialLoss(NativeLoss):
-    """e^−s of class 1, e^s of class 0: AdaBoost's loss, whose scores are half the log-odds."""
+    """The loss of AdaBoost: e^−s for class 1, e^s for class 0; scores are half the log-odds."""
 
     name = "exponential"
     link: Link = "half_sigmoid"
@@ -62,24 +62,24 @@ class ExponentialLoss(NativeLoss):
         return np.array([0.5 * log_odds(weighted_mean(target, weights))])
 
 
-@offered_in(TWO_CLASS_LOSSES, hinge="the hinge loss of SVMs, without probabilities")
+@register(TWO_CLASS_LOSSES, hinge="the hinge loss of SVMs, without probabilities")
 class HingeLoss(NativeLoss):
-    """max(0, 1 − s) of class 1, max(0, 1 + s) of class 0: a margin, no probability."""
+    """max(0, 1 − s) for class 1, max(0, 1 + s) for class 0; scores are margins."""
 
     name = "hinge"
     link: Link = "margin"
     metric = "error"
-    has_corners = True
+    is_piecewise_linear = True
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
-        """Return the side of the majority: ±1."""
+        """Return 1 or −1, for the majority class."""
         return np.array([np.sign(weighted_mean(target, weights) - 0.5)])
 
-    def corners(self, target: Floats, scores: Floats) -> Floats:
-        """Return the steps to the margin."""
+    def steps_to_kink(self, target: Floats, scores: Floats) -> Floats:
+        """Return the steps to ±1."""
         return (2.0 * target - 1.0) - scores
 
-    def levels(
+    def leaf_levels(
         self,
         output: int,  # noqa: ARG002
         target: Floats,
@@ -87,20 +87,20 @@ class HingeLoss(NativeLoss):
         leaf: NDArray[np.uint16],
         n_leaves: int,
     ) -> Floats:
-        """Return the part of class 1: so much of the slope lies above the best step."""
+        """Return the share of class 1 in each leaf."""
         total = np.bincount(leaf, weights, minlength=n_leaves)
-        of_class_1 = np.bincount(
+        positive = np.bincount(
             leaf, target if weights is None else target * weights, minlength=n_leaves
         )
-        return of_class_1 / np.maximum(total, np.finfo(float).tiny)
+        return positive / np.maximum(total, np.finfo(float).tiny)
 
 
-@offered_in(
+@register(
     TWO_CLASS_LOSSES,
     focal="the focal loss, a log loss that gives well-classified rows less weight",
 )
 class FocalLoss(NativeLoss):
-    """−(1 − P)^γ log P of the row's class: rows that are told apart already count less."""
+    """−(1 − P)^γ log P, where P is the probability of the row's class."""
 
     name = "focal"
     link: Link = "sigmoid"
@@ -111,7 +111,7 @@ class FocalLoss(NativeLoss):
 
     @classmethod
     def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:  # noqa: ARG003
-        """Return the loss of γ = `focal_gamma`."""
+        """Return the loss with γ = `focal_gamma`."""
         return cls(estimator.focal_gamma)
 
     def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
@@ -119,13 +119,13 @@ class FocalLoss(NativeLoss):
         return (self.gamma,)
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
-        """Return the best constant, by halving the interval that holds it."""
+        """Return the best constant, by bisection."""
         p = prior(weighted_mean(target, weights))
-        both, parts = np.array([0.0, 1.0]), np.array([1.0 - p, p])
+        classes, shares = np.array([0.0, 1.0]), np.array([1.0 - p, p])
         low, high = -FARTHEST, FARTHEST
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
-            gradient, _ = self.gradients(both, np.full((1, 2), middle), parts)
+            gradient, _ = self.gradients(classes, np.full((1, 2), middle), shares)
             low, high = (middle, high) if sum_of(gradient) < 0.0 else (low, middle)
         return np.array([0.5 * (low + high)])
 
@@ -141,13 +141,13 @@ class MultinomialLogLoss(NativeLoss):
         self.n_outputs = n_classes
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
-        """Return the logarithm of each class's part of the weight."""
+        """Return the logarithm of each class's share of the weight."""
         counts = np.bincount(target.astype(np.intp), weights, minlength=self.n_outputs)
         return _log_priors(counts / sum_of(counts))
 
 
 class CrossEntropy(MultinomialLogLoss):
-    """−Σ y_k log P_k of probabilities y, given as (K, n)."""
+    """−Σ y_k log P_k, where y are probabilities of shape (K, n)."""
 
     name = "cross_entropy"
     metric = "cross_entropy"
@@ -158,5 +158,5 @@ class CrossEntropy(MultinomialLogLoss):
         return _log_priors(np.array([weighted_mean(row, weights) for row in target]))
 
 
-def _log_priors(parts: NDArray[Any]) -> Floats:
-    return np.array([log(prior(part)) for part in parts.tolist()])
+def _log_priors(shares: NDArray[Any]) -> Floats:
+    return np.array([log(prior(share)) for share in shares.tolist()])

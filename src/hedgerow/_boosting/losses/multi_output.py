@@ -1,4 +1,4 @@
-"""Several columns of y at once: numbers, or labels of two classes each."""
+"""Multi-output regression and multilabel classification: one loss per column of y."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from hedgerow._boosting.losses.base import NativeLoss
 from hedgerow._types import Floats
 
 
-class SeveralTargets(NativeLoss):
-    """The sum of one loss over the columns of y, each of which has a score."""
+class MultiOutputLoss(NativeLoss):
+    """The sum of one loss over the columns of y; each column has a score."""
 
     def __init__(self, loss: NativeLoss, n_targets: int) -> None:
         self.loss = loss
         self.name, self.link, self.metric = loss.name, loss.link, loss.metric
-        self.leaf_rates, self.has_corners = loss.leaf_rates, loss.has_corners
-        self.adapts = loss.adapts
+        self.leaf_rates, self.is_piecewise_linear = loss.leaf_rates, loss.is_piecewise_linear
+        self.is_adaptive = loss.is_adaptive
         self.n_outputs = self.n_targets = n_targets
 
     @property
-    def of_one(self) -> NativeLoss:
-        """The loss of a single column."""
+    def single_output(self) -> NativeLoss:
+        """The loss of one column."""
         return self.loss
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
@@ -31,22 +31,29 @@ class SeveralTargets(NativeLoss):
         return np.concatenate([self.loss.base_score(column, weights) for column in target])
 
     def objection(self, target: Floats) -> str | None:
-        """Object to the first column that the loss objects to."""
+        """Return the objection to the first column that is not allowed."""
         for number, column in enumerate(target.T):
             if objection := self.loss.objection(column):
                 return f"Column {number} of y: {objection}"
         return None
 
     def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:
-        """Return the parameter of each column's loss."""
+        """Return the loss's parameter for each column."""
         columns = zip(target, scores, strict=True)
         by_column = [self.loss.parameters(y, score[None], weights) for y, score in columns]
         return [number for parameters in by_column for number in parameters]
 
-    def corners(self, target: Floats, scores: Floats) -> Floats:
-        """Return the step of each row to the corner, in one column."""
-        return self.loss.corners(target, scores)
+    def steps_to_kink(self, target: Floats, scores: Floats) -> Floats:
+        """Return the step from each row's score to its kink, in one column."""
+        return self.loss.steps_to_kink(target, scores)
 
-    def levels(self, output: int, target: Any, weights: Any, leaf: Any, n_leaves: int) -> Floats:  # noqa: ARG002
-        """Return which quantile of its rows' corners each leaf is worth, in one column."""
-        return self.loss.levels(0, target, weights, leaf, n_leaves)
+    def leaf_levels(
+        self,
+        output: int,  # noqa: ARG002
+        target: Any,
+        weights: Any,
+        leaf: Any,
+        n_leaves: int,
+    ) -> Floats:
+        """Return the quantile level of each leaf, in one column."""
+        return self.loss.leaf_levels(0, target, weights, leaf, n_leaves)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow._boosting.losses.base import Differentiate, Loss
+from hedgerow._boosting.losses.base import BaseLoss, Differentiate
 from hedgerow._types import Floats
 
 RankingName = Literal["ndcg", "map", "pairwise", "listwise"]
@@ -68,7 +68,7 @@ class Queries:
         return of_rank[self.rank]
 
 
-class RankingLoss(Loss):
+class RankingLoss(BaseLoss):
     """A loss of the scores' order within each query.
 
     With P_ij = 1 / (1 + e^(σ (s_i − s_j))) the probability that i, the more relevant of two rows,

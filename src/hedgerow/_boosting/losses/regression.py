@@ -1,4 +1,4 @@
-"""Losses of numbers. r is the residual y − s."""
+"""Regression losses; r is the residual y − s."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hedgerow._boosting.losses.base import (
     Spread,
     log,
     log_odds,
-    offered_in,
+    register,
     weighted_mean,
     weighted_quantile,
 )
@@ -23,25 +23,25 @@ from hedgerow._estimator import Estimator
 from hedgerow._links import Link
 from hedgerow._types import Floats
 
-# The part of the residuals that a robust loss squares, if it is not told where to stop.
-SQUARED_PART = 0.9
-# Steps to the best constant of a loss that has no formula for it.
+# The quantile of |r| that is δ of a robust loss by default: residuals below it have squared loss.
+SQUARED_FRACTION = 0.9
+# Newton steps to the best constant of a loss without a closed form, and the tolerance.
 MOST_STEPS = 200
-NO_STEP = 1e-14
+TOLERANCE = 1e-14
 
 RobustName = Literal["huber", "pseudo_huber", "log_cosh"]
 
-# The values of a regressor's parameter `loss`, entered by the classes.
+# Values of a regressor's parameter `loss`; `register` adds them.
 REGRESSION_LOSSES: dict[str, LossChoice] = {}
 
 
 def as_levels(quantile: Any) -> tuple[float, ...]:
-    """Return the levels of the parameter `quantile`, a number or several."""
+    """Return the levels of the parameter `quantile`, a number or a list."""
     several = [quantile] if isinstance(quantile, Real) else list(quantile)
     return tuple(float(level) for level in several)
 
 
-@offered_in(REGRESSION_LOSSES, squared_error="half the squared residual")
+@register(REGRESSION_LOSSES, squared_error="half the squared residual")
 class SquaredError(NativeLoss):
     """½ r²; its best constant is the mean."""
 
@@ -53,13 +53,13 @@ class SquaredError(NativeLoss):
         return np.array([weighted_mean(target, weights)])
 
 
-@offered_in(REGRESSION_LOSSES, quantile="the pinball loss at the level `quantile`")
+@register(REGRESSION_LOSSES, quantile="the pinball loss at the level `quantile`")
 class QuantileLoss(NativeLoss):
-    """The pinball loss: α r above the score, (α − 1) r below it; each level α has a score."""
+    """The pinball loss: α r if r > 0, (α − 1) r otherwise; each level α has a score."""
 
     name = "quantile"
     metric = "pinball"
-    has_corners = True
+    is_piecewise_linear = True
 
     def __init__(self, levels: Sequence[float]) -> None:
         self.at = self.quantiles = tuple(float(level) for level in levels)
@@ -68,7 +68,7 @@ class QuantileLoss(NativeLoss):
 
     @classmethod
     def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:  # noqa: ARG003
-        """Return the loss of the levels in `quantile`."""
+        """Return the loss with the levels in `quantile`."""
         return cls(as_levels(estimator.quantile))
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
@@ -79,12 +79,19 @@ class QuantileLoss(NativeLoss):
         """Return the levels."""
         return self.at
 
-    def levels(self, output: int, target: Any, weights: Any, leaf: Any, n_leaves: int) -> Floats:  # noqa: ARG002
+    def leaf_levels(
+        self,
+        output: int,
+        target: Any,  # noqa: ARG002
+        weights: Any,  # noqa: ARG002
+        leaf: Any,  # noqa: ARG002
+        n_leaves: int,
+    ) -> Floats:
         """Return the output's level for every leaf."""
         return np.full(n_leaves, self.at[output])
 
 
-@offered_in(REGRESSION_LOSSES, absolute_error="the absolute residual")
+@register(REGRESSION_LOSSES, absolute_error="the absolute residual")
 class AbsoluteError(QuantileLoss):
     """|r|; its best constant is the median."""
 
@@ -93,11 +100,11 @@ class AbsoluteError(QuantileLoss):
 
     def __init__(self) -> None:
         super().__init__((0.5,))
-        self.quantiles = ()  # a parameter that it does not have
+        self.quantiles = ()  # of the parameter `quantile`, which it does not use
 
     @classmethod
     def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:  # noqa: ARG003
-        """Return the loss, which has no parameter."""
+        """Return the loss."""
         return cls()
 
     def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
@@ -105,7 +112,7 @@ class AbsoluteError(QuantileLoss):
         return ()
 
 
-@offered_in(
+@register(
     REGRESSION_LOSSES,
     mape="the absolute error relative to ``|y|``, where ``|y|`` counts as at least 1 or, if "
     "smaller, as the mean ``|y|``",
@@ -113,31 +120,30 @@ class AbsoluteError(QuantileLoss):
 class AbsolutePercentageError(AbsoluteError):
     """|r| / |y|: an absolute error with weights.
 
-    Targets near 0 would be all that counts: none counts as smaller than 1 or, if that is less, than
-    the mean |y|.
+    Targets near 0 would dominate, so |y| counts as at least 1 or, if smaller, as the mean |y|.
     """
 
     metric = "mape"
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
-        """Return the median under the weights of training."""
+        """Return the median with the weights of training."""
         return super().base_score(target, self.row_weights(target, weights))
 
     def row_weights(self, target: Floats, weights: Floats | None) -> Floats:
-        """Divide the weights by the size of the target, and let them be 1 on average.
+        """Return the weights divided by |y|, scaled to a mean of 1.
 
-        Penalties and the least weight of a leaf then mean the same in every unit of the target.
+        Penalties and `min_child_weight` then do not depend on the unit of the target.
         """
         size = np.abs(target)
         least = min(1.0, weighted_mean(size, weights)) or 1.0
-        per_size = least / np.maximum(size, least)
-        per_size /= weighted_mean(per_size, weights)
-        return per_size if weights is None else weights * per_size
+        relative = least / np.maximum(size, least)
+        relative /= weighted_mean(relative, weights)
+        return relative if weights is None else weights * relative
 
 
-@offered_in(REGRESSION_LOSSES, expectile="the asymmetric squared error at the level `quantile`")
+@register(REGRESSION_LOSSES, expectile="the asymmetric squared error at the level `quantile`")
 class ExpectileLoss(NativeLoss):
-    """2α ½r² above the score, 2(1 − α) ½r² below it: what the quantile is to |r|, to r²."""
+    """The asymmetric squared error: α r² if r > 0, (1 − α) r² otherwise."""
 
     name = "expectile"
     metric = "expectile"
@@ -148,7 +154,7 @@ class ExpectileLoss(NativeLoss):
 
     @classmethod
     def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:  # noqa: ARG003
-        """Return the loss of the level in `quantile`."""
+        """Return the loss with the level in `quantile`."""
         return cls(as_levels(estimator.quantile)[0])
 
     def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
@@ -156,21 +162,21 @@ class ExpectileLoss(NativeLoss):
         return (self.level,)
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
-        """Return the expectile: Newton's method ends after finitely many steps."""
-        return _descended(self, weighted_mean(target, weights), target, weights)
+        """Return the expectile; Newton's method needs finitely many steps."""
+        return _newton_constant(self, weighted_mean(target, weights), target, weights)
 
 
-@offered_in(
+@register(
     REGRESSION_LOSSES,
     huber="the squared error up to `delta` and linear beyond",
     pseudo_huber="a smooth approximation of the Huber loss",
     log_cosh="another smooth approximation, δ² log cosh(r/δ)",
 )
 class RobustLoss(NativeLoss):
-    """Squares of small residuals, sizes of large ones, with δ between.
+    """Quadratic for residuals below δ, linear beyond.
 
-    "huber" is ½r² up to δ and straight beyond, "pseudo_huber" δ²(√(1 + (r/δ)²) − 1) and "log_cosh"
-    δ² log cosh(r/δ). If δ is not given, it is each round's 0.9-quantile of |r|.
+    "huber" is ½r² up to δ and linear beyond, "pseudo_huber" is δ²(√(1 + (r/δ)²) − 1) and "log_cosh"
+    is δ² log cosh(r/δ). If δ is None, it is the 0.9-quantile of |r| in each round.
     """
 
     metric = "mae"
@@ -178,35 +184,37 @@ class RobustLoss(NativeLoss):
     def __init__(self, name: RobustName, delta: float | None) -> None:
         self.name = name
         self.delta = delta
-        self.adapts = delta is None
+        self.is_adaptive = delta is None
 
     @classmethod
     def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:
-        """Return the loss of this name with δ = `delta`."""
+        """Return the loss with this name and δ = `delta`."""
         return cls(cast("RobustName", name), estimator.delta)
 
     def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:
-        """Return δ; never 0, for then nothing would count."""
+        """Return δ, which is never 0: all gradients would be 0."""
         if self.delta is not None:
             return (self.delta,)
         size = np.abs(target - scores[0])
-        delta = weighted_quantile(size, weights, SQUARED_PART)
+        delta = weighted_quantile(size, weights, SQUARED_FRACTION)
         return (delta or float(size[size > 0.0].min(initial=1.0)),)
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
-        """Return the best constant; the median, as Friedman does, if δ is not known yet."""
+        """Return the best constant; the median, as in Friedman's paper, if δ is adaptive."""
         median = weighted_quantile(target, weights, 0.5)
-        return np.array([median]) if self.adapts else _descended(self, median, target, weights)
+        if self.is_adaptive:
+            return np.array([median])
+        return _newton_constant(self, median, target, weights)
 
 
-@offered_in(
+@register(
     REGRESSION_LOSSES,
     poisson="the Poisson deviance, for counts; predictions are e^score, as for the next two",
     gamma="the gamma deviance, for positive amounts",
     tweedie="the Tweedie deviance, with the variance power `tweedie_power`",
 )
 class TweedieLoss(NativeLoss):
-    """The deviance of a mean e^s whose variance grows as its power p: 1 Poisson, 2 gamma."""
+    """The deviance of a mean e^s with variance ∝ mean^p: p = 1 is Poisson, p = 2 is gamma."""
 
     link: Link = "log"
 
@@ -220,12 +228,12 @@ class TweedieLoss(NativeLoss):
 
     @classmethod
     def from_estimator(cls, name: str, estimator: Estimator) -> NativeLoss:
-        """Return the deviance of this name."""
+        """Return the deviance with this name."""
         tweedie: float = estimator.tweedie_power
         return cls({"poisson": 1.0, "gamma": 2.0}.get(name, tweedie))
 
     def objection(self, target: Floats) -> str | None:
-        """Object to negative numbers, of a gamma deviance to 0, and to nothing else than 0."""
+        """Object to negative targets, to 0 for the gamma deviance, and to all zeros."""
         least = ">" if self.power == 2.0 else ">="
         if target.min() < 0.0 or (self.power == 2.0 and target.min() == 0.0):
             row = int(target.argmin())
@@ -243,11 +251,11 @@ class TweedieLoss(NativeLoss):
         return np.array([log(weighted_mean(target, weights))])
 
 
-@offered_in(
+@register(
     REGRESSION_LOSSES, log_loss="the log loss for y in [0, 1], whose predictions are in [0, 1]"
 )
 class BernoulliLogLoss(NativeLoss):
-    """−y log P − (1 − y) log(1 − P) of a part y of 1, with P = 1 / (1 + e^−s)."""
+    """−y log P − (1 − y) log(1 − P) for y in [0, 1], with P = 1 / (1 + e^−s)."""
 
     name = "log_loss"
     link: Link = "sigmoid"
@@ -255,7 +263,7 @@ class BernoulliLogLoss(NativeLoss):
     spread = Spread(low=0.0, high=1.0)
 
     def objection(self, target: Floats) -> str | None:
-        """Object to what is no part of 1."""
+        """Object to targets outside [0, 1]."""
         outside = (target < 0.0) | (target > 1.0)
         if not outside.any():
             return None
@@ -267,13 +275,15 @@ class BernoulliLogLoss(NativeLoss):
         return np.array([log_odds(weighted_mean(target, weights))])
 
 
-def _descended(loss: NativeLoss, start: float, target: Floats, weights: Floats | None) -> Floats:
-    """Return the best constant by steps −G/H, none of which can make these losses worse."""
+def _newton_constant(
+    loss: NativeLoss, start: float, target: Floats, weights: Floats | None
+) -> Floats:
+    """Return the best constant by steps −G/H, none of which increases these losses."""
     scores = np.full((1, len(target)), start)
     for _ in range(MOST_STEPS):
         gradient, hessian = loss.gradients(target, scores, weights)
         step = -float(sum_of(gradient) / sum_of(hessian))
         scores += step
-        if abs(step) <= NO_STEP * abs(scores[0, 0]):
+        if abs(step) <= TOLERANCE * abs(scores[0, 0]):
             break
     return scores[:, 0].copy()

@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 from hedgerow import _arithmetic as arithmetic
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
-from hedgerow._boosting.losses.base import Differentiate, Loss, log, weighted_mean
+from hedgerow._boosting.losses.base import BaseLoss, Differentiate, log, weighted_mean
 from hedgerow._boosting.survival_curves import (
     AcceleratedTimes,
     ProportionalHazards,
@@ -46,7 +46,7 @@ MOST_SECANTS, LONGEST_SECANT = 8, 0.5
 MOST_TURNS, NO_MOVE = 50, 1e-10
 
 
-class SurvivalLoss(Loss):
+class SurvivalLoss(BaseLoss):
     """A loss that leads to survival curves."""
 
     def curve(self, target: Floats, scores: Floats, weights: Floats | None) -> SurvivalCurve:

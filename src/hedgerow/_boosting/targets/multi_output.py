@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hedgerow._boosting.fit.training_data import Examples
-from hedgerow._boosting.losses import CustomLoss, Loss, NativeLoss, SeveralTargets
-from hedgerow._boosting.losses.formula import WrittenLoss
+from hedgerow._boosting.losses import BaseLoss, CustomLoss, FormulaLoss, MultiOutputLoss, NativeLoss
 from hedgerow._boosting.losses.regression import as_levels
 from hedgerow._boosting.targets.classes import Classes
 from hedgerow._boosting.targets.tasks import Classification, Regression, Task
@@ -69,16 +68,18 @@ class NumberRegression(Regression):
         return target.shape[1] if target.ndim == 2 else 1
 
 
-def choose_loss(task: Task, estimator: Estimator, classes: Classes | None, n_targets: int) -> Loss:
+def choose_loss(
+    task: Task, estimator: Estimator, classes: Classes | None, n_targets: int
+) -> BaseLoss:
     """Return the loss that the parameters mean, for so many columns of y."""
     if n_targets == 1:
         return task.choose_loss(estimator, classes)
     _require_one_number_a_column(estimator)
     one = task.choose_loss(estimator, None if classes is None else classes[0])
     if isinstance(one, NativeLoss):
-        return SeveralTargets(one, n_targets)
-    assert isinstance(one, CustomLoss | WrittenLoss)
-    return one.of_targets(n_targets)
+        return MultiOutputLoss(one, n_targets)
+    assert isinstance(one, CustomLoss | FormulaLoss)
+    return one.for_targets(n_targets)
 
 
 def _require_one_number_a_column(estimator: Estimator) -> None:

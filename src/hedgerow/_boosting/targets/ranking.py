@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hedgerow._boosting.fit.training_data import Examples
-from hedgerow._boosting.losses import Loss, RankingLoss
+from hedgerow._boosting.losses import BaseLoss, RankingLoss
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._boosting.ranking_metrics import ranking_metrics
 from hedgerow._boosting.targets.tasks import Task
@@ -67,7 +67,7 @@ class Ranking(Task):
         read: Floats = y.read(n_rows)
         return read
 
-    def choose_loss(self, estimator: Estimator, classes: Any) -> Loss:  # noqa: ARG002
+    def choose_loss(self, estimator: Estimator, classes: Any) -> BaseLoss:  # noqa: ARG002
         """Return the loss that the parameters mean."""
         return RankingLoss(
             estimator.loss,
@@ -81,7 +81,7 @@ class Ranking(Task):
         self,
         estimator: Estimator,
         classes: Any,  # noqa: ARG002
-        loss: Loss,
+        loss: BaseLoss,
     ) -> list[Metric | UserMetric]:
         """Return metrics of rankings."""
         assert isinstance(loss, RankingLoss)

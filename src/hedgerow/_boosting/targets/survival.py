@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from hedgerow._boosting.losses import CoxLoss, FailureTimeLoss, Loss, SurvivalLoss
+from hedgerow._boosting.losses import BaseLoss, CoxLoss, FailureTimeLoss, SurvivalLoss
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._boosting.survival_metrics import survival_metrics
 from hedgerow._boosting.targets.tasks import Task
@@ -26,7 +26,7 @@ class Survival(Task):
         """Read the bounds."""
         return read_survival_times(y, n_rows)
 
-    def choose_loss(self, estimator: Estimator, classes: Any) -> Loss:  # noqa: ARG002
+    def choose_loss(self, estimator: Estimator, classes: Any) -> BaseLoss:  # noqa: ARG002
         """Return the loss that the parameters mean."""
         if estimator.loss == "cox":
             return CoxLoss(estimator.ties)
@@ -37,7 +37,7 @@ class Survival(Task):
         self,
         estimator: Estimator,
         classes: Any,  # noqa: ARG002
-        loss: Loss,
+        loss: BaseLoss,
     ) -> list[Metric | UserMetric]:
         """Return metrics of survival."""
         assert isinstance(loss, SurvivalLoss)

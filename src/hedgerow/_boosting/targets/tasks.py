@@ -9,16 +9,17 @@ from numpy.typing import NDArray
 
 from hedgerow._boosting.fit.training_data import Examples
 from hedgerow._boosting.losses import (
+    BaseLoss,
     BinaryLogLoss,
     CrossEntropy,
     CustomLoss,
-    Loss,
+    FormulaLoss,
     MultinomialLogLoss,
     SoftBinaryLogLoss,
     SquaredError,
 )
-from hedgerow._boosting.losses import formula as written_loss
 from hedgerow._boosting.losses.classification import TWO_CLASS_LOSSES
+from hedgerow._boosting.losses.formula import Loss
 from hedgerow._boosting.losses.regression import REGRESSION_LOSSES, as_levels
 from hedgerow._boosting.metrics import Metric, UserMetric, resolve_metrics
 from hedgerow._boosting.targets.classes import Classes
@@ -48,7 +49,7 @@ class Task(Protocol):
     def read_target(self, y: Any, n_rows: int, classes: Any, loss: Any = None) -> Floats:
         """Read y of other rows."""
 
-    def choose_loss(self, estimator: Estimator, classes: Any) -> Loss:
+    def choose_loss(self, estimator: Estimator, classes: Any) -> BaseLoss:
         """Return the loss that the parameters mean."""
 
     def count_targets(self, classes: Classes | None, target: Floats) -> int:  # noqa: ARG002
@@ -56,7 +57,7 @@ class Task(Protocol):
         return 1
 
     def choose_metrics(
-        self, estimator: Estimator, classes: Any, loss: Loss
+        self, estimator: Estimator, classes: Any, loss: BaseLoss
     ) -> list[Metric | UserMetric]:
         """Return what `eval_metric` means."""
         return resolve_metrics(estimator.eval_metric, classes, loss)
@@ -86,12 +87,12 @@ class Classification(Task):
             return _without_the_first_of_two(probabilities)
         return read_fitted_classes(y, classes, n_rows).astype(np.float64)
 
-    def choose_loss(self, estimator: Estimator, classes: Any) -> Loss:
+    def choose_loss(self, estimator: Estimator, classes: Any) -> BaseLoss:
         """Return the loss for this number of classes, or the user's with the log loss's outputs."""
         n_classes, wanted = len(classes), estimator.loss
         log_loss = BinaryLogLoss() if n_classes == 2 else MultinomialLogLoss(n_classes)
-        if isinstance(wanted, written_loss.Loss):
-            return written_loss.written_for_classes(wanted, log_loss)
+        if isinstance(wanted, Loss):
+            return FormulaLoss.for_classification(wanted, log_loss)
         if callable(wanted):
             return CustomLoss(wanted, log_loss.link, log_loss.n_outputs, log_loss.metric)
         if wanted == "log_loss":
@@ -144,7 +145,7 @@ class Regression(Task):
         """Read the numbers."""
         return read_regression_target(y, n_rows)
 
-    def choose_loss(self, estimator: Estimator, classes: Any) -> Loss:  # noqa: ARG002
+    def choose_loss(self, estimator: Estimator, classes: Any) -> BaseLoss:  # noqa: ARG002
         """Return the loss by its name, or the user's."""
         wanted, levels = estimator.loss, as_levels(estimator.quantile)
         if wanted != "quantile" and len(levels) > 1:
@@ -152,8 +153,8 @@ class Regression(Task):
                 f"quantile={estimator.quantile!r} asks for several quantiles, which only "
                 f"loss='quantile' predicts; but loss={wanted!r}."
             )
-        if isinstance(wanted, written_loss.Loss):
-            return written_loss.written_for_numbers(wanted)
+        if isinstance(wanted, Loss):
+            return FormulaLoss.for_regression(wanted)
         if callable(wanted):
             return CustomLoss(wanted, "identity", 1, SquaredError.metric)
         return REGRESSION_LOSSES[wanted].loss.from_estimator(wanted, estimator)

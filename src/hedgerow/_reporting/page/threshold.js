@@ -39,7 +39,7 @@ class Counts {
     return { tp, fp, fn: this.positives - tp, tn: this.negatives - fp };
   }
 
-  // The threshold of least cost, in the middle between the scores that it parts.
+  // The threshold of least cost, in the middle between the scores that it separates.
   cheapest(costFp, costFn) {
     let best = 0;
     let least = Infinity;
@@ -123,7 +123,7 @@ class Threshold {
   }
 
   start() {
-    this.inputs.positive.value = 1;
+    this.inputs.positive.value = this.payload.positive;
     this.inputs["cost-fp"].value = 1;
     this.inputs["cost-fn"].value = 1;
     this.choose();

@@ -16,8 +16,8 @@ from hedgerow._contract import internals
 from hedgerow._data.class_weight import class_weight_vector
 from hedgerow._data.target import read_classification_target, read_weights, require_moderate
 from hedgerow._estimator import Estimator, adopt, seed_of
+from hedgerow._links import fit_sigmoid, probability
 from hedgerow._params import check_parameters
-from hedgerow._sigmoid import fit_sigmoid, probability
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.base import (
     FitProgress,

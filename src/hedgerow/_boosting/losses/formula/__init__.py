@@ -1,11 +1,6 @@
-"""Losses that users write as formulas: `Loss`, how it is checked, and where its scores start."""
+"""`Loss`, a loss that a user writes as a NumPy formula, and the numerical methods that it needs."""
 
-from hedgerow._boosting.losses.formula.boosted import (
-    WrittenLoss,
-    written_for_classes,
-    written_for_numbers,
-)
 from hedgerow._boosting.losses.formula.leaf_search import LeafSearch
 from hedgerow._boosting.losses.formula.loss import Loss
 
-__all__ = ["LeafSearch", "Loss", "WrittenLoss", "written_for_classes", "written_for_numbers"]
+__all__ = ["LeafSearch", "Loss"]

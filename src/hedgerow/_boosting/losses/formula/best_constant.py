@@ -1,9 +1,8 @@
-"""Where the scores of a written loss start: the constants that minimise its sum over the rows.
+"""The constant scores that minimise the sum of a user-defined loss over the rows.
 
-One constant is a root of the slope, found by Newton's method inside a bracket; so a loss may have
-corners, as absolute values have, and may fall for ever, as a log loss of one class does. Several
-constants are found by the method of Broyden, Fletcher, Goldfarb and Shanno, and one by one where
-corners end it early.
+A single constant is a root of the slope, found by Newton's method with a bracket; so a loss may
+have kinks, as absolute values have, and may have no minimum, as the log loss of a single class.
+Several constants are found by BFGS, and then one by one where kinks stop it early.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ from hedgerow._types import Floats
 
 EPS = float(np.finfo(np.float64).eps)
 MOST_STEPS = 200
-# A slope that is so small beside that of the single rows is rounding.
+# A slope below this fraction of the sum of the rows' absolute slopes is rounding.
 ROUNDING = 64.0 * EPS
-# A slope that is so small beside the first counts as level: some losses fall for ever.
-LEVEL = 1e-10
-# A slope that is so large beside that of the single rows is worth going down.
+# A slope below this fraction of the first counts as 0: some losses decrease for ever.
+NEGLIGIBLE = 1e-10
+# A slope above this fraction of the sum of the rows' absolute slopes is worth following.
 STEEP = 1e-6
-# How narrow a bracket around a corner becomes, beside the constant.
+# Relative width at which a bracket around a kink is narrow enough.
 NARROW = 1e-12
-# Part of the fall that the slope promises, and of the slope, after which a step is good enough.
+# The constants of the Armijo and Wolfe conditions.
 ARMIJO, WOLFE = 1e-4, 0.9
 MOST_HALVINGS = 60
 
 
 class Total(NamedTuple):
-    """A loss at constant scores, summed over the rows; `size` is the sum of the sizes of slopes."""
+    """A loss at constant scores, summed over the rows; `size` is the sum of |slope| over rows."""
 
     value: float
     slope: Floats
@@ -40,8 +39,8 @@ class Total(NamedTuple):
     size: Floats
 
     @property
-    def is_level(self) -> bool:
-        """Whether the slope is rounding."""
+    def is_stationary(self) -> bool:
+        """Whether the slope is 0 up to rounding."""
         return bool((np.abs(self.slope) <= ROUNDING * self.size).all())
 
 
@@ -49,7 +48,7 @@ Sum = Callable[[Floats], Total]
 
 
 def best_constant(total: Sum, candidates: Sequence[Floats]) -> Floats | None:
-    """Return the constants that minimise a sum, going down from the best candidate.
+    """Return the constants that minimise a sum, by descent from the best candidate.
 
     None if the sum is not finite at any candidate.
     """
@@ -64,19 +63,19 @@ def best_constant(total: Sum, candidates: Sequence[Floats]) -> Floats | None:
     return _one_by_one(total, _several_constants(total, start))
 
 
-def level_constants(total: Sum, n_constants: int) -> Floats:
-    """Return constants at which the slope vanishes, going down from 0; values need not be known."""
+def stationary_constants(total: Sum, n_constants: int) -> Floats:
+    """Return constants at which the slope vanishes, by descent from 0; values are not used."""
     at = np.zeros(n_constants)
     if n_constants == 1:
         return _one_constant(total, at)
     here, size = total(at), 1.0
     for _ in range(MOST_HALVINGS):
-        if here.is_level:
+        if here.is_stationary:
             break
         flat = EPS * (1.0 + here.size)
         moved = at - size * here.slope / np.maximum(np.abs(here.curvature), flat)
         there = total(moved)
-        # Steps of all constants at once may go too far, for each counts on the others to stay.
+        # Simultaneous steps may overshoot, because each assumes that the others stay the same.
         if isfinite(there.value) and np.abs(there.slope).sum() < np.abs(here.slope).sum():
             at, here = moved, there
         else:
@@ -85,7 +84,7 @@ def level_constants(total: Sum, n_constants: int) -> Floats:
 
 
 class _Bracket:
-    """Where the slope is known to be negative, and where positive or beyond what is finite."""
+    """Where the slope is known to be negative, and where it is positive or not finite."""
 
     def __init__(self) -> None:
         self.low, self.high = -inf, inf
@@ -102,7 +101,7 @@ class _Bracket:
         return width <= max(NARROW * min(abs(self.low), abs(self.high)), EPS * EPS)
 
     def middle(self, at: float, stride: float) -> float:
-        """Return the middle or, while there is no end, a stride ahead."""
+        """Return the middle or, while one end is infinite, a stride ahead."""
         if isfinite(self.low) and isfinite(self.high):
             return 0.5 * (self.low + self.high)
         return at + stride if self.high == inf else at - stride
@@ -114,7 +113,7 @@ def _one_constant(total: Sum, start: Floats) -> Floats:
     bracket = _Bracket()
     for _ in range(MOST_STEPS):
         slope = float(here.slope[0])
-        if here.is_level or abs(slope) <= LEVEL * first_slope * (at != start[0]):
+        if here.is_stationary or abs(slope) <= NEGLIGIBLE * first_slope * (at != start[0]):
             break
         bracket.narrow(at, slope)
         if bracket.is_narrow:
@@ -130,7 +129,7 @@ def _one_constant(total: Sum, start: Floats) -> Floats:
 
 
 def _within_reach(total: Sum, at: float, proposed: float, bracket: _Bracket) -> tuple[float, Total]:
-    """Return the proposed constant, or one nearer by if the loss is not finite there."""
+    """Return the proposed constant, or a nearer one if the loss is not finite there."""
     for _ in range(MOST_HALVINGS):
         there = total(np.array([proposed]))
         if isfinite(there.value) and np.isfinite(there.slope).all():
@@ -147,13 +146,13 @@ def _several_constants(total: Sum, start: Floats) -> Floats:
     at, here = start, total(start)
     inverse = np.diag(1.0 / np.maximum(np.abs(here.curvature), EPS * (1.0 + here.size)))
     for _ in range(MOST_STEPS):
-        if here.is_level:
+        if here.is_stationary:
             break
         direction = -_dot(inverse, here.slope)
-        found = _step(total, at, here, direction)
-        if found is None:
+        step = _step(total, at, here, direction)
+        if step is None:
             break
-        moved, there = found
+        moved, there = step
         inverse = _updated(inverse, moved - at, there.slope - here.slope)
         unmoved = np.abs(moved - at) <= 4.0 * EPS * np.abs(moved)
         at, here = moved, there
@@ -163,7 +162,7 @@ def _several_constants(total: Sum, start: Floats) -> Floats:
 
 
 def _one_by_one(total: Sum, at: Floats) -> Floats:
-    """Move each constant by itself, if there is still a way down."""
+    """Improve each constant by itself, where the slope is still steep."""
     for output in range(len(at)):
         here = total(at)
         if abs(here.slope[output]) > STEEP * here.size[output]:
@@ -176,8 +175,8 @@ def _along(total: Sum, at: Floats, output: int) -> Sum:
     """Return the sum as a function of one of the constants."""
 
     def alone(moved: Floats) -> Total:
-        value, *of_each = total(_replaced(at, output, moved))
-        return Total(value, *(array[output : output + 1] for array in of_each))
+        value, *arrays = total(_replaced(at, output, moved))
+        return Total(value, *(array[output : output + 1] for array in arrays))
 
     return alone
 
@@ -189,18 +188,18 @@ def _replaced(at: Floats, output: int, moved: Floats) -> Floats:
 
 
 def _step(total: Sum, at: Floats, here: Total, direction: Floats) -> tuple[Floats, Total] | None:
-    """Return a point down a direction, by halving and doubling; None if there is none lower."""
-    promised = float((here.slope * direction).sum())
+    """Return a lower point along a direction, by halving and doubling; None if there is none."""
+    slope = float((here.slope * direction).sum())
     low, high, size = 0.0, inf, 1.0
     best = None
     for _ in range(MOST_HALVINGS):
         moved = at + size * direction
         there = total(moved)
-        if not there.value <= here.value + ARMIJO * size * promised:
+        if not there.value <= here.value + ARMIJO * size * slope:
             high = size
         else:
             best = moved, there
-            if float((there.slope * direction).sum()) >= WOLFE * promised:
+            if float((there.slope * direction).sum()) >= WOLFE * slope:
                 break
             low = size
         size = 2.0 * low if high == inf else 0.5 * (low + high)
@@ -208,7 +207,7 @@ def _step(total: Sum, at: Floats, here: Total, direction: Floats) -> tuple[Float
 
 
 def _updated(inverse: Floats, step: Floats, change: Floats) -> Floats:
-    """Return the inverse Hessian that explains how the slope changed along the last step."""
+    """Return the BFGS update of the inverse Hessian."""
     scale = float((step * change).sum())
     if scale <= 0.0:
         return inverse
@@ -219,5 +218,5 @@ def _updated(inverse: Floats, step: Floats, change: Floats) -> Floats:
 
 
 def _dot(matrix: Floats, vector: Floats) -> Floats:
-    # Not a product by the linear algebra library: its order of addition differs between machines.
+    # No matrix product: its order of summation depends on the linear algebra library.
     return (matrix * vector).sum(axis=1)

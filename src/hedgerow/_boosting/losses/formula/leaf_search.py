@@ -1,8 +1,8 @@
-"""Leaves of written losses that are straight: the best value of each is searched.
+"""Leaf values of piecewise linear formula losses, by a search.
 
-A straight loss has no hessian that would tell how far to go. What a leaf is worth is where the sum
-of its rows' slopes changes sign. All leaves of a tree are searched side by side, by false position
-with a guard, so that a step of the search is one evaluation of the loss.
+Without a hessian there is no Newton step. The best value of a leaf is where the sum of its rows'
+slopes changes sign. All leaves of a tree are searched simultaneously, by a guarded false position,
+so that a step of the search is one evaluation of the loss.
 """
 
 from __future__ import annotations
@@ -13,47 +13,47 @@ from typing import Protocol
 
 import numpy as np
 
-from hedgerow._tree.leaf_quantiles import LeafRows, put_into_leaves
+from hedgerow._tree.leaves import LeafRows, write_leaf_values
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Bools, Floats
 
-# From a step for each leaf to its slope: the sum of its rows', as a part of that of their sizes.
+# Step of each leaf → its slope: the sum of its rows' slopes, divided by that of their sizes.
 SlopeAt = Callable[[Floats], Floats]
 
-# Evaluations of the loss for a tree, at most, to get beyond the roots and then to come near them.
+# Maximum numbers of evaluations of the loss for a tree, to bracket the roots and to approach them.
 MOST_DOUBLINGS, MOST_STEPS = 30, 30
-# A value is good enough when the slope of its leaf is so small beside those of the rows, or its
-# bracket beside the step. Trees are shrunk by more than that, and a finer search gains nothing: the
-# pinball loss of a test set was the same to 1e-3 with 0.03 as with 0.001, in half the time.
+# Tolerance of a leaf's relative slope, and of the relative width of its bracket. Shrinkage changes
+# values by more, and a finer search gains nothing: the pinball loss of a test set was the same to
+# 1e-3 with 0.03 as with 0.001, in half the time.
 ENOUGH = 0.02
 
 
-class SlopedLoss(Protocol):
-    """What the search asks of a loss."""
+class SearchedLoss(Protocol):
+    """The interface of a loss for the search."""
 
-    is_straight: Bools
+    is_piecewise_linear: Bools
 
     def slopes(self, target: Floats, scores: Floats, output: int) -> Floats:
-        """Return the derivatives of all rows by one of their scores (K, n)."""
+        """Return the derivatives of all rows with respect to one of the scores (K, n)."""
 
 
 @dataclass(frozen=True)
 class LeafSearch:
-    """How leaves are replaced: by the best steps of their rows, shrunk, and capped if steps are."""
+    """Leaf values that minimise the loss of the leaf's rows, capped and multiplied by shrinkage."""
 
-    loss: SlopedLoss
+    loss: SearchedLoss
     target: Floats
     learning_rate: float
     max_delta_step: float
 
     def replace(self, tree: Tree, output: int, rows: LeafRows, n_threads: int) -> Floats:  # noqa: ARG002
-        """Write the values into the tree, and return those of its leaves in their order."""
+        """Write new values into the tree; return those of the leaves, in the order of nodes."""
         is_leaf = tree.feature < 0
-        if not self.loss.is_straight[output]:
+        if not self.loss.is_piecewise_linear[output]:
             return tree.value[is_leaf, output % tree.value.shape[1]]
         n_leaves = int(np.count_nonzero(is_leaf))
         steps = self._searched(output, rows, n_leaves)
-        return put_into_leaves(tree, output, steps, self.learning_rate, self.max_delta_step)
+        return write_leaf_values(tree, output, steps, self.learning_rate, self.max_delta_step)
 
     def _searched(self, output: int, rows: LeafRows, n_leaves: int) -> Floats:
         scores = rows.all_scores.copy()
@@ -64,18 +64,18 @@ class LeafSearch:
             total, size = (rows.sums(of, n_leaves) for of in (slopes, np.abs(slopes)))
             return total / np.where(size == 0.0, 1.0, size)
 
-        # Nothing is kept from tree to tree: a fit that goes on must find the same steps.
+        # Nothing is kept from tree to tree, so that a continued fit finds the same steps.
         return _roots(slope_at, n_leaves, stride=float(rows.target.std()) or 1.0)
 
 
 def _roots(slope_at: SlopeAt, n_leaves: int, stride: float) -> Floats:
-    """Return the step of each leaf at which its slope changes sign, going down from 0."""
+    """Return the step of each leaf at which its slope changes sign, by descent from 0."""
     slope = slope_at(np.zeros(n_leaves))
     down = -np.sign(slope)
 
     def climb(step: Floats) -> Floats:
         value = down * slope_at(down * step)
-        return np.where(np.isfinite(value), value, 1.0)  # not finite is too far
+        return np.where(np.isfinite(value), value, 1.0)  # not finite: too far
 
     brackets = _Brackets(climb, np.abs(slope), stride)
     brackets.widen()
@@ -84,7 +84,7 @@ def _roots(slope_at: SlopeAt, n_leaves: int, stride: float) -> Floats:
 
 
 class _Brackets:
-    """Of each leaf two steps, a near and a far one, between which its slope becomes positive."""
+    """For each leaf two steps, near and far, between which its slope becomes positive."""
 
     def __init__(self, climb: Callable[[Floats], Floats], slope: Floats, stride: float) -> None:
         self.climb = climb
@@ -92,7 +92,7 @@ class _Brackets:
         self.at_near, self.at_far = -slope, climb(self.far)
 
     def widen(self) -> None:
-        """Go on where the slope is still negative, twice as far each time."""
+        """Double the far steps until the slope is positive."""
         for _ in range(MOST_DOUBLINGS):
             short = (self.at_far < -ENOUGH) & (self.at_near < -ENOUGH)
             if not short.any():
@@ -103,8 +103,8 @@ class _Brackets:
             self.at_far = np.where(short, self.climb(self.far), self.at_far)
 
     def narrow(self) -> None:
-        """Come nearer from both sides until a slope is nearly 0 or the sides nearly meet."""
-        # What false position goes by: halved on a side that stays, or it would stay for ever.
+        """Narrow the brackets until a slope is nearly 0 or the two steps nearly meet."""
+        # Weights of false position: halved on a side that stays (the Illinois method).
         weight_near, weight_far = self.at_near.copy(), self.at_far.copy()
         for _ in range(MOST_STEPS):
             width = self.far - self.near
@@ -112,8 +112,8 @@ class _Brackets:
             undecided &= width > ENOUGH * self.far
             if not undecided.any():
                 return
-            part = -weight_near / np.where(undecided, weight_far - weight_near, 1.0)
-            middle = self.near + np.clip(part, 0.1, 0.9) * width
+            share = -weight_near / np.where(undecided, weight_far - weight_near, 1.0)
+            middle = self.near + np.clip(share, 0.1, 0.9) * width
             value = self.climb(np.where(undecided, middle, self.near))
             is_short, is_long = undecided & (value < 0.0), undecided & (value >= 0.0)
             weight_near = np.where(
@@ -124,7 +124,7 @@ class _Brackets:
             self.far, self.at_far = _moved(is_long, (middle, value), (self.far, self.at_far))
 
     def best(self) -> Floats:
-        """Return the side whose slope is smaller."""
+        """Return the steps with the smaller slope."""
         return np.where(np.abs(self.at_near) < np.abs(self.at_far), self.near, self.far)
 
 

@@ -1,10 +1,11 @@
-// The best of many cuts of a node. An engine hands over the left side of each; they are gathered
-// and judged many at a time, so that the arithmetic is vectorised.
+// The best of many candidate splits of a node. An engine passes the sums of the left side of each;
+// candidates are collected and evaluated many at a time, so that the arithmetic is vectorised.
 //
-// With W and G the sums of a node, w and g those of its left side, the weighted impurity falls by
-//   quadratic:  Σ (W·g − G·w)² / (W·w·(W − w)), which is Σ g²/w over both sides less G²/W, but
+// With W and G the sums of a node, w and g those of its left side, the weighted impurity decreases
+// by
+//   quadratic:  Σ (W·g − G·w)² / (W·w·(W − w)), which is Σ g²/w over both sides minus G²/W, but
 //               subtracts before it squares;
-//   entropy:    Σ g·log g − w·log w over both sides, less the same of the node.
+//   entropy:    Σ g·log g − w·log w over both sides, minus the same of the node.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -20,11 +21,11 @@ namespace hedgerow::cart {
 
 inline double x_log_x(double x) { return x > 0.0 ? x * log(x) : 0.0; }
 
-// A node's sums as the search for its cut needs them, in units of tickets and numbers.
+// A node's sums in the form that the search needs, in fixed-point units.
 template <class Kind>
-class Totals {
+class NodeTotals {
  public:
-  Totals(const Kind& kind, const CartRules& rules)
+  NodeTotals(const Kind& kind, const CartRules& rules)
       : entropy(rules.impurity == Impurity::entropy),
         kind_(kind),
         amount(static_cast<std::size_t>(kind.n_values())) {}
@@ -41,10 +42,10 @@ class Totals {
     for (const double share : amount) information += x_log_x(share);
   }
 
-  // The fall of impurity behind a score of CutSearch: at least 0, and finite, as a tree keeps it.
+  // The impurity decrease that belongs to a score of CandidateSearch: finite and at least 0.
   double gain(double score) const {
-    const double fall = entropy ? score - information : score * (1 + Kind::kFirstTerm) / weight;
-    const double gain = fall * kind_.target.gain_unit / kind_.target.n_outputs;
+    const double decrease = entropy ? score - information : score * (1 + Kind::kFirstTerm) / weight;
+    const double gain = decrease * kind_.target.gain_unit / kind_.target.n_outputs;
     return std::clamp(gain, 0.0, kEveryNumber);
   }
 
@@ -62,11 +63,11 @@ class Totals {
 };
 
 template <class Kind>
-class CutSearch {
+class CandidateSearch {
  public:
-  CutSearch(const Kind& kind, const CartRules& rules)
+  CandidateSearch(const Kind& kind, const CartRules& rules)
       : kind_(kind),
-        min_weight_(rules.min_weight_leaf / kind.target.tickets.weight_unit),
+        min_weight_(rules.min_weight_leaf / kind.target.weights.weight_unit),
         min_count_(rules.min_samples_leaf),
         capacity_(std::clamp<std::size_t>(kWordsKept / words() / kLanes * kLanes, 16, 256)),
         sums_(words() * capacity_),
@@ -77,44 +78,44 @@ class CutSearch {
 
   std::size_t words() const { return static_cast<std::size_t>(kind_.n_words()); }
 
-  // Begins a feature: only a score above `floor` counts.
-  void start(const Totals<Kind>& totals, double floor) {
+  // Starts a feature; only scores above `floor` count.
+  void start(const NodeTotals<Kind>& totals, double floor) {
     totals_ = &totals;
     best_ = floor;
     found_ = false;
   }
 
-  // Cuts that are judged from now on send missing values to this side.
+  // Candidates evaluated from now on send missing values to this side.
   void send_missing(bool left) { missing_left_ = left; }
 
-  // Takes a cut; the position tells it apart from the feature's others.
+  // Adds a candidate, identified by its position.
   void push(const std::uint64_t* left, std::uint32_t position) {
     for (std::size_t w = 0; w < words(); ++w) sums_[w * capacity_ + n_] = left[w];
     position_[n_] = position;
-    if (++n_ == capacity_) judge();
+    if (++n_ == capacity_) evaluate();
   }
 
-  // Judges what was pushed.
-  void judge() { judge(std::exchange(n_, 0)); }
+  // Evaluates the candidates that were pushed.
+  void evaluate() { evaluate(std::exchange(n_, 0)); }
 
-  // Where an engine may write cuts itself, and then call judge(n): word w of cut i is
-  // slots()[w · capacity() + i].
+  // An engine may also write candidates directly and then call evaluate(n): word w of candidate i
+  // is slots()[w · capacity() + i].
   std::size_t capacity() const { return capacity_; }
   std::uint64_t* slots() { return sums_.data(); }
   std::uint32_t* positions() { return position_.data(); }
 
-  void judge(std::size_t n) { n == 1 ? judge_blocks<1>(n) : judge_blocks<kLanes>(n); }
+  void evaluate(std::size_t n) { n == 1 ? evaluate_blocks<1>(n) : evaluate_blocks<kLanes>(n); }
 
-  // The best cut of the feature: the first of those that score the same.
+  // The best candidate of the feature, the first of equals.
   bool found() const { return found_; }
   double score() const { return best_; }
   std::uint32_t position() const { return best_position_; }
   bool missing_left() const { return best_missing_left_; }
 
  private:
-  static constexpr std::size_t kWordsKept = 8192;  // 64 KiB of sums at most, if there are few words
-  // Cuts are judged in blocks of this many, so that no loop has an end that is not vectorised. What
-  // follows the last cut is judged with its block, whatever it is.
+  static constexpr std::size_t kWordsKept = 8192;  // at most 64 KiB of sums, unless words are many
+  // Candidates are evaluated in blocks of this many, so that no loop has a scalar remainder.
+  // Whatever follows the last candidate is evaluated with its block and ignored.
   static constexpr std::size_t kLanes = 8;
 
   template <std::size_t lanes, class Each>
@@ -125,13 +126,13 @@ class CutSearch {
   }
 
   template <std::size_t lanes>
-  void judge_blocks(std::size_t n) {
+  void evaluate_blocks(std::size_t n) {
     const std::size_t n_full = (n + lanes - 1) / lanes * lanes;
     weigh<lanes>(n_full);
     totals_->entropy ? score_entropy<lanes>(n, n_full) : score_quadratic<lanes>(n_full);
     if (min_count_ > 1) rule_out_few<lanes>(n_full);
     if (min_weight_ > 0.0) rule_out_light<lanes>(n_full);
-    std::fill(score_.data() + n, score_.data() + n_full, kNever);
+    std::fill(score_.data() + n, score_.data() + n_full, kNoScore);
     if (!beats(highest<lanes>(n_full), best_)) return;
     for (std::size_t i = 0; i < n; ++i) {
       if (!beats(score_[i], best_)) continue;
@@ -158,7 +159,7 @@ class CutSearch {
     return amount;
   }
 
-  // The formula above times W, which is the same for all cuts of the node.
+  // The formula above times W, which is constant within the node.
   template <std::size_t lanes>
   void score_quadratic(std::size_t n) {
     const double W = totals_->weight;
@@ -191,14 +192,14 @@ class CutSearch {
     }
   }
 
-  // Both sides of a cut must have as many rows as a leaf, and weigh as much.
+  // Both sides must have the minimum number of rows and the minimum weight of a leaf.
   template <std::size_t lanes>
   void rule_out_few(std::size_t n) {
     const std::int64_t most = totals_->count - min_count_;
     double* __restrict score = score_.data();
     for_blocks<lanes>(n, [&](std::size_t i) {
       const std::int64_t count = kind_.count(sums_at(i), capacity_);
-      score[i] = ((count < min_count_) | (count > most)) ? kNever : score[i];
+      score[i] = ((count < min_count_) | (count > most)) ? kNoScore : score[i];
     });
   }
 
@@ -207,14 +208,14 @@ class CutSearch {
     double* __restrict score = score_.data();
     for_blocks<lanes>(n, [&](std::size_t i) {
       const double lighter = std::min(weight_[i], totals_->weight - weight_[i]);
-      score[i] = lighter < min_weight_ ? kNever : score[i];
+      score[i] = lighter < min_weight_ ? kNoScore : score[i];
     });
   }
 
   template <std::size_t lanes>
   double highest(std::size_t n) const {
     double top[lanes];
-    std::fill_n(top, lanes, kNever);
+    std::fill_n(top, lanes, kNoScore);
     for (std::size_t start = 0; start < n; start += lanes) {
       for (std::size_t lane = 0; lane < lanes; ++lane) {
         const double score = score_[start + lane];
@@ -231,10 +232,10 @@ class CutSearch {
   std::vector<std::uint64_t> sums_;
   std::vector<std::uint32_t> position_;
   std::vector<double> weight_, amount_, score_;
-  const Totals<Kind>* totals_ = nullptr;
+  const NodeTotals<Kind>* totals_ = nullptr;
   std::size_t n_ = 0;
   bool missing_left_ = false;
-  double best_ = kNever;
+  double best_ = kNoScore;
   bool found_ = false;
   std::uint32_t best_position_ = 0;
   bool best_missing_left_ = false;

@@ -1,4 +1,4 @@
-"""`hedgerow inspect`: what a model file holds, for people and for scripts."""
+"""`hedgerow inspect` and `hedgerow convert`: the contents of a model file, and its form as JSON."""
 
 from __future__ import annotations
 
@@ -10,23 +10,34 @@ from typing import Any
 import numpy as np
 
 import hedgerow as hr
-from hedgerow._cli.output import answer, answer_json, lines_of, number, size_of
+from hedgerow._cli.options import STANDARD
+from hedgerow._cli.output import (
+    answer,
+    answer_json,
+    lines_of,
+    number,
+    require_file,
+    say,
+    size_of,
+)
 from hedgerow._contract import internals
 from hedgerow._data.schema import TableSchema, listed
+from hedgerow._model_file.atomic import write_atomically
 from hedgerow._model_file.container import unpack
+from hedgerow._model_file.text import from_json, to_json
 from hedgerow._params import parameters_of
 from hedgerow._tree.additive import additive_trees
 from hedgerow._tree.export import Wording
 from hedgerow._tree.export import lines_of as tree_lines
 from hedgerow.exceptions import ParameterError
 
-_SHOWN_COLUMNS = 12
-_DEPTH = 1_000  # of a tree that is printed: all of it
+_MAX_COLUMN_LINES = 12
+_DEPTH = 1_000  # to print the whole tree
 _DECIMALS = 6
 
 
 def inspect(model_file: Path, number_of_tree: int | None, as_json: bool) -> None:
-    """Tell what a model file holds, or print a tree of it."""
+    """Print the contents of a model file, or one of its trees."""
     model = hr.load(model_file)
     if number_of_tree is not None:
         text = _tree_text(model, number_of_tree)
@@ -74,7 +85,7 @@ def _count_trees(model: Any) -> int | None:
 
 
 def _columns(model: Any) -> list[dict[str, Any]]:
-    """Return the names of the columns and what they hold."""
+    """Return the names of the columns and their types."""
     schema = _schema(model)
     names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
     columns = []
@@ -92,7 +103,7 @@ def _schema(model: Any) -> TableSchema | None:
 
 
 def _texts(facts: dict[str, Any], path: Path) -> dict[str, str]:
-    """Return facts as people read them, without those that a model does not have."""
+    """Return the facts as text, without those that the model does not have."""
     rounds, best = facts["rounds"], facts["best_score"]
     texts = {
         "model": facts["model"],
@@ -102,19 +113,19 @@ def _texts(facts: dict[str, Any], path: Path) -> dict[str, str]:
         "classes": "" if facts["classes"] is None else listed(list(map(str, facts["classes"]))),
         "trees": "" if facts["trees"] is None else f"{facts['trees']:,}",
         "rounds": "" if rounds is None else f"{rounds}",
-        "best score": "" if best is None else f"{number(best)} on rows that were held out",
+        "best score": "" if best is None else f"{number(best)} on the validation set",
         "columns": f"{len(facts['columns'])}\n" + _column_lines(facts["columns"]),
         "missing": "" if not facts["na_values"] else f"also {listed(facts['na_values'])}",
         "parameters": "\n".join(f"{name}={value!r}" for name, value in facts["parameters"].items())
-        or "all as by default",
+        or "all defaults",
     }
     return {name: text for name, text in texts.items() if text}
 
 
 def _column_lines(columns: list[dict[str, Any]]) -> str:
-    lines = [_column_line(column) for column in columns[:_SHOWN_COLUMNS]]
-    more = len(columns) - _SHOWN_COLUMNS
-    return "\n".join([*lines, *([f"and {more} more (--json tells all)"] if more > 0 else [])])
+    lines = [_column_line(column) for column in columns[:_MAX_COLUMN_LINES]]
+    more = len(columns) - _MAX_COLUMN_LINES
+    return "\n".join([*lines, *([f"and {more} more (--json lists all)"] if more > 0 else [])])
 
 
 def _column_line(column: dict[str, Any]) -> str:
@@ -131,7 +142,7 @@ def _tree_text(model: Any, which: int) -> str:
     ensemble, schema = trees.ensemble, _schema(model)
     if schema is None:
         raise ParameterError(
-            f"--tree: the trees of this {type(model).__name__} are models of their own."
+            f"--tree: the trees of this {type(model).__name__} are separate models."
         )
     if which >= ensemble.n_trees:
         raise ParameterError(f"--tree {which}: the trees are 0 to {ensemble.n_trees - 1}.")
@@ -147,3 +158,26 @@ def _tree_text(model: Any, which: int) -> str:
     of = "all outputs" if tree.value.shape[1] > 1 else output
     title = f"tree {which} of {ensemble.n_trees}; leaves add to {of}, {trees.unit}"
     return "\n".join([title, *tree_lines(tree, wording, leaf_text, _DEPTH, 2)])
+
+
+def convert(model_file: Path, out: Path) -> None:
+    """Write a model as JSON or as a model file."""
+    if out == STANDARD:
+        answer(to_json(_load(model_file)))
+        return
+    require_file(out)
+    suffix = out.suffix.lower()
+    if suffix not in (".json", ".hedgerow"):
+        raise ParameterError(f"cannot convert to {out}: its name must end in .json or .hedgerow.")
+    model = _load(model_file)
+    if suffix == ".json":
+        write_atomically(str(out), to_json(model).encode())
+    else:
+        model.save(out)
+    say(f"{out} ({size_of(out)})")
+
+
+def _load(path: Path) -> Any:
+    if path.suffix.lower() != ".json":
+        return hr.load(path)
+    return from_json(path.read_bytes(), str(path))

@@ -1,4 +1,4 @@
-"""`evaluate`, `explain`, `inspect` and `report`: what is said of a model is so."""
+"""`evaluate`, `report`, `explain` and `inspect`: the output is that of the Python API."""
 
 import hashlib
 import json
@@ -18,7 +18,6 @@ from sklearn.metrics import (
 
 import hedgerow as hr
 from commands import FEATURES, make_people
-from hedgerow._cli import report
 
 
 @pytest.fixture
@@ -27,21 +26,21 @@ def table(new):
 
 
 def test_metrics_of_classes_are_scikit_learns(run, classes, new, table):
-    metrics = json.loads(run("evaluate", classes, new, "--target", "answer", "--json").out)
+    answer = run("evaluate", classes, new, "--target", "answer", "--json")
+    metrics = json.loads(answer.out)["metrics"]
     model, y = hr.load(classes), table["answer"]
     p = model.predict_proba(table[FEATURES])[:, 1]
-    found = metrics["metrics"]
-    assert found["auc"] == pytest.approx(roc_auc_score(y == "yes", p))
-    assert found["accuracy"] == accuracy_score(y, model.predict(table[FEATURES]))
+    assert metrics["auc"] == pytest.approx(roc_auc_score(y == "yes", p))
+    assert metrics["accuracy"] == accuracy_score(y, model.predict(table[FEATURES]))
 
 
 def test_metrics_of_numbers_are_scikit_learns_with_weights(run, numbers, new, table):
-    asked = ("--target", "amount", "--weights", "weight", "--json")
-    found = json.loads(run("evaluate", numbers, new, *asked).out)["metrics"]
+    options = ("--target", "amount", "--weights", "weight", "--json")
+    metrics = json.loads(run("evaluate", numbers, new, *options).out)["metrics"]
     truth = (table["amount"], hr.load(numbers).predict(table[FEATURES]))
     weights = {"sample_weight": table["weight"]}
-    assert found["mae"] == pytest.approx(mean_absolute_error(*truth, **weights))
-    assert found["r2"] == pytest.approx(r2_score(*truth, **weights))
+    assert metrics["mae"] == pytest.approx(mean_absolute_error(*truth, **weights))
+    assert metrics["r2"] == pytest.approx(r2_score(*truth, **weights))
 
 
 def test_a_metric_that_rows_do_not_allow_is_null(run, classes, tmp_path):
@@ -59,20 +58,20 @@ def test_classes_of_digits_are_known_as_text(run, tmp_path):
     model = hr.GradientBoostingClassifier(n_estimators=3).fit(table[FEATURES], table["answer"])
     model.save(tmp_path / "m.hedgerow")
     table[table["answer"] == "2"].to_csv(tmp_path / "t.csv", index=False)
-    asked = ("evaluate", tmp_path / "m.hedgerow", tmp_path / "t.csv", "--target", "answer")
-    assert run(*asked).code == 0
+    options = ("evaluate", tmp_path / "m.hedgerow", tmp_path / "t.csv", "--target", "answer")
+    assert run(*options).code == 0
 
 
 @pytest.mark.parametrize("rows", [None, "0-2,5"])
 def test_explanations_are_the_models_shapley_values(run, classes, new, table, tmp_path, rows):
     out = tmp_path / "values.csv"
-    asked = () if rows is None else ("--rows", rows)
-    answer = json.loads(run("explain", classes, new, *asked, "-o", out, "--json").out)
-    chosen = table.index if rows is None else [0, 1, 2, 5]
-    expected = hr.explain.shap_values(hr.load(classes), table[FEATURES].loc[chosen])
-    written = pd.read_csv(out, float_precision="round_trip")
-    assert written["row"].tolist() == list(chosen)
-    values = np.ascontiguousarray(written[FEATURES].to_numpy())
+    options = () if rows is None else ("--rows", rows)
+    answer = json.loads(run("explain", classes, new, *options, "-o", out, "--json").out)
+    indices = table.index if rows is None else [0, 1, 2, 5]
+    expected = hr.explain.shap_values(hr.load(classes), table[FEATURES].loc[indices])
+    values_file = pd.read_csv(out, float_precision="round_trip")
+    assert values_file["row"].tolist() == list(indices)
+    values = np.ascontiguousarray(values_file[FEATURES].to_numpy())
     assert values.tobytes() == expected.values.tobytes()
     means = np.abs(expected.values).mean(axis=0).tolist()
     assert list(answer["outputs"]["yes"]["mean_absolute_value"].values()) == means
@@ -129,71 +128,66 @@ def test_every_model_can_be_inspected(run, tmp_path, kind):
 
 
 @pytest.fixture
-def writer(monkeypatch):
-    """Put a writer of reports in the library's place, which notes what it is given."""
-    given = {}
+def reported(monkeypatch):
+    """Replace `hr.report` by a function that records its arguments."""
+    arguments = {}
 
     def write(model, X, y, path, **options):
-        given.update(model=model, X=X, y=y, **options)
+        arguments.update(model=model, X=X, y=y, **options)
         path.write_text("<html></html>")
 
-    monkeypatch.setattr(report.hr, "report", write, raising=False)
-    return given
+    monkeypatch.setattr(hr, "report", write)
+    return arguments
 
 
-def test_report_hands_over_the_model_and_its_rows(run, classes, new, table, writer, tmp_path):
+def test_report_passes_on_the_model_and_its_rows(run, classes, new, table, reported, tmp_path):
     out = tmp_path / "page.html"
     answer = run("report", classes, new, "--target", "answer", "--weights", "weight", "-o", out)
     assert answer.code == 0
     assert out.exists()
-    pd.testing.assert_frame_equal(writer["X"], table[FEATURES])
-    assert writer["y"].tolist() == table["answer"].tolist()
-    assert writer["sample_weight"].tolist() == table["weight"].tolist()
-    assert writer["target_name"] == "answer"
+    pd.testing.assert_frame_equal(reported["X"], table[FEATURES])
+    assert reported["y"].tolist() == table["answer"].tolist()
+    assert reported["sample_weight"].tolist() == table["weight"].tolist()
+    assert reported["target_name"] == "answer"
 
 
-def test_training_reports_on_the_rows_held_out(run, people, writer, tmp_path):
-    asked = ("--target", "answer", "--param", "n_estimators=3", "--quiet", "--out", tmp_path)
-    assert run("train", people, *asked).code == 0
+def test_training_reports_on_the_test_set(run, people, reported, tmp_path):
+    options = ("--target", "answer", "--param", "n_estimators=3", "--quiet", "--out", tmp_path)
+    assert run("train", people, *options).code == 0
     assert (tmp_path / "report.html").exists()
-    assert len(writer["X"]) == 60
+    assert len(reported["X"]) == 60
 
 
 def test_training_says_why_there_is_no_report(run, people, monkeypatch, tmp_path):
     def write(*_, **__):
         raise ImportError("report() needs Altair")
 
-    monkeypatch.setattr(report.hr, "report", write, raising=False)
-    asked = ("--target", "answer", "--param", "n_estimators=3", "--quiet", "--out", tmp_path)
-    answer = run("train", people, *asked)
+    monkeypatch.setattr(hr, "report", write)
+    options = ("--target", "answer", "--param", "n_estimators=3", "--quiet", "--out", tmp_path)
+    answer = run("train", people, *options)
     assert answer.code == 0
     assert "no report: report() needs Altair" in answer.out
     assert (tmp_path / "model.hedgerow").exists()
 
 
 def test_metrics_of_a_positive_class_are_scikit_learns(run, classes, new, table):
-    asked = ("--target", "answer", "--positive-class", "yes", "--weights", "weight", "--json")
-    found = json.loads(run("evaluate", classes, new, *asked).out)["metrics"]
+    options = ("--target", "answer", "--positive-class", "yes", "--weights", "weight", "--json")
+    metrics = json.loads(run("evaluate", classes, new, *options).out)["metrics"]
     model, truth = hr.load(classes), table["answer"] == "yes"
     weights = {"sample_weight": table["weight"]}
     predicted = model.predict(table[FEATURES]) == "yes"
     p = model.predict_proba(table[FEATURES])[:, 1]
-    assert found["precision"] == pytest.approx(precision_score(truth, predicted, **weights))
-    assert found["recall"] == pytest.approx(recall_score(truth, predicted, **weights))
-    assert found["average_precision"] == pytest.approx(average_precision_score(truth, p, **weights))
+    assert metrics["precision"] == pytest.approx(precision_score(truth, predicted, **weights))
+    assert metrics["recall"] == pytest.approx(recall_score(truth, predicted, **weights))
+    assert metrics["average_precision"] == pytest.approx(
+        average_precision_score(truth, p, **weights)
+    )
 
 
-def test_a_report_is_given_the_positive_class(run, classes, new, monkeypatch, tmp_path):
-    given = []
-
-    def write(model, X, y, path, positive_class=None, **_):
-        given.append(positive_class)
-        path.write_text("<html></html>")
-
-    monkeypatch.setattr(report.hr, "report", write, raising=False)
-    asked = ("--target", "answer", "--positive-class", "no", "-o", tmp_path / "page.html")
-    assert run("report", classes, new, *asked).code == 0
-    assert given == ["no"]
+def test_a_report_has_the_positive_class(run, classes, new, reported, tmp_path):
+    options = ("--target", "answer", "--positive-class", "no", "-o", tmp_path / "page.html")
+    assert run("report", classes, new, *options).code == 0
+    assert reported["positive_class"] == "no"
 
 
 def test_values_may_go_to_standard_output(run, classes, new, tmp_path):
