@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
-COMPILING = Compiling the kernels for three instruction sets: usually five to ten minutes on two cores, once.
+COMPILING = Compiling the kernels for three instruction sets: two to three minutes on two cores, once.
 
 .PHONY: demo dev docs pictures test check format coverage bench sanitize races soak wheel arm clean
 
